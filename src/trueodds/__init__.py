@@ -1,0 +1,40 @@
+"""trueodds turns the scores of any classifier into probabilities people can act on.
+
+Everything below is imported when it is first used, so ``import trueodds`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ScoreTable": "trueodds.table",
+    "CalibrationMap": "trueodds.maps",
+    "load": "trueodds.maps",
+    "CalibratedClassifier": "trueodds.model_selection",
+    "all_calibrators": "trueodds.calibrators",
+}
+_MODULES = ("calibrators", "exceptions", "maps", "model_selection", "table", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"trueodds.{name}")
+    home = _HOMES.get(name)
+    if home is None and name.endswith("Calibrator"):
+        home = "trueodds.calibrators"
+    if home is None:
+        raise AttributeError(f"module 'trueodds' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    from trueodds.calibrators import all_calibrators
+
+    methods = [kind.__name__ for kind in all_calibrators().values()]
+    return sorted({*globals(), *_HOMES, *_MODULES, *methods})

@@ -1,0 +1,105 @@
+"""Histogram binning."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap, StepMap
+from trueodds.numerics.binning import edges_between, equal_mass_cuts
+from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.validation import Floats, InputScale, check_choice
+
+__all__ = ["HistogramCalibrator"]
+
+
+class HistogramCalibrator(Calibrator):
+    """The frequency of positives in each of a few bins of the score.
+
+    Use it as a simple non-parametric baseline that is easy to explain. It is not monotone, and
+    all scores of a bin get the same probability.
+
+    Parameters
+    ----------
+    n_bins : int, default=10
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins of equal mass, or of equal width: over [0, 1] for probabilities, otherwise over the
+        range of the finite scores.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : StepMap
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Equal scores are never split, so equal-mass bins may be fewer. An empty bin of equal width
+    gets a value on the line between its nearest neighbours that are not empty.
+
+    References
+    ----------
+    Zadrozny and Elkan (2001), Obtaining calibrated probability estimates from decision trees and
+    naive Bayesian classifiers.
+
+    Examples
+    --------
+    >>> from trueodds import HistogramCalibrator
+    >>> calibrator = HistogramCalibrator(n_bins=2).fit([0.1, 0.2, 0.3, 0.9], [0, 1, 1, 1])
+    >>> calibrator.map_.edges, calibrator.map_.values
+    (array([0.25]), array([0.5, 1. ]))
+    """
+
+    promises = Promises(monotone=False)
+
+    def __init__(
+        self,
+        *,
+        n_bins: int = 10,
+        strategy: Literal["quantile", "uniform"] = "quantile",
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.n_bins = n_bins
+        self.strategy = strategy
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    def _check_options(self) -> None:
+        is_integer = isinstance(self.n_bins, (int, np.integer)) and not isinstance(self.n_bins, bool)
+        if not is_integer or self.n_bins < 1:
+            raise InputError(f"n_bins must be a positive integer; got {self.n_bins!r}.")
+        check_choice(self.strategy, ("quantile", "uniform"), "strategy")
+
+    def _fit(self, table: ScoreTable) -> CalibrationMap:
+        if self.strategy == "quantile":
+            cuts = equal_mass_cuts(table.weight, int(self.n_bins))
+            edges = edges_between(table.score[cuts - 1], table.score[cuts])
+        else:
+            edges = self._uniform_edges(table.score)
+        bin_of = np.searchsorted(edges, table.score, side="right")
+        n_pos = np.bincount(bin_of, table.n_pos, len(edges) + 1)
+        weight = np.bincount(bin_of, table.weight, len(edges) + 1)
+        filled = np.flatnonzero(weight > 0)
+        rates = np.clip(n_pos[filled] / weight[filled], 0.0, 1.0)
+        values = np.interp(np.arange(len(weight)), filled, rates)
+        return StepMap(edges=edges, values=values, input=self.input)
+
+    def _uniform_edges(self, score: Floats) -> Floats:
+        low, high = 0.0, 1.0
+        if self.input != "probability":
+            finite = score[np.isfinite(score)]
+            if len(finite) == 0:
+                return np.zeros(1)
+            low, high = float(finite[0]), float(finite[-1])
+        return np.unique(np.linspace(low, high, int(self.n_bins) + 1)[1:-1])

@@ -1,0 +1,64 @@
+"""From a fit on the log-odds axis to a map, with the warnings that the user should see."""
+
+from __future__ import annotations
+
+from trueodds.exceptions import (
+    ConvergenceWarning,
+    NotIncreasingWarning,
+    SeparableScoresWarning,
+    warn_user,
+)
+from trueodds.maps import LogOddsMap
+from trueodds.numerics.log_odds_fit import Design, fit_log_odds
+from trueodds.table import Evidence
+from trueodds.validation import InputScale
+
+__all__ = ["fit_log_odds_map", "warn_not_converged", "warn_separable"]
+
+
+def fit_log_odds_map(
+    table: Evidence, scale: InputScale, design: Design, *, nonnegative: bool = False
+) -> LogOddsMap:
+    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds_fit`."""
+    fit = fit_log_odds(
+        table.score,
+        table.n_neg,
+        table.n_pos,
+        scale=scale,
+        design=design,
+        nonnegative=nonnegative,
+    )
+    if fit.separable:
+        warn_separable()
+    if not fit.converged:
+        warn_not_converged(fit.n_iter, fit.gradient)
+    if fit.a == 0 and fit.b == 0 and fit.eliminated:
+        warn_user(
+            "higher scores go with fewer positives; the best map that does not decrease is "
+            "constant. Check which class is positive.",
+            NotIncreasingWarning,
+        )
+    elif fit.a < 0 or fit.b < 0:
+        warn_user(
+            "the fitted map is not increasing: higher scores go with fewer positives, at least in "
+            "part. Check which class is positive.",
+            NotIncreasingWarning,
+        )
+    return LogOddsMap(
+        a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale
+    )
+
+
+def warn_separable() -> None:
+    """Say that Platt's targets were used."""
+    warn_user(
+        "the scores separate the classes, so the likelihood has no finite optimum; Platt's label "
+        'correction (label_smoothing="platt") was used.',
+        SeparableScoresWarning,
+    )
+
+
+def warn_not_converged(n_iter: int, gradient: float | None = None) -> None:
+    """Say that a solver stopped early."""
+    size = "" if gradient is None else f" with a relative gradient of {gradient:.1e}"
+    warn_user(f"the fit stopped after {n_iter} iterations{size}.", ConvergenceWarning)

@@ -1,0 +1,101 @@
+"""Matrix scaling."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._log_odds import fit_log_odds_map
+from trueodds.calibrators._softmax import fit_softmax_map
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap
+from trueodds.numerics.softmax_regression import MatrixModel
+from trueodds.table import Evidence, LabelSmoothing
+from trueodds.validation import Floats, InputScale, Labels
+
+__all__ = ["MatrixCalibrator"]
+
+
+class MatrixCalibrator(Calibrator):
+    """softmax(W·l + bias): every class's score may draw on every class's logit.
+
+    Use it when classes are confused with each other systematically and instances are many; it has
+    k·(k + 1) parameters and overfits otherwise, unless ``ridge`` holds it back.
+
+    Parameters
+    ----------
+    ridge : float, default=0.0
+        Penalty ½·ridge·Σ w² on the off-diagonal weights, against the mean log-loss. The larger,
+        the closer to vector scaling.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. Probabilities are turned into their logarithms; logits are taken
+        as they are.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels, for k classes.
+    classes : array-like, default=None
+        All labels; a class without instances keeps its row of the identity matrix.
+
+    Attributes
+    ----------
+    map_ : SoftmaxMap, or LogOddsMap for two classes
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    On two classes it works on ln p and ln(1−p), where a full matrix has no more freedom than a
+    diagonal: ``ridge`` has no effect, and it is beta calibration without a constraint.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import MatrixCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], size=500)
+    >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    >>> MatrixCalibrator(ridge=0.1).fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
+    array([[0.18, 0.32, 0.49]])
+    """
+
+    promises = Promises(monotone=False, native_multiclass=True)
+    _sorted_table = False
+
+    def __init__(
+        self,
+        *,
+        ridge: float = 0.0,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.ridge = ridge
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    def _check_options(self) -> None:
+        if not np.isscalar(self.ridge) or not 0 <= float(self.ridge) < np.inf:
+            raise InputError(f"ridge must be a number of at least 0; got {self.ridge!r}.")
+
+    def _fit(self, table: Evidence) -> CalibrationMap:
+        return fit_log_odds_map(table, self.input, "beta")
+
+    def _fit_multiclass(
+        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
+    ) -> CalibrationMap:
+        return fit_softmax_map(
+            scores,
+            codes,
+            weight,
+            n_classes,
+            model_of=partial(MatrixModel, off_diagonal_ridge=float(self.ridge)),
+            scale=self.input,
+            label_smoothing=self.label_smoothing,
+            per_class=True,
+        )

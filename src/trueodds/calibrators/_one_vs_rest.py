@@ -1,0 +1,91 @@
+"""Any calibrator, one class against the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.maps import CalibrationMap
+from trueodds.table import Evidence, LabelSmoothing
+from trueodds.validation import Floats, InputScale
+
+__all__ = ["OneVsRestCalibrator"]
+
+
+class OneVsRestCalibrator(Calibrator):
+    """One binary calibrator per class, with rows normalised to sum to 1.
+
+    Binary methods do this by themselves on more than two classes. Use this to do the same with a
+    method that would otherwise learn all classes together, or with columns that are independent
+    scores and need not sum to 1.
+
+    Parameters
+    ----------
+    calibrator : Calibrator, default=None
+        The method for each class; None for :class:`~trueodds.LogisticCalibrator`.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores; takes precedence over the calibrator's own.
+    label_smoothing : {"platt", None} or float, default=None
+        Used in place of the calibrator's own if not None.
+    classes : array-like, default=None
+        All labels; a class without instances keeps its scores.
+
+    Attributes
+    ----------
+    map_ : OneVsRestMap, or the calibrator's map for two classes
+    classes_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import BetaCalibrator, OneVsRestCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random((300, 3))
+    >>> y = scores.argmax(axis=1)
+    >>> y[:60] = rng.integers(0, 3, 60)
+    >>> OneVsRestCalibrator(BetaCalibrator()).fit(scores, y).predict_proba(scores).shape
+    (300, 3)
+    """
+
+    _rows_sum_to_one = False
+
+    def __init__(
+        self,
+        calibrator: Calibrator | None = None,
+        *,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.calibrator = calibrator
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    def _inner(self) -> Calibrator:
+        if self.calibrator is None:
+            from trueodds.calibrators._logistic import LogisticCalibrator
+
+            inner: Calibrator = LogisticCalibrator()
+        else:
+            inner = clone(self.calibrator)
+        inner.set_params(input=self.input)
+        if self.label_smoothing is not None:
+            inner.set_params(label_smoothing=self.label_smoothing)
+        return inner
+
+    @property
+    def promises(self) -> Promises:
+        """Monotone if the calibrator is."""
+        return Promises(monotone=self._inner().promises.monotone)
+
+    def _check_options(self) -> None:
+        self._inner()._check_options()
+
+    def _evidence(self, score: Floats, positive: Any, weight: Floats | None) -> Evidence:
+        return self._inner()._evidence(score, positive, weight)
+
+    def _fit(self, table: Evidence) -> CalibrationMap:
+        return self._inner()._fit(table)

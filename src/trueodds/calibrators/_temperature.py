@@ -1,0 +1,111 @@
+"""Temperature scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._log_odds import fit_log_odds_map
+from trueodds.calibrators._softmax import fit_softmax_map
+from trueodds.exceptions import NotIncreasingWarning, warn_user
+from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
+from trueodds.numerics.softmax_regression import TemperatureModel
+from trueodds.table import Evidence, LabelSmoothing
+from trueodds.validation import Floats, InputScale, Labels
+
+__all__ = ["TemperatureCalibrator"]
+
+
+class TemperatureCalibrator(Calibrator):
+    """softmax(l/T): all logits divided by one temperature.
+
+    Use it for networks whose confidence is wrong by the same factor everywhere; the ranking of
+    classes in a row never changes. It cannot move the decision threshold or correct one class
+    against another.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. Logits need not be normalised; margins are taken as logits.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : LogOddsMap or SoftmaxMap
+    temperature_ : float
+        T; infinite if the scores carry no information or rank the classes the wrong way round.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Learned for all classes together. Probabilities of exactly 0 are placed by likelihood, not by
+    a clip. Cost: a few passes over the scores.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks.
+
+    Examples
+    --------
+    >>> from trueodds import TemperatureCalibrator
+    >>> logits, y = [-4.0, 3.0, 5.0, -2.0, 1.0, 4.0], [0, 0, 1, 1, 1, 1]
+    >>> calibrator = TemperatureCalibrator(input="logit").fit(logits, y)
+    >>> round(calibrator.temperature_, 3)
+    3.006
+    """
+
+    promises = Promises(monotone=True, native_multiclass=True)
+    _sorted_table = False
+
+    def __init__(
+        self,
+        *,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    @property
+    def temperature_(self) -> float:
+        """The temperature T."""
+        check_is_fitted(self, "map_")
+        fitted = self.map_
+        if isinstance(fitted, SoftmaxMap):
+            inverse = float(fitted.weights[0])
+        else:
+            assert isinstance(fitted, LogOddsMap)  # noqa: S101
+            inverse = fitted.a
+        return 1 / inverse if inverse else np.inf
+
+    def _fit(self, table: Evidence) -> CalibrationMap:
+        return fit_log_odds_map(table, self.input, "temperature", nonnegative=True)
+
+    def _fit_multiclass(
+        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
+    ) -> CalibrationMap:
+        fitted = fit_softmax_map(
+            scores,
+            codes,
+            weight,
+            n_classes,
+            model_of=TemperatureModel,
+            scale=self.input,
+            label_smoothing=self.label_smoothing,
+            per_class=False,
+        )
+        if fitted.weights[0] >= 0:
+            return fitted
+        warn_user(
+            "the classes' scores rank them the wrong way round; the best temperature is infinite.",
+            NotIncreasingWarning,
+        )
+        return SoftmaxMap(weights=np.zeros(n_classes), bias=np.zeros(n_classes), input=self.input)

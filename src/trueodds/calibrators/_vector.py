@@ -1,0 +1,88 @@
+"""Vector scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._log_odds import fit_log_odds_map
+from trueodds.calibrators._softmax import fit_softmax_map
+from trueodds.maps import CalibrationMap
+from trueodds.numerics.softmax_regression import VectorModel
+from trueodds.table import Evidence, LabelSmoothing
+from trueodds.validation import Floats, InputScale, Labels
+
+__all__ = ["VectorCalibrator"]
+
+
+class VectorCalibrator(Calibrator):
+    """softmax(w·l + bias): one weight and one bias per class.
+
+    Use it when some classes are over-confident and others are not. Twice as many parameters as
+    classes: with few instances per class prefer temperature scaling.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. Probabilities are turned into their logarithms; logits are taken
+        as they are, so adding a constant to a row of logits matters.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels, for k classes.
+    classes : array-like, default=None
+        All labels; a class without instances keeps weight 1 and bias 0.
+
+    Attributes
+    ----------
+    map_ : SoftmaxMap, or LogOddsMap for two classes
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    On two classes it works on ln p and ln(1−p) and so is beta calibration without a constraint.
+    The log-loss is convex and minimised by Newton's method with conjugate gradients.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import VectorCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], size=500)
+    >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    >>> VectorCalibrator().fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
+    array([[0.18, 0.32, 0.49]])
+    """
+
+    promises = Promises(monotone=False, native_multiclass=True)
+    _sorted_table = False
+
+    def __init__(
+        self,
+        *,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    def _fit(self, table: Evidence) -> CalibrationMap:
+        return fit_log_odds_map(table, self.input, "beta")
+
+    def _fit_multiclass(
+        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
+    ) -> CalibrationMap:
+        return fit_softmax_map(
+            scores,
+            codes,
+            weight,
+            n_classes,
+            model_of=VectorModel,
+            scale=self.input,
+            label_smoothing=self.label_smoothing,
+            per_class=True,
+        )

@@ -1,0 +1,60 @@
+"""Errors and warnings of trueodds, so that a caller can tell ours from everybody else's."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+__all__ = [
+    "ConvergenceWarning",
+    "InputError",
+    "MapFormatError",
+    "MissingClassWarning",
+    "NotIncreasingWarning",
+    "SeparableScoresWarning",
+    "TrueoddsWarning",
+    "warn_user",
+]
+
+_INNER_PACKAGES = ("trueodds", "sklearn", "joblib")
+
+
+class InputError(ValueError):
+    """Scores, labels, weights or options that cannot be used; the message says which and why."""
+
+
+class MapFormatError(ValueError):
+    """A saved map that is malformed, hostile, or written by a newer version."""
+
+
+class TrueoddsWarning(UserWarning):
+    """Base of every warning that trueodds gives."""
+
+
+class ConvergenceWarning(TrueoddsWarning):
+    """A fit stopped before its gradient vanished."""
+
+
+class SeparableScoresWarning(TrueoddsWarning):
+    """The scores separate the classes, so the likelihood has no finite optimum."""
+
+
+class NotIncreasingWarning(TrueoddsWarning):
+    """The scores rank the classes the wrong way round, wholly or in part."""
+
+
+class MissingClassWarning(TrueoddsWarning):
+    """A declared class has no instance to calibrate on."""
+
+
+def warn_user(message: str, category: type[TrueoddsWarning]) -> None:
+    """Warn at the line of the user's code that called into the library."""
+    depth = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in _INNER_PACKAGES:
+            break
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(message, category, stacklevel=depth)

@@ -1,0 +1,26 @@
+"""Calibration maps: what was learned, as small frozen functions of a score.
+
+A map knows nothing of fitting. It is called on scores, saved with :meth:`CalibrationMap.save`,
+and read back with :func:`load`. The file format is described in ``docs/map-format.md``.
+"""
+
+from trueodds.maps._base import CalibrationMap
+from trueodds.maps._identity import IdentityMap
+from trueodds.maps._log_odds import LogOddsMap
+from trueodds.maps._one_vs_rest import OneVsRestMap
+from trueodds.maps._piecewise_linear import PiecewiseLinearMap
+from trueodds.maps._softmax import SoftmaxMap
+from trueodds.maps._step import StepMap
+
+__all__ = [
+    "CalibrationMap",
+    "IdentityMap",
+    "LogOddsMap",
+    "OneVsRestMap",
+    "PiecewiseLinearMap",
+    "SoftmaxMap",
+    "StepMap",
+    "load",
+]
+
+load = CalibrationMap.load

@@ -1,0 +1,183 @@
+"""What every family of maps shares: the call, JSON, and equality."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trueodds.exceptions import InputError, MapFormatError
+from trueodds.maps import _json
+from trueodds.numerics.log_odds import positive_column
+from trueodds.validation import Floats, InputScale, check_scale, validate_scores
+
+__all__ = ["BinaryMap", "CalibrationMap"]
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CalibrationMap(ABC):
+    """A learned function from scores to probabilities.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores that it is called on.
+    classes : tuple of str, int, float or bool, default=None
+        The labels that the columns stand for; in a binary map the second one is positive.
+    """
+
+    input: InputScale = "probability"
+    classes: tuple[Label, ...] | None = None
+
+    family: ClassVar[str]
+    _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "family" in cls.__dict__:
+            CalibrationMap._families[cls.family] = cls
+
+    def __post_init__(self) -> None:
+        check_scale(self.input)
+        self._check()
+        if self.classes is not None:
+            labels = tuple(_plain_label(label) for label in self.classes)
+            object.__setattr__(self, "classes", labels)
+            if len(set(labels)) != len(labels) or len(labels) != (self.n_classes or len(labels)):
+                raise InputError(f"classes must be {self.n_classes} distinct labels; got {labels}.")
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int | None:
+        """How many classes the map is for; None if for any number."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse impossible parameters, and bring arrays into their canonical form."""
+
+    @abstractmethod
+    def _apply(self, scores: Floats) -> Floats:
+        """Map validated scores of the shape that the family works on."""
+
+    @abstractmethod
+    def __call__(self, scores: Any) -> Floats:
+        """Turn scores into probabilities of the same shape."""
+
+    def _freeze(self, name: str) -> Floats:
+        """Make a field a read-only float64 array without NaN."""
+        try:
+            array = np.array(getattr(self, name), dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{name} must be an array of numbers.") from None
+        if np.isnan(array).any():
+            raise InputError(f"{name} must not contain NaN.")
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+        return array
+
+    def _finite_number(self, name: str, *, infinite: bool = False) -> None:
+        value = getattr(self, name)
+        if isinstance(value, (bool, str)) or not np.isscalar(value) or np.iscomplexobj(value):
+            raise InputError(f"{name} must be a number; got {value!r}.")
+        number = float(value)
+        if np.isnan(number) or (np.isinf(number) and not infinite):
+            raise InputError(f"{name} must be finite; got {value!r}.")
+        object.__setattr__(self, name, number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as plain JSON values; see ``docs/map-format.md``.
+
+        Examples
+        --------
+        >>> from trueodds.maps import LogOddsMap
+        >>> LogOddsMap(a=0.5, b=0.5, c=0.0).to_dict()["family"]
+        'log_odds'
+        """
+        parameters = {
+            f.name: _json.encode(getattr(self, f.name))
+            for f in fields(self)
+            if f.name not in ("input", "classes")
+        }
+        return _json.document(self.family, self.input, self.classes, parameters)
+
+    @classmethod
+    def from_dict(cls, document: Any) -> CalibrationMap:
+        """Read a map from plain JSON values, trusting nothing in them.
+
+        Raises
+        ------
+        MapFormatError
+            If anything is missing, superfluous, malformed, or newer than this version knows.
+        """
+        family, scale, classes, parameters = _json.parse(document)
+        try:
+            kind = CalibrationMap._families[family]
+        except KeyError:
+            known = ", ".join(sorted(CalibrationMap._families))
+            raise MapFormatError(f"unknown family {family!r}; this version knows {known}.") from None
+        if not issubclass(kind, cls):
+            raise MapFormatError(f"expected a {cls.__name__}; the document holds a {kind.__name__}.")
+        expected = {f.name for f in fields(kind)} - {"input", "classes"}
+        _json.check_keys(parameters, expected, f"parameters of {family!r}")
+        try:
+            return kind(input=scale, classes=classes, **kind._decode(parameters))
+        except InputError as error:
+            raise MapFormatError(f"malformed {family!r} map: {error}") from None
+
+    @classmethod
+    def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {name: _json.decode(value, name) for name, value in parameters.items()}
+
+    def save(self, path: str | Path) -> None:
+        """Write the map to a JSON file; the file appears whole or not at all."""
+        _json.write(self.to_dict(), Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> CalibrationMap:
+        """Read a map from a file written by :meth:`save`; never executes anything."""
+        return cls.from_dict(_json.read(Path(path)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CalibrationMap):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
+
+
+class BinaryMap(CalibrationMap):
+    """A map of one score, that of the positive class."""
+
+    @property
+    def n_classes(self) -> int:
+        """Always 2."""
+        return 2
+
+    def __call__(self, scores: Any) -> Floats:
+        """Turn scores into probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 2)
+            On the scale that ``input`` says.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, 2)
+            Of the positive class, or of both.
+        """
+        array = validate_scores(scores, self.input, n_columns=2)
+        if array.ndim == 1:
+            return self._apply(array)
+        p = self._apply(positive_column(array, self.input))
+        return np.stack([1 - p, p], axis=1)
+
+
+def _plain_label(label: Any) -> Label:
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)

@@ -1,0 +1,53 @@
+"""The map that leaves probabilities alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from trueodds.maps._base import CalibrationMap
+from trueodds.numerics.log_odds import sigmoid
+from trueodds.validation import Floats, validate_scores
+
+__all__ = ["IdentityMap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IdentityMap(CalibrationMap):
+    """Probabilities as they are; log-odds and margins through the logistic function.
+
+    Examples
+    --------
+    >>> from trueodds.maps import IdentityMap
+    >>> IdentityMap()([0.1, 1.0])
+    array([0.1, 1. ])
+    >>> IdentityMap(input="logit")([0.0, float("inf")])
+    array([0.5, 1. ])
+    """
+
+    family: ClassVar[str] = "identity"
+
+    @property
+    def n_classes(self) -> int | None:
+        """None: any number, unless ``classes`` says."""
+        return None if self.classes is None else len(self.classes)
+
+    def _check(self) -> None:
+        pass
+
+    def __call__(self, scores: Any) -> Floats:
+        """Return the probabilities that the scores already are, rows summing to 1."""
+        columns = self.n_classes
+        return self._apply(validate_scores(scores, self.input, n_columns=columns))
+
+    def _apply(self, scores: Floats) -> Floats:
+        if self.input == "probability":
+            if scores.ndim == 1:
+                return scores.copy()
+            return scores / scores.sum(axis=1, keepdims=True)
+        if scores.ndim == 1:
+            return sigmoid(scores)
+        return np.asarray(softmax(scores, axis=1))

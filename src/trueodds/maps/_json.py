@@ -1,0 +1,175 @@
+"""The JSON form of maps: written exactly and atomically, read with suspicion."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from trueodds.exceptions import MapFormatError
+from trueodds.validation import InputScale
+
+__all__ = ["check_keys", "decode", "document", "encode", "parse", "read", "write"]
+
+FORMAT = "trueodds-map"
+VERSION = 1
+HEADER = {"format", "version", "family", "input", "classes", "parameters"}
+INFINITIES = {"inf": math.inf, "-inf": -math.inf}
+
+
+def document(
+    family: str, scale: str, classes: tuple[Any, ...] | None, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """Put the header around a family's parameters."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "family": family,
+        "input": scale,
+        "classes": None if classes is None else list(classes),
+        "parameters": parameters,
+    }
+
+
+def encode(value: Any) -> Any:
+    """Numbers and arrays as JSON values; infinities as the strings "inf" and "-inf"."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, np.ndarray):
+        if np.isfinite(value).all():
+            return value.tolist()
+        return [encode(item) for item in value] if value.ndim else encode(value.item())
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    return value
+
+
+def decode(value: Any, name: str) -> Any:
+    """Inverse of :func:`encode` for strings, numbers and nested lists of numbers."""
+    if isinstance(value, list):
+        return _decode_list(value, name)
+    if isinstance(value, str):
+        return INFINITIES.get(value, value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise MapFormatError(f"{name} must be a number, a text or a list of numbers.")
+    return _as_float(value, name)
+
+
+def _decode_list(values: list[Any], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    if values and all(isinstance(row, list) for row in values):
+        rows = [_decode_row(row, name) for row in values]
+        if len({len(row) for row in rows}) > 1:
+            raise MapFormatError(f"{name} must have rows of one length.")
+        return np.array(rows, dtype=np.float64)
+    return np.array(_decode_row(values, name), dtype=np.float64)
+
+
+def _decode_row(values: list[Any], name: str) -> list[float]:
+    numbers = [INFINITIES.get(v) if isinstance(v, str) else v for v in values]
+    if not all(type(v) in (int, float) for v in numbers):
+        raise MapFormatError(f"{name} must be a list of numbers.")
+    return [_as_float(v, name) for v in numbers]
+
+
+def _as_float(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise MapFormatError(f"{name} holds a number beyond float64.") from None
+
+
+def check_keys(mapping: Any, expected: set[str], what: str) -> None:
+    """Refuse missing and superfluous keys."""
+    if not isinstance(mapping, dict):
+        raise MapFormatError(f"{what} must be an object.")
+    missing, extra = expected - mapping.keys(), mapping.keys() - expected
+    if missing or extra:
+        found = [f"{word} {sorted(keys)}" for word, keys in (("missing", missing), ("unknown", extra)) if keys]
+        raise MapFormatError(f"{what}: {' and '.join(found)}.")
+
+
+def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, Any]]:
+    """Check the header and return family, input, classes and parameters."""
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise MapFormatError(f'not a saved map: "format" must be {FORMAT!r}.')
+    version = raw.get("version")
+    if type(version) is not int or version < 1:
+        raise MapFormatError(f'"version" must be a positive integer; got {version!r}.')
+    if version > VERSION:
+        raise MapFormatError(
+            f"the map has format version {version}; this trueodds reads up to {VERSION}. Upgrade it."
+        )
+    check_keys(raw, HEADER, "map")
+    family, scale, classes = raw["family"], raw["input"], raw["classes"]
+    if not isinstance(family, str):
+        raise MapFormatError('"family" must be a text.')
+    if scale not in get_args(InputScale):
+        raise MapFormatError(f'"input" must be one of {get_args(InputScale)}; got {scale!r}.')
+    if classes is not None and not (
+        isinstance(classes, list) and all(type(c) in (str, int, float, bool) for c in classes)
+    ):
+        raise MapFormatError('"classes" must be null or a list of labels.')
+    return (
+        family,
+        cast("InputScale", scale),
+        None if classes is None else tuple(classes),
+        raw["parameters"],
+    )
+
+
+def write(content: dict[str, Any], path: Path) -> None:
+    """Write beside ``path`` and rename, so that a reader never sees half a file."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def read(path: Path) -> Any:
+    """Parse a JSON file, refusing what JSON itself leaves open."""
+    try:
+        return json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_duplicates,
+        )
+    except UnicodeDecodeError:
+        raise MapFormatError(f"{path.name} is not a text file in UTF-8.") from None
+    except RecursionError:
+        raise MapFormatError(f"{path.name} is nested too deeply to be a map.") from None
+    except MapFormatError:
+        raise
+    except ValueError as error:  # malformed JSON, or an integer of thousands of digits
+        raise MapFormatError(f"{path.name} is not valid JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise MapFormatError(f"{name} is not JSON; infinities are written as texts.")
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise MapFormatError("a key stands twice in the same object.")
+    return result

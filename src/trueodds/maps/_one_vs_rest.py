@@ -1,0 +1,81 @@
+"""One binary map per class, normalised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trueodds.exceptions import InputError, MapFormatError
+from trueodds.maps._base import BinaryMap, CalibrationMap
+from trueodds.maps._identity import IdentityMap
+from trueodds.numerics.class_logits import one_vs_rest_scores
+from trueodds.validation import Floats, validate_scores
+
+__all__ = ["OneVsRestMap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneVsRestMap(CalibrationMap):
+    """Each column through its own binary map; rows are then divided by their sum.
+
+    Parameters
+    ----------
+    maps : tuple of binary maps
+        One per class, of the same ``input``. Logits are first turned into the log-odds of each
+        class against all others.
+
+    Notes
+    -----
+    A row that all maps send to 0 becomes uniform.
+
+    Examples
+    --------
+    >>> from trueodds.maps import LogOddsMap, OneVsRestMap
+    >>> half = LogOddsMap(a=0.5, b=0.5, c=0.0)
+    >>> OneVsRestMap(maps=(half, half, half))([[0.0, 0.5, 0.5]])
+    array([[0. , 0.5, 0.5]])
+    """
+
+    maps: tuple[CalibrationMap, ...]
+
+    family: ClassVar[str] = "one_vs_rest"
+
+    @property
+    def n_classes(self) -> int:
+        """The number of maps."""
+        return len(self.maps)
+
+    def _check(self) -> None:
+        object.__setattr__(self, "maps", tuple(self.maps))
+        if len(self.maps) < 2 or not all(
+            isinstance(m, (BinaryMap, IdentityMap)) and m.input == self.input for m in self.maps
+        ):
+            raise InputError("maps must be two or more binary maps of the same input.")
+
+    @classmethod
+    def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        documents = parameters["maps"]
+        if not isinstance(documents, list):
+            raise MapFormatError("maps must be a list of maps.")
+        for document in documents:
+            if isinstance(document, dict) and document.get("family") == cls.family:
+                raise MapFormatError("a one_vs_rest map cannot hold another.")
+        return {"maps": tuple(CalibrationMap.from_dict(document) for document in documents)}
+
+    def __call__(self, scores: Any) -> Floats:
+        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
+        array = validate_scores(scores, self.input, rows_sum_to_one=False)
+        if array.ndim != 2 or array.shape[1] != self.n_classes:
+            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
+        return self._apply(array)
+
+    def _apply(self, scores: Floats) -> Floats:
+        columns = one_vs_rest_scores(scores, self.input)
+        result = np.stack(
+            [m._apply(np.ascontiguousarray(columns[:, k])) for k, m in enumerate(self.maps)], axis=1
+        )
+        total = result.sum(axis=1, keepdims=True)
+        uniform = 1 / self.n_classes
+        return np.divide(result, total, out=np.full_like(result, uniform), where=total > 0)

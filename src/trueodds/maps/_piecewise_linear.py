@@ -1,0 +1,60 @@
+"""Maps that are linear between knots: isotonic regression with interpolation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.maps._base import BinaryMap
+from trueodds.validation import Floats
+
+__all__ = ["PiecewiseLinearMap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PiecewiseLinearMap(BinaryMap):
+    """Linear interpolation between knots, constant beyond them.
+
+    Parameters
+    ----------
+    x : array of shape (n_knots,)
+        Strictly increasing. The first and the last may be infinite (log-odds); a finite score
+        beyond the finite knots then gets the nearest finite knot's value.
+    y : array of shape (n_knots,)
+        Probabilities.
+
+    Examples
+    --------
+    >>> from trueodds.maps import PiecewiseLinearMap
+    >>> PiecewiseLinearMap(x=[0.2, 0.8], y=[0.0, 1.0])([0.0, 0.35, 0.9])
+    array([0.  , 0.25, 1.  ])
+    """
+
+    x: Floats
+    y: Floats
+
+    family: ClassVar[str] = "piecewise_linear"
+
+    def _check(self) -> None:
+        x, y = self._freeze("x"), self._freeze("y")
+        if x.ndim != 1 or x.shape != y.shape or len(x) == 0:
+            raise InputError("x and y must be 1-D, of one length, and not empty.")
+        if not (x[1:] > x[:-1]).all():
+            raise InputError("x must be strictly increasing.")
+        if (y < 0).any() or (y > 1).any():
+            raise InputError("y must lie in [0, 1].")
+
+    def _apply(self, scores: Floats) -> Floats:
+        finite = np.isfinite(self.x)
+        if finite.all():
+            return np.interp(scores, self.x, self.y)
+        if not finite.any():
+            return np.where(scores >= self.x[-1], self.y[-1], self.y[0])
+        result = np.interp(scores, self.x[finite], self.y[finite])
+        for knot in (0, -1):
+            if not finite[knot]:
+                result[scores == self.x[knot]] = self.y[knot]
+        return result

@@ -1,0 +1,77 @@
+"""Affine functions of class logits through the softmax: temperature, vector, matrix scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from trueodds.exceptions import InputError
+from trueodds.maps._base import CalibrationMap
+from trueodds.numerics.class_logits import class_logits
+from trueodds.validation import Floats, validate_scores
+
+__all__ = ["SoftmaxMap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SoftmaxMap(CalibrationMap):
+    """softmax(W·l + bias), where l are logits or the logarithms of probabilities.
+
+    Parameters
+    ----------
+    weights : array of shape (n_classes,) or (n_classes, n_classes)
+        The diagonal of W, or all of it.
+    bias : array of shape (n_classes,)
+    floor : float, default=-inf
+        The logarithm that stands for a probability of exactly 0 (a logit of −inf), counted from
+        the largest of its row. What lies below is treated alike.
+
+    Examples
+    --------
+    >>> from trueodds.maps import SoftmaxMap
+    >>> SoftmaxMap(weights=[0.5, 0.5, 0.5], bias=[0.0, 0.0, 0.0])([[0.01, 0.09, 0.9]]).round(3)
+    array([[0.074, 0.222, 0.703]])
+    """
+
+    weights: Floats
+    bias: Floats
+    floor: float = -np.inf
+
+    family: ClassVar[str] = "softmax"
+
+    @property
+    def n_classes(self) -> int:
+        """The length of ``bias``."""
+        return len(self.bias)
+
+    def _check(self) -> None:
+        weights, bias = self._freeze("weights"), self._freeze("bias")
+        self._finite_number("floor", infinite=True)
+        size = len(bias) if bias.ndim == 1 else 0
+        if size < 2 or weights.shape not in ((size,), (size, size)):
+            raise InputError("weights must have shape (k,) or (k, k), and bias (k,), with k ≥ 2.")
+        if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
+            raise InputError("weights and bias must be finite.")
+        if self.floor > 0:
+            raise InputError(f"floor must not be positive; got {self.floor}.")
+
+    def __call__(self, scores: Any) -> Floats:
+        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
+        array = validate_scores(scores, self.input)
+        if array.ndim != 2 or array.shape[1] != self.n_classes:
+            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
+        return self._apply(array)
+
+    def _apply(self, scores: Floats) -> Floats:
+        logits = class_logits(scores, self.input, self.floor)
+        if self.weights.ndim == 1:
+            with np.errstate(invalid="ignore"):
+                scaled = logits * self.weights
+            # A weight of 0 ignores its class's logit, even one of −inf.
+            scaled[np.isnan(scaled)] = 0.0
+        else:
+            scaled = np.maximum(logits, -1e300) @ self.weights.T
+        return np.asarray(softmax(scaled + self.bias, axis=1))

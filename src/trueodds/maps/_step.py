@@ -1,0 +1,50 @@
+"""Maps that are constant between edges: histogram binning, isotonic steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.maps._base import BinaryMap
+from trueodds.validation import Floats
+
+__all__ = ["StepMap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepMap(BinaryMap):
+    """``values[i]`` for edges[i−1] ≤ score < edges[i].
+
+    Parameters
+    ----------
+    edges : array of shape (n_bins − 1,)
+        Strictly increasing; a score on an edge belongs to the bin above it.
+    values : array of shape (n_bins,)
+        Probabilities.
+
+    Examples
+    --------
+    >>> from trueodds.maps import StepMap
+    >>> StepMap(edges=[0.5], values=[0.2, 0.7])([0.0, 0.5, 1.0])
+    array([0.2, 0.7, 0.7])
+    """
+
+    edges: Floats
+    values: Floats
+
+    family: ClassVar[str] = "step"
+
+    def _check(self) -> None:
+        edges, values = self._freeze("edges"), self._freeze("values")
+        if edges.ndim != 1 or values.ndim != 1 or len(values) != len(edges) + 1:
+            raise InputError("values must be one longer than edges, both 1-D.")
+        if not (edges[1:] > edges[:-1]).all():
+            raise InputError("edges must be strictly increasing.")
+        if (values < 0).any() or (values > 1).any():
+            raise InputError("values must lie in [0, 1].")
+
+    def _apply(self, scores: Floats) -> Floats:
+        return np.asarray(self.values[np.searchsorted(self.edges, scores, side="right")])

@@ -1,0 +1,1 @@
+"""Exact forms and solvers that know nothing of calibrators or maps."""

@@ -1,0 +1,41 @@
+"""Class scores of any scale as logits, and one class against the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueodds.validation import Floats, InputScale
+
+__all__ = ["class_logits", "one_vs_rest_scores"]
+
+
+def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> Floats:
+    """Logits or logarithms of probabilities, none further than ``floor`` below its row's largest."""
+    if scale == "probability":
+        with np.errstate(divide="ignore"):
+            logits = np.log(scores)
+    else:
+        logits = scores.copy()
+    if floor > -np.inf:
+        np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
+    return logits
+
+
+def one_vs_rest_scores(scores: Floats, scale: InputScale) -> Floats:
+    """Each column as a binary score: probabilities and margins as they are, logits as log-odds.
+
+    The log-odds of class k against the rest are l_k − ln Σ_{j≠k} exp(l_j), summed without the
+    cancellation that subtracting exp(l_k) from the total would bring.
+    """
+    if scale != "logit":
+        return scores
+    n_classes = scores.shape[1]
+    result = np.empty_like(scores)
+    for k in range(n_classes):
+        rest = np.delete(scores, k, axis=1)
+        top = rest.max(axis=1)
+        safe = np.where(np.isneginf(top), 0.0, top)
+        with np.errstate(divide="ignore"):
+            others = safe + np.log(np.exp(rest - safe[:, None]).sum(axis=1))
+        result[:, k] = scores[:, k] - others
+    return result

@@ -1,0 +1,271 @@
+"""The evidence that every binary method learns from: how many of each class at which score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.validation import Floats, encode_labels, validate_scores, validate_weights
+
+__all__ = ["Evidence", "LabelSmoothing", "ScoreTable"]
+
+LabelSmoothing = Literal["platt"] | float | None
+
+
+def _check_smoothing(label_smoothing: LabelSmoothing) -> None:
+    if label_smoothing is None or label_smoothing == "platt":
+        return
+    is_number = isinstance(label_smoothing, (int, float)) and not isinstance(label_smoothing, bool)
+    if not is_number or not 0 <= label_smoothing < 1:
+        raise InputError(
+            f'label_smoothing must be None, "platt" or a number in [0, 1); got {label_smoothing!r}.'
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Scores with the weight of negatives and of positives at each, in any order.
+
+    Enough for the parametric methods, whose sums do not depend on order: they need not sort.
+    """
+
+    score: Floats
+    n_neg: Floats
+    n_pos: Floats
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of both classes at each score."""
+        return self.n_neg + self.n_pos
+
+    @property
+    def total_neg(self) -> float:
+        """Weight of all negatives."""
+        return float(self.n_neg.sum())
+
+    @property
+    def total_pos(self) -> float:
+        """Weight of all positives."""
+        return float(self.n_pos.sum())
+
+    @property
+    def total(self) -> float:
+        """Weight of everything."""
+        return self.total_neg + self.total_pos
+
+    def smoothed(self, label_smoothing: LabelSmoothing) -> Self:
+        """Replace the labels 0 and 1 by targets strictly between them.
+
+        Parameters
+        ----------
+        label_smoothing : "platt", float or None
+            ``"platt"``: positives count as (N₊ + 1)/(N₊ + 2) and negatives as 1/(N₋ + 2), where
+            N are the weights of the classes. Weights are taken as counts: multiplying all of them
+            by ten makes the correction about ten times weaker. Scale importance weights to sum to
+            the number of rows. A float ε in [0, 1): 1 − ε/2 and ε/2. None: unchanged.
+
+        Returns
+        -------
+        Evidence
+            Of the same type, with the same total weight at every score.
+
+        Examples
+        --------
+        >>> table = ScoreTable.from_arrays([0.2, 0.7, 0.9], [0, 1, 1])
+        >>> table.smoothed("platt").n_pos
+        array([0.33333333, 0.75      , 0.75      ])
+        """
+        _check_smoothing(label_smoothing)
+        if not label_smoothing:
+            return self
+        if label_smoothing == "platt":
+            n_pos, n_neg = self.total_pos, self.total_neg
+            high, low = (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2)
+        else:
+            high, low = 1 - float(label_smoothing) / 2, float(label_smoothing) / 2
+        return type(self)(
+            self.score,
+            self.n_neg * (1 - low) + self.n_pos * (1 - high),
+            self.n_pos * high + self.n_neg * low,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable(Evidence):
+    """Strictly increasing distinct scores with the weight of each class at each.
+
+    It settles ties, weights, duplicates and input order once, for every method. Tables add, so
+    they can be made in pieces by any engine: ``group by score`` is the whole distributed part.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows,)
+        Strictly increasing; may begin with −inf and end with +inf (log-odds).
+    n_neg, n_pos : ndarray of shape (n_rows,)
+        Non-negative weights; every row has some.
+
+    Examples
+    --------
+    >>> from trueodds import ScoreTable
+    >>> a = ScoreTable.from_arrays([0.8, 0.2, 0.8], [1, 0, 0])
+    >>> b = ScoreTable.from_arrays(["0.5"], ["no"], pos_label="yes")
+    >>> both = a + b
+    >>> both.score, both.n_neg, both.n_pos
+    (array([0.2, 0.5, 0.8]), array([1., 1., 1.]), array([0., 0., 1.]))
+    >>> len(both), both.total_pos
+    (3, 1.0)
+    """
+
+    def __post_init__(self) -> None:
+        for name in ("score", "n_neg", "n_pos"):
+            column = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            column = column.view()
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        if self.score.ndim != 1 or not (self.score.shape == self.n_neg.shape == self.n_pos.shape):
+            raise InputError("score, n_neg and n_pos must be 1-D and of one length.")
+        if len(self.score) == 0:
+            raise InputError("a ScoreTable needs at least one row.")
+        if np.isnan(self.score).any() or not (self.score[1:] > self.score[:-1]).all():
+            raise InputError("score must be strictly increasing, without NaN.")
+        counts_are_legal = (
+            np.isfinite(self.n_neg).all()
+            and np.isfinite(self.n_pos).all()
+            and (self.n_neg >= 0).all()
+            and (self.n_pos >= 0).all()
+            and (self.weight > 0).all()
+        )
+        if not counts_are_legal:
+            raise InputError("n_neg and n_pos must be finite, not negative, and not both zero.")
+
+    @classmethod
+    def from_arrays(
+        cls, scores: Any, y: Any, sample_weight: Any = None, pos_label: Any = None
+    ) -> ScoreTable:
+        """Group scores and labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Probabilities, log-odds or margins; ±inf is legal, NaN is not.
+        y : array-like of shape (n,)
+            Two classes; with ``pos_label``, any number (the others are negative).
+        sample_weight : array-like of shape (n,), default=None
+            A weight of k equals k repetitions; rows of weight zero are left out.
+        pos_label : label, default=None
+            The positive class; by default the greater of two labels.
+
+        Returns
+        -------
+        ScoreTable
+            Scores that differ at all stay apart: float32 is widened exactly.
+        """
+        score = validate_scores(scores, "logit", n_columns=1)
+        codes, classes = encode_labels(y)
+        if len(codes) != len(score):
+            raise InputError(f"scores and y differ in length: {len(score)} and {len(codes)}.")
+        if pos_label is not None:
+            positive = (classes == pos_label)[codes]
+        elif len(classes) == 2:
+            positive = codes == 1
+        else:
+            raise InputError(f"y must have two classes or pos_label be given; got {classes!r}.")
+        return cls.from_codes(score, positive, validate_weights(sample_weight, len(score)))
+
+    @classmethod
+    def from_codes(cls, score: Floats, positive: Any, weight: Floats | None = None) -> ScoreTable:
+        """Group validated scores and boolean labels; see :meth:`from_arrays`."""
+        if weight is not None and not weight.all():
+            kept = weight > 0
+            score, positive, weight = score[kept], positive[kept], weight[kept]
+        order = np.argsort(score)
+        score = score[order]
+        n_pos = positive[order].astype(np.float64)
+        if weight is None:
+            n_neg = 1 - n_pos
+        else:
+            weight = weight[order]
+            n_pos *= weight
+            n_neg = weight - n_pos
+        return cls._grouped(score, n_neg, n_pos)
+
+    @classmethod
+    def _grouped(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
+        """Add up rows of equal score in sorted columns."""
+        first = np.empty(len(score), dtype=bool)
+        first[:1] = True
+        np.greater(score[1:], score[:-1], out=first[1:])
+        if first.all():
+            return cls(score, n_neg, n_pos)
+        starts = np.flatnonzero(first)
+        return cls(score[starts], np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts))
+
+    def __add__(self, other: ScoreTable) -> ScoreTable:
+        """Pool the evidence of two tables."""
+        if not isinstance(other, ScoreTable):
+            return NotImplemented
+        score = np.concatenate([self.score, other.score])
+        order = np.argsort(score, kind="stable")
+        return self._grouped(
+            score[order],
+            np.concatenate([self.n_neg, other.n_neg])[order],
+            np.concatenate([self.n_pos, other.n_pos])[order],
+        )
+
+    def coarsen(self, max_rows: int) -> ScoreTable:
+        """Merge neighbouring rows until at most ``max_rows`` are left.
+
+        The first and the last row stay as they are, so the range of scores does not change. The
+        rows between are cut into groups of equal weight; a group's score is its weighted mean.
+
+        Parameters
+        ----------
+        max_rows : int
+            At least 3.
+
+        Returns
+        -------
+        ScoreTable
+            The weight of each class is kept exactly. The weighted distribution function of the
+            scores, of either class, moves at any point by less than the weight of one group: at
+            most total/(max_rows − 2), plus the heaviest row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ScoreTable.from_arrays(np.arange(1000) / 999, np.arange(1000) % 2)
+        >>> coarse = table.coarsen(102)
+        >>> len(coarse), coarse.score[0], coarse.score[-1], coarse.total_pos
+        (102, 0.0, 1.0, 500.0)
+        """
+        if not isinstance(max_rows, (int, np.integer)) or max_rows < 3:
+            raise InputError(f"max_rows must be an integer of at least 3; got {max_rows!r}.")
+        if len(self) <= max_rows:
+            return self
+        inner = slice(1, -1)
+        weight = self.weight[inner]
+        middle = np.cumsum(weight) - weight / 2
+        group = np.floor(middle / weight.sum() * (max_rows - 2))
+        group = np.minimum(group, max_rows - 3)
+        starts = np.flatnonzero(np.concatenate([[True], group[1:] > group[:-1]]))
+        mass = np.add.reduceat(weight, starts)
+        # Relative to the group's first score, so that close scores keep their digits.
+        base = self.score[inner][starts]
+        lengths = np.diff(np.append(starts, len(weight)))
+        offset = self.score[inner] - np.repeat(base, lengths)
+        mean = base + np.add.reduceat(offset * weight, starts) / mass
+        return self._grouped(
+            np.concatenate([self.score[:1], mean, self.score[-1:]]),
+            self._sum_inner(self.n_neg, starts),
+            self._sum_inner(self.n_pos, starts),
+        )
+
+    @staticmethod
+    def _sum_inner(column: Floats, starts: Any) -> Floats:
+        return np.concatenate([column[:1], np.add.reduceat(column[1:-1], starts), column[-1:]])
