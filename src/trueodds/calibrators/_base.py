@@ -149,7 +149,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         else:
             n_pos = positive.astype(np.float64)
             if weight is None:
-                evidence = Evidence(score, 1 - n_pos, n_pos)
+                evidence = Evidence(score, 1 - n_pos, n_pos, unit_weight=True)
             else:
                 n_pos *= weight
                 evidence = Evidence(score, weight - n_pos, n_pos)
@@ -197,10 +197,11 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
             return self.map_._apply(array)
         if array.ndim == 2:
             array = positive_column(array, self.input)
-        result = np.empty((len(array), 2))
-        result[:, 1] = self.map_._apply(array)
-        np.subtract(1.0, result[:, 1], out=result[:, 0])
-        return result
+        # One row per class in memory, which is faster to fill; the caller sees (n, 2).
+        result = np.empty((2, len(array)))
+        result[1] = self.map_._apply(array)
+        np.subtract(1.0, result[1], out=result[0])
+        return result.T
 
     def predict(self, scores: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""

@@ -27,6 +27,7 @@ def fit_log_odds_map(
         scale=scale,
         design=design,
         nonnegative=nonnegative,
+        unit_weight=table.unit_weight,
     )
     if fit.separable:
         warn_separable()

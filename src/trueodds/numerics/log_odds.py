@@ -35,7 +35,9 @@ def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
     if scale != "probability":
         return log_expit(scores), -log_expit(-scores)
     with np.errstate(divide="ignore"):
-        return np.log(scores), -np.log1p(-scores)
+        above = np.negative(scores)
+        np.log1p(above, out=above)
+        return np.log(scores), np.negative(above, out=above)
 
 
 def positive_column(columns: Floats, scale: InputScale) -> Floats:
@@ -50,10 +52,8 @@ def positive_column(columns: Floats, scale: InputScale) -> Floats:
 
 def sigmoid(log_odds: Floats, *, overwrite: bool = False) -> Floats:
     """1/(1 + exp(−η)), never exactly 0 or 1, so that no logarithm of it is infinite."""
-    out = np.clip(
-        log_odds, -EXPONENT_LIMIT, EXPONENT_LIMIT, out=log_odds if overwrite else None
-    )
-    np.negative(out, out=out)
+    out = np.negative(log_odds, out=log_odds if overwrite else None)
+    np.minimum(out, EXPONENT_LIMIT, out=out)
     np.exp(out, out=out)
     out += 1.0
     np.divide(1.0, out, out=out)

@@ -17,7 +17,6 @@ targets are used, and the caller is told.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -32,7 +31,7 @@ __all__ = ["Design", "LogOddsFit", "fit_log_odds"]
 
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
 
-PAIR_DESIGNS = ("beta", "beta_half")
+LN2 = float(np.log(2.0))
 SCAN = 65536
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
@@ -62,18 +61,24 @@ class LogOddsFit:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What one solve works on: log-odds, the pair of features if needed, and the evidence."""
+    """What one solve works on: finite scores, their features, and the evidence."""
 
-    z: Floats
-    pair: tuple[Floats, Floats] | None
+    score: Floats
+    even: float  # the score whose log-odds are 0
+    features: tuple[Floats, ...]
     n_neg: Floats
     n_pos: Floats
+    weight: Floats | None  # None: one each
 
-    @cached_property
-    def weight(self) -> Floats | None:
-        """None if every row has weight one, which saves time."""
-        weight = self.n_neg + self.n_pos
-        return None if (weight == 1).all() else weight
+
+def _features(score: Floats, scale: InputScale, design: Design) -> tuple[Floats, ...]:
+    if design in ("temperature", "logistic"):
+        return (log_odds(score, scale),)
+    first, second = log_pair(score, scale)
+    if design == "beta_half":
+        first += LN2
+        second -= LN2
+    return first, second
 
 
 def fit_log_odds(
@@ -84,6 +89,7 @@ def fit_log_odds(
     scale: InputScale,
     design: Design,
     nonnegative: bool = False,
+    unit_weight: bool = False,
 ) -> LogOddsFit:
     """Fit one of the designs.
 
@@ -98,14 +104,18 @@ def fit_log_odds(
         Whether a and b must not be negative. A coefficient that would be is eliminated (fixed at
         zero) and the others are fitted again; the likelihood is concave, so this is its
         constrained maximum.
+    unit_weight : bool, default=False
+        Whether every row weighs one, which saves time.
     """
-    z = log_odds(score, scale)
-    low, high = float(z.min()), float(z.max())
+    ends = np.array([score.min(), score.max()])
+    low, high = log_odds(ends, scale).tolist()
     if np.isinf(low) or np.isinf(high):
-        fit = _fit_saturated(z, n_neg, n_pos, design, nonnegative)
+        fit = _fit_saturated(log_odds(score, scale), n_neg, n_pos, design, nonnegative)
     else:
-        pair = log_pair(score, scale) if design in PAIR_DESIGNS else None
-        fit = _fit_finite(_Rows(z, pair, n_neg, n_pos), design, nonnegative)
+        features = _features(score, scale, design)
+        weight = None if unit_weight else n_neg + n_pos
+        rows = _Rows(score, 0.5 if scale == "probability" else 0.0, features, n_neg, n_pos, weight)
+        fit = _fit_finite(rows, design, nonnegative)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
     upper = fit.upper if np.isfinite(fit.upper) else max(high, unseen)
@@ -138,8 +148,10 @@ def _fit_saturated(
             used |= ends[side]
             placed[ends[side]] = edge[side]
         at = placed[used]
-        pair = log_pair(at, "logit") if design in PAIR_DESIGNS else None
-        fit = _fit_finite(_Rows(at, pair, n_neg[used], n_pos[used]), design, nonnegative)
+        features = _features(at, "logit", design)
+        weight = (n_neg + n_pos)[used]
+        rows = _Rows(at, 0.0, features, n_neg[used], n_pos[used], weight)
+        fit = _fit_finite(rows, design, nonnegative)
         level = {
             side: edge[side] if side in pinned else _level(fit, wanted[side], edge[side], side)
             for side in wanted
@@ -178,7 +190,7 @@ def _levels_alone(wanted: dict[int, float], n_neg: Floats, n_pos: Floats) -> Log
 
 
 def _fit_finite(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
-    threshold = 0.0 if design in ("temperature", "beta_half") else None
+    threshold = rows.even if design in ("temperature", "beta_half") else None
     separable = _separable(rows, threshold)
     if separable:
         n_pos, n_neg = float(rows.n_pos.sum()), float(rows.n_neg.sum())
@@ -192,33 +204,31 @@ def _fit_finite(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
 
 
 def _fit_design(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
-    if rows.pair is None:
-        intercept = design == "logistic"
-        fit = fit_logistic([rows.z], rows.n_pos, rows.weight, intercept=intercept)
+    intercept = design in ("logistic", "beta")
+    if len(rows.features) == 1:
+        fit = fit_logistic(list(rows.features), rows.n_pos, rows.weight, intercept=intercept)
         slope = float(fit.coef[0])
-        if not intercept and not rows.z.any():
+        if not intercept and not rows.features[0].any():
             slope = 1.0  # log-odds of 0 say nothing about a temperature: leave it alone
         if nonnegative and slope < 0:
             return replace(_constant(rows, intercept), eliminated=True)
         return _as_log_odds_fit(fit, slope, slope, fit.intercept)
-    shift = np.log(2.0) if design == "beta_half" else 0.0
-    first, second = (rows.pair[0] + shift, rows.pair[1] - shift) if shift else rows.pair
-    intercept = design == "beta"
+    shift = LN2 if design == "beta_half" else 0.0
 
     def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, list[Floats]]:
-        features = [f for f, kept in zip((first, second), keep, strict=True) if kept]
+        features = [f for f, kept in zip(rows.features, keep, strict=True) if kept]
         fit = fit_logistic(features, rows.n_pos, rows.weight, intercept=intercept)
         coef = iter(fit.coef.tolist())
         a, b = (float(next(coef)) if kept else 0.0 for kept in keep)
         return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), features
 
-    fit, _ = solve((True, True))
-    if not nonnegative or (fit.a >= 0 and fit.b >= 0):
-        return fit
+    free, _ = solve((True, True))
+    if not nonnegative or (free.a >= 0 and free.b >= 0):
+        return free
     # Along the segment to an unconstrained maximum with one negative coefficient the likelihood
     # rises, so the constrained maximum has that coefficient at 0. With two, try both.
     candidates = []
-    for keep, coef in (((False, True), fit.a), ((True, False), fit.b)):
+    for keep, coef in (((False, True), free.a), ((True, False), free.b)):
         if coef < 0:
             reduced, features = solve(keep)
             if min(reduced.a, reduced.b) >= 0:
@@ -252,10 +262,10 @@ def _separable(rows: _Rows, threshold: float | None) -> bool:
     """
     lowest = {"neg": np.inf, "pos": np.inf}
     highest = {"neg": -np.inf, "pos": -np.inf}
-    for begin in range(0, len(rows.z), SCAN):
+    for begin in range(0, len(rows.score), SCAN):
         part = slice(begin, begin + SCAN)
         for name, count in (("neg", rows.n_neg[part]), ("pos", rows.n_pos[part])):
-            present = rows.z[part][count > 0]
+            present = rows.score[part][count > 0]
             if len(present):
                 lowest[name] = min(lowest[name], float(present.min()))
                 highest[name] = max(highest[name], float(present.max()))

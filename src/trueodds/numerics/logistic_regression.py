@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.numerics.log_odds import EXPONENT_LIMIT
+from trueodds.numerics.log_odds import sigmoid
 from trueodds.validation import Floats
 
 __all__ = ["LogisticFit", "LogisticProblem", "fit_logistic"]
 
 CHUNK = 8192  # rows whose temporaries stay in the cache
-CELLS = 4096  # rows of the summary that the start is found on
+SAMPLE = 32768  # rows that the start is found on
 GRADIENT_TOLERANCE = 1e-8
-STEP_TOLERANCE = 1e-11
+SHORT_STEP = 1e-3
 MAX_ITERATIONS = 100
 
 
@@ -90,11 +90,7 @@ class LogisticProblem:
             rows = slice(begin, min(begin + CHUNK, self.n_rows))
             p, v, vf = (column[: rows.stop - begin] for column in buffer)
             self._linear(theta, rows, p)
-            np.clip(p, -EXPONENT_LIMIT, EXPONENT_LIMIT, out=p)
-            np.negative(p, out=p)
-            np.exp(p, out=p)
-            p += 1.0
-            np.divide(1.0, p, out=p)
+            sigmoid(p, overwrite=True)
             np.multiply(p, p, out=v)
             np.subtract(p, v, out=v)
             if self.weight is not None:
@@ -131,20 +127,15 @@ class LogisticProblem:
             )
         return (total - float(theta @ self.statistic)) / self.total
 
-    def summary(self) -> LogisticProblem:
-        """The same problem on a few thousand cells of the first feature, for a good start."""
-        feature = self.features[0]
-        low, high = float(feature.min()), float(feature.max())
-        cell = ((feature - low) * ((CELLS - 1) / (high - low))).astype(np.intp)
-        weight = np.bincount(cell, self.weight, CELLS)
-        used = weight > 0
-        columns = [
-            np.bincount(cell, f if self.weight is None else f * self.weight, CELLS)[used]
-            / weight[used]
-            for f in self.features
-        ]
-        n_pos = np.bincount(cell, self.n_pos, CELLS)[used]
-        return LogisticProblem(columns, n_pos, weight[used].astype(float), intercept=self.intercept)
+    def sample(self) -> LogisticProblem:
+        """The same problem on every so many-th row, for a good start."""
+        stride = -(-self.n_rows // SAMPLE)
+        return LogisticProblem(
+            [np.ascontiguousarray(f[::stride]) for f in self.features],
+            np.ascontiguousarray(self.n_pos[::stride]),
+            None if self.weight is None else np.ascontiguousarray(self.weight[::stride]),
+            intercept=self.intercept,
+        )
 
     def to_original(self, theta: Floats) -> tuple[Floats, float]:
         """Coefficients and constant for the features as they were given."""
@@ -176,9 +167,10 @@ def _solve(problem: LogisticProblem, theta: Floats, *, search: bool) -> tuple[Fl
         # Features have unit size, so Σ w·|f| per unit of weight is at most 1.
         previous, largest = largest, float(np.abs(gradient).max())
         step = _newton_step(gradient, hessian)
-        small_step = float(np.abs(step).max()) <= STEP_TOLERANCE * (1 + float(np.abs(theta).max()))
-        if largest <= GRADIENT_TOLERANCE and (small_step or largest > previous / 4):
-            return theta, True, iteration, largest
+        if largest <= GRADIENT_TOLERANCE:
+            # One step more squares the error. Where the step is long, the optimum is at infinity.
+            near = float(np.abs(step).max()) <= SHORT_STEP * (1 + float(np.abs(theta).max()))
+            return theta + step if near else theta, True, iteration, largest
         if not search:
             if largest > previous or iteration > 8:
                 return theta, False, iteration, largest
@@ -223,8 +215,8 @@ def fit_logistic(
     theta = np.zeros(len(features) + intercept)
     converged = False
     n_iter, largest = 0, np.inf
-    if problem.n_rows > 4 * CELLS and np.isfinite(problem.scale).all():
-        rough = problem.summary()
+    if problem.n_rows > 2 * SAMPLE and np.isfinite(problem.scale).all():
+        rough = problem.sample()
         guess, _, n_iter, _ = _solve(rough, np.zeros(len(theta)), search=True)
         near = problem.from_original(*rough.to_original(guess))
         # From so near, plain Newton steps converge; if not, begin again with care.
