@@ -9,6 +9,7 @@ from trueodds.validation import Floats, InputScale
 
 __all__ = ["log_odds", "log_pair", "positive_column", "sigmoid"]
 
+CHUNK = 16384  # rows whose temporaries stay in the cache
 EXPONENT_LIMIT = 708.0
 """exp(708) is the last whole power below the overflow of float64."""
 
@@ -34,10 +35,15 @@ def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
     """ln p and −ln(1−p), the two features of beta calibration."""
     if scale != "probability":
         return log_expit(scores), -log_expit(-scores)
+    first, second = np.empty_like(scores), np.empty_like(scores)
     with np.errstate(divide="ignore"):
-        above = np.negative(scores)
-        np.log1p(above, out=above)
-        return np.log(scores), np.negative(above, out=above)
+        for begin in range(0, len(scores), CHUNK):
+            chunk = slice(begin, begin + CHUNK)
+            np.log(scores[chunk], out=first[chunk])
+            below = np.negative(scores[chunk], out=second[chunk])
+            np.log1p(below, out=below)
+            np.negative(below, out=below)
+    return first, second
 
 
 def positive_column(columns: Floats, scale: InputScale) -> Floats:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.numerics.log_odds import sigmoid
 from trueodds.validation import Floats
 
 __all__ = ["LogisticFit", "LogisticProblem", "fit_logistic"]
@@ -43,20 +42,22 @@ class LogisticProblem:
     def __init__(
         self, features: list[Floats], n_pos: Floats, weight: Floats | None, *, intercept: bool
     ) -> None:
-        self.features = features
         self.weight = weight
         self.n_pos = n_pos
         self.intercept = intercept
         self.n_rows = len(n_pos)
         self.total = float(weight.sum()) if weight is not None else float(self.n_rows)
-        self.centre = np.array([self._mean(f) if intercept else 0.0 for f in features])
-        scale = np.array([self._spread(f, c) for f, c in zip(features, self.centre, strict=True)])
+        centre = np.array([self._mean(f) if intercept else 0.0 for f in features])
+        scale = np.array([self._spread(f, c) for f, c in zip(features, centre, strict=True)])
         # A feature that does not vary says nothing beyond the constant: its coefficient stays 0.
-        varies = scale > 1e-14 * (np.abs(self.centre) + scale)
+        varies = scale > 1e-14 * (np.abs(centre) + scale)
         self.scale = np.where(varies, scale, np.inf)
-        self.inverse_scale = 1 / self.scale
+        # Centring is done on the sums, unless digits would be lost: then on the features.
+        self.shift = np.where(np.abs(centre) > 1e3 * scale, centre, 0.0)
+        self.features = [f - c if c else f for f, c in zip(features, self.shift, strict=True)]
+        self.centre = np.where(self.shift == 0, centre, 0.0)
         positives = float(n_pos.sum())
-        moments = [float(f @ n_pos) for f in features]
+        moments = [float(f @ n_pos) for f in self.features]
         self.statistic = np.append(
             (np.array(moments) - self.centre * positives) / self.scale,
             [positives] if intercept else [],
@@ -71,57 +72,77 @@ class LogisticProblem:
         square = deviation @ deviation if self.weight is None else deviation**2 @ self.weight
         return float(np.sqrt(square / self.total))
 
-    def _linear(self, theta: Floats, rows: slice, out: Floats) -> Floats:
+    def _linear(self, theta: Floats, rows: slice, out: Floats, scratch: Floats) -> Floats:
         k = len(self.features)
         slopes = theta[:k] / self.scale
         constant = (theta[k] if self.intercept else 0.0) - float(slopes @ self.centre)
         np.multiply(self.features[0][rows], slopes[0], out=out)
         for feature, slope in zip(self.features[1:], slopes[1:], strict=True):
-            out += feature[rows] * slope
+            out += np.multiply(feature[rows], slope, out=scratch)
         out += constant
         return out
 
     def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
         """Gradient and Hessian per unit of weight, in one pass."""
-        k, size = len(self.features), len(theta)
-        gradient, hessian = np.zeros(size), np.zeros((size, size))
+        first, second = self._sums(theta, curvature=True)
+        standard = self._standard()
+        size = len(theta)
+        hessian = (standard @ second @ standard.T)[:size, :size]
+        return ((standard @ first)[:size] - self.statistic) / self.total, hessian / self.total
+
+    def gradient(self, theta: Floats) -> Floats:
+        """The gradient alone, which takes half the time."""
+        first, _ = self._sums(theta, curvature=False)
+        return ((self._standard() @ first)[: len(theta)] - self.statistic) / self.total
+
+    def _standard(self) -> Floats:
+        """Takes sums over (features, 1) to sums over the centred and scaled features."""
+        k = len(self.features)
+        matrix = np.eye(k + 1)
+        matrix[:k, k] = -self.centre
+        matrix[:k] /= self.scale[:, None]
+        return matrix
+
+    def _sums(self, theta: Floats, *, curvature: bool) -> tuple[Floats, Floats]:
+        """Σ p·f and Σ p(1−p)·f·f over the features and, last, the constant 1."""
+        k = len(self.features)
+        first, second = np.zeros(k + 1), np.zeros((k + 1, k + 1))
         buffer = np.empty((3, min(CHUNK, self.n_rows)))
         for begin in range(0, self.n_rows, CHUNK):
             rows = slice(begin, min(begin + CHUNK, self.n_rows))
             p, v, vf = (column[: rows.stop - begin] for column in buffer)
-            self._linear(theta, rows, p)
-            sigmoid(p, overwrite=True)
-            np.multiply(p, p, out=v)
-            np.subtract(p, v, out=v)
+            self._linear(-theta, rows, p, v)
+            with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
+                np.exp(p, out=p)
+            p += 1.0
+            np.divide(1.0, p, out=p)
+            chunk = [f[rows] for f in self.features]
+            if curvature:
+                np.multiply(p, p, out=v)
+                np.subtract(p, v, out=v)
+                if self.weight is not None:
+                    v *= self.weight[rows]
+                for i, feature in enumerate(chunk):
+                    np.multiply(feature, v, out=vf)
+                    second[i, k] += vf.sum()
+                    for j in range(i, k):
+                        second[i, j] += chunk[j] @ vf
+                second[k, k] += v.sum()
             if self.weight is not None:
                 p *= self.weight[rows]
-                v *= self.weight[rows]
-            scaled = [
-                (f[rows] - centre) * inverse
-                for f, centre, inverse in zip(
-                    self.features, self.centre, self.inverse_scale, strict=True
-                )
-            ]
-            for i, feature in enumerate(scaled):
-                gradient[i] += feature @ p
-                np.multiply(feature, v, out=vf)
-                for j in range(i, k):
-                    hessian[i, j] += scaled[j] @ vf
-                if self.intercept:
-                    hessian[i, k] += vf.sum()
-            if self.intercept:
-                gradient[k] += p.sum()
-                hessian[k, k] += v.sum()
-        hessian = np.triu(hessian) + np.triu(hessian, 1).T
-        return (gradient - self.statistic) / self.total, hessian / self.total
+            for i, feature in enumerate(chunk):
+                first[i] += feature @ p
+            first[k] += p.sum()
+        return first, np.triu(second) + np.triu(second, 1).T
 
     def loss(self, theta: Floats) -> float:
         """Negative log-likelihood per unit of weight."""
         total = 0.0
-        buffer = np.empty(min(CHUNK, self.n_rows))
+        buffer = np.empty((2, min(CHUNK, self.n_rows)))
         for begin in range(0, self.n_rows, CHUNK):
             rows = slice(begin, min(begin + CHUNK, self.n_rows))
-            softplus = np.logaddexp(0, self._linear(theta, rows, buffer[: rows.stop - begin]))
+            eta, scratch = (column[: rows.stop - begin] for column in buffer)
+            softplus = np.logaddexp(0, self._linear(theta, rows, eta, scratch), out=eta)
             total += float(
                 softplus.sum() if self.weight is None else softplus @ self.weight[rows]
             )
@@ -141,13 +162,15 @@ class LogisticProblem:
         """Coefficients and constant for the features as they were given."""
         k = len(self.features)
         coef = theta[:k] / self.scale
-        return coef, float((theta[k] if self.intercept else 0.0) - coef @ self.centre)
+        constant = theta[k] if self.intercept else 0.0
+        return coef, float(constant - coef @ (self.centre + self.shift))
 
     def from_original(self, coef: Floats, intercept: float) -> Floats:
         """Inverse of :meth:`to_original`."""
         finite_scale = np.where(np.isfinite(self.scale), self.scale, 0.0)
         theta = coef * finite_scale
-        constant = [intercept + float(coef @ self.centre)] if self.intercept else []
+        centre = self.centre + self.shift
+        constant = [intercept + float(coef @ centre)] if self.intercept else []
         return np.append(theta, constant)
 
 
@@ -158,24 +181,25 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     return -solution / size
 
 
-def _solve(problem: LogisticProblem, theta: Floats, *, search: bool) -> tuple[Floats, bool, int, float]:
-    """Newton's method; with ``search``, steps are halved until the loss falls."""
-    loss = problem.loss(theta) if search else np.inf
-    largest = np.inf
+@dataclass(frozen=True)
+class _Solution:
+    theta: Floats
+    hessian: Floats
+    converged: bool
+    n_iter: int
+    gradient: float
+
+
+def _solve_with_care(problem: LogisticProblem, theta: Floats) -> _Solution:
+    """Newton's method from anywhere: steps are halved until the loss falls."""
+    loss = problem.loss(theta)
     for iteration in range(1, MAX_ITERATIONS + 1):
         gradient, hessian = problem.derivatives(theta)
         # Features have unit size, so Σ w·|f| per unit of weight is at most 1.
-        previous, largest = largest, float(np.abs(gradient).max())
+        largest = float(np.abs(gradient).max())
         step = _newton_step(gradient, hessian)
         if largest <= GRADIENT_TOLERANCE:
-            # One step more squares the error. Where the step is long, the optimum is at infinity.
-            near = float(np.abs(step).max()) <= SHORT_STEP * (1 + float(np.abs(theta).max()))
-            return theta + step if near else theta, True, iteration, largest
-        if not search:
-            if largest > previous or iteration > 8:
-                return theta, False, iteration, largest
-            theta = theta + step
-            continue
+            return _Solution(_polished(theta, step), hessian, True, iteration, largest)
         for _ in range(40):
             candidate = theta + step
             new_loss = problem.loss(candidate)
@@ -183,9 +207,37 @@ def _solve(problem: LogisticProblem, theta: Floats, *, search: bool) -> tuple[Fl
                 break
             step = step / 2
         else:  # the loss cannot fall any further in float64
-            return theta, largest <= GRADIENT_TOLERANCE, iteration, largest
+            break
         theta, loss = candidate, new_loss
-    return theta, False, MAX_ITERATIONS, largest
+    return _Solution(theta, hessian, False, iteration, largest)
+
+
+def _solve_from_near(problem: LogisticProblem, theta: Floats, hessian: Floats) -> _Solution:
+    """Newton's method from a point so near that nothing can go wrong; gives up if it does.
+
+    The Hessian of the sample serves the first step and that of the second point all others: each
+    costs the error only a factor of its own small relative error.
+    """
+    largest = np.inf
+    for iteration in range(1, 9):
+        if iteration == 2:
+            gradient, hessian = problem.derivatives(theta)
+        else:
+            gradient = problem.gradient(theta)
+        previous, largest = largest, float(np.abs(gradient).max())
+        step = _newton_step(gradient, hessian)
+        if largest <= GRADIENT_TOLERANCE:
+            return _Solution(_polished(theta, step), hessian, True, iteration, largest)
+        if not largest < previous:
+            break
+        theta = theta + step
+    return _Solution(theta, hessian, False, iteration, largest)
+
+
+def _polished(theta: Floats, step: Floats) -> Floats:
+    """One step more squares the error; a long one tells of an optimum at infinity."""
+    short = float(np.abs(step).max()) <= SHORT_STEP * (1 + float(np.abs(theta).max()))
+    return theta + step if short else theta
 
 
 def fit_logistic(
@@ -212,20 +264,16 @@ def fit_logistic(
     LogisticFit
     """
     problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
-    theta = np.zeros(len(features) + intercept)
-    converged = False
-    n_iter, largest = 0, np.inf
+    solution = None
+    n_iter = 0
     if problem.n_rows > 2 * SAMPLE and np.isfinite(problem.scale).all():
-        rough = problem.sample()
-        guess, _, n_iter, _ = _solve(rough, np.zeros(len(theta)), search=True)
-        near = problem.from_original(*rough.to_original(guess))
-        # From so near, plain Newton steps converge; if not, begin again with care.
-        solution, converged, more, largest = _solve(problem, near, search=False)
-        n_iter += more
-        if converged:
-            theta = solution
-    if not converged:
-        theta, converged, more, largest = _solve(problem, theta, search=True)
-        n_iter += more
-    coef, constant = problem.to_original(theta)
-    return LogisticFit(coef, constant, converged, n_iter, largest)
+        sample = problem.sample()
+        rough = _solve_with_care(sample, np.zeros(len(features) + intercept))
+        near = problem.from_original(*sample.to_original(rough.theta))
+        solution = _solve_from_near(problem, near, rough.hessian)
+        n_iter = rough.n_iter + solution.n_iter
+    if solution is None or not solution.converged:
+        solution = _solve_with_care(problem, np.zeros(len(features) + intercept))
+        n_iter += solution.n_iter
+    coef, constant = problem.to_original(solution.theta)
+    return LogisticFit(coef, constant, solution.converged, n_iter, solution.gradient)
