@@ -70,7 +70,7 @@ def _refuse_nulls(series: Any, name: str) -> None:
 
 def check_choice(value: Any, choices: tuple[Any, ...], name: str) -> None:
     """Refuse an option that is not one of ``choices``."""
-    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
         allowed = ", ".join(repr(choice) for choice in choices)
         raise InputError(f"{name} must be one of {allowed}; got {value!r}.")
 
@@ -83,7 +83,9 @@ def check_scale(scale: Any) -> None:
 def _as_floats(values: Any, name: str) -> Floats:
     array = as_dense(values, name)
     if array.dtype.kind in "mMcV":
-        raise InputError(f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported.")
+        raise InputError(
+            f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported."
+        )
     if array.dtype.kind in "OUS":
         try:
             array = array.astype(np.float64)
@@ -154,7 +156,7 @@ def _check_range(array: Floats, scale: InputScale) -> None:
                 f"a class's logit must be below +inf; found {_where(np.isposinf(array))}. "
                 "Use -inf for the classes that are impossible."
             )
-        hopeless = np.isneginf(array).all(axis=1)
+        hopeless = np.asarray(np.isneginf(array).all(axis=1))
         if np.isneginf(lowest) and hopeless.any():
             raise InputError(f"every logit of a row is -inf {_where(hopeless)}.")
 
@@ -249,8 +251,9 @@ def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     weights = _as_floats(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise InputError(f"sample_weight must have shape ({n_rows},); got {weights.shape}.")
-    if not np.isfinite(weights).all():
-        raise InputError(f"sample_weight must be finite; got a bad value {_where(~np.isfinite(weights))}.")
+    unbounded = ~np.isfinite(weights)
+    if unbounded.any():
+        raise InputError(f"sample_weight must be finite; got NaN or infinity {_where(unbounded)}.")
     if (weights < 0).any():
         raise InputError(f"sample_weight must not be negative; got one {_where(weights < 0)}.")
     if not weights.any():

@@ -11,9 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Calibrator", "Promises", "all_calibrators"]  # noqa: F822
-
-_SHARED = {"_base", "_log_odds", "_softmax"}
+__all__ = ["Calibrator", "Promises", "all_calibrators"]
 
 
 def _module_of(class_name: str) -> str:
@@ -25,7 +23,7 @@ def _module_of(class_name: str) -> str:
 
 def _method_files() -> list[str]:
     folder = Path(__file__).parent
-    return sorted({f.stem for f in folder.glob("_[a-z]*.py")} - _SHARED)
+    return sorted(f.stem for f in folder.glob("_[a-z]*.py"))
 
 
 def all_calibrators() -> dict[str, type[Any]]:
@@ -41,7 +39,7 @@ def all_calibrators() -> dict[str, type[Any]]:
     for file in _method_files():
         module = importlib.import_module(f"{__name__}.{file}")
         for name in module.__all__:
-            if name.endswith("Calibrator"):
+            if name.endswith("Calibrator") and name != "Calibrator":
                 found[file.removeprefix("_")] = getattr(module, name)
     return found
 

@@ -63,7 +63,6 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         The labels; with two, the second one is positive.
     """
 
-    promises: ClassVar[Promises] | property = Promises()
     _sorted_table: ClassVar[bool] = True
     _rows_sum_to_one: ClassVar[bool] = True
 
@@ -72,6 +71,11 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
     classes: Any
     map_: CalibrationMap
     classes_: npt.NDArray[Any]
+
+    @property
+    def promises(self) -> Promises:
+        """What this calibrator guarantees with its present options."""
+        return Promises()
 
     @abstractmethod
     def _fit(self, table: Any) -> CalibrationMap:
@@ -134,7 +138,9 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
                 "least two classes (of positive weight)."
             )
         if columns != len(classes):
-            hint = " Pass classes= to name those without instances." if columns > len(classes) else ""
+            hint = (
+                " Pass classes= to name those without instances." if columns > len(classes) else ""
+            )
             raise InputError(
                 f"scores have {columns} columns (1-D counts as 2) but there are {len(classes)} "
                 f"classes.{hint}"

@@ -62,7 +62,7 @@ class BetaCalibrator(Calibrator):
     >>> from trueodds import BetaCalibrator
     >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95], [0, 0, 1, 1, 0, 1]
     >>> BetaCalibrator().fit(scores, y).predict_proba([0.9]).round(3)
-    array([[0.317, 0.683]])
+    array([[0.298, 0.702]])
     """
 
     _sorted_table = False

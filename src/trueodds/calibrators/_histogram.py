@@ -58,8 +58,6 @@ class HistogramCalibrator(Calibrator):
     (array([0.25]), array([0.5, 1. ]))
     """
 
-    promises = Promises(monotone=False)
-
     def __init__(
         self,
         *,
@@ -75,8 +73,15 @@ class HistogramCalibrator(Calibrator):
         self.label_smoothing = label_smoothing
         self.classes = classes
 
+    @property
+    def promises(self) -> Promises:
+        """Not monotone."""
+        return Promises(monotone=False)
+
     def _check_options(self) -> None:
-        is_integer = isinstance(self.n_bins, (int, np.integer)) and not isinstance(self.n_bins, bool)
+        is_integer = isinstance(self.n_bins, (int, np.integer)) and not isinstance(
+            self.n_bins, bool
+        )
         if not is_integer or self.n_bins < 1:
             raise InputError(f"n_bins must be a positive integer; got {self.n_bins!r}.")
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")

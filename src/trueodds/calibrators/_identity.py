@@ -33,7 +33,6 @@ class IdentityCalibrator(Calibrator):
     array([[0.1, 0.9]])
     """
 
-    promises = Promises(monotone=True, native_multiclass=True)
     _sorted_table = False
 
     def __init__(
@@ -47,10 +46,19 @@ class IdentityCalibrator(Calibrator):
         self.label_smoothing = label_smoothing
         self.classes = classes
 
-    def _fit(self, table: Evidence) -> CalibrationMap:  # noqa: ARG002
+    @property
+    def promises(self) -> Promises:
+        """Monotone; all classes together."""
+        return Promises(monotone=True, native_multiclass=True)
+
+    def _fit(self, table: Evidence) -> CalibrationMap:
         return IdentityMap(input=self.input)
 
     def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int  # noqa: ARG002
+        self,
+        scores: Floats,
+        codes: Labels,
+        weight: Floats | None,
+        n_classes: int,
     ) -> CalibrationMap:
         return IdentityMap(input=self.input)

@@ -45,9 +45,7 @@ def fit_log_odds_map(
             "part. Check which class is positive.",
             NotIncreasingWarning,
         )
-    return LogOddsMap(
-        a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale
-    )
+    return LogOddsMap(a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale)
 
 
 def warn_separable() -> None:

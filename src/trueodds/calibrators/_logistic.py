@@ -56,10 +56,9 @@ class LogisticCalibrator(Calibrator):
     >>> from trueodds import LogisticCalibrator
     >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95], [0, 0, 1, 1, 0, 1]
     >>> LogisticCalibrator().fit(scores, y).predict_proba([0.9]).round(3)
-    array([[0.405, 0.595]])
+    array([[0.399, 0.601]])
     """
 
-    promises = Promises(monotone=False)
     _sorted_table = False
 
     def __init__(
@@ -74,6 +73,11 @@ class LogisticCalibrator(Calibrator):
         self.input = input
         self.label_smoothing = label_smoothing
         self.classes = classes
+
+    @property
+    def promises(self) -> Promises:
+        """Not monotone: inverted scores give a falling curve."""
+        return Promises(monotone=False)
 
     def _check_options(self) -> None:
         check_choice(self.axis, ("log_odds", "raw"), "axis")

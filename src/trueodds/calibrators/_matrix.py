@@ -60,10 +60,9 @@ class MatrixCalibrator(Calibrator):
     >>> p = rng.dirichlet([1, 1, 1], size=500)
     >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
     >>> MatrixCalibrator(ridge=0.1).fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
-    array([[0.18, 0.32, 0.49]])
+    array([[0.22, 0.33, 0.45]])
     """
 
-    promises = Promises(monotone=False, native_multiclass=True)
     _sorted_table = False
 
     def __init__(
@@ -79,8 +78,13 @@ class MatrixCalibrator(Calibrator):
         self.label_smoothing = label_smoothing
         self.classes = classes
 
+    @property
+    def promises(self) -> Promises:
+        """All classes together; not monotone."""
+        return Promises(monotone=False, native_multiclass=True)
+
     def _check_options(self) -> None:
-        if not np.isscalar(self.ridge) or not 0 <= float(self.ridge) < np.inf:
+        if not isinstance(self.ridge, (int, float)) or not 0 <= self.ridge < np.inf:
             raise InputError(f"ridge must be a number of at least 0; got {self.ridge!r}.")
 
     def _fit(self, table: Evidence) -> CalibrationMap:

@@ -41,7 +41,7 @@ def fit_softmax_map(
     That is the likelihood's own equation for the level, with a uniform prior on the frequency.
     """
     row_weight = np.ones(len(codes)) if weight is None else weight
-    counts = np.bincount(codes, row_weight, n_classes)
+    counts = np.bincount(codes, row_weight, n_classes).astype(np.float64)
     if per_class and (counts == 0).any():
         absent = np.flatnonzero(counts == 0).tolist()
         warn_user(
@@ -115,7 +115,7 @@ def _fit_with_floor(
 
 
 def _raised(logits: Floats, floor: float) -> Floats:
-    return np.maximum(logits, logits.max(axis=1, keepdims=True) + floor)
+    return np.asarray(np.maximum(logits, logits.max(axis=1, keepdims=True) + floor))
 
 
 def _solve_level(excess: Callable[[float], float], edge: float) -> float:

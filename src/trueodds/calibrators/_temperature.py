@@ -57,10 +57,9 @@ class TemperatureCalibrator(Calibrator):
     >>> logits, y = [-4.0, 3.0, 5.0, -2.0, 1.0, 4.0], [0, 0, 1, 1, 1, 1]
     >>> calibrator = TemperatureCalibrator(input="logit").fit(logits, y)
     >>> round(calibrator.temperature_, 3)
-    3.006
+    3.552
     """
 
-    promises = Promises(monotone=True, native_multiclass=True)
     _sorted_table = False
 
     def __init__(
@@ -85,6 +84,11 @@ class TemperatureCalibrator(Calibrator):
             assert isinstance(fitted, LogOddsMap)  # noqa: S101
             inverse = fitted.a
         return 1 / inverse if inverse else np.inf
+
+    @property
+    def promises(self) -> Promises:
+        """Monotone; all classes together."""
+        return Promises(monotone=True, native_multiclass=True)
 
     def _fit(self, table: Evidence) -> CalibrationMap:
         return fit_log_odds_map(table, self.input, "temperature", nonnegative=True)

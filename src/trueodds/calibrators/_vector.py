@@ -53,10 +53,9 @@ class VectorCalibrator(Calibrator):
     >>> p = rng.dirichlet([1, 1, 1], size=500)
     >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
     >>> VectorCalibrator().fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
-    array([[0.18, 0.32, 0.49]])
+    array([[0.24, 0.32, 0.44]])
     """
 
-    promises = Promises(monotone=False, native_multiclass=True)
     _sorted_table = False
 
     def __init__(
@@ -69,6 +68,11 @@ class VectorCalibrator(Calibrator):
         self.input = input
         self.label_smoothing = label_smoothing
         self.classes = classes
+
+    @property
+    def promises(self) -> Promises:
+        """All classes together; not monotone."""
+        return Promises(monotone=False, native_multiclass=True)
 
     def _fit(self, table: Evidence) -> CalibrationMap:
         return fit_log_odds_map(table, self.input, "beta")

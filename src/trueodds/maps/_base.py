@@ -82,7 +82,7 @@ class CalibrationMap(ABC):
 
     def _finite_number(self, name: str, *, infinite: bool = False) -> None:
         value = getattr(self, name)
-        if isinstance(value, (bool, str)) or not np.isscalar(value) or np.iscomplexobj(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
             raise InputError(f"{name} must be a number; got {value!r}.")
         number = float(value)
         if np.isnan(number) or (np.isinf(number) and not infinite):
@@ -119,9 +119,13 @@ class CalibrationMap(ABC):
             kind = CalibrationMap._families[family]
         except KeyError:
             known = ", ".join(sorted(CalibrationMap._families))
-            raise MapFormatError(f"unknown family {family!r}; this version knows {known}.") from None
+            raise MapFormatError(
+                f"unknown family {family!r}; this version knows {known}."
+            ) from None
         if not issubclass(kind, cls):
-            raise MapFormatError(f"expected a {cls.__name__}; the document holds a {kind.__name__}.")
+            raise MapFormatError(
+                f"expected a {cls.__name__}; the document holds a {kind.__name__}."
+            )
         expected = {f.name for f in fields(kind)} - {"input", "classes"}
         _json.check_keys(parameters, expected, f"parameters of {family!r}")
         try:

@@ -47,7 +47,7 @@ class IdentityMap(CalibrationMap):
         if self.input == "probability":
             if scores.ndim == 1:
                 return scores.copy()
-            return scores / scores.sum(axis=1, keepdims=True)
+            return np.asarray(scores / scores.sum(axis=1, keepdims=True))
         if scores.ndim == 1:
             return sigmoid(scores)
         return np.asarray(softmax(scores, axis=1))

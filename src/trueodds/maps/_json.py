@@ -93,7 +93,11 @@ def check_keys(mapping: Any, expected: set[str], what: str) -> None:
         raise MapFormatError(f"{what} must be an object.")
     missing, extra = expected - mapping.keys(), mapping.keys() - expected
     if missing or extra:
-        found = [f"{word} {sorted(keys)}" for word, keys in (("missing", missing), ("unknown", extra)) if keys]
+        found = [
+            f"{word} {sorted(keys)}"
+            for word, keys in (("missing", missing), ("unknown", extra))
+            if keys
+        ]
         raise MapFormatError(f"{what}: {' and '.join(found)}.")
 
 
@@ -106,7 +110,7 @@ def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, 
         raise MapFormatError(f'"version" must be a positive integer; got {version!r}.')
     if version > VERSION:
         raise MapFormatError(
-            f"the map has format version {version}; this trueodds reads up to {VERSION}. Upgrade it."
+            f"the map has format version {version}; this trueodds reads up to {VERSION}: upgrade."
         )
     check_keys(raw, HEADER, "map")
     family, scale, classes = raw["family"], raw["input"], raw["classes"]

@@ -34,7 +34,7 @@ class OneVsRestMap(CalibrationMap):
     --------
     >>> from trueodds.maps import LogOddsMap, OneVsRestMap
     >>> half = LogOddsMap(a=0.5, b=0.5, c=0.0)
-    >>> OneVsRestMap(maps=(half, half, half))([[0.0, 0.5, 0.5]])
+    >>> OneVsRestMap(maps=(half, half, half))([[0.0, 0.5, 0.5]]).round(6)
     array([[0. , 0.5, 0.5]])
     """
 
@@ -78,4 +78,6 @@ class OneVsRestMap(CalibrationMap):
         )
         total = result.sum(axis=1, keepdims=True)
         uniform = 1 / self.n_classes
-        return np.divide(result, total, out=np.full_like(result, uniform), where=total > 0)
+        np.divide(result, total, out=result, where=total > 0)
+        result[(total == 0).ravel()] = uniform
+        return result

@@ -50,10 +50,10 @@ class PiecewiseLinearMap(BinaryMap):
     def _apply(self, scores: Floats) -> Floats:
         finite = np.isfinite(self.x)
         if finite.all():
-            return np.interp(scores, self.x, self.y)
+            return np.asarray(np.interp(scores, self.x, self.y))
         if not finite.any():
-            return np.where(scores >= self.x[-1], self.y[-1], self.y[0])
-        result = np.interp(scores, self.x[finite], self.y[finite])
+            return np.asarray(np.where(scores >= self.x[-1], self.y[-1], self.y[0]))
+        result = np.asarray(np.interp(scores, self.x[finite], self.y[finite]))
         for knot in (0, -1):
             if not finite[knot]:
                 result[scores == self.x[knot]] = self.y[knot]

@@ -10,7 +10,7 @@ __all__ = ["class_logits", "one_vs_rest_scores"]
 
 
 def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> Floats:
-    """Logits or logarithms of probabilities, none further than ``floor`` below its row's largest."""
+    """Logits, or logarithms of probabilities, at most ``-floor`` below the largest of the row."""
     if scale == "probability":
         with np.errstate(divide="ignore"):
             logits = np.log(scores)

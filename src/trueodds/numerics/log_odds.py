@@ -32,7 +32,7 @@ def log_odds(scores: Floats, scale: InputScale) -> Floats:
 
 
 def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
-    """ln p and −ln(1−p), the two features of beta calibration."""
+    """Ln p and −ln(1−p), the two features of beta calibration."""
     if scale != "probability":
         return log_expit(scores), -log_expit(-scores)
     first, second = np.empty_like(scores), np.empty_like(scores)
@@ -52,7 +52,7 @@ def positive_column(columns: Floats, scale: InputScale) -> Floats:
     Each row of probabilities is divided by its own sum, whatever the other rows look like.
     """
     if scale == "probability":
-        return columns[:, 1] / columns.sum(axis=1)
+        return np.asarray(columns[:, 1] / columns.sum(axis=1))
     return columns[:, 1] - columns[:, 0]
 
 

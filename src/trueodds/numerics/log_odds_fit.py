@@ -249,7 +249,7 @@ def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsF
 
 
 def _constant(rows: _Rows, intercept: bool) -> LogOddsFit:
-    """a = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
+    """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
     c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
     return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
 

@@ -93,7 +93,8 @@ class LogisticProblem:
     def gradient(self, theta: Floats) -> Floats:
         """The gradient alone, which takes half the time."""
         first, _ = self._sums(theta, curvature=False)
-        return ((self._standard() @ first)[: len(theta)] - self.statistic) / self.total
+        standard = np.asarray(self._standard() @ first)[: len(theta)]
+        return np.asarray((standard - self.statistic) / self.total)
 
     def _standard(self) -> Floats:
         """Takes sums over (features, 1) to sums over the centred and scaled features."""
@@ -143,9 +144,7 @@ class LogisticProblem:
             rows = slice(begin, min(begin + CHUNK, self.n_rows))
             eta, scratch = (column[: rows.stop - begin] for column in buffer)
             softplus = np.logaddexp(0, self._linear(theta, rows, eta, scratch), out=eta)
-            total += float(
-                softplus.sum() if self.weight is None else softplus @ self.weight[rows]
-            )
+            total += float(softplus.sum() if self.weight is None else softplus @ self.weight[rows])
         return (total - float(theta @ self.statistic)) / self.total
 
     def sample(self) -> LogisticProblem:
@@ -178,7 +177,7 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
     size = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
     solution = np.linalg.lstsq(hessian / np.outer(size, size), gradient / size, rcond=1e-14)[0]
-    return -solution / size
+    return np.asarray(-solution / size)
 
 
 @dataclass(frozen=True)

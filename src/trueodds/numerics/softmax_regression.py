@@ -15,7 +15,14 @@ from scipy.special import logsumexp
 
 from trueodds.validation import Floats
 
-__all__ = ["MatrixModel", "SoftmaxFit", "SoftmaxModel", "TemperatureModel", "VectorModel", "fit_softmax"]
+__all__ = [
+    "MatrixModel",
+    "SoftmaxFit",
+    "SoftmaxModel",
+    "TemperatureModel",
+    "VectorModel",
+    "fit_softmax",
+]
 
 GRADIENT_TOLERANCE = 1e-8
 MAX_ITERATIONS = 200
@@ -25,7 +32,9 @@ MAX_CONJUGATE_STEPS = 250
 class SoftmaxModel(ABC):
     """The linear operator from parameters to class scores, for fixed logits."""
 
-    def __init__(self, logits: Floats, trainable: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+    def __init__(
+        self, logits: Floats, trainable: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    ) -> None:
         self.logits = logits
         self.trainable = trainable.astype(np.float64)
 
@@ -64,7 +73,7 @@ class TemperatureModel(SoftmaxModel):
         return np.ones(1)
 
     def forward(self, theta: Floats) -> Floats:  # noqa: D102
-        return theta[0] * self.logits
+        return np.asarray(theta[0] * self.logits)
 
     def adjoint(self, residual: Floats) -> Floats:  # noqa: D102
         return np.array([np.vdot(residual, self.logits)])
@@ -157,7 +166,9 @@ class SoftmaxFit:
     separates: bool
 
 
-def fit_softmax(model: SoftmaxModel, targets: Floats, row_weight: Floats, start: Floats) -> SoftmaxFit:
+def fit_softmax(
+    model: SoftmaxModel, targets: Floats, row_weight: Floats, start: Floats
+) -> SoftmaxFit:
     """Minimise the weighted log-loss plus ½·Σ ridge·θ².
 
     Parameters
@@ -187,8 +198,9 @@ def fit_softmax(model: SoftmaxModel, targets: Floats, row_weight: Floats, start:
     eta = model.forward(theta)
     loss = loss_of(eta, theta)
     converged = False
-    iteration = 0
-    for iteration in range(1, MAX_ITERATIONS + 1):
+    n_iter = 0
+    while n_iter < MAX_ITERATIONS:
+        n_iter += 1
         p = np.exp(eta - logsumexp(eta, axis=1, keepdims=True))
         residual = (p - targets) * column
         gradient = model.adjoint(residual) + ridge * theta
@@ -218,7 +230,7 @@ def fit_softmax(model: SoftmaxModel, targets: Floats, row_weight: Floats, start:
             break
         theta, eta, loss = candidate, new_eta, new_loss
     weights, bias = model.weights_and_bias(theta)
-    return SoftmaxFit(theta, weights, bias, converged, iteration, _separates(eta, targets))
+    return SoftmaxFit(theta, weights, bias, converged, n_iter, _separates(eta, targets))
 
 
 def _scale(model: SoftmaxModel, row_weight: Floats) -> Floats:

@@ -1,0 +1,1 @@
+"""Calibrating models: cross-fitting."""

@@ -1,0 +1,1 @@
+"""Checks that any calibrator can be held to."""
