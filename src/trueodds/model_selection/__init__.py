@@ -1,1 +1,5 @@
-"""Calibrating models: cross-fitting."""
+"""Calibrating models: cross-fitting, prefit models, any calibrator."""
+
+from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
+
+__all__ = ["CalibratedClassifier"]

@@ -1,0 +1,180 @@
+"""Fit η = a·ln p − b·ln(1−p) + c to finite scores: logistic, temperature and beta calibration.
+
+Where the scores separate the classes the likelihood has no finite optimum; Platt's targets are
+used then, and the result says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.special import log_expit
+
+from trueodds.numerics.log_odds import log_odds, log_pair
+from trueodds.numerics.logistic_regression import LogisticFit, LogisticProblem, fit_logistic
+from trueodds.validation import Floats, InputScale
+
+__all__ = ["Design", "LogOddsFit", "Rows", "fit_finite", "rows_of"]
+
+Design = Literal["temperature", "logistic", "beta", "beta_half"]
+
+LN2 = float(np.log(2.0))
+SCAN = 65536
+
+
+@dataclass(frozen=True)
+class LogOddsFit:
+    """Parameters a, b, c, the range [lower, upper] of log-odds, and what happened on the way."""
+
+    a: float
+    b: float
+    c: float
+    lower: float
+    upper: float
+    converged: bool
+    n_iter: int
+    gradient: float
+    separable: bool = False
+    eliminated: bool = False
+
+    def __call__(self, z: float) -> float:
+        """Fitted log-odds at log-odds z, wherever the range ends."""
+        return float(self.at(np.float64(z)))
+
+    def at(self, z: Floats | np.float64) -> Floats:
+        """Fitted log-odds at many log-odds."""
+        if self.a == self.b:
+            return np.asarray(self.a * z + self.c)
+        return np.asarray(self.a * log_expit(z) - self.b * log_expit(-z) + self.c)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one solve works on: finite scores, their features, and the evidence."""
+
+    score: Floats
+    even: float  # the score whose log-odds are 0
+    features: tuple[Floats, ...]
+    n_neg: Floats
+    n_pos: Floats
+    weight: Floats | None  # None: one each
+
+
+def rows_of(
+    score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale, design: Design, *, unit: bool
+) -> Rows:
+    """Compute the features of a design; ``unit`` says that every row weighs one."""
+    return Rows(
+        score,
+        0.5 if scale == "probability" else 0.0,
+        _features(score, scale, design),
+        n_neg,
+        n_pos,
+        None if unit else n_neg + n_pos,
+    )
+
+
+def _features(score: Floats, scale: InputScale, design: Design) -> tuple[Floats, ...]:
+    if design in ("temperature", "logistic"):
+        return (log_odds(score, scale),)
+    first, second = log_pair(score, scale)
+    if design == "beta_half":
+        first += LN2
+        second -= LN2
+    return first, second
+
+
+def fit_finite(rows: Rows, design: Design, *, nonnegative: bool) -> LogOddsFit:
+    """Fit a design to rows whose scores are all finite; the range is left open."""
+    threshold = rows.even if design in ("temperature", "beta_half") else None
+    separable = _separable(rows, threshold)
+    if separable:
+        n_pos, n_neg = float(rows.n_pos.sum()), float(rows.n_neg.sum())
+        low, high = 1 / (n_neg + 2), (n_pos + 1) / (n_pos + 2)
+        rows = replace(
+            rows,
+            n_neg=rows.n_neg * (1 - low) + rows.n_pos * (1 - high),
+            n_pos=rows.n_pos * high + rows.n_neg * low,
+        )
+    return replace(_fit_design(rows, design, nonnegative), separable=separable)
+
+
+def _fit_design(rows: Rows, design: Design, nonnegative: bool) -> LogOddsFit:
+    intercept = design in ("logistic", "beta")
+    if len(rows.features) == 1:
+        fit = fit_logistic(list(rows.features), rows.n_pos, rows.weight, intercept=intercept)
+        slope = float(fit.coef[0])
+        if not intercept and not rows.features[0].any():
+            slope = 1.0  # log-odds of 0 say nothing about a temperature: leave it alone
+        if nonnegative and slope < 0:
+            return replace(_constant(rows, intercept), eliminated=True)
+        return _as_log_odds_fit(fit, slope, slope, fit.intercept)
+    shift = LN2 if design == "beta_half" else 0.0
+
+    def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, list[Floats]]:
+        features = [f for f, kept in zip(rows.features, keep, strict=True) if kept]
+        fit = fit_logistic(features, rows.n_pos, rows.weight, intercept=intercept)
+        coef = iter(fit.coef.tolist())
+        a, b = (float(next(coef)) if kept else 0.0 for kept in keep)
+        return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), features
+
+    free, _ = solve((True, True))
+    if not nonnegative or (free.a >= 0 and free.b >= 0):
+        return free
+    # Along the segment to an unconstrained maximum with one negative coefficient the likelihood
+    # rises, so the constrained maximum has that coefficient at 0. With two, try both.
+    candidates = []
+    for keep, coef in (((False, True), free.a), ((True, False), free.b)):
+        if coef < 0:
+            reduced, features = solve(keep)
+            if min(reduced.a, reduced.b) >= 0:
+                problem = LogisticProblem(features, rows.n_pos, rows.weight, intercept=intercept)
+                theta = problem.from_original(
+                    np.array([reduced.a + reduced.b]), reduced.c - shift * (reduced.a - reduced.b)
+                )
+                candidates.append((problem.loss(theta), reduced))
+    if not candidates:
+        return replace(_constant(rows, intercept), eliminated=True)
+    return replace(min(candidates, key=lambda pair: pair[0])[1], eliminated=True)
+
+
+def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsFit:
+    return LogOddsFit(
+        a, b, c, -np.inf, np.inf, fit.converged, n_iter=fit.n_iter, gradient=fit.gradient
+    )
+
+
+def _constant(rows: Rows, intercept: bool) -> LogOddsFit:
+    """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
+    c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
+    return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
+
+
+def _separable(rows: Rows, threshold: float | None) -> bool:
+    """Whether a threshold (any, or the given one) parts the classes, either way round.
+
+    Touching at one score counts: the slope would still be infinite. Scans until overlap is shown,
+    which on ordinary data is at once.
+    """
+    lowest = {"neg": np.inf, "pos": np.inf}
+    highest = {"neg": -np.inf, "pos": -np.inf}
+    for begin in range(0, len(rows.score), SCAN):
+        part = slice(begin, begin + SCAN)
+        for name, count in (("neg", rows.n_neg[part]), ("pos", rows.n_pos[part])):
+            present = rows.score[part][count > 0]
+            if len(present):
+                lowest[name] = min(lowest[name], float(present.min()))
+                highest[name] = max(highest[name], float(present.max()))
+        if threshold is not None:
+            upright = highest["neg"] <= threshold <= lowest["pos"]
+            inverted = highest["pos"] <= threshold <= lowest["neg"]
+        else:
+            upright = highest["neg"] <= lowest["pos"]
+            inverted = highest["pos"] <= lowest["neg"]
+        if not (upright or inverted):
+            return False
+    one_class = np.isinf(list(lowest.values())).any()
+    one_score = max(highest.values()) == min(lowest.values())
+    return bool(one_class or not one_score)

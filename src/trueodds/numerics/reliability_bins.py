@@ -1,0 +1,137 @@
+"""Weight, probability and positives that fall in each bin of the unit interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.numerics.binning import edges_between, equal_mass_cuts
+from trueodds.validation import Floats
+
+__all__ = ["BinSums", "bin_sums", "equal_mass_edges", "uniform_bin_index", "uniform_edges"]
+
+CHUNK = 16384  # rows whose temporaries stay in the cache
+NEAR_EDGE = 1e-9
+"""Products p·n_bins this close to a whole number are compared with the edge itself."""
+
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class BinSums:
+    """What a binned metric needs to know: sums over the rows of each bin.
+
+    ``spread`` is the sum of w·(y − p)², and only there if it was asked for.
+    """
+
+    weight: Floats
+    prob: Floats
+    positive: Floats
+    spread: Floats | None = None
+
+    def filled(self) -> BinSums:
+        """The bins that are not empty."""
+        kept = self.weight > 0
+        if kept.all():
+            return self
+        spread = None if self.spread is None else self.spread[kept]
+        return BinSums(self.weight[kept], self.prob[kept], self.positive[kept], spread)
+
+    @property
+    def gap(self) -> Floats:
+        """Mean probability less frequency of positives; positive where over-estimated."""
+        return np.asarray((self.prob - self.positive) / self.weight)
+
+
+def uniform_edges(n_bins: int) -> Floats:
+    """The inner edges k/n_bins, each the nearest float64 to the fraction (linspace's are not)."""
+    return np.arange(1, n_bins) / n_bins
+
+
+def uniform_bin_index(prob: Floats, n_bins: int, edges: Floats | None = None) -> Indices:
+    """Bin of each probability among ``n_bins`` of equal width; an edge belongs to the bin above.
+
+    The same as a binary search in :func:`uniform_edges`, which only rows near an edge undergo.
+    """
+    if edges is None:
+        edges = uniform_edges(n_bins)
+    scaled = prob * n_bins
+    index = scaled.astype(np.intp)
+    scaled -= index
+    if scaled.min() < NEAR_EDGE or scaled.max() > 1 - NEAR_EDGE:
+        near = np.flatnonzero((scaled < NEAR_EDGE) | (scaled > 1 - NEAR_EDGE))
+        index[near] = np.searchsorted(edges, prob[near], side="right")
+    return index
+
+
+def equal_mass_edges(prob: Floats, weight: Floats | None, n_bins: int) -> Floats:
+    """Inner edges of bins that weigh about the same.
+
+    Equal probabilities are never parted, so there may be fewer bins. Edges lie halfway between
+    the neighbours that they part.
+    """
+    order = np.argsort(prob)
+    value = prob[order]
+    first = np.concatenate([[True], value[1:] > value[:-1]])
+    starts = np.flatnonzero(first)
+    if weight is None:
+        mass = np.diff(np.append(starts, len(value))).astype(np.float64)
+    else:
+        mass = np.add.reduceat(weight[order], starts)
+    cuts = equal_mass_cuts(mass, n_bins)
+    distinct = value[starts]
+    return edges_between(distinct[cuts - 1], distinct[cuts])
+
+
+def bin_sums(
+    prob: Floats,
+    positive: npt.NDArray[Any],
+    weight: Floats | None,
+    edges: Floats,
+    *,
+    uniform: bool = False,
+    spread: bool = False,
+) -> BinSums:
+    """Add up the rows of each bin, in pieces that stay in the cache.
+
+    Parameters
+    ----------
+    prob : ndarray of shape (n,)
+    positive : ndarray of bool or of 0 and 1, of shape (n,)
+    weight : ndarray of shape (n,) or None
+    edges : ndarray of shape (n_bins − 1,)
+        Inner edges; a probability on an edge belongs to the bin above it.
+    uniform : bool, default=False
+        Whether the edges are those of :func:`uniform_edges`, which saves the binary search.
+    spread : bool, default=False
+        Whether to add up w·(y − p)² also.
+    """
+    n_bins = len(edges) + 1
+    sums = np.zeros((4, n_bins))
+    for begin in range(0, len(prob), CHUNK):
+        rows = slice(begin, begin + CHUNK)
+        p, y = prob[rows], positive[rows]
+        if uniform:
+            index = uniform_bin_index(p, n_bins, edges)
+        else:
+            index = np.searchsorted(edges, p, side="right")
+        if weight is None:
+            # One integer count of both classes is faster than two sums.
+            pair = np.bincount(2 * index + y, minlength=2 * n_bins)
+            sums[0] += pair[0::2] + pair[1::2]
+            sums[1] += np.bincount(index, p, n_bins)
+            sums[2] += pair[1::2]
+        else:
+            w = weight[rows]
+            sums[0] += np.bincount(index, w, n_bins)
+            sums[1] += np.bincount(index, w * p, n_bins)
+            sums[2] += np.bincount(index, w * y, n_bins)
+        if spread:
+            squares = (y - p) ** 2
+            if weight is not None:
+                squares *= weight[rows]
+            sums[3] += np.bincount(index, squares, n_bins)
+    return BinSums(sums[0], sums[1], sums[2], sums[3] if spread else None)
