@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
 from trueodds.validation import Floats
@@ -32,9 +33,7 @@ MAX_CONJUGATE_STEPS = 250
 class SoftmaxModel(ABC):
     """The linear operator from parameters to class scores, for fixed logits."""
 
-    def __init__(
-        self, logits: Floats, trainable: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    ) -> None:
+    def __init__(self, logits: Floats, trainable: npt.NDArray[np.bool_]) -> None:
         self.logits = logits
         self.trainable = trainable.astype(np.float64)
 
@@ -118,7 +117,7 @@ class MatrixModel(SoftmaxModel):
     def __init__(
         self,
         logits: Floats,
-        trainable: np.ndarray[tuple[int], np.dtype[np.bool_]],
+        trainable: npt.NDArray[np.bool_],
         off_diagonal_ridge: float = 0.0,
     ) -> None:
         super().__init__(logits, trainable)
@@ -161,6 +160,7 @@ class SoftmaxFit:
     theta: Floats
     weights: Floats
     bias: Floats
+    loss: float
     converged: bool
     n_iter: int
     separates: bool
@@ -230,7 +230,7 @@ def fit_softmax(
             break
         theta, eta, loss = candidate, new_eta, new_loss
     weights, bias = model.weights_and_bias(theta)
-    return SoftmaxFit(theta, weights, bias, converged, n_iter, _separates(eta, targets))
+    return SoftmaxFit(theta, weights, bias, loss, converged, n_iter, _separates(eta, targets))
 
 
 def _scale(model: SoftmaxModel, row_weight: Floats) -> Floats:

@@ -1,0 +1,149 @@
+"""Fit a softmax model when some probabilities are exactly 0 and so have no logarithm.
+
+They are put at a level below the largest logit of their row (``floor``), and the level is estimated
+as in :mod:`trueodds.numerics.log_odds_fit`. Below all finite logits, the likelihood's own equation
+for it says that the mean fitted probability of the entries of probability 0 is the frequency with
+which they are the true class, (n₊ + 1)/(n + 2) under a uniform prior. If no such level exists, the
+one of highest likelihood inside the range of the finite logits is searched for, which then raises
+all logits below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq, minimize_scalar
+
+from trueodds.numerics.softmax_regression import SoftmaxFit, SoftmaxModel, fit_softmax
+from trueodds.validation import Floats
+
+__all__ = ["ModelOf", "SoftmaxEvidence", "fit_with_floor"]
+
+ModelOf = Callable[[Floats, npt.NDArray[np.bool_]], SoftmaxModel]
+
+MAX_ROUNDS = 50
+SEARCH_ROWS = 2000
+SEARCH_GRID = 12
+
+
+@dataclass(frozen=True)
+class SoftmaxEvidence:
+    """Logits (−inf for a probability of 0), targets, weights, and which classes have instances."""
+
+    logits: Floats
+    targets: Floats
+    row_weight: Floats
+    trainable: npt.NDArray[np.bool_]
+
+    @cached_property
+    def relative(self) -> Floats:
+        """Logits counted from the largest of the row."""
+        return np.asarray(self.logits - self.logits.max(axis=1, keepdims=True))
+
+    @cached_property
+    def zero(self) -> npt.NDArray[np.bool_]:
+        """Entries of probability 0."""
+        return np.asarray(np.isneginf(self.logits))
+
+    @cached_property
+    def edge(self) -> float:
+        """The lowest finite relative logit."""
+        return float(self.relative[~self.zero].min())
+
+    def raised(self, floor: float) -> Floats:
+        """Logits none of which is further below the largest of its row than ``floor``."""
+        return np.asarray(np.maximum(self.logits, self.logits.max(axis=1, keepdims=True) + floor))
+
+    def fit(self, model_of: ModelOf, floor: float, start: Floats | None = None) -> SoftmaxFit:
+        """Fit with the level given."""
+        model = model_of(self.raised(floor), self.trainable)
+        share = self.row_weight / self.row_weight.sum()
+        return fit_softmax(model, self.targets, share, model.start if start is None else start)
+
+    def sample(self) -> SoftmaxEvidence:
+        """A few thousand rows, chosen by what they hold and not by where they stand."""
+        truth = self.targets.argmax(axis=1)
+        order = np.lexsort((self.row_weight, truth, np.exp(2 * self.relative).sum(axis=1)))
+        rows = order[:: -(-len(order) // SEARCH_ROWS)]
+        return replace(
+            self,
+            logits=self.logits[rows],
+            targets=self.targets[rows],
+            row_weight=self.row_weight[rows],
+        )
+
+
+def fit_with_floor(evidence: SoftmaxEvidence, model_of: ModelOf) -> tuple[SoftmaxFit, float | None]:
+    """Fit the model and the level of probabilities of 0; None if there are none."""
+    if not evidence.zero.any():
+        return evidence.fit(model_of, -np.inf), None
+    edge = min(evidence.edge, -1.0)
+    excess = _excess_probability(evidence, model_of)
+    floor, start = edge, None
+    for _ in range(MAX_ROUNDS):
+        fit = evidence.fit(model_of, floor, start)
+        start = fit.theta
+        solved = _solve_below(lambda level, theta=fit.theta: excess(level, theta), edge)  # type: ignore[misc]
+        if solved is None:
+            floor = _search_inside(evidence, model_of, edge)
+            return evidence.fit(model_of, floor, start), floor
+        previous, floor = floor, solved
+        if abs(floor - previous) <= 1e-7 * abs(floor):
+            break
+    return fit, floor
+
+
+def _excess_probability(
+    evidence: SoftmaxEvidence, model_of: ModelOf
+) -> Callable[[float, Floats], float]:
+    """Mean fitted probability of the entries of probability 0, less their frequency."""
+    rows = evidence.zero.any(axis=1)
+    part = replace(
+        evidence,
+        logits=evidence.logits[rows],
+        targets=evidence.targets[rows],
+        row_weight=evidence.row_weight[rows],
+    )
+    weight = part.zero * part.row_weight[:, None]
+    n = float(weight.sum())
+    frequency = (float((weight * part.targets).sum()) + 1) / (n + 2)
+
+    def excess(level: float, theta: Floats) -> float:
+        eta = model_of(part.raised(level), part.trainable).forward(theta)
+        p = np.exp(eta - eta.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return float((p * weight).sum()) / n - frequency
+
+    return excess
+
+
+def _solve_below(excess: Callable[[float], float], edge: float) -> float | None:
+    """The level below ``edge`` where the excess vanishes; None if there is none."""
+    if excess(edge) <= 0:
+        return None
+    low = 2 * edge
+    while excess(low) > 0:
+        low *= 2
+        if low < -1e6:
+            return None
+    return float(brentq(excess, low, edge, xtol=1e-9, rtol=1e-10))
+
+
+def _search_inside(evidence: SoftmaxEvidence, model_of: ModelOf, edge: float) -> float:
+    """The level between ``edge`` and ln ½ of highest likelihood, on a sample of the rows."""
+    sample = evidence.sample()
+
+    def loss(log_depth: float) -> float:
+        return sample.fit(model_of, -float(np.exp(log_depth))).loss
+
+    grid = np.linspace(np.log(np.log(2)), np.log(-edge), SEARCH_GRID)
+    losses = [loss(depth) for depth in grid]
+    best = int(np.argmin(losses))
+    bounds = (grid[max(best - 1, 0)], grid[min(best + 1, SEARCH_GRID - 1)])
+    refined = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    depth = refined.x if refined.fun < losses[best] else grid[best]
+    return -float(np.exp(depth))

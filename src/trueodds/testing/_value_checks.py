@@ -1,0 +1,182 @@
+"""What comes out is right: in range, and the same whichever way the same evidence comes in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.testing._sample import Sample, binary_sample, features_argument, fit, multiclass_sample, positive, predict
+    Sample,
+    binary_sample,
+    fit,
+    multiclass_sample,
+    positive,
+    predict,
+)
+
+__all__: list[str] = []
+
+
+def _is_distribution(p: Any, n_classes: int) -> None:
+    assert p.ndim == 2, f"predict_proba must return two dimensions; got {p.ndim}."
+    assert p.shape[1] == n_classes, f"expected {n_classes} columns; got {p.shape[1]}."
+    assert np.isfinite(p).all(), "predict_proba must be finite."
+    assert (p >= 0).all(), "a probability is negative."
+    assert (p <= 1).all(), "a probability exceeds 1."
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12, err_msg="rows must sum to 1.")
+
+
+def _grid(sample: Sample, scores: Any) -> Sample:
+    scores = np.asarray(scores)
+    return Sample(scores, np.zeros(len(scores)), np.zeros((len(scores), sample.features.shape[1])))
+
+
+def check_rows_are_distributions(calibrator: Any) -> None:
+    sample = binary_sample()
+    grid = _grid(sample, np.concatenate([[0, 1, 1e-300, 5e-324], np.linspace(0, 1, 50)]))
+    _is_distribution(predict(fit(calibrator, sample), grid), 2)
+
+
+def check_rows_are_distributions_for_three_classes(calibrator: Any) -> None:
+    sample = multiclass_sample()
+    fitted = fit(calibrator, sample)
+    _is_distribution(predict(fitted, sample), 3)
+    corners = _grid(sample, np.concatenate([np.eye(3), np.full((1, 3), 1 / 3)]))
+    _is_distribution(predict(fitted, corners), 3)
+
+
+def check_never_decreases_where_promised(calibrator: Any) -> None:
+    promises = getattr(calibrator, "promises", None)
+    if not getattr(promises, "monotone", False):
+        return
+    for seed in range(3):
+        sample = binary_sample(120, seed)
+        for y in (sample.y, 1 - sample.y):
+            grid = _grid(sample, np.linspace(0, 1, 400))
+            p = positive(fit(calibrator, sample.with_(y=y)), grid)
+            assert (np.diff(p) >= -1e-12).all(), "a higher score got a lower probability."
+
+
+def check_input_order_does_not_matter(calibrator: Any) -> None:
+    for sample in (binary_sample(), multiclass_sample()):
+        order = np.random.default_rng(1).permutation(len(sample.y))
+        a = predict(fit(calibrator, sample), sample)
+        b = predict(fit(calibrator, sample.take(order)), sample)
+        np.testing.assert_allclose(a, b, atol=1e-7, err_msg="the order of rows changes the fit.")
+
+
+def check_other_rows_of_a_batch_do_not_matter(calibrator: Any) -> None:
+    for sample in (binary_sample(), multiclass_sample()):
+        fitted = fit(calibrator, sample)
+        together = predict(fitted, sample)
+        for row in (0, 7, 100):
+            alone = predict(fitted, sample.take(np.array([row])))
+            np.testing.assert_allclose(alone[0], together[row], atol=1e-12)
+
+
+def check_weights_equal_repetition(calibrator: Any) -> None:
+    sample = binary_sample()
+    counts = np.random.default_rng(2).integers(0, 4, len(sample.y))
+    repeated = sample.take(np.repeat(np.arange(len(sample.y)), counts))
+    a = predict(fit(calibrator, sample.with_(weight=counts.astype(float))), sample)
+    b = predict(fit(calibrator, repeated), sample)
+    np.testing.assert_allclose(a, b, atol=1e-7, err_msg="a weight of k differs from k rows.")
+
+
+def check_unit_weights_equal_none(calibrator: Any) -> None:
+    sample = binary_sample()
+    a = predict(fit(calibrator, sample.with_(weight=np.ones(len(sample.y)))), sample)
+    b = predict(fit(calibrator, sample), sample)
+    np.testing.assert_allclose(a, b, atol=1e-9, err_msg="weights of 1 change the fit.")
+
+
+def check_two_columns_equal_one(calibrator: Any) -> None:
+    sample = binary_sample()
+    both = sample.with_(scores=np.stack([1 - sample.scores, sample.scores], axis=1))
+    a = predict(fit(calibrator, sample), sample)
+    b = predict(fit(calibrator, both), both)
+    np.testing.assert_allclose(a, b, atol=1e-7, err_msg="(n, 2) scores differ from (n,).")
+
+
+def check_float32_equals_float64(calibrator: Any) -> None:
+    sample = binary_sample()
+    single = sample.with_(scores=sample.scores.astype(np.float32))
+    double = sample.with_(scores=single.scores.astype(np.float64))
+    a = predict(fit(calibrator, single), single)
+    b = predict(fit(calibrator, double), double)
+    np.testing.assert_allclose(a, b, atol=1e-6, err_msg="float32 differs from float64.")
+
+
+def _sensible(calibrator: Any, sample: Sample) -> Any:
+    p = predict(fit(calibrator, sample), sample)
+    _is_distribution(p, 2)
+    return p[:, 1]
+
+
+def check_constant_scores_give_the_base_rate_or_leave_it(calibrator: Any) -> None:
+    sample = binary_sample()
+    constant = sample.with_(scores=np.full(len(sample.y), 0.3))
+    p = _sensible(calibrator, constant)
+    if not features_argument(calibrator, sample):
+        assert np.ptp(p) < 1e-12, "equal scores got different probabilities."
+
+
+def check_ties_are_pooled(calibrator: Any) -> None:
+    sample = binary_sample()
+    _sensible(calibrator, sample.with_(scores=np.round(sample.scores, 1)))
+
+
+def check_zeros_and_ones_are_legal(calibrator: Any) -> None:
+    sample = binary_sample()
+    scores = sample.scores.copy()
+    scores[:30] = np.round(scores[:30])
+    _sensible(calibrator, sample.with_(scores=scores))
+    _sensible(calibrator, sample.with_(scores=np.round(sample.scores)))
+
+
+def check_integer_scores_are_legal(calibrator: Any) -> None:
+    sample = binary_sample()
+    _sensible(calibrator, sample.with_(scores=np.round(sample.scores).astype(int)))
+
+
+def check_tiny_probabilities_are_legal(calibrator: Any) -> None:
+    sample = binary_sample()
+    _sensible(calibrator, sample.with_(scores=sample.scores * 1e-8))
+    _sensible(calibrator, sample.with_(scores=sample.scores * 1e-300))
+
+
+def check_separable_scores_are_legal(calibrator: Any) -> None:
+    sample = binary_sample()
+    _sensible(calibrator, sample.with_(y=(sample.scores > 0.5).astype(int)))
+
+
+def check_inverted_scores_are_legal(calibrator: Any) -> None:
+    sample = binary_sample()
+    _sensible(calibrator, sample.with_(y=1 - sample.y))
+    _sensible(calibrator, sample.with_(y=(sample.scores < 0.5).astype(int)))
+
+
+def check_two_rows_are_enough(calibrator: Any) -> None:
+    features = np.array([[0.0, 1.0], [1.0, 0.0]])
+    _sensible(calibrator, Sample(np.array([0.3, 0.6]), np.array([0, 1]), features))
+    _sensible(calibrator, Sample(np.array([0.3, 0.3]), np.array([0, 1]), features))
+
+
+def check_text_labels_keep_their_names(calibrator: Any) -> None:
+    sample = binary_sample()
+    names = np.array(["fraud", "honest"])
+    fitted = fit(calibrator, sample.with_(y=names[sample.y]))
+    assert list(fitted.classes_) == ["fraud", "honest"]
+    np.testing.assert_allclose(
+        predict(fitted, sample), predict(fit(calibrator, sample), sample), atol=1e-12
+    )
+
+
+def check_an_absent_class_can_be_declared(calibrator: Any) -> None:
+    if "classes" not in calibrator.get_params():
+        return
+    sample = multiclass_sample(n_classes=4)
+    seen = sample.take(np.flatnonzero(sample.y != 2))
+    p = predict(fit(calibrator, seen, classes=[0, 1, 2, 3]), sample)
+    _is_distribution(p, 4)
