@@ -1,0 +1,160 @@
+"""Proper losses of whole forecasts, and accuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.metrics._sample import Sample, read_sample
+from trueodds.validation import Floats
+
+__all__ = ["accuracy", "brier_score", "log_loss", "root_mean_squared_error"]
+
+
+def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
+    """Mean of −ln(probability that was given to what happened); smaller is better.
+
+    It sees calibration and discrimination at once, and punishes certainty that was wrong without
+    bound: if anything happened that had probability 0, it is infinite. (scikit-learn's function
+    of this name replaces 0 by 2.2e-16 instead.)
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels.
+    y_prob : array-like of shape (n,), (n, 2) or (n, n_classes)
+        Probabilities: of the positive class (the greater label), or one column per class.
+    sample_weight : array-like of shape (n,), default=None
+        A weight of k equals k repetitions.
+    classes : array-like, default=None
+        All labels in the order of the columns, if some may be absent from ``y_true``.
+
+    Returns
+    -------
+    float
+        In nats.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import log_loss
+    >>> round(log_loss([0, 1, 1], [0.5, 0.5, 1.0]), 6)
+    0.462098
+    """
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    with np.errstate(divide="ignore"):
+        if sample.prob.ndim == 1:
+            # log1p keeps the digits of a small probability of the positive class.
+            rows = np.where(sample.codes == 1, np.log(sample.prob), np.log1p(-sample.prob))
+        else:
+            rows = np.log(_of_label(sample))
+    return 0.0 - sample.mean(rows)
+
+
+def _of_label(sample: Sample) -> Floats:
+    return np.take_along_axis(sample.prob, sample.codes[:, None], axis=1).ravel()
+
+
+def _squares(sample: Sample) -> Floats:
+    """Sum of (p − y)² over the classes, for each row; over the positive class only if binary."""
+    if sample.prob.ndim == 1:
+        return np.asarray((sample.prob - sample.codes) ** 2)
+    # Σp² + 1 − 2·p_label would cancel for good forecasts.
+    label = _of_label(sample)
+    others = np.einsum("ij,ij->i", sample.prob, sample.prob) - label**2
+    return np.asarray(np.maximum(others, 0.0) + (1 - label) ** 2)
+
+
+def brier_score(
+    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+) -> float:
+    """Mean squared difference between probabilities and what happened; smaller is better.
+
+    With two classes the positive one alone is counted, so that it lies in [0, 1]; with more, all
+    are, and it lies in [0, 2], as in scikit-learn.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`log_loss`.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Brier (1950), Verification of forecasts expressed in terms of probability.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import brier_score
+    >>> brier_score([0, 1], [0.5, 1.0])
+    0.125
+    """
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    return sample.mean(_squares(sample))
+
+
+def root_mean_squared_error(
+    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+) -> float:
+    """Root of the mean of (p − y)² over rows and classes; smaller is better.
+
+    √(Σᵢ Σⱼ (p_ij − y_ij)² / (n·m)), which sees calibration and refinement at once. With two
+    classes both columns have the same error, and it is the root of :func:`brier_score`.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`log_loss`.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    References
+    ----------
+    Leathart, Frank, Holmes and Pfahringer (2017), Probability calibration trees, equation 3.
+    Naeini and Cooper (2016), Binary classifier calibration using an ensemble of near isotonic
+    regression models, section IV.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import root_mean_squared_error
+    >>> root_mean_squared_error([0, 1], [0.5, 0.5])
+    0.5
+    """
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    columns = 1 if sample.prob.ndim == 1 else sample.n_classes
+    return float(np.sqrt(sample.mean(_squares(sample)) / columns))
+
+
+def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
+    """Share of rows whose most probable class is the label; greater is better.
+
+    The first of equally probable classes counts: with two, a probability of exactly one half
+    stands for the negative class, as in ``predict``.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`log_loss`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from trueodds.metrics import accuracy
+    >>> accuracy([0, 1, 1], [0.5, 0.5, 0.7]).__round__(6)
+    0.666667
+    """
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if sample.prob.ndim == 1:
+        right = (sample.prob > 0.5) == (sample.codes == 1)
+    else:
+        right = sample.prob.argmax(axis=1) == sample.codes
+    return sample.mean(right.astype(np.float64))

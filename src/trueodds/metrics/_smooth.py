@@ -1,0 +1,135 @@
+"""The smooth calibration error, which needs no bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from trueodds.exceptions import InputError
+from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
+from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
+from trueodds.validation import Floats
+
+__all__ = ["SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
+
+FIRST_CELLS = 2**11
+LAST_CELLS = 2**20
+CELLS_PER_BANDWIDTH = 50
+"""A finer grid is tried until the bandwidth spans this many cells: an error of 1/20000 of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothResiduals:
+    """Cosine coefficients of the residual measure (p − y, per unit of weight) on a grid."""
+
+    coefficients: Floats
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of the grid on [0, 1]."""
+        return len(self.coefficients) - 1
+
+    def error(self, sigma: float) -> float:
+        """∫ |smoothed residuals|, by the trapezoidal rule: smECE at a given bandwidth."""
+        size = np.abs(smoothed_density(self.coefficients, sigma))
+        return float((size.sum() - (size[0] + size[-1]) / 2) / self.n_cells)
+
+    def fixed_point(self) -> float:
+        """The bandwidth at which the error equals it; the error decreases in σ, so it is unique.
+
+        0 if there is no residual at all, or none that the grid can tell from 0.
+        """
+        smallest = 1 / self.n_cells
+        if self.error(smallest) <= smallest:
+            return 0.0 if not np.abs(self.coefficients).max() > 1e-14 else smallest
+        return float(brentq(lambda s: self.error(s) - s, smallest, 1.0, xtol=1e-14, rtol=1e-14))
+
+
+def smooth_residuals(view: BinaryView) -> tuple[SmoothResiduals, float]:
+    """The residuals on a grid fine enough for their own bandwidth, and that bandwidth."""
+    residual = view.prob - view.hit
+    if view.weight is not None:
+        residual *= view.weight
+    residual /= view.total
+    cells = FIRST_CELLS
+    while True:
+        grid = spread_on_grid(view.prob, residual, cells)
+        residuals = SmoothResiduals(cosine_coefficients(grid))
+        sigma = residuals.fixed_point()
+        if sigma == 0 or sigma * cells >= CELLS_PER_BANDWIDTH or cells >= LAST_CELLS:
+            return residuals, sigma
+        wanted = CELLS_PER_BANDWIDTH / sigma
+        # The bandwidth found so far is nearly right, so the next grid usually is the last.
+        cells = min(LAST_CELLS, max(2 * cells, 2 ** int(np.ceil(np.log2(wanted)))))
+
+
+def smooth_calibration_error(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    bandwidth: float | None = None,
+    multiclass: Multiclass = "top_label",
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> float:
+    """Mean absolute residual after smoothing: smECE; smaller is better.
+
+    Use it in place of ECE where the choice of bins would matter: it changes continuously with the
+    probabilities and lies within a constant factor of the distance to the nearest calibrated
+    forecast. Like ECE it is above 0 by chance for a calibrated model.
+
+    Parameters
+    ----------
+    y_true, y_prob, multiclass, sample_weight, classes
+        As in :func:`expected_calibration_error`.
+    bandwidth : float, default=None
+        Standard deviation σ of the kernel. By default the one at which smECE_σ = σ, which exists
+        and is unique; the result is then that σ itself.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Notes
+    -----
+    The residuals p − y are smoothed by a Gaussian that is reflected at 0 and 1, and the absolute
+    value is integrated. They are first put on an even grid, each on its two nearest points, of at
+    least 50 cells to the bandwidth (and at most 2²⁰ cells); the result differs from that without
+    a grid by less than 1e-4 of itself. Cost: O(n + G log G).
+
+    References
+    ----------
+    Błasiok and Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel smoothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import smooth_calibration_error
+    >>> y, p = np.repeat([0, 1], 500), np.repeat([0.3, 0.9], 500)
+    >>> round(smooth_calibration_error(y, p), 3)  # one group is 0.3 too high, the other 0.1 too low
+    0.183
+    """
+    if bandwidth is not None and not 1e-4 <= bandwidth <= 10:
+        raise InputError(f"bandwidth must lie in [0.0001, 10]; got {bandwidth!r}.")
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    errors = []
+    for view in binary_views(sample, multiclass):
+        if bandwidth is None:
+            errors.append(smooth_residuals(view)[1])
+        else:
+            errors.append(_error_at(view, float(bandwidth)))
+    return float(np.mean(errors))
+
+
+def _error_at(view: BinaryView, sigma: float) -> float:
+    residual = view.prob - view.hit
+    if view.weight is not None:
+        residual *= view.weight
+    wanted = CELLS_PER_BANDWIDTH / sigma
+    cells = max(FIRST_CELLS, 2 ** int(np.ceil(np.log2(wanted))))
+    grid = spread_on_grid(view.prob, residual / view.total, cells)
+    return SmoothResiduals(cosine_coefficients(grid)).error(sigma)
