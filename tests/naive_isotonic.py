@@ -1,0 +1,118 @@
+"""Slow, obvious twins of the near-isotonic path, ENIR, BBQ and ABB.
+
+Nothing here is shared with the library: each function follows its definition, without thought of
+speed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+from scipy.special import betaln, xlogy
+
+FIXTURE_SETS = ("n50", "n200", "n1000", "ties1000", "imbal2000")
+
+
+def shared_file(*parts):
+    """A file of other implementations' results; the test is skipped only if none are there."""
+    root = Path(__file__).parents[1]
+    folder = Path(os.environ.get("TRUEODDS_SHARED", root.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"no results of other implementations at {folder}; set TRUEODDS_SHARED")
+    return folder.joinpath("fixtures", *parts)
+
+
+def shared_columns(*parts):
+    """The columns of a CSV file as a dictionary of arrays."""
+    table = np.genfromtxt(shared_file(*parts), delimiter=",", names=True)
+    return {name: np.atleast_1d(table[name]) for name in table.dtype.names}
+
+
+def naive_path(n_pos, n_neg):
+    """Algorithm 1 of the ENIR paper in exact fractions: a list of (λ, value of every row)."""
+    positives = [Fraction(value) for value in n_pos]
+    weights = [Fraction(a) + Fraction(b) for a, b in zip(n_pos, n_neg, strict=True)]
+    bins = [[i] for i in range(len(weights))]
+    values = [s / w for s, w in zip(positives, weights, strict=True)]
+    lam = Fraction(0)
+    models = []
+    while True:
+        k = 0
+        while k + 1 < len(bins):  # equal neighbours are one bin
+            if values[k] == values[k + 1]:
+                bins[k] += bins.pop(k + 1)
+                values.pop(k + 1)
+            else:
+                k += 1
+        models.append((lam, [values[k] for k, rows in enumerate(bins) for _ in rows]))
+        nu = [False, *(values[k] > values[k + 1] for k in range(len(bins) - 1)), False]
+        size = [sum(weights[i] for i in rows) for rows in bins]
+        slope = [(nu[k] - nu[k + 1]) / size[k] for k in range(len(bins))]  # equation 7
+        meetings = [  # equation 8
+            (values[k] - values[k + 1]) / (slope[k + 1] - slope[k]) + lam
+            for k in range(len(bins) - 1)
+            if slope[k] != slope[k + 1]
+        ]
+        later = [meeting for meeting in meetings if meeting > lam]
+        if not later:
+            return models
+        step = min(later) - lam
+        values = [v + a * step for v, a in zip(values, slope, strict=True)]
+        lam += step
+
+
+def quadratic_program(frequency, weight, lam):
+    """Equation 3 at one λ through its dual, a least-squares problem with bounds 0 ≤ θ ≤ λ."""
+    n = len(weight)
+    if n == 1 or lam == 0:
+        return np.array(frequency)
+    difference = np.eye(n - 1, n) - np.eye(n - 1, n, 1)
+    root = np.sqrt(weight)
+    found = lsq_linear(
+        (difference / root).T, root * frequency, (0, lam), method="bvls", tol=1e-15, max_iter=10000
+    )
+    return frequency - difference.T @ found.x / weight
+
+
+def runs(values):
+    """Index pairs of the runs of equal values."""
+    cuts = [0, *(np.flatnonzero(np.diff(values)) + 1), len(values)]
+    return list(itertools.pairwise(cuts))
+
+
+def naive_enir(models, score, n_pos, n_neg, *, penalty=None, smoothing=True, decimals=None):
+    """ENIR's value at every distinct score, model by model.
+
+    ``models`` are (λ, value of every row), without λ = 0. ``decimals`` imitates the rounding of
+    the authors' program.
+    """
+    weight = n_pos + n_neg
+    if penalty is None:
+        penalty = math.log(weight.sum()) + math.log(2 * math.pi)
+    scores, predictions = [], []
+    for _, exact in models:
+        values = np.array(exact, dtype=float)
+        if decimals is not None:
+            values = np.round(values, decimals)
+        values = np.clip(values, 0, 1)
+        likelihood = float(np.sum(xlogy(n_pos, values) + xlogy(n_neg, 1 - values)))
+        bins = runs(values)
+        scores.append(-2 * likelihood + len(bins) * penalty)
+        predicted = values.copy()
+        if smoothing:
+            for a, b in bins:
+                n = weight[a:b].sum()
+                e = np.sum(score[a:b] * weight[a:b]) / n
+                c = abs(n_pos[a:b].sum() / n - e)
+                predicted[a:b] = (values[a] * n + e * (1 - c)) / (n + 1 - c)
+        predictions.append(predicted)
+    scores = np.array(scores)
+    relative = np.exp((scores.min() - scores) / 2)
+    return relative @ np.array(predictions) / relative.sum(), relative / relative.sum()
