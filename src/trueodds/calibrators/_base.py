@@ -134,7 +134,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         first = codes[0]
         if (codes == first).all():
             raise InputError(
-                f"y has one class only ({classes[first]!r}); calibration needs instances of at "
+                f"y has one class only ({classes.tolist()[first]!r}); calibration needs instances of at "
                 "least two classes (of positive weight)."
             )
         if columns != len(classes):

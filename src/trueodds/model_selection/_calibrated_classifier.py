@@ -228,7 +228,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
         weight = validate_weights(sample_weight, len(codes))
         if len(classes) < 2:
-            raise InputError(f"y has one class only ({classes[0]!r}); at least two are needed.")
+            raise InputError(f"y has one class only ({classes.tolist()[0]!r}); at least two are needed.")
         self.classes_ = classes
         if (
             weight is not None

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.testing._sample import Sample, binary_sample, features_argument, fit, multiclass_sample, positive, predict
+from trueodds.testing._sample import (
     Sample,
     binary_sample,
+    features_argument,
     fit,
     multiclass_sample,
     positive,

@@ -1,0 +1,160 @@
+"""ScoreTable settles ties, weights, duplicates and input order."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueodds import ScoreTable
+from trueodds.exceptions import InputError
+
+rows = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), st.booleans(), st.integers(1, 5)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def naive_table(scores, y, weights):
+    table = {}
+    for s, label, w in zip(scores, y, weights, strict=True):
+        neg, pos = table.get(s, (0.0, 0.0))
+        table[s] = (neg, pos + w) if label else (neg + w, pos)
+    keys = sorted(table)
+    return keys, [table[k][0] for k in keys], [table[k][1] for k in keys]
+
+
+@given(rows)
+def test_it_counts_like_a_dictionary(data):
+    s, y, w = (list(column) for column in zip(*data, strict=True))
+    table = ScoreTable.from_arrays(s, y, w, pos_label=True)
+    score, n_neg, n_pos = naive_table(s, y, w)
+    assert table.score.tolist() == score
+    np.testing.assert_allclose(table.n_neg, n_neg)
+    np.testing.assert_allclose(table.n_pos, n_pos)
+    assert table.total == pytest.approx(sum(w))
+
+
+@given(rows, st.integers(0, 40))
+def test_tables_of_parts_add_up_to_the_table_of_the_whole(data, cut):
+    s, y, w = (np.array(column) for column in zip(*data, strict=True))
+    cut = min(cut, len(s) - 1)
+    whole = ScoreTable.from_arrays(s, y, w, pos_label=True)
+    if cut == 0:
+        return
+    first = ScoreTable.from_arrays(s[:cut], y[:cut], w[:cut], pos_label=True)
+    second = ScoreTable.from_arrays(s[cut:], y[cut:], w[cut:], pos_label=True)
+    both = first + second
+    np.testing.assert_array_equal(both.score, whole.score)
+    np.testing.assert_allclose(both.n_neg, whole.n_neg)
+    np.testing.assert_allclose(both.n_pos, whole.n_pos)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbouring_floats_stay_distinct(dtype):
+    scores = [dtype(1e-8)]
+    for _ in range(999):
+        scores.append(np.nextafter(scores[-1], dtype(1)))
+    table = ScoreTable.from_arrays(np.array(scores), np.arange(1000) % 2)
+    assert len(table) == 1000
+
+
+def test_rows_of_weight_zero_are_left_out():
+    table = ScoreTable.from_arrays([0.1, 0.5, 0.9], [0, 1, 1], [1, 0, 2])
+    assert table.score.tolist() == [0.1, 0.9]
+    assert table.n_pos.tolist() == [0, 2]
+
+
+def test_the_greater_label_is_positive_unless_said_otherwise():
+    table = ScoreTable.from_arrays([0.1, 0.2], ["yes", "no"])
+    assert table.n_pos.tolist() == [1, 0]
+    assert ScoreTable.from_arrays([0.1, 0.2], ["yes", "no"], pos_label="no").n_pos.tolist() == [0, 1]
+
+
+def test_three_classes_need_a_positive_one():
+    with pytest.raises(InputError, match="pos_label"):
+        ScoreTable.from_arrays([0.1, 0.2, 0.3], [0, 1, 2])
+    table = ScoreTable.from_arrays([0.1, 0.2, 0.3], [0, 1, 2], pos_label=2)
+    assert table.n_pos.tolist() == [0, 0, 1]
+
+
+def test_platt_targets_are_those_of_the_paper():
+    table = ScoreTable.from_arrays([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1], [3, 1, 1, 1])
+    smooth = table.smoothed("platt")
+    np.testing.assert_allclose(smooth.n_pos, [3 / 6, 1 / 6, 3 / 4, 3 / 4])
+    np.testing.assert_allclose(smooth.weight, table.weight)
+    assert isinstance(smooth, ScoreTable)
+
+
+def test_scaling_weights_weakens_platts_correction():
+    scores, y = [0.2, 0.8], [0, 1]
+    light = ScoreTable.from_arrays(scores, y, [1, 1]).smoothed("platt")
+    heavy = ScoreTable.from_arrays(scores, y, [10, 10]).smoothed("platt")
+    np.testing.assert_allclose(light.n_pos / light.weight, [1 / 3, 2 / 3])
+    np.testing.assert_allclose(heavy.n_pos / heavy.weight, [1 / 12, 11 / 12])
+
+
+def test_a_float_smooths_by_half_of_itself_on_each_side():
+    smooth = ScoreTable.from_arrays([0.2, 0.8], [0, 1]).smoothed(0.1)
+    np.testing.assert_allclose(smooth.n_pos, [0.05, 0.95])
+
+
+@pytest.mark.parametrize("bad", ["plat", 1.0, -0.1, True, [0.1]])
+def test_other_smoothing_is_refused(bad):
+    table = ScoreTable.from_arrays([0.2, 0.8], [0, 1])
+    with pytest.raises(InputError, match="label_smoothing must be"):
+        table.smoothed(bad)
+
+
+@given(st.integers(4, 400), st.integers(3, 60), st.integers(0, 5))
+def test_coarsening_moves_the_distribution_by_less_than_one_group(n, max_rows, seed):
+    rng = np.random.default_rng(seed)
+    table = ScoreTable.from_arrays(
+        rng.random(n), np.arange(n) % 2, rng.integers(1, 6, n).astype(float)
+    )
+    coarse = table.coarsen(max_rows)
+    assert len(coarse) <= max(max_rows, 3)
+    assert coarse.total_pos == pytest.approx(table.total_pos)
+    assert coarse.score[0] == table.score[0]
+    assert coarse.score[-1] == table.score[-1]
+    bound = table.total / (max_rows - 2) + table.weight.max()
+    for point in table.score:
+        for column in ("n_neg", "n_pos"):
+            before = getattr(table, column)[table.score <= point].sum()
+            after = getattr(coarse, column)[coarse.score <= point].sum()
+            assert abs(before - after) < bound + 1e-9
+
+
+def test_coarsening_keeps_infinite_ends():
+    z = np.concatenate([[-np.inf], np.linspace(-3, 3, 100), [np.inf]])
+    coarse = ScoreTable.from_arrays(z, np.arange(102) % 2).coarsen(10)
+    assert coarse.score[[0, -1]].tolist() == [-np.inf, np.inf]
+    assert np.isfinite(coarse.score[1:-1]).all()
+
+
+def test_coarsening_needs_three_rows():
+    with pytest.raises(InputError, match="at least 3"):
+        ScoreTable.from_arrays([0.1, 0.2], [0, 1]).coarsen(2)
+
+
+@pytest.mark.parametrize(
+    ("score", "n_neg", "n_pos", "message"),
+    [
+        ([0.1, 0.1], [1, 1], [1, 1], "strictly increasing"),
+        ([0.2, 0.1], [1, 1], [1, 1], "strictly increasing"),
+        ([0.1, np.nan], [1, 1], [1, 1], "NaN"),
+        ([0.1, 0.2], [1, -1], [1, 1], "not negative"),
+        ([0.1, 0.2], [1, 0], [1, 0], "not both zero"),
+        ([0.1, 0.2], [1], [1, 1], "one length"),
+        ([], [], [], "at least one row"),
+    ],
+)
+def test_impossible_columns_are_refused(score, n_neg, n_pos, message):
+    with pytest.raises(InputError, match=message):
+        ScoreTable(np.array(score), np.array(n_neg), np.array(n_pos))
+
+
+def test_columns_are_read_only():
+    table = ScoreTable.from_arrays([0.1, 0.2], [0, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        table.score[0] = 1

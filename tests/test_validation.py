@@ -1,0 +1,148 @@
+"""Messages say what was expected, what was found, where, and what to do."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from trueodds.exceptions import InputError
+from trueodds.validation import (
+    as_dense,
+    check_choice,
+    encode_labels,
+    validate_scores,
+    validate_weights,
+)
+
+
+def test_a_score_outside_the_unit_interval_is_shown_with_its_place_and_the_way_out():
+    with pytest.raises(InputError, match=r"got 1\.4 at index 1 \(2 of 4\).*input=\"logit\""):
+        validate_scores([0.1, 1.4, 0.3, -2.0], "probability")
+
+
+def test_nan_is_counted():
+    with pytest.raises(InputError, match=r"NaN; found at index 2 \(1 of 3\)"):
+        validate_scores([0.1, 0.2, np.nan], "logit")
+
+
+def test_margins_must_be_finite_and_log_odds_need_not():
+    with pytest.raises(InputError, match="infinity"):
+        validate_scores([0.1, np.inf], "score")
+    assert validate_scores([-np.inf, np.inf], "logit").tolist() == [-np.inf, np.inf]
+
+
+def test_rows_far_from_one_are_refused_and_rounded_rows_are_not():
+    validate_scores([[0.33, 0.33, 0.33]], "probability")
+    with pytest.raises(InputError, match="row 1 sums to 1.7"):
+        validate_scores([[0.5, 0.5], [0.9, 0.8]], "probability")
+
+
+def test_a_row_without_a_possible_class_is_refused():
+    with pytest.raises(InputError, match="every logit of a row is -inf"):
+        validate_scores([[0.0, 1.0], [-np.inf, -np.inf]], "logit")
+    with pytest.raises(InputError, match=r"below \+inf"):
+        validate_scores([[0.0, np.inf]], "logit")
+
+
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(InputError, match="input must be one of"):
+        validate_scores([0.1], "logits")
+
+
+def test_true_is_not_one_among_choices():
+    with pytest.raises(InputError, match="must be one of"):
+        check_choice(True, (1, 2), "option")
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series, list, np.array])
+def test_columns_of_any_library_become_arrays(make):
+    np.testing.assert_array_equal(validate_scores(make([0.25, 0.5]), "probability"), [0.25, 0.5])
+
+
+def test_frames_become_matrices():
+    frame = {"a": [0.25, 0.5], "b": [0.75, 0.5]}
+    for library in (pd, pl):
+        array = validate_scores(library.DataFrame(frame), "probability")
+        np.testing.assert_array_equal(array, [[0.25, 0.75], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    "column", [pl.Series([0.1, None]), pd.Series([0.1, None], dtype="Float64")]
+)
+def test_missing_values_of_frames_are_refused(column):
+    with pytest.raises(InputError, match="missing values; found 1 of 2"):
+        validate_scores(column, "probability")
+
+
+def test_lazy_frames_and_masked_arrays_are_refused():
+    with pytest.raises(InputError, match="collect"):
+        as_dense(pl.LazyFrame({"a": [1]}), "scores")
+    with pytest.raises(InputError, match="masked"):
+        as_dense(np.ma.masked_array([0.1, 0.2], [True, False]), "scores")
+
+
+@pytest.mark.parametrize("bad", [["a", "b"], [1j, 2], np.array(["2020-01-01"], "M8[D]")])
+def test_what_is_not_a_number_is_refused(bad):
+    with pytest.raises(InputError, match="numbers"):
+        validate_scores(bad, "score")
+
+
+def test_ragged_lists_are_refused():
+    with pytest.raises(InputError, match="rectangular"):
+        validate_scores([[0.1], [0.2, 0.3]], "score")
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        ([True, False, True], [False, True]),
+        (["b", "a", "b"], ["a", "b"]),
+        ([2, -1, 2], [-1, 2]),
+        (np.array([1.0, 0.0, 1.0]), [0, 1]),
+        (pd.Series(["x", "y", "x"], dtype="category"), ["x", "y"]),
+        (pd.array([1, 0, 1], dtype="Int64"), [0, 1]),
+    ],
+)
+def test_labels_of_any_type_are_coded_in_order(y, classes):
+    codes, found = encode_labels(y)
+    assert found.tolist() == classes
+    assert [classes[c] for c in codes] == list(y)
+
+
+def test_declared_classes_fix_the_codes():
+    codes, classes = encode_labels(["b", "c"], ["c", "a", "b"])
+    assert codes.tolist() == [2, 0]
+    assert classes.tolist() == ["c", "a", "b"]
+    with pytest.raises(InputError, match="'z' at index 1, not in classes"):
+        encode_labels(["b", "z"], ["a", "b"])
+    with pytest.raises(InputError, match="two or more distinct"):
+        encode_labels(["b"], ["b", "b"])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.5, 1.0], "continuous"),
+        ([np.nan, 1.0], "NaN"),
+        ([None, "a"], "missing labels"),
+        ([1, "a"], None),
+        ([[1, 0], [0, 1]], "1-D"),
+        ([], "empty"),
+    ],
+)
+def test_unusable_labels_are_refused(y, message):
+    array = np.array(y, dtype=object) if message in ("missing labels", None) else y
+    with pytest.raises(InputError, match=message or "several types"):
+        encode_labels(array)
+
+
+def test_weights_are_checked():
+    assert validate_weights(None, 3) is None
+    for bad, message in (
+        ([1, -1], "negative; got one at index 1"),
+        ([0, 0], "zero everywhere"),
+        ([1], r"shape \(2,\)"),
+        ([1, np.inf], "finite"),
+    ):
+        with pytest.raises(InputError, match=message):
+            validate_weights(bad, 2)
