@@ -49,7 +49,7 @@ class MissingClassWarning(TrueoddsWarning):
 
 def warn_user(message: str, category: type[TrueoddsWarning]) -> None:
     """Warn at the line of the user's code that called into the library."""
-    depth = 1
+    depth = 2
     frame = sys._getframe(1)
     while frame.f_back is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

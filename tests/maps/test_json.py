@@ -26,6 +26,7 @@ MAPS = [
     IdentityMap(),
     IdentityMap(input="score", classes=("no", "yes")),
     LogOddsMap(a=0.1, b=1 / 3, c=-1e-17, lower=-np.inf, upper=36.04),
+    LogOddsMap(a=0.1, b=0.1, c=1.0, axis="raw"),
     StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score", classes=(0, 1)),
     StepMap(edges=[], values=[0.5]),
     PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),

@@ -114,6 +114,8 @@ def test_two_columns_give_two_columns():
         (lambda: LogOddsMap(a=np.nan, b=1.0, c=0.0), "a must be finite"),
         (lambda: LogOddsMap(a="1", b=1.0, c=0.0), "a must be a number"),
         (lambda: LogOddsMap(a=1.0, b=1.0, c=0.0, lower=1.0, upper=0.0), "lower must not exceed"),
+        (lambda: LogOddsMap(a=1.0, b=2.0, c=0.0, axis="raw"), "needs a = b"),
+        (lambda: LogOddsMap(a=1.0, b=1.0, c=0.0, axis="odds"), "axis must be one of"),
         (lambda: StepMap(edges=[0.5, 0.5], values=[0, 0, 0]), "strictly increasing"),
         (lambda: StepMap(edges=[0.5], values=[0.1]), "one longer"),
         (lambda: StepMap(edges=[0.5], values=[0.1, 1.2]), r"values must lie in \[0, 1\]"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from trueodds.calibrators._base import Calibrator, Promises
@@ -83,5 +84,7 @@ class LogisticCalibrator(Calibrator):
         check_choice(self.axis, ("log_odds", "raw"), "axis")
 
     def _fit(self, table: Evidence) -> CalibrationMap:
-        raw = self.axis == "raw" and self.input == "probability"
-        return fit_log_odds_map(table, "score" if raw else self.input, "logistic")
+        if self.axis == "raw":
+            fitted = fit_log_odds_map(table, "score", "logistic")
+            return replace(fitted, axis="raw", input=self.input)
+        return fit_log_odds_map(table, self.input, "logistic")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import log_expit
@@ -11,7 +11,7 @@ from scipy.special import log_expit
 from trueodds.exceptions import InputError
 from trueodds.maps._base import BinaryMap
 from trueodds.numerics.log_odds import log_odds, log_pair, sigmoid
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_choice
 
 __all__ = ["LogOddsMap"]
 
@@ -22,8 +22,8 @@ CHUNK = 16384  # rows whose temporaries stay in the cache
 class LogOddsMap(BinaryMap):
     """σ(a·ln p − b·ln(1−p) + c), where z = ln(p/(1−p)) is first brought into [lower, upper].
 
-    With a = b it is σ(a·z + c): logistic calibration, or temperature scaling if c = 0 also. With
-    ``input="score"`` the score itself takes the place of the log-odds z.
+    With a = b it is σ(a·z + c): logistic calibration, or temperature scaling if c = 0 also.
+    Margins (``input="score"``) take the place of the log-odds z.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class LogOddsMap(BinaryMap):
     lower, upper : float, default=-inf, inf
         Where probabilities of exactly 0 and 1 (log-odds of −inf and +inf) sit on the log-odds
         axis; what lies beyond is treated alike, so that the map stays monotone.
+    axis : {"log_odds", "raw"}, default="log_odds"
+        With ``"raw"`` the scores as they are, probabilities too, take the place of z; needs a = b.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class LogOddsMap(BinaryMap):
     c: float
     lower: float = -np.inf
     upper: float = np.inf
+    axis: Literal["log_odds", "raw"] = "log_odds"
 
     family: ClassVar[str] = "log_odds"
 
@@ -57,6 +60,9 @@ class LogOddsMap(BinaryMap):
             self._finite_number(name, infinite=True)
         if not self.lower <= self.upper or self.lower == np.inf or self.upper == -np.inf:
             raise InputError(f"lower must not exceed upper; got {self.lower} and {self.upper}.")
+        check_choice(self.axis, ("log_odds", "raw"), "axis")
+        if self.axis == "raw" and self.a != self.b:
+            raise InputError(f"a map of the raw scores needs a = b; got {self.a} and {self.b}.")
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(len(scores))
@@ -69,7 +75,7 @@ class LogOddsMap(BinaryMap):
         if self.a == 0 and self.b == 0:  # and 0·inf would be NaN
             return np.full(len(scores), self.c)
         if self.a == self.b:
-            z = log_odds(scores, self.input)
+            z = scores if self.axis == "raw" else log_odds(scores, self.input)
             if self.lower > -np.inf or self.upper < np.inf:
                 z = np.clip(z, self.lower, self.upper)
             return self.a * z + self.c

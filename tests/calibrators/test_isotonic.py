@@ -1,0 +1,79 @@
+"""Isotonic calibration equals scikit-learn's, except where that one merges close scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from trueodds import IsotonicCalibrator
+from trueodds.exceptions import InputError
+
+SETS = ("n50", "n200", "n1000", "imbal2000", "ties1000")
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_predictions_equal_those_of_scikit_learn(fixtures, name):
+    train = pd.read_csv(fixtures / "data" / f"{name}_train.csv")
+    grid = pd.read_csv(fixtures / "data" / f"{name}_test.csv")["score"].to_numpy()
+    ours = IsotonicCalibrator().fit(train["score"], train["label"]).predict_proba(grid)[:, 1]
+    reference = IsotonicRegression(out_of_bounds="clip").fit(train["score"], train["label"])
+    np.testing.assert_allclose(ours, reference.predict(grid), atol=1e-12)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20), st.booleans(), st.integers(1, 4)), min_size=2, max_size=60
+    )
+)
+def test_weighted_ties_equal_those_of_scikit_learn(rows):
+    s, y, w = (np.array(column) for column in zip(*rows, strict=True))
+    if y.all() or not y.any():
+        return
+    s = s / 20
+    ours = IsotonicCalibrator().fit(s, y, w).predict_proba(s)[:, 1]
+    reference = IsotonicRegression(out_of_bounds="clip").fit(s, y, w).predict(s)
+    np.testing.assert_allclose(ours, reference, atol=1e-12)
+
+
+def test_a_thousand_close_float32_scores_are_a_thousand_scores():
+    scores = (1e-8 + np.arange(1000) * 2e-15).astype(np.float32)
+    assert len(np.unique(scores)) == 1000
+    y = np.arange(1000) % 2
+    y[500:] = 1
+    fitted = IsotonicCalibrator(interpolation="step").fit(scores, y)
+    p = fitted.predict_proba(scores)[:, 1]
+    single = IsotonicCalibrator(interpolation="step").fit(np.arange(1000) / 1000, y)
+    np.testing.assert_array_equal(p, single.predict_proba(np.arange(1000) / 1000)[:, 1])
+
+
+def test_steps_lie_halfway_between_blocks():
+    fitted = IsotonicCalibrator(interpolation="step").fit([0.1, 0.3, 0.7], [0, 0, 1]).map_
+    assert fitted.edges.tolist() == [0.5]
+    assert fitted.values.tolist() == [0.0, 1.0]
+
+
+def test_a_step_between_neighbouring_floats_belongs_to_the_upper_one():
+    low = 0.3
+    high = np.nextafter(low, 1)
+    calibrator = IsotonicCalibrator(interpolation="step").fit([low, high], [0, 1])
+    assert calibrator.predict_proba([low, high])[:, 1].tolist() == [0.0, 1.0]
+
+
+def test_infinite_log_odds_are_scores_like_others():
+    z = [-np.inf, -np.inf, 0.0, 1.0, np.inf]
+    for interpolation in ("linear", "step"):
+        calibrator = IsotonicCalibrator(interpolation=interpolation, input="logit")
+        p = calibrator.fit(z, [0, 1, 0, 1, 1]).predict_proba(z)[:, 1]
+        np.testing.assert_allclose(p, [1 / 3, 1 / 3, 1 / 3, 1, 1])
+
+
+def test_platts_correction_keeps_it_off_zero_and_one():
+    p = IsotonicCalibrator(label_smoothing="platt").fit([0.1, 0.9], [0, 1]).predict_proba([0.1, 0.9])
+    np.testing.assert_allclose(p[:, 1], [1 / 3, 2 / 3])
+
+
+def test_misspelt_interpolation_is_refused():
+    with pytest.raises(InputError, match="interpolation must be one of"):
+        IsotonicCalibrator(interpolation="cubic").fit([0.1, 0.9], [0, 1])

@@ -1,0 +1,338 @@
+"""The cases that other libraries get wrong, and convergence to the optimum."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, logit, logsumexp
+from sklearn.metrics import log_loss
+
+from trueodds import (
+    BetaCalibrator,
+    IdentityCalibrator,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+    MatrixCalibrator,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
+    VectorCalibrator,
+)
+from trueodds.exceptions import (
+    InputError,
+    MissingClassWarning,
+    NotIncreasingWarning,
+    SeparableScoresWarning,
+)
+
+PARAMETRIC = [LogisticCalibrator(), TemperatureCalibrator(), BetaCalibrator()]
+
+
+def by_class(calibrator):
+    return type(calibrator).__name__
+
+
+@pytest.mark.parametrize("calibrator", PARAMETRIC, ids=by_class)
+def test_a_model_that_reports_two_and_a_half_times_the_log_odds_is_set_right(calibrator):
+    errors = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        z = rng.normal(size=4000) * 1.5
+        y = rng.random(4000) < expit(z)
+        p = expit(2.5 * z)
+        calibrated = calibrator.fit(p, y).predict_proba(p)[:, 1]
+        errors.append(np.sqrt(np.mean((calibrated - expit(z)) ** 2)))
+    assert np.mean(errors) <= 0.010
+
+
+@pytest.mark.parametrize("saturation", ["at random", "at the ends"])
+@pytest.mark.parametrize("calibrator", PARAMETRIC, ids=by_class)
+def test_thirty_percent_zeros_and_ones_do_not_wreck_the_fit(calibrator, saturation):
+    ours, isotonic = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        z = rng.normal(size=8000) * 1.5
+        y = (rng.random(8000) < expit(z)).astype(int)
+        p = expit(2.5 * z)
+        if saturation == "at random":
+            hard = rng.random(8000) < 0.3
+        else:
+            hard = (p < np.quantile(p, 0.15)) | (p > np.quantile(p, 0.85))
+        p[hard] = np.round(p[hard])
+        fitted = calibrator.fit(p[:4000], y[:4000])
+        ours.append(log_loss(y[4000:], fitted.predict_proba(p[4000:])))
+        reference = IsotonicCalibrator().fit(p[:4000], y[:4000])
+        isotonic.append(log_loss(y[4000:], reference.predict_proba(p[4000:])))
+    assert np.mean(ours) <= np.mean(isotonic) * 1.02
+
+
+@pytest.mark.parametrize("calibrator", PARAMETRIC, ids=by_class)
+def test_scores_of_only_zero_and_one_get_their_frequencies(calibrator):
+    p = np.array([0.0] * 100 + [1.0] * 100)
+    y = np.array([1] * 20 + [0] * 80 + [1] * 70 + [0] * 30)
+    fitted = calibrator.fit(p, y)
+    frequencies = fitted.predict_proba([0.0, 1.0])[:, 1]
+    np.testing.assert_allclose(frequencies, [21 / 102, 71 / 102], atol=0.01)
+
+
+def test_a_pure_group_of_zeros_keeps_a_finite_log_loss():
+    rng = np.random.default_rng(0)
+    p = np.concatenate([np.zeros(50), rng.random(200)])
+    y = np.concatenate([np.zeros(50), rng.random(200) < p[50:]])
+    calibrated = BetaCalibrator().fit(p, y).predict_proba([0.0])[0, 1]
+    assert 0 < calibrated <= 1 / 52 + 1e-9
+
+
+def test_logistic_regression_is_converged_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    for n in (60, 200_000):  # below and above the size at which the start is found on a sample
+        z = rng.normal(size=n) * 2
+        y = rng.random(n) < expit(z / 2 + 0.2)
+        fitted = LogisticCalibrator(label_smoothing=None, input="logit").fit(z, y).map_
+        residual = expit(fitted.a * z + fitted.c) - y
+        assert abs(residual.sum()) <= 1e-8 * n
+        assert abs(residual @ z) <= 1e-8 * np.abs(z).sum()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_margins_far_from_zero_are_fitted_as_well(offset):
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=400)
+    y = rng.random(400) < expit(z)
+    near = LogisticCalibrator(input="score").fit(z, y)
+    far = LogisticCalibrator(input="score").fit(z + offset, y)
+    np.testing.assert_allclose(
+        far.predict_proba(z + offset), near.predict_proba(z), atol=1e-7
+    )
+
+
+def test_platts_targets_are_used_by_default():
+    z, y = np.array([-2.0, -1.0, 0.5, 1.0]), np.array([0, 0, 1, 1])
+    fitted = LogisticCalibrator(input="logit").fit(z, y).map_
+    targets = np.where(y == 1, 3 / 4, 1 / 4)
+
+    def loss(theta):
+        eta = theta[0] * z + theta[1]
+        return np.sum(np.logaddexp(0, eta) - targets * eta)
+
+    best = minimize(loss, [1.0, 0.0], method="BFGS", options={"gtol": 1e-10}).x
+    np.testing.assert_allclose([fitted.a, fitted.c], best, atol=1e-6)
+
+
+def test_the_raw_axis_takes_probabilities_as_they_are():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    raw = LogisticCalibrator(axis="raw").fit(p, y)
+    as_margin = LogisticCalibrator(input="score").fit(p, y)
+    np.testing.assert_allclose(raw.predict_proba(p), as_margin.predict_proba(p))
+    with pytest.raises(InputError, match=r"\[0, 1\]"):
+        raw.predict_proba([1.5])
+    with pytest.raises(InputError, match="axis must be one of"):
+        LogisticCalibrator(axis="log").fit(p, y)
+
+
+@pytest.mark.parametrize(
+    "calibrator", [BetaCalibrator(), BetaCalibrator("ab"), TemperatureCalibrator()], ids=by_class
+)
+def test_separable_scores_fall_back_on_platts_targets_and_say_so(calibrator):
+    p = np.concatenate([np.linspace(0.1, 0.4, 20), np.linspace(0.6, 0.9, 20)])
+    y = np.repeat([0, 1], 20)
+    with pytest.warns(SeparableScoresWarning, match="Platt"):
+        calibrated = calibrator.fit(p, y).predict_proba(p)[:, 1]
+    assert 0.001 < calibrated.min() < 0.3
+    assert 0.7 < calibrated.max() < 0.999
+
+
+def test_a_single_shared_score_still_counts_as_separable():
+    p = np.array([0.1, 0.2, 0.5, 0.5, 0.8, 0.9])
+    y = np.array([0, 0, 0, 1, 1, 1])
+    with pytest.warns(SeparableScoresWarning, match="separate"):
+        fitted = BetaCalibrator("am").fit(p, y).map_
+    assert fitted.a < 10
+
+
+def test_inverted_scores_make_logistic_fall_and_temperature_constant():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=300)
+    y = rng.random(300) < expit(-z)
+    with pytest.warns(NotIncreasingWarning, match="not increasing"):
+        assert LogisticCalibrator(input="logit").fit(z, y).map_.a < 0
+    with pytest.warns(NotIncreasingWarning, match="constant"):
+        temperature = TemperatureCalibrator(input="logit").fit(z, y)
+    assert temperature.temperature_ == np.inf
+    np.testing.assert_allclose(temperature.predict_proba(z), 0.5)
+
+
+def test_temperature_is_that_of_a_direct_search():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(400, 4)) * 3
+    y = np.array([rng.choice(4, p=row) for row in np.exp(log_softmax(logits / 2.5, axis=1))])
+    fitted = TemperatureCalibrator(input="logit").fit(logits, y)
+    grid = np.linspace(1.5, 4, 2001)
+    losses = [-log_softmax(logits / t, axis=1)[np.arange(400), y].mean() for t in grid]
+    assert fitted.temperature_ == pytest.approx(grid[np.argmin(losses)], abs=0.002)
+    two = TemperatureCalibrator(input="logit").fit(logits[:, 1] - logits[:, 0], y % 2)
+    assert two.temperature_ == pytest.approx(1 / two.map_.a)
+
+
+def softmax_gradient(fitted, logits, y, ridge=0.0):
+    weights = np.diag(fitted.weights) if fitted.weights.ndim == 1 else fitted.weights
+    eta = logits @ weights.T + fitted.bias
+    residual = np.exp(eta - logsumexp(eta, axis=1, keepdims=True)) - np.eye(len(weights))[y]
+    off = weights - np.diag(np.diag(weights))
+    return residual.T @ logits / len(y) + ridge * off, residual.mean(axis=0)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.05])
+def test_vector_and_matrix_scaling_are_converged(ridge):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2000, 5)) * 2
+    y = np.array([rng.choice(5, p=row) for row in np.exp(log_softmax(logits / 2, axis=1))])
+    vector = VectorCalibrator(input="logit").fit(logits, y).map_
+    gradient, bias_gradient = softmax_gradient(vector, logits, y)
+    assert np.abs(np.diag(gradient)).max() <= 1e-8
+    assert np.abs(bias_gradient).max() <= 1e-8
+    matrix = MatrixCalibrator(input="logit", ridge=ridge).fit(logits, y).map_
+    gradient, bias_gradient = softmax_gradient(matrix, logits, y, ridge)
+    assert np.abs(gradient).max() <= 1e-8
+    assert np.abs(bias_gradient).max() <= 1e-8
+
+
+def test_a_large_ridge_turns_matrix_into_vector_scaling():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(1000, 3)) * 2
+    y = np.array([rng.choice(3, p=row) for row in np.exp(log_softmax(logits / 2, axis=1))])
+    vector = VectorCalibrator(input="logit").fit(logits, y).predict_proba(logits)
+    matrix = MatrixCalibrator(input="logit", ridge=1e6).fit(logits, y).predict_proba(logits)
+    np.testing.assert_allclose(matrix, vector, atol=1e-5)
+    with pytest.raises(InputError, match="ridge must be"):
+        MatrixCalibrator(ridge=-1).fit(logits, y)
+
+
+@pytest.mark.parametrize(
+    "calibrator", [TemperatureCalibrator(), VectorCalibrator(), MatrixCalibrator()], ids=by_class
+)
+def test_zero_probabilities_of_several_classes_do_not_wreck_the_fit(calibrator):
+    ours, uncalibrated = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        logits = rng.normal(size=(4000, 3)) * 1.5
+        p = np.exp(log_softmax(logits, axis=1))
+        y = (p.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
+        votes = np.array([rng.multinomial(10, row) for row in p]) / 10  # like a small forest
+        fitted = calibrator.fit(votes[:2000], y[:2000])
+        ours.append(log_loss(y[2000:], fitted.predict_proba(votes[2000:])))
+        isotonic = IsotonicCalibrator(label_smoothing="platt").fit(votes[:2000], y[:2000])
+        uncalibrated.append(log_loss(y[2000:], isotonic.predict_proba(votes[2000:])))
+    assert np.mean(ours) <= np.mean(uncalibrated) * 1.02
+
+
+def test_separable_classes_fall_back_on_platts_targets():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(200, 3))
+    for calibrator in (TemperatureCalibrator(input="logit"), VectorCalibrator(input="logit")):
+        with pytest.warns(SeparableScoresWarning, match="Platt"):
+            p = calibrator.fit(logits, logits.argmax(axis=1)).predict_proba(logits)
+        assert p.max() < 1
+
+
+def test_inverted_classes_get_an_infinite_temperature():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(300, 3))
+    y = np.array([rng.choice(3, p=row) for row in np.exp(log_softmax(-logits, axis=1))])
+    with pytest.warns(NotIncreasingWarning, match="infinite"):
+        fitted = TemperatureCalibrator(input="logit").fit(logits, y)
+    assert fitted.temperature_ == np.inf
+    np.testing.assert_allclose(fitted.predict_proba(logits), 1 / 3)
+
+
+def test_absent_classes_keep_their_scores_and_are_reported():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1, 1], size=200)
+    y = p[:, :3].argmax(axis=1)
+    y[:80] = rng.integers(0, 3, 80)
+    names = ["a", "b", "c", "d"]
+    with pytest.warns(MissingClassWarning, match="no instance"):
+        VectorCalibrator(classes=range(4)).fit(p, y)
+    with pytest.warns(MissingClassWarning, match="left as they are"):
+        fitted = OneVsRestCalibrator(classes=names).fit(p, np.array(names)[y])
+    assert fitted.classes_.tolist() == names
+    with pytest.raises(InputError, match="Pass classes="):
+        VectorCalibrator().fit(p, y)
+
+
+def test_binary_methods_learn_several_classes_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], size=400)
+    y = (p.cumsum(axis=1) > rng.random((400, 1))).argmax(axis=1)
+    fitted = BetaCalibrator().fit(p, y)
+    wrapped = OneVsRestCalibrator(BetaCalibrator()).fit(p, y)
+    np.testing.assert_array_equal(fitted.predict_proba(p), wrapped.predict_proba(p))
+    columns = np.stack(
+        [BetaCalibrator().fit(p[:, k], y == k).predict_proba(p[:, k])[:, 1] for k in range(3)], 1
+    )
+    np.testing.assert_allclose(
+        fitted.predict_proba(p), columns / columns.sum(axis=1, keepdims=True), atol=1e-12
+    )
+
+
+def test_one_vs_rest_takes_columns_that_do_not_sum_to_one():
+    rng = np.random.default_rng(0)
+    scores = rng.random((200, 3))
+    y = scores.argmax(axis=1)
+    y[:80] = rng.integers(0, 3, 80)
+    assert OneVsRestCalibrator().fit(scores, y).predict_proba(scores).shape == (200, 3)
+    with pytest.raises(InputError, match="use OneVsRestCalibrator"):
+        BetaCalibrator().fit(scores, y)
+
+
+def test_a_row_of_0998_changes_no_other_row():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], size=300)
+    y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    fitted = TemperatureCalibrator().fit(p, y)
+    clean = fitted.predict_proba(p[:2])
+    rounded = p[:2].copy()
+    rounded[1] *= 0.998
+    np.testing.assert_array_equal(fitted.predict_proba(rounded)[0], clean[0])
+    np.testing.assert_allclose(fitted.predict_proba(rounded)[1], clean[1], atol=1e-12)
+
+
+def test_probabilities_logits_and_two_columns_are_the_same_evidence():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=300)
+    y = rng.random(300) < expit(z)
+    for kind in (LogisticCalibrator, TemperatureCalibrator, BetaCalibrator, VectorCalibrator):
+        a = kind().fit(expit(z), y).predict_proba(expit(z))
+        b = kind(input="logit").fit(z, y).predict_proba(z)
+        c = kind(input="logit").fit(np.stack([0 * z, z], 1), y)
+        np.testing.assert_allclose(a, b, atol=1e-9)
+        np.testing.assert_allclose(c.predict_proba(np.stack([5 - z, 0 * z + 5], 1)), b, atol=1e-9)
+
+
+def test_identity_leaves_probabilities_alone():
+    fitted = IdentityCalibrator().fit([0.2, 0.8], [0, 1])
+    assert fitted.predict_proba([0.0, 0.3, 1.0])[:, 1].tolist() == [0.0, 0.3, 1.0]
+    logits = IdentityCalibrator(input="logit").fit([[0.0, 1.0, 2.0]] * 3, [0, 1, 2])
+    np.testing.assert_allclose(
+        logits.predict_proba([[0.0, 1.0, 2.0]]), np.exp(log_softmax([[0.0, 1.0, 2.0]], axis=1))
+    )
+
+
+def test_warnings_point_at_the_line_of_the_caller():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BetaCalibrator().fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])
+    assert caught[0].filename == __file__
+
+
+def test_a_million_to_one_imbalance_is_fitted():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=20_000) - 8
+    y = np.zeros(20_000, dtype=int)
+    y[np.argsort(z)[-3:]] = 1
+    y[0] = 1
+    p = LogisticCalibrator().fit(expit(z), y).predict_proba(expit(z))[:, 1]
+    assert p.mean() == pytest.approx(y.mean(), rel=0.5)
+    assert logit(p).std() > 0
