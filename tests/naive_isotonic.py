@@ -8,30 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
-import pytest
 from scipy.optimize import lsq_linear
-from scipy.special import betaln, xlogy
+from scipy.special import xlogy
 
 FIXTURE_SETS = ("n50", "n200", "n1000", "ties1000", "imbal2000")
 
 
-def shared_file(*parts):
-    """A file of other implementations' results; the test is skipped only if none are there."""
-    root = Path(__file__).parents[1]
-    folder = Path(os.environ.get("TRUEODDS_SHARED", root.parent / "shared"))
-    if not folder.is_dir():
-        pytest.skip(f"no results of other implementations at {folder}; set TRUEODDS_SHARED")
-    return folder.joinpath("fixtures", *parts)
-
-
-def shared_columns(*parts):
+def read_columns(folder, *parts):
     """The columns of a CSV file as a dictionary of arrays."""
-    table = np.genfromtxt(shared_file(*parts), delimiter=",", names=True)
+    table = np.genfromtxt(folder.joinpath(*parts), delimiter=",", names=True)
     return {name: np.atleast_1d(table[name]) for name in table.dtype.names}
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_isotonic import FIXTURE_SETS, naive_path, quadratic_program, runs, shared_columns
 from scipy.optimize import isotonic_regression
 
+from naive_isotonic import FIXTURE_SETS, naive_path, quadratic_program, read_columns, runs
 from trueodds.calibrators._near_isotonic import near_isotonic_path
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
@@ -148,9 +148,11 @@ def test_the_merge_tree_holds_the_rows_and_sums_of_every_bin():
 
 
 @pytest.mark.parametrize("name", FIXTURE_SETS)
-def test_breakpoints_equal_those_of_the_authors_program(name):
-    train = shared_columns("data", f"{name}_train.csv")
-    expected = np.unique(shared_columns("enir", f"{name}_breakpoints.csv")["lambda"].round(9))
+def test_breakpoints_equal_those_of_the_authors_program(name, fixtures):
+    train = read_columns(fixtures, "data", f"{name}_train.csv")
+    expected = np.unique(
+        read_columns(fixtures, "enir", f"{name}_breakpoints.csv")["lambda"].round(9)
+    )
     path = near_isotonic_path(ScoreTable.from_arrays(train["score"], train["label"]))
     assert len(path.lambdas) == len(expected)
     np.testing.assert_allclose(path.lambdas, expected, atol=1e-8)
@@ -172,4 +174,4 @@ def test_numba_is_not_loaded_before_a_path_is_asked_for():
         "import sys, trueodds.kernels, trueodds.calibrators._near_isotonic\n"
         "assert 'numba' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

@@ -19,7 +19,7 @@ round, so the heap and the bins it refers to stay in the processor's cache.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -80,20 +80,27 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
     """
     # Arrays are made here because numba compiles each kind of allocation anew, at some 0.1 s.
     rows = len(weight)
-    merges = Merges(
-        np.zeros(rows + 1, dtype=np.bool_),
-        *(np.empty(rows, dtype=np.int64) for _ in range(3)),
-        *(np.empty(rows) for _ in range(3)),
-    )
-    count = _merge_neighbours(
+    violates = np.zeros(rows + 1, dtype=np.bool_)
+    boundary, start, stop = (np.empty(rows, dtype=np.int64) for _ in range(3))
+    lambdas, made_pos, made_weight = (np.empty(rows) for _ in range(3))
+    kernel: Any = _merge_neighbours
+    count = kernel(
         np.array(n_pos, dtype=np.float64),
         np.array(weight, dtype=np.float64),
-        *merges,
+        *(violates, boundary, start, stop, lambdas, made_pos, made_weight),
         *(np.empty(rows + 1) for _ in range(3)),
         np.zeros(rows + 1, dtype=np.bool_),
         *(np.empty(rows + 1, dtype=np.int64) for _ in range(5)),
     )
-    return Merges(merges.violates, *(column[:count].copy() for column in merges[1:]))
+    return Merges(
+        violates,
+        boundary[:count],
+        start[:count],
+        stop[:count],
+        lambdas[:count],
+        made_pos[:count],
+        made_weight[:count],
+    )
 
 
 @njit(error_model="numpy")

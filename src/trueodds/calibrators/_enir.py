@@ -1,0 +1,338 @@
+"""ENIR: an ensemble of near-isotonic regressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._near_isotonic import (
+    NEVER,
+    Integers,
+    NearIsotonicPath,
+    near_isotonic_path,
+)
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap, PiecewiseLinearMap
+from trueodds.numerics.log_odds import sigmoid
+from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.validation import Floats, InputScale, Labels, check_choice
+
+__all__ = ["ENIRCalibrator"]
+
+NEGLIGIBLE = 37.0
+"""A model so many nats below the best weighs less than half a unit in the last place of 1."""
+
+BOUND_SLACK = 1e-9
+"""Relative rounding error granted to the bound on a model's score."""
+
+CHUNK = 1 << 20  # pairs of a bin and a model that are scored at a time
+
+
+class ENIRCalibrator(Calibrator):
+    """A weighted average of all near-isotonic regressions between no smoothing and isotonic.
+
+    Use it where the order of the scores is mostly, but not everywhere, the order of the
+    probabilities: it contains isotonic regression and leaves it where the data insist. Like
+    isotonic regression it wants a thousand instances or more. It is not monotone.
+
+    Parameters
+    ----------
+    criterion : {"bic", "aic"}, default="bic"
+        What models are weighted by. ``"bic"``: −2·ln L + k·(ln N + ln 2π) for k bins, with the
+        constant of the authors' program; ``"aic"``: −2·ln L + 2·k, which keeps more bins.
+    smoothing : {"authors", None}, default="authors"
+        Each bin's value is drawn towards the mean score in it as if by at most one more
+        instance, which keeps it off 0 and 1, as in the authors' program; or not at all, as in
+        the paper.
+    max_models : int, default=None
+        Keep so many models, evenly spaced along the path, as the authors' program does (100).
+        For comparison only: it saves nothing here.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. Their order decides the models; interpolation takes place on the
+        given scale. Where a score must be a probability (``smoothing``), log-odds and margins go
+        through the logistic function (the paper's footnote 2).
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : PiecewiseLinearMap
+        The whole ensemble as one function.
+    path_ : NearIsotonicPath
+        Every model, with the table it was made of. Of binary problems only, like the next three.
+    lambdas_ : ndarray of shape (n_models,)
+        λ of each model.
+    n_bins_ : ndarray of shape (n_models,)
+        Its number of bins.
+    weights_ : ndarray of shape (n_models,)
+        Its weight; they sum to 1. Those below 1e-16 of the largest are 0.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Models stand at the breakpoints of the path. The one at λ = 0 is left out unless it is the
+    only one, which happens if the frequencies never fall (separable or constant scores): it then
+    is isotonic regression.
+
+    The average costs no more than one model: between breakpoints a bin's value is linear in λ, so
+    its weighted sum over all models in which the bin exists is a difference of cumulative sums of
+    the weights w and of w·λ. And few models need to be scored: a bin's own frequency maximises
+    its likelihood, which bounds every model's score from above by a number that changes at merges
+    only; models whose bound is 37 nats below the best score are left out.
+
+    Cost: O(n log n) time and O(n) memory for n distinct scores.
+
+    Deviations from the authors' program: all breakpoints are kept; a model's values are not
+    rounded to 6 decimals; smoothed labels enter the likelihood as they are.
+
+    References
+    ----------
+    Naeini and Cooper (2016), Binary classifier calibration using an ensemble of near isotonic
+    regression models, ICDM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import ENIRCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(2000)
+    >>> y = rng.random(2000) < 4 * (scores - 0.5) ** 2  # high at both ends
+    >>> ENIRCalibrator().fit(scores, y).predict_proba([0.02, 0.5, 0.98])[:, 1].round(2)
+    array([0.84, 0.04, 0.98])
+    """
+
+    path_: NearIsotonicPath
+    lambdas_: Floats
+    n_bins_: Integers
+    weights_: Floats
+
+    def __init__(
+        self,
+        *,
+        criterion: Literal["bic", "aic"] = "bic",
+        smoothing: Literal["authors"] | None = "authors",
+        max_models: int | None = None,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.smoothing = smoothing
+        self.max_models = max_models
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    @property
+    def promises(self) -> Promises:
+        """Not monotone."""
+        return Promises(monotone=False)
+
+    def _check_options(self) -> None:
+        check_choice(self.criterion, ("bic", "aic"), "criterion")
+        check_choice(self.smoothing, ("authors", None), "smoothing")
+        if self.max_models is not None and (
+            isinstance(self.max_models, bool)
+            or not isinstance(self.max_models, (int, np.integer))
+            or self.max_models < 1
+        ):
+            raise InputError(
+                f"max_models must be a positive integer or None; got {self.max_models!r}."
+            )
+
+    def _fit(self, table: ScoreTable) -> CalibrationMap:
+        path = near_isotonic_path(table)
+        models = self._models(path)
+        penalty = 2.0 if self.criterion == "aic" else np.log(table.total) + np.log(2 * np.pi)
+        scores = model_scores(path, models, float(penalty))
+        weights = np.exp(scores - scores.max())
+        weights /= weights.sum()
+        self.path_, self.weights_ = path, weights
+        self.lambdas_, self.n_bins_ = path.lambdas[models], path.n_bins[models]
+
+        prior: Floats | None = None
+        if self.smoothing == "authors":
+            prior = table.score if self.input == "probability" else sigmoid(table.score)
+        kept = np.flatnonzero(weights)
+        starts, values = _average(path, models[kept], weights[kept], prior)
+        ends = np.append(starts[1:], len(table)) - 1
+        knots = np.stack([starts, ends], axis=1).ravel()
+        new = np.append(True, knots[1:] > knots[:-1])
+        return PiecewiseLinearMap(
+            x=table.score[knots[new]], y=np.repeat(values, 2)[new], input=self.input
+        )
+
+    def _models(self, path: NearIsotonicPath) -> Integers:
+        """Which breakpoints are models: all but λ = 0, thinned if the user wants."""
+        last = len(path.lambdas) - 1
+        if last == 0:
+            return np.zeros(1, dtype=np.int64)
+        if self.max_models is None or self.max_models >= last:
+            return np.arange(1, last + 1)
+        return np.unique(np.linspace(last, 1, int(self.max_models)).round().astype(np.int64))
+
+    def _fit_multiclass(
+        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
+    ) -> CalibrationMap:
+        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
+        for name in ("path_", "lambdas_", "n_bins_", "weights_"):
+            self.__dict__.pop(name, None)  # they would be those of the last class
+        return fitted
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Every bin that occurs in some of the models, and in which.
+
+    A bin exists in the models birth, …, death − 1, which index the list of models asked for. Its
+    value in model t is (n_pos + slope·λ_t)/weight (equation 6).
+    """
+
+    start: Integers
+    stop: Integers
+    n_pos: Floats
+    weight: Floats
+    slope: Floats
+    birth: Integers
+    death: Integers
+
+    @classmethod
+    def of_models(cls, path: NearIsotonicPath, models: Integers) -> _Bins:
+        done = path.merges_done[models]
+        first, last = int(done[0]), int(done[-1])
+        starts = path.starts_after(first)
+        merges = slice(first, last)
+        start = np.concatenate([starts, path.merge_start[merges]])
+        stop = np.concatenate([starts[1:], [len(path.table)], path.merge_stop[merges]])
+        n_pos = np.concatenate(
+            [np.add.reduceat(path.table.n_pos, starts), path.merge_n_pos[merges]]
+        )
+        weight = np.concatenate(
+            [np.add.reduceat(path.table.weight, starts), path.merge_weight[merges]]
+        )
+        made = np.concatenate([np.full(len(starts), first), np.arange(first, last) + 1])
+        gone = np.minimum(path.removed_by[start], path.removed_by[stop])
+        gone = np.where(gone == NEVER, NEVER, gone + 1)
+        birth = np.searchsorted(done, made)
+        death = np.searchsorted(done, gone)
+        lives = death > birth  # not so if it is merged again at the breakpoint that made it
+        start, stop = start[lives], stop[lives]
+        return cls(
+            start,
+            stop,
+            n_pos[lives],
+            weight[lives],
+            path.slopes(start, stop),
+            birth[lives],
+            death[lives],
+        )
+
+    def take(self, chosen: Any) -> _Bins:
+        return _Bins(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    def log_likelihood(self, probability: Floats) -> Floats:
+        n_neg = np.maximum(self.weight - self.n_pos, 0.0)
+        return np.asarray(xlogy(self.n_pos, probability) + xlog1py(n_neg, -probability))
+
+    def sum_per_model(self, values: Floats, n_models: int) -> Floats:
+        """Add up one number per bin over the bins of each model."""
+        added = np.bincount(self.birth, values, n_models + 1)
+        removed = np.bincount(self.death, values, n_models + 1)
+        return np.cumsum(added - removed, dtype=np.float64)[:n_models]
+
+
+def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Floats:
+    """−½·BIC of each model: ln L − ½·penalty·n_bins; −inf for models that cannot matter.
+
+    Parameters
+    ----------
+    path : NearIsotonicPath
+    models : ndarray of shape (n_models,)
+        Increasing indices of breakpoints.
+    penalty : float
+        Per bin.
+    """
+    cost = path.n_bins[models] * penalty / 2
+    scores = np.full(len(models), -np.inf)
+
+    def score_exactly(chosen: Integers) -> float:
+        scores[chosen] = _log_likelihoods(path, models[chosen]) - cost[chosen]
+        return float(scores.max())
+
+    best = score_exactly(np.array([len(models) - 1]))
+    # ln L ≤ 0: models of very many bins are out at once, and with them most of the path.
+    candidates = np.flatnonzero(-cost >= best - NEGLIGIBLE)
+    candidates = np.arange(candidates[0], len(models))
+    bins = _Bins.of_models(path, models[candidates])
+    bound = bins.sum_per_model(bins.log_likelihood(bins.n_pos / bins.weight), len(candidates))
+    bound += BOUND_SLACK * np.abs(bound[0]) - cost[candidates]
+    best = max(best, score_exactly(candidates[[np.argmax(bound)]]))
+    # A sample of those that are left raises the best score, which the others have to reach.
+    for n_scored in (32, len(models)):
+        within = bound >= best - NEGLIGIBLE
+        candidates, bound = candidates[within], bound[within]
+        best = score_exactly(candidates[:: -(-len(candidates) // n_scored)])
+    scores[scores < best - NEGLIGIBLE] = -np.inf
+    return scores
+
+
+def _log_likelihoods(path: NearIsotonicPath, models: Integers) -> Floats:
+    """Ln L of each model: bins at rest once, bins in motion at every λ of their life."""
+    bins = _Bins.of_models(path, models)
+    moves = bins.slope != 0
+    rest = bins.take(~moves)
+    total = rest.sum_per_model(rest.log_likelihood(rest.n_pos / rest.weight), len(models))
+    moving = bins.take(moves)
+    lambdas = path.lambdas[models]
+    lives = moving.death - moving.birth
+    chunk_of = np.cumsum(lives) // CHUNK
+    cuts = np.append(np.flatnonzero(np.append(True, chunk_of[1:] > chunk_of[:-1])), len(lives))
+    for begin, end in pairwise(cuts):
+        part, life = moving.take(slice(begin, end)), lives[begin:end]
+        each = part.take(np.repeat(np.arange(end - begin), life))
+        age = np.arange(len(each.birth)) - np.repeat(np.cumsum(life) - life, life)
+        model = each.birth + age
+        values = (each.n_pos + each.slope * lambdas[model]) / each.weight
+        total += np.bincount(
+            model, each.log_likelihood(np.clip(values, 0.0, 1.0)), minlength=len(models)
+        )
+    return total
+
+
+def _average(
+    path: NearIsotonicPath, models: Integers, weights: Floats, prior: Floats | None
+) -> tuple[Integers, Floats]:
+    """The weighted sum of the models, constant on the bins of the first of them.
+
+    Returns
+    -------
+    starts : ndarray
+        First row of each bin.
+    values : ndarray
+    """
+    bins = _Bins.of_models(path, models)
+    starts = path.starts_after(int(path.merges_done[models[0]]))
+    begin, end = np.searchsorted(starts, bins.start), np.searchsorted(starts, bins.stop)
+    # Over the models of a bin's life, Σ w·(n_pos + slope·λ) = n_pos·Σ w + slope·Σ w·λ.
+    cumulated = np.append(0.0, np.cumsum(weights))
+    cumulated_lambda = np.append(0.0, np.cumsum(weights * path.lambdas[models]))
+    share = cumulated[bins.death] - cumulated[bins.birth]
+    lam = cumulated_lambda[bins.death] - cumulated_lambda[bins.birth]
+    n_pos, weight = bins.n_pos, bins.weight
+    if prior is not None:
+        # (p·n + e·(1 − c))/(n + 1 − c), with c = |o − e| (the authors' program).
+        mass = np.add.reduceat(prior * path.table.weight, starts)
+        sums = np.append(0.0, np.cumsum(mass, dtype=np.longdouble))
+        mean = (sums[end] - sums[begin]).astype(np.float64) / weight
+        extra = 1 - np.abs(n_pos / weight - mean)
+        n_pos, weight = n_pos + mean * extra, weight + extra
+    parts = (n_pos * share + bins.slope * lam) / weight
+    change = np.bincount(begin, parts, len(starts) + 1) - np.bincount(end, parts, len(starts) + 1)
+    return starts, np.clip(np.cumsum(change[:-1]), 0.0, 1.0)
