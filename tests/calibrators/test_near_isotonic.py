@@ -65,7 +65,7 @@ def test_a_long_path_in_many_rounds_equals_exact_fractions():
 
 
 @settings(max_examples=100, deadline=None)
-@given(WEIGHTS, st.floats(0, 3))
+@given(WEIGHTS, st.floats(0.001, 3))  # the solver's own tolerance is absolute
 def test_any_point_of_the_path_solves_the_quadratic_program(rows, share):
     weight, frequency = (np.array(column) for column in zip(*rows, strict=True))
     n_pos = weight * frequency
@@ -76,13 +76,32 @@ def test_any_point_of_the_path_solves_the_quadratic_program(rows, share):
 
 
 @settings(max_examples=100, deadline=None)
-@given(COUNTS, st.floats(0, 1))
+@given(COUNTS, st.floats(0.001, 1))
 def test_any_point_of_the_path_solves_the_quadratic_program_with_tied_counts(counts, share):
     n_pos, n_neg = (np.array(column, dtype=float) for column in zip(*counts, strict=True))
     path = near_isotonic_path(table_of(n_pos, n_neg))
     lam = share * path.lambdas[-1]
     expected = quadratic_program(n_pos / (n_pos + n_neg), n_pos + n_neg, lam)
     np.testing.assert_allclose(path.at(lam), expected, atol=1e-8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(WEIGHTS, st.floats(0, 1.5))
+def test_any_point_of_the_path_meets_the_conditions_of_optimality(rows, share):
+    weight, frequency = (np.array(column) for column in zip(*rows, strict=True))
+    n_pos = weight * frequency
+    path = near_isotonic_path(table_of(n_pos, weight - n_pos))
+    lam = share * path.lambdas[-1]
+    values = path.at(lam)
+    # θ, the dual variable of each boundary: λ where the values fall, 0 where they rise.
+    theta = np.cumsum(n_pos - weight * values)
+    rounding = 1e-12 * weight.sum()
+    assert abs(theta[-1]) <= rounding
+    falls, rises = values[:-1] > values[1:], values[:-1] < values[1:]
+    assert (np.abs(theta[:-1][falls] - lam) <= rounding).all()
+    assert (np.abs(theta[:-1][rises]) <= rounding).all()
+    assert (theta >= -rounding).all()
+    assert (theta <= lam + rounding).all()
 
 
 @pytest.mark.parametrize("levels", [None, 37])
