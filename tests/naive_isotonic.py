@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import lsq_linear
-from scipy.special import xlogy
+from scipy.special import betaln, xlogy
 
 FIXTURE_SETS = ("n50", "n200", "n1000", "ties1000", "imbal2000")
 
@@ -104,3 +104,51 @@ def naive_enir(models, score, n_pos, n_neg, *, penalty=None, smoothing=True, dec
     scores = np.array(scores)
     relative = np.exp((scores.min() - scores) / 2)
     return relative @ np.array(predictions) / relative.sum(), relative / relative.sum()
+
+
+def naive_bbq(score, label, n_bins):
+    """One histogram of BBQ: rows of (lower edge, upper edge, n, positives, estimate, evidence).
+
+    Scores are probabilities, sorted; instances of one score stay in the order given.
+    """
+    size = len(score) // n_bins
+    cuts = [*(m * size for m in range(n_bins)), len(score)]
+    bins = []
+    for low, high in itertools.pairwise(cuts):
+        if bins and score[bins[-1][0]] == score[high - 1]:
+            bins[-1][1] = high
+        else:
+            bins.append([low, high])
+    result = []
+    for low, high in bins:
+        lower = 0.0 if low == 0 else (score[low - 1] + score[low]) / 2
+        upper = 1.0 if high == len(score) else (score[high - 1] + score[high]) / 2
+        n, positives = high - low, label[low:high].sum()
+        q = min(max((lower + upper) / 2, 0.005), 0.995)
+        evidence = betaln(positives + 2 * q, n - positives + 2 * (1 - q)) - betaln(2 * q, 2 - 2 * q)
+        their_scores = (score[low:high] * label[low:high]).sum()
+        prior = (their_scores + (lower + upper) / 2) / (positives + 1)
+        result.append((lower, upper, n, positives, (positives + prior) / (n + 1), evidence))
+    return result
+
+
+def naive_abb(edges, n_pos, n_neg, boundary_prior):
+    """ABB's value on every row, by listing all binnings.
+
+    ``edges`` are n + 1 probabilities around n rows; ``boundary_prior`` the probability that a
+    bin ends between one row and the next.
+    """
+    rows = len(n_pos)
+    total, average = 0.0, np.zeros(rows)
+    for ends in itertools.product([False, True], repeat=rows - 1):
+        cuts = [0, *(i + 1 for i, end in enumerate(ends) if end), rows]
+        weight = math.prod(p if end else 1 - p for p, end in zip(boundary_prior, ends, strict=True))
+        values = np.empty(rows)
+        for a, b in itertools.pairwise(cuts):
+            q = min(max((edges[a] + edges[b]) / 2, 0.005), 0.995)
+            pos, neg = n_pos[a:b].sum(), n_neg[a:b].sum()
+            weight *= math.exp(betaln(pos + 2 * q, neg + 2 * (1 - q)) - betaln(2 * q, 2 - 2 * q))
+            values[a:b] = (pos + 2 * q) / (pos + neg + 2)
+        total += weight
+        average += weight * values
+    return average / total
