@@ -6,6 +6,7 @@ import sys
 import warnings
 
 __all__ = [
+    "CoarsenedWarning",
     "ConvergenceWarning",
     "InputError",
     "MapFormatError",
@@ -45,6 +46,10 @@ class NotIncreasingWarning(TrueoddsWarning):
 
 class MissingClassWarning(TrueoddsWarning):
     """A declared class has no instance to calibrate on."""
+
+
+class CoarsenedWarning(TrueoddsWarning):
+    """A method that cannot take so many distinct scores was fitted on a coarser table."""
 
 
 def warn_user(message: str, category: type[TrueoddsWarning]) -> None:
