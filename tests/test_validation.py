@@ -33,7 +33,7 @@ def test_margins_must_be_finite_and_log_odds_need_not():
 
 def test_rows_far_from_one_are_refused_and_rounded_rows_are_not():
     validate_scores([[0.33, 0.33, 0.33]], "probability")
-    with pytest.raises(InputError, match="row 1 sums to 1.7"):
+    with pytest.raises(InputError, match=r"row 1 sums to 1\.7"):
         validate_scores([[0.5, 0.5], [0.9, 0.8]], "probability")
 
 
@@ -123,7 +123,8 @@ def test_declared_classes_fix_the_codes():
     ("y", "message"),
     [
         ([0.5, 1.0], "continuous"),
-        ([np.nan, 1.0], "NaN"),
+        ([np.nan, 1.0], "contains NaN"),
+        ([np.inf, 1.0], "contains infinity"),
         ([None, "a"], "missing labels"),
         ([1, "a"], None),
         ([[1, 0], [0, 1]], "1-D"),

@@ -222,8 +222,10 @@ def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
 
 
 def _check_float_labels(array: npt.NDArray[Any]) -> None:
-    if np.isnan(array).any() or np.isinf(array).any():
-        raise InputError("y must not contain NaN or infinity.")
+    if np.isnan(array).any():
+        raise InputError("Input y contains NaN.")
+    if np.isinf(array).any():
+        raise InputError(f"Input y contains infinity or a value too large for {array.dtype!r}.")
     if (array != np.floor(array)).any():
         raise InputError(
             "Unknown label type: continuous. y must hold class labels, not real numbers; got "

@@ -70,7 +70,8 @@ def test_infinite_log_odds_are_scores_like_others():
 
 
 def test_platts_correction_keeps_it_off_zero_and_one():
-    p = IsotonicCalibrator(label_smoothing="platt").fit([0.1, 0.9], [0, 1]).predict_proba([0.1, 0.9])
+    calibrator = IsotonicCalibrator(label_smoothing="platt").fit([0.1, 0.9], [0, 1])
+    p = calibrator.predict_proba([0.1, 0.9])
     np.testing.assert_allclose(p[:, 1], [1 / 3, 2 / 3])
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +43,7 @@ def test_a_saved_map_comes_back_equal(fitted, tmp_path):
     assert again == fitted
     assert type(again) is type(fitted)
     assert again.to_dict() == fitted.to_dict()
-    assert os.listdir(tmp_path) == ["map.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["map.json"]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(-1e300, 1e300))
@@ -184,7 +183,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         MAPS[3].save(path)
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["map.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["map.json"]
 
 
 def test_a_saved_file_has_ordinary_permissions(tmp_path):

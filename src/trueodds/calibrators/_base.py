@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
+from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.numerics.class_logits import one_vs_rest_scores
@@ -20,6 +19,7 @@ from trueodds.validation import (
     Floats,
     InputScale,
     Labels,
+    as_dense,
     check_scale,
     encode_labels,
     validate_scores,
@@ -48,7 +48,7 @@ class Promises:
     needs_features: bool = False
 
 
-class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # untyped bases
+class Calibrator(Estimator, ABC):
     """Base of all calibrators.
 
     A subclass writes ``__init__`` and :meth:`_fit`, which turns a table of binary evidence into a
@@ -122,7 +122,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         if len(classes) == 2:
             if array.ndim == 2:
                 array = positive_column(array, self.input)
-            evidence = self._evidence(array, codes == 1 if codes.max() > 1 else codes, weight)
+            evidence = self._evidence(array, codes, weight)
             self.map_ = _with_classes(self._fit(evidence), classes)
         else:
             fitted = self._fit_multiclass(array, codes, weight, len(classes))
@@ -134,8 +134,8 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         first = codes[0]
         if (codes == first).all():
             raise InputError(
-                f"y has one class only ({classes.tolist()[first]!r}); calibration needs instances of at "
-                "least two classes (of positive weight)."
+                f"y has one class only ({classes.tolist()[first]!r}); calibration needs instances "
+                "of at least two classes (of positive weight)."
             )
         if columns != len(classes):
             hint = (
@@ -194,7 +194,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         ndarray of shape (n, n_classes)
             Rows sum to 1.
         """
-        check_is_fitted(self, "map_")
+        self._check_fitted("map_")
         n_classes = len(self.classes_)
         array = validate_scores(
             scores, self.input, n_columns=n_classes, rows_sum_to_one=self._rows_sum_to_one
@@ -213,6 +213,11 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         """The most probable class of each row; the first of equals."""
         probabilities = self.predict_proba(scores)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
+        right = self.predict(scores) == as_dense(y, "y")
+        return float(np.average(right, weights=sample_weight))
 
 
 def _with_classes(fitted: CalibrationMap, classes: npt.NDArray[Any]) -> CalibrationMap:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.maps import CalibrationMap
 from trueodds.table import Evidence, LabelSmoothing
@@ -70,7 +68,7 @@ class OneVsRestCalibrator(Calibrator):
 
             inner: Calibrator = LogisticCalibrator()
         else:
-            inner = clone(self.calibrator)
+            inner = type(self.calibrator)(**self.calibrator.get_params(deep=False))
         inner.set_params(input=self.input)
         if self.label_smoothing is not None:
             inner.set_params(label_smoothing=self.label_smoothing)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.calibrators._log_odds import fit_log_odds_map
@@ -76,7 +75,7 @@ class TemperatureCalibrator(Calibrator):
     @property
     def temperature_(self) -> float:
         """The temperature T."""
-        check_is_fitted(self, "map_")
+        self._check_fitted("map_")
         fitted = self.map_
         if isinstance(fitted, SoftmaxMap):
             inverse = float(fitted.weights[0])

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning, warn_user
@@ -222,13 +221,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self
         """
         X, y = indexable(X, y)
-        check_classification_targets(y)
         labels = column_or_1d(as_dense(y, "y"), warn=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
         weight = validate_weights(sample_weight, len(codes))
         if len(classes) < 2:
-            raise InputError(f"y has one class only ({classes.tolist()[0]!r}); at least two are needed.")
+            raise InputError(
+                f"y has one class only ({classes.tolist()[0]!r}); at least two are needed."
+            )
         self.classes_ = classes
         if (
             weight is not None

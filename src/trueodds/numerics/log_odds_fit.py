@@ -22,7 +22,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq, minimize_scalar
 
 from trueodds.numerics.finite_log_odds_fit import Design, LogOddsFit, fit_finite, rows_of
 from trueodds.numerics.log_odds import log_odds
@@ -158,6 +157,8 @@ def _search(
     sides: list[Side], evidence: _Evidence, design: Design, nonnegative: bool
 ) -> dict[Side, float]:
     """Levels inside the finite range of highest likelihood, one side after the other, twice."""
+    from scipy.optimize import minimize_scalar  # slow to import, and rarely needed
+
     coarse = evidence.coarse()
     level = {side: evidence.edge[side] for side in sides}
     candidates = np.quantile(coarse.z[coarse.finite], np.linspace(0, 1, SEARCH_GRID))
@@ -190,6 +191,8 @@ def _frequency_log_odds(positives: float, negatives: float) -> float:
 
 def _level_beyond(fit: LogOddsFit, wanted: float, edge: float, side: Side) -> float | None:
     """Log-odds beyond ``edge`` at which the fit gives ``wanted``; None if none does."""
+    from scipy.optimize import brentq  # slow to import, and rarely needed
+
     far = side * max(1.0, abs(edge))
     increases = (fit(edge + far) - fit(edge)) * side > 0
     beyond = (wanted - fit(edge)) * side > 0

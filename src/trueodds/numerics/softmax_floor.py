@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq, minimize_scalar
 
 from trueodds.numerics.softmax_regression import SoftmaxFit, SoftmaxModel, fit_softmax
 from trueodds.validation import Floats
@@ -123,6 +122,8 @@ def _excess_probability(
 
 def _solve_below(excess: Callable[[float], float], edge: float) -> float | None:
     """The level below ``edge`` where the excess vanishes; None if there is none."""
+    from scipy.optimize import brentq  # slow to import, and rarely needed
+
     if excess(edge) <= 0:
         return None
     low = 2 * edge
@@ -135,6 +136,8 @@ def _solve_below(excess: Callable[[float], float], edge: float) -> float | None:
 
 def _search_inside(evidence: SoftmaxEvidence, model_of: ModelOf, edge: float) -> float:
     """The level between ``edge`` and ln ½ of highest likelihood, on a sample of the rows."""
+    from scipy.optimize import minimize_scalar  # slow to import, and rarely needed
+
     sample = evidence.sample()
 
     def loss(log_depth: float) -> float:

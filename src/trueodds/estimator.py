@@ -1,0 +1,106 @@
+"""scikit-learn's estimator contract without importing scikit-learn.
+
+scikit-learn asks nothing of an estimator's base class: ``clone``, ``Pipeline``, grid search and the
+rest look for ``get_params``, ``set_params`` and ``__sklearn_tags__``. Importing it takes ten times
+as long as everything that a calibrator needs, and loads pandas where that is installed; so the
+calibrators keep the contract by themselves and import scikit-learn only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self
+
+from trueodds.exceptions import InputError
+
+__all__ = ["Estimator"]
+
+
+class Estimator:
+    """Parameters from the signature of ``__init__``, tags of a classifier of scores."""
+
+    @classmethod
+    def _parameters(cls) -> dict[str, inspect.Parameter]:
+        signature = inspect.signature(cls.__init__)
+        return {name: p for name, p in signature.parameters.items() if name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options, with those of nested estimators as ``name__option``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the options of nested estimators.
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = {}
+        for name in sorted(self._parameters()):
+            value = getattr(self, name)
+            params[name] = value
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                nested = value.get_params()
+                params.update({f"{name}__{option}": v for option, v in nested.items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options, those of nested estimators as ``name__option``.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        known = self._parameters()
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, option = key.partition("__")
+            if name not in known:
+                raise InputError(
+                    f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: "
+                    f"{sorted(known)}."
+                )
+            if option:
+                nested.setdefault(name, {})[option] = value
+            else:
+                setattr(self, name, value)
+        for name, options in nested.items():
+            getattr(self, name).set_params(**options)
+        return self
+
+    def __repr__(self) -> str:
+        """The call that makes it, without options left at their defaults."""
+        shown = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in self._parameters().items()
+            if repr(getattr(self, name, None)) != repr(parameter.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _check_fitted(self, attribute: str) -> None:
+        if not hasattr(self, attribute):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is fitted state."""
+        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that this is a classifier whose input is one or more columns of scores."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(one_d_array=True),
+        )
