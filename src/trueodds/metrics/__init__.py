@@ -13,6 +13,7 @@ from trueodds.metrics._calibration_error import (
     expected_calibration_error,
     maximum_calibration_error,
 )
+from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._decomposition import (
     CalibrationRefinement,
     CorpDecomposition,
@@ -20,6 +21,13 @@ from trueodds.metrics._decomposition import (
     corp_decomposition,
 )
 from trueodds.metrics._ends import EndConfidence, end_confidence
+from trueodds.metrics._interval import (
+    MetricComparison,
+    MetricInterval,
+    UndefinedReplicatesWarning,
+    compare_metric,
+    confidence_interval,
+)
 from trueodds.metrics._losses import accuracy, brier_score, log_loss, root_mean_squared_error
 from trueodds.metrics._smooth import smooth_calibration_error
 
@@ -28,12 +36,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CalibrationRefinement",
+    "CalibrationTest",
     "CorpDecomposition",
     "EndConfidence",
+    "MetricComparison",
+    "MetricInterval",
+    "UndefinedReplicatesWarning",
     "accuracy",
     "accuracy_score",
     "brier_score",
     "calibration_refinement",
+    "calibration_test",
+    "compare_metric",
+    "confidence_interval",
     "corp_decomposition",
     "debiased_calibration_error",
     "end_confidence",

@@ -1,0 +1,279 @@
+"""Whether the miscalibration is larger than chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import ndtr
+
+from trueodds.metrics._calibration_error import BinStrategy
+from trueodds.metrics._label_draws import Cells, make_cells
+from trueodds.metrics._progress import Progress
+from trueodds.metrics._resampling import Metric, as_seed
+from trueodds.metrics._sample import (
+    BinaryView,
+    Multiclass,
+    Sample,
+    binary_views,
+    check_count,
+    read_sample,
+)
+from trueodds.numerics.reliability_bins import equal_mass_edges, uniform_edges
+from trueodds.validation import Floats, Labels, check_choice
+
+__all__ = ["CalibrationTest", "calibration_test"]
+
+CHUNK_VALUES = 2**21
+"""Numbers drawn at once: 16 MB."""
+
+
+@dataclass(frozen=True)
+class CalibrationTest:
+    """The result of :func:`calibration_test`.
+
+    Attributes
+    ----------
+    statistic : float
+        Spiegelhalter's z, which is positive if probabilities are too extreme; or the metric.
+    p_value : float
+        How often a calibrated model would be at least as far off.
+    method : str
+    expected : float
+        The statistic to expect of a calibrated model: 0 for z, the mean of the draws otherwise.
+    """
+
+    statistic: float
+    p_value: float
+    method: str
+    expected: float
+
+
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    method: Literal["spiegelhalter", "ece", "mce", "rms"] | Metric = "spiegelhalter",
+    n_bins: int = 10,
+    strategy: BinStrategy = "quantile",
+    multiclass: Multiclass = "top_label",
+    n_resamples: int = 1000,
+    sample_weight: Any = None,
+    classes: Any = None,
+    random_state: Any = None,
+    progress: bool | None = None,
+) -> CalibrationTest:
+    """Test the hypothesis that the probabilities are calibrated.
+
+    Use it before reading anything into a calibration error. Spiegelhalter's test needs no bins
+    and no resampling and sees over- and under-confidence, but nothing that leaves the Brier score
+    where it should be (such as all probabilities near one half shifted up). The others redraw
+    the labels from the probabilities and compare a binned error with that of the draws.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`expected_calibration_error`.
+    method : {"spiegelhalter", "ece", "mce", "rms"} or callable, default="spiegelhalter"
+        The statistic: z, or the mean, the greatest, or the root mean square of the gaps in bins;
+        or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse calibrated
+        (then the cost is O(n) for each draw, and the options of bins do not apply).
+    n_bins : int, default=10
+    strategy : {"uniform", "quantile"}, default="quantile"
+        For the binned methods.
+    multiclass : {"top_label", "classwise", "pooled"}, default="top_label"
+        For the binned methods; Spiegelhalter's test has a form for several classes. ``"pooled"``
+        and ``"classwise"`` draw one label per row, not one per class.
+    n_resamples : int, default=1000
+    random_state : int or Generator, default=None
+    progress : bool, default=None
+
+    Returns
+    -------
+    CalibrationTest
+
+    Notes
+    -----
+    A row is one independent observation, whatever its weight: expand tables of counts first.
+    With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
+    Spiegelhalter's formula if k = 2.
+
+    References
+    ----------
+    Spiegelhalter (1986), Probabilistic prediction in patient management and clinical trials.
+    Bröcker and Smith (2007), Increasing the reliability of reliability diagrams.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import calibration_test
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p
+    >>> calibration_test(y, p).p_value > 0.05
+    True
+    >>> calibration_test(y, p**2, method="ece", random_state=0).p_value < 0.01
+    True
+    """
+    if not callable(method):
+        check_choice(method, ("spiegelhalter", "ece", "mce", "rms"), "method")
+    check_choice(strategy, ("uniform", "quantile"), "strategy")
+    n_bins = check_count(n_bins, "n_bins")
+    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if method == "spiegelhalter":
+        return _spiegelhalter(sample)
+    rng = np.random.default_rng(as_seed(random_state))
+    with Progress(n_resamples, "redrawing labels", progress) as bar:
+        if callable(method):
+            observed, draws = _of_metric(sample, method, n_resamples, rng, bar)
+        else:
+            views = binary_views(sample, multiclass)
+            binnings = [_Binning.of(view, n_bins, strategy) for view in views]
+            observed = float(np.mean([b.errors(b.positive[None], method)[0] for b in binnings]))
+            if len(views) == 1 and not (sample.prob.ndim == 2 and multiclass == "pooled"):
+                draws = _draw_events(binnings[0], views[0], n_resamples, method, rng, bar)
+            else:
+                draws = _draw_classes(sample, binnings, n_resamples, method, rng, bar)
+    # One more for the sample itself, so that the test keeps its level.
+    beyond = (draws >= observed * (1 - 1e-12)).sum()
+    p_value = float((1 + beyond) / (1 + n_resamples))
+    name = getattr(method, "__name__", str(method))
+    return CalibrationTest(observed, p_value, name, float(draws.mean()))
+
+
+def _spiegelhalter(sample: Sample) -> CalibrationTest:
+    prob = sample.columns()
+    weight = np.ones(len(sample)) if sample.weight is None else sample.weight
+    square = np.einsum("ij,ij->i", prob, prob)
+    label = np.take_along_axis(prob, sample.codes[:, None], axis=1).ravel()
+    cube = np.einsum("ij,ij,ij->i", prob, prob, prob)
+    top = float((weight * (square - label)).sum())
+    variance = float((weight**2 * np.maximum(cube - square**2, 0.0)).sum())
+    rounding = 1e-12 * float(weight.sum())
+    if variance <= rounding**2:
+        # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
+        z = 0.0 if abs(top) <= rounding else float(np.copysign(np.inf, top))
+    else:
+        z = top / np.sqrt(variance)
+    return CalibrationTest(z, float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Binning:
+    """Which bin a view's rows are in, and the sums that redrawing labels does not change."""
+
+    edges: Floats
+    weight: Floats
+    prob: Floats
+    positive: Floats
+    index: Any
+
+    @classmethod
+    def of(cls, view: BinaryView, n_bins: int, strategy: str) -> _Binning:
+        if strategy == "uniform":
+            edges = uniform_edges(n_bins)
+        else:
+            edges = equal_mass_edges(view.prob, view.weight, n_bins)
+        index = np.searchsorted(edges, view.prob, side="right")
+        size = len(edges) + 1
+        weight = np.ones(len(view.prob)) if view.weight is None else view.weight
+        return cls(
+            edges,
+            _sums(index, weight, size),
+            _sums(index, weight * view.prob, size),
+            _sums(index, weight * view.hit, size),
+            index,
+        )
+
+    def errors(self, positive: Floats, method: str) -> Floats:
+        """The metric for each row of bin sums of positives, of shape (draws, n_bins)."""
+        filled = self.weight > 0
+        gap = np.abs(self.prob - positive)[:, filled] / self.weight[filled]
+        if method == "mce":
+            return np.asarray(gap.max(axis=1))
+        share = self.weight[filled] / self.weight.sum()
+        return np.asarray(gap @ share if method == "ece" else np.sqrt(gap**2 @ share))
+
+
+def _draw_events(
+    binning: _Binning,
+    view: BinaryView,
+    n_resamples: int,
+    method: str,
+    rng: np.random.Generator,
+    bar: Progress,
+) -> Floats:
+    cells: Cells = make_cells(view, binning.edges)
+    bin_of = np.searchsorted(binning.edges, cells.lowest, side="right")
+    filled, first = np.unique(bin_of, return_index=True)
+    parts = []
+    step = max(1, CHUNK_VALUES // len(cells.prob))
+    for begin in range(0, n_resamples, step):
+        size = min(step, n_resamples - begin)
+        positive = np.zeros((size, len(binning.weight)))
+        positive[:, filled] = np.add.reduceat(cells.redraw(rng, size), first, axis=1)
+        parts.append(binning.errors(positive, method))
+        bar.step(size)
+    return np.concatenate(parts)
+
+
+def _sums(index: Any, weight: Floats, size: int) -> Floats:
+    return np.bincount(index, weight, size).astype(np.float64, copy=False)
+
+
+def _draw_codes(sample: Sample, rng: np.random.Generator, upper: Floats) -> Labels:
+    if sample.prob.ndim == 1:
+        return (rng.random(len(sample)) < sample.prob).astype(np.intp)
+    above = (rng.random((len(sample), 1)) >= upper).sum(axis=1)
+    return np.asarray(np.minimum(above, sample.n_classes - 1), dtype=np.intp)
+
+
+def _upper(sample: Sample) -> Floats:
+    """Cumulated class probabilities of each row, ending in exactly 1."""
+    upper = np.cumsum(sample.columns(), axis=1)
+    return np.asarray(upper / upper[:, -1:])
+
+
+def _of_metric(
+    sample: Sample, metric: Metric, n_resamples: int, rng: np.random.Generator, bar: Progress
+) -> tuple[float, Floats]:
+    named = {} if sample.weight is None else {"sample_weight": sample.weight}
+    observed = float(metric(sample.codes, sample.prob, **named))
+    upper = _upper(sample)
+    values = np.empty(n_resamples)
+    for draw in range(n_resamples):
+        values[draw] = metric(_draw_codes(sample, rng, upper), sample.prob, **named)
+        bar.step()
+    return observed, values
+
+
+def _draw_classes(
+    sample: Sample,
+    binnings: list[_Binning],
+    n_resamples: int,
+    method: str,
+    rng: np.random.Generator,
+    bar: Progress,
+) -> Floats:
+    """Draw one class per row, which is one positive among its pairs and k − 1 negatives."""
+    n, k = sample.prob.shape
+    upper = _upper(sample)
+    weight = np.ones(n) if sample.weight is None else sample.weight
+    values = np.empty(n_resamples)
+    for draw in range(n_resamples):
+        code = _draw_codes(sample, rng, upper)
+        errors = []
+        if len(binnings) == 1:  # pooled: pair (row, class) is row·k + class
+            index = binnings[0].index[np.arange(n) * k + code]
+            positive = _sums(index, weight, len(binnings[0].weight))
+            errors.append(binnings[0].errors(positive[None], method)[0])
+        else:
+            for j, binning in enumerate(binnings):
+                own = code == j
+                positive = _sums(binning.index[own], weight[own], len(binning.weight))
+                errors.append(binning.errors(positive[None], method)[0])
+        values[draw] = np.mean(errors)
+        bar.step()
+    return values

@@ -1,0 +1,141 @@
+"""Bootstrap replicates of any metric, by weights instead of copies of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+from trueodds.metrics._progress import Progress
+from trueodds.metrics._sample import Sample, check_count, read_sample
+from trueodds.validation import Floats, Labels, as_dense, check_choice
+
+__all__ = ["Metric", "Statistic", "Units", "as_seed", "check_level", "read_units", "replicate"]
+
+Metric = Callable[..., float]
+Statistic = Callable[[Floats | None], float]
+"""A metric of everything but the weights."""
+
+PER_SEED = 16
+"""Replicates that share a seed, so that results do not depend on n_jobs."""
+JACKKNIFE_BLOCKS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is resampled: rows, or whole groups of rows."""
+
+    n_rows: int
+    weight: Floats | None
+    group: Labels | None
+    n_units: int
+
+    def weights(self, counts: npt.NDArray[Any]) -> Floats:
+        """Row weights in which unit i stands ``counts[i]`` times."""
+        row_counts = counts if self.group is None else counts[self.group]
+        if self.weight is None:
+            return row_counts.astype(np.float64)
+        return np.asarray(self.weight * row_counts)
+
+    def bootstrap(self, rng: np.random.Generator) -> Floats:
+        """Weights of one bootstrap sample: as many units as there are, drawn with replacement."""
+        drawn = rng.integers(0, self.n_units, self.n_units)
+        return self.weights(np.bincount(drawn, minlength=self.n_units))
+
+    def jackknife(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Weights without one unit, or without one of 200 random blocks of units.
+
+        Acceleration is a skewness divided by a root of the number of units, and so is that of
+        sums over blocks: leaving out blocks estimates the same number.
+        """
+        blocks = min(self.n_units, JACKKNIFE_BLOCKS)
+        block_of = rng.permutation(self.n_units) % blocks
+        for block in range(blocks):
+            yield self.weights((block_of != block).astype(np.float64))
+
+
+def read_units(
+    y_true: Any, y_prob: Any, sample_weight: Any, groups: Any, classes: Any
+) -> tuple[Sample, Units]:
+    """Validate everything once, before anything is resampled."""
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    group: Labels | None = None
+    n_units = len(sample)
+    if groups is not None:
+        labels = as_dense(groups, "groups")
+        n_given = len(as_dense(y_prob, "y_prob"))
+        if labels.shape != (n_given,):
+            raise InputError(f"groups must have shape ({n_given},); got {labels.shape}.")
+        if sample_weight is not None:
+            labels = labels[as_dense(sample_weight, "sample_weight").astype(np.float64) > 0]
+        found, group = np.unique(labels, return_inverse=True)
+        n_units = len(found)
+    if n_units < 2:
+        raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
+    return sample, Units(len(sample), sample.weight, group, n_units)
+
+
+def check_level(level: Any) -> float:
+    """Refuse a confidence level that is not strictly between 0 and 1."""
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"level must lie strictly between 0 and 1, such as 0.95; got {level!r}.")
+    return float(level)
+
+
+def replicate(
+    statistic: Statistic,
+    units: Units,
+    *,
+    n_resamples: int,
+    method: str,
+    random_state: Any,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> tuple[Floats, Floats]:
+    """Bootstrap replicates, and jackknife values if ``method`` is "bca" (else none)."""
+    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    check_choice(method, ("bca", "percentile", "centred"), "method")
+    seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
+    sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
+
+    def some(seed: np.random.SeedSequence, size: int) -> list[float]:
+        rng = np.random.default_rng(seed)
+        values = [float(statistic(units.bootstrap(rng))) for _ in range(size)]
+        bar.step(size)
+        return values
+
+    with Progress(n_resamples, "bootstrap", progress) as bar, warnings.catch_warnings():
+        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
+        warnings.simplefilter("ignore")
+        if n_jobs in (None, 1):
+            parts = [some(*work) for work in zip(seeds[1:], sizes, strict=False)]
+        else:
+            from joblib import Parallel, delayed
+
+            # Threads: NumPy releases the lock, and nothing is copied.
+            parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(some)(*work) for work in zip(seeds[1:], sizes, strict=False)
+            )
+        jackknife: list[float] = []
+        if method == "bca":
+            rng = np.random.default_rng(seeds[0])
+            jackknife = [float(statistic(weight)) for weight in units.jackknife(rng)]
+    return np.array([v for part in parts for v in part]), np.array(jackknife)
+
+
+def as_seed(random_state: Any) -> int | None:
+    """Entropy for a seed sequence, from whatever users pass as a random state."""
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return None if random_state is None else int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise InputError(
+        f"random_state must be None, an integer, or a NumPy generator; got {random_state!r}."
+    )
