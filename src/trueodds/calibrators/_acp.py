@@ -1,0 +1,256 @@
+"""ACP: adaptive calibration of predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap, StepMap
+from trueodds.numerics.log_odds import positive_column
+from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.validation import Floats, InputScale, Labels, as_dense, validate_scores
+
+__all__ = ["ACPCalibrator", "logistic_intervals"]
+
+
+class ACPCalibrator(Calibrator):
+    """The frequency of positives among the instances inside each prediction's own interval.
+
+    Use it with a classifier that says how sure it is of each score, such as logistic regression:
+    a prediction of which the classifier is unsure then gets a wide bin. Not monotone.
+
+    Parameters
+    ----------
+    level : float, default=0.95
+        Of the interval that is used where ``predict_proba`` is given none.
+    interval_size : float, default=None
+        How many instances that interval is worth: it is Wilson's interval for a frequency equal
+        to the score, observed among so many. None stands for N^⅔, N being the weight in ``fit``.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores and of the intervals. Wilson's interval is taken at the logistic
+        function of log-odds and margins.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : StepMap
+        With Wilson's intervals.
+    table_ : ScoreTable
+        What given intervals are counted on; of binary problems only.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    The method as published has an interval for every prediction; Wilson's stand in for those of
+    classifiers that have none, so that it can be used and compared like any other. An interval
+    without instances is widened to the nearest score on either side. Cost: one sort; a prediction
+    is two binary searches in cumulative counts (O(log N); the ENIR paper's Table VII has O(N)).
+
+    References
+    ----------
+    Jiang, Osl, Kim and Ohno-Machado (2012), Calibrating predictive model estimates to support
+    personalized medicine, JAMIA 19. Naeini and Cooper (2016), section II.
+
+    Examples
+    --------
+    >>> from trueodds import ACPCalibrator
+    >>> calibrator = ACPCalibrator().fit([0.1, 0.2, 0.3, 0.6, 0.9], [0, 1, 0, 1, 1])
+    >>> calibrator.predict_proba([0.2, 0.7], intervals=([0.1, 0.6], [0.3, 0.9]))[:, 1]
+    array([0.33333333, 1.        ])
+    """
+
+    table_: ScoreTable
+
+    def __init__(
+        self,
+        *,
+        level: float = 0.95,
+        interval_size: float | None = None,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.level = level
+        self.interval_size = interval_size
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    @property
+    def promises(self) -> Promises:
+        """Not monotone."""
+        return Promises(monotone=False)
+
+    def _check_options(self) -> None:
+        _check_level(self.level)
+        size = self.interval_size
+        if size is not None and (
+            isinstance(size, bool)
+            or not isinstance(size, (int, float, np.number))
+            or not 0 < size < np.inf
+        ):
+            raise InputError(f"interval_size must be a positive number or None; got {size!r}.")
+
+    def _fit(self, table: ScoreTable) -> CalibrationMap:
+        self.table_ = table
+        score = table.score if self.input == "probability" else expit(table.score)
+        size = table.total ** (2 / 3) if self.interval_size is None else float(self.interval_size)
+        # x lies in Wilson's interval around s if and only if |s − x| ≤ z·√(x(1 − x)/size). Within
+        # [0, 1] both ends of that range of s grow with x; rounding must not undo that.
+        reach = _quantile(self.level) * np.sqrt(score * (1 - score) / size)
+        enter = np.maximum.accumulate(np.maximum(score - reach, 0.0))
+        leave = np.maximum.accumulate(np.minimum(score + reach, 1.0))
+        after = np.nextafter(leave, 2.0)
+        edges = np.unique(np.concatenate([enter[enter > 0], after[after <= 1]]))
+        at = np.append(0.0, edges)
+        values = _frequency(
+            table, np.searchsorted(leave, at), np.searchsorted(enter, at, side="right")
+        )
+        if self.input != "probability":
+            edges = logit(edges)
+            # Probabilities near 1 lie closer together than their log-odds can tell.
+            last = np.append(edges[1:] > edges[:-1], True)
+            edges, values = edges[last], values[np.append(True, last)]
+        return StepMap(edges=edges, values=values, input=self.input)
+
+    def _fit_multiclass(
+        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
+    ) -> CalibrationMap:
+        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
+        self.__dict__.pop("table_", None)  # it would be that of the last class
+        return fitted
+
+    def predict_proba(self, scores: Any, intervals: Any = None) -> Floats:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the same scale as in ``fit``.
+        intervals : pair of array-like of shape (n,), default=None
+            Lower and upper end of each score's interval, both inclusive, on the scale of the
+            scores; see :func:`logistic_intervals`. Binary problems only. None: see ``level``.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Rows sum to 1.
+        """
+        if intervals is None:
+            return super().predict_proba(scores)
+        check_is_fitted(self, "map_")
+        if len(self.classes_) > 2:
+            raise InputError(f"intervals are for two classes; there are {len(self.classes_)}.")
+        array = validate_scores(scores, self.input, n_columns=2)
+        if array.ndim == 2:
+            array = positive_column(array, self.input)
+        low, high = _check_intervals(intervals, self.input, len(array))
+        table = self.table_
+        first = np.searchsorted(table.score, low, side="left")
+        last = np.searchsorted(table.score, high, side="right")
+        p = _frequency(table, first, last)
+        return np.stack([1 - p, p], axis=1)
+
+
+def _frequency(table: ScoreTable, first: Labels, last: Labels) -> Floats:
+    """Frequency of positives in rows first, …, last − 1; if there are none, in those beside."""
+    empty = first >= last
+    first = np.where(empty, np.maximum(first - 1, 0), first)
+    last = np.where(empty, np.minimum(last + 1, len(table)), last)
+    n_pos = np.append(0.0, np.cumsum(table.n_pos))
+    weight = np.append(0.0, np.cumsum(table.weight))
+    rate = (n_pos[last] - n_pos[first]) / (weight[last] - weight[first])
+    return np.asarray(np.clip(rate, 0.0, 1.0))
+
+
+def _check_level(level: Any) -> None:
+    is_number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+    if not is_number or not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1; got {level!r}.")
+
+
+def _quantile(level: float) -> float:
+    return float(ndtri((1 + level) / 2))
+
+
+def _check_intervals(intervals: Any, scale: InputScale, n_rows: int) -> tuple[Floats, Floats]:
+    if not isinstance(intervals, (tuple, list)) or len(intervals) != 2:
+        raise InputError("intervals must be a pair (low, high) of arrays.")
+    low, high = (validate_scores(end, scale, n_columns=1) for end in intervals)
+    if len(low) != n_rows or len(high) != n_rows:
+        raise InputError(
+            f"intervals must have {n_rows} rows like scores; got {len(low)} and {len(high)}."
+        )
+    if (low > high).any():
+        index = int(np.argmax(low > high))
+        raise InputError(
+            f"an interval must not end below its beginning; got [{low[index]:.6g}, "
+            f"{high[index]:.6g}] at index {index}."
+        )
+    return low, high
+
+
+def logistic_intervals(
+    model: Any, X_fit: Any, X: Any, *, sample_weight: Any = None, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Confidence intervals of a fitted logistic regression's probabilities.
+
+    Parameters
+    ----------
+    model : sklearn.linear_model.LogisticRegression
+        Fitted, of two classes, without an L1 penalty.
+    X_fit : array-like of shape (n_fit, n_features)
+        What it was fitted on.
+    X : array-like of shape (n, n_features)
+        Where to predict.
+    sample_weight : array-like of shape (n_fit,), default=None
+        As in its ``fit``. Class weights are not known to this function: multiply them in.
+    level : float, default=0.95
+
+    Returns
+    -------
+    low, high : ndarray of shape (n,)
+        Probabilities: the logistic function of η ± z·√(xᵀ·Σ·x), where Σ is the inverse of the
+        Hessian of the penalised log-likelihood.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from trueodds.calibrators._acp import ACPCalibrator, logistic_intervals
+    >>> X, y = make_classification(500, random_state=0)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> calibrator = ACPCalibrator().fit(model.predict_proba(X), y)
+    >>> intervals = logistic_intervals(model, X, X[:2])
+    >>> calibrator.predict_proba(model.predict_proba(X[:2]), intervals).shape
+    (2, 2)
+    """
+    _check_level(level)
+    check_is_fitted(model, "coef_")
+    if len(model.classes_) != 2:
+        raise InputError(f"model must have two classes; it has {len(model.classes_)}.")
+    options = model.get_params()
+    if options.get("penalty") in ("l1", "elasticnet") or options.get("l1_ratio"):
+        raise InputError("an L1 penalty has no Hessian; fit the model with an L2 penalty or none.")
+    features, new = (np.asarray(as_dense(x, "X"), dtype=np.float64) for x in (X_fit, X))
+    p = expit(features @ model.coef_[0] + model.intercept_[0])
+    curvature = p * (1 - p)
+    if sample_weight is not None:
+        curvature = curvature * np.asarray(sample_weight, dtype=np.float64)
+    if model.fit_intercept:
+        features, new = (np.column_stack([x, np.ones(len(x))]) for x in (features, new))
+    hessian = features.T @ (features * curvature[:, None])
+    if options.get("penalty", "l2") is not None and np.isfinite(model.C):
+        hessian[np.diag_indices(model.coef_.shape[1])] += 1 / model.C
+    eta = new[:, : model.coef_.shape[1]] @ model.coef_[0] + model.intercept_[0]
+    variance = np.einsum("ij,ji->i", new, np.linalg.pinv(hessian, hermitian=True) @ new.T)
+    margin = _quantile(level) * np.sqrt(np.maximum(variance, 0.0))
+    return np.asarray(expit(eta - margin)), np.asarray(expit(eta + margin))
