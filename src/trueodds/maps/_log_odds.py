@@ -67,24 +67,35 @@ class LogOddsMap(BinaryMap):
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(len(scores))
         for begin in range(0, len(scores), CHUNK):
-            chunk = slice(begin, begin + CHUNK)
-            out[chunk] = sigmoid(self._linear(scores[chunk]), overwrite=True)
+            part = out[begin : begin + CHUNK]
+            self._linear(scores[begin : begin + CHUNK], part)
+            sigmoid(part, overwrite=True)
         return out
 
-    def _linear(self, scores: Floats) -> Floats:
+    def _linear(self, scores: Floats, out: Floats) -> None:
+        """Fill ``out`` with the calibrated log-odds."""
         if self.a == 0 and self.b == 0:  # and 0·inf would be NaN
-            return np.full(len(scores), self.c)
-        if self.a == self.b:
-            z = scores if self.axis == "raw" else log_odds(scores, self.input)
-            if self.lower > -np.inf or self.upper < np.inf:
-                z = np.clip(z, self.lower, self.upper)
-            return self.a * z + self.c
-        result = np.full(len(scores), self.c)
-        features = log_pair(scores, self.input)
-        # Both features increase with z, so bringing z into its range is bringing each into its own.
+            out[:] = self.c
+        elif self.a == self.b:
+            scale = "score" if self.axis == "raw" else self.input
+            log_odds(scores, scale, out=out)
+            np.maximum(out, self.lower, out=out)
+            np.minimum(out, self.upper, out=out)
+            out *= self.a
+            out += self.c
+        else:
+            out[:] = self.c
+            for coef, feature, (least, most) in zip(
+                (self.a, self.b), log_pair(scores, self.input), self._feature_ranges, strict=True
+            ):
+                if coef != 0:
+                    np.maximum(feature, least, out=feature)
+                    np.minimum(feature, most, out=feature)
+                    feature *= coef
+                    out += feature
+
+    @property
+    def _feature_ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Both features increase with z, so its range is a range of each."""
         low, high = np.float64(self.lower), np.float64(self.upper)
-        ranges = ((log_expit(low), log_expit(high)), (-log_expit(-low), -log_expit(-high)))
-        for coef, feature, (least, most) in zip((self.a, self.b), features, ranges, strict=True):
-            if coef != 0:
-                result += coef * np.clip(feature, least, most)
-        return result
+        return (log_expit(low), log_expit(high)), (-log_expit(-low), -log_expit(-high))

@@ -12,37 +12,46 @@ __all__ = ["log_odds", "log_pair", "positive_column", "sigmoid"]
 CHUNK = 16384  # rows whose temporaries stay in the cache
 EXPONENT_LIMIT = 708.0
 """exp(708) is the last whole power below the overflow of float64."""
-
-
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
-def log_odds(scores: Floats, scale: InputScale) -> Floats:
-    """ln(p/(1−p)) of probabilities; log-odds and margins are returned as they are.
+def log_odds(scores: Floats, scale: InputScale, out: Floats | None = None) -> Floats:
+    """ln(p/(1−p)) of probabilities; log-odds and margins as they are.
 
-    Probabilities of exactly 0 and 1 give −inf and +inf.
+    Probabilities of exactly 0 and 1 give −inf and +inf. Without ``out``, log-odds and margins are
+    returned without a copy.
     """
     if scale != "probability":
-        return scores
+        if out is None:
+            return scores
+        out[:] = scores
+        return out
     with np.errstate(divide="ignore"):
         # p/(1−p) is exact to rounding for every p, so one logarithm is enough.
-        ratio = np.subtract(1.0, scores)
+        ratio = np.subtract(1.0, scores, out=out)
         np.divide(scores, ratio, out=ratio)
         return np.log(ratio, out=ratio)
 
 
 def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
-    """Ln p and −ln(1−p), the two features of beta calibration."""
+    """The two features of beta calibration, ln p and −ln(1−p)."""
     if scale != "probability":
         return log_expit(scores), -log_expit(-scores)
     first, second = np.empty_like(scores), np.empty_like(scores)
-    with np.errstate(divide="ignore"):
+    rest = np.empty(min(CHUNK, len(scores)))
+    with np.errstate(divide="ignore", invalid="ignore"):
         for begin in range(0, len(scores), CHUNK):
-            chunk = slice(begin, begin + CHUNK)
-            np.log(scores[chunk], out=first[chunk])
-            below = np.negative(scores[chunk], out=second[chunk])
-            np.log1p(below, out=below)
-            np.negative(below, out=below)
+            p = scores[begin : begin + CHUNK]
+            np.log(p, out=first[begin : begin + CHUNK])
+            # log1p by hand, which is faster: −ln u for u = 1 − p rounded, and what rounding took,
+            # (p − (1 − u))/u. Where u = 0 both parts are infinite, and so is the answer.
+            u = np.subtract(1.0, p, out=rest[: len(p)])
+            logarithm = np.log(u, out=second[begin : begin + CHUNK])
+            lost = p - (1.0 - u)
+            lost /= u
+            np.subtract(lost, logarithm, out=logarithm)
+    if scores.max(initial=0.0) == 1:
+        second[scores == 1] = np.inf
     return first, second
 
 
