@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats, Labels
+from trueodds.table import LabelSmoothing
+from trueodds.validation import Floats
 
-__all__ = ["FittedTree", "TreeData", "TreeOptions", "fit_tree"]
+__all__ = ["FittedTree", "TreeData", "TreeOptions", "class_targets", "fit_tree"]
 
 Ints = npt.NDArray[np.int64]
 
 MAX_ITERATIONS = 200
 PATIENCE = 51
 """A fold of the search stops after this many iterations in a row without a new least error."""
+
+SLACK = 1e-9
+"""Of two numbers of iterations whose errors are this close the smaller is taken, not so with the
+authors' folds: they take the least error, which after convergence is a matter of rounding."""
 
 TIE = 1e-12
 """Cross-validated errors within this share are equal; the smaller tree wins."""
@@ -46,7 +51,7 @@ class TreeData:
     attributes: Floats
     n_values: Ints
     scores: Floats
-    y: Labels
+    y: npt.NDArray[np.int32]
     weight: Floats
     targets: Floats
 
@@ -67,6 +72,16 @@ class FittedTree:
     n_iterations: int
 
 
+def class_targets(counts: Floats, label_smoothing: LabelSmoothing) -> Floats:
+    """What class j is taken for in a row of class i; Platt: (N_i + 1)/(N_i + k) and 1/(N_i + k)."""
+    n_classes = len(counts)
+    one_hot = np.eye(n_classes)
+    if label_smoothing == "platt":
+        return np.asarray((one_hot * counts[:, None] + 1) / (counts[:, None] + n_classes))
+    share = float(label_smoothing or 0.0)
+    return np.asarray(one_hot * (1 - share) + share / n_classes)
+
+
 def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
     """Choose the number of iterations, grow, and prune by cross-validation."""
     # Powers of two, so that scores of any size stay within range and lose no digit.
@@ -75,7 +90,7 @@ def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
         data.attributes,
         data.n_values,
         data.scores * factor[:, None],
-        data.y.astype(np.int64),
+        data.y.astype(np.int32),
         data.weight,
         data.targets,
     )
@@ -120,6 +135,7 @@ class _Grower:
             n_iterations=self._iterations(),
             max_iterations=MAX_ITERATIONS,
             patience=PATIENCE,
+            slack=self._slack(),
             weka=options.weka,
             whole_rows=options.whole_rows,
             min_samples=float(options.min_samples),
@@ -127,6 +143,9 @@ class _Grower:
             min_gap=options.min_gap,
             count_errors=options.count_errors,
         )
+
+    def _slack(self) -> float:
+        return 0.0 if self.options.weka else SLACK
 
     def _folds(self) -> tuple[Floats, npt.NDArray[np.int32]]:
         from trueodds.kernels._tree_folds import spread_folds, weka_folds
@@ -151,7 +170,9 @@ class _Grower:
         n_models = 1 if len(data.targets) == 2 else len(data.targets)
         coef = np.zeros((n_models, len(data.scores) + 1))
         rows = (data.scores, data.y, self.weight, data.targets)
-        chosen = choose_iterations(*rows, coef, self.test_weight, MAX_ITERATIONS, PATIENCE)
+        chosen = choose_iterations(
+            *rows, coef, self.test_weight, MAX_ITERATIONS, PATIENCE, self._slack()
+        )
         F, p = np.empty((n_models, len(data.y))), np.empty((n_models, len(data.y)))
         probabilities(data.scores, coef, F, p)
         # All rows together may allow fewer iterations than the folds did.

@@ -1,8 +1,8 @@
 """LogitBoost with simple regressions on one score column at a time (paper, section 3).
 
-A node's model is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modelled class. With two
-classes only the positive one is modelled and p = σ(F₁), because the regression of the other class
-is its mirror image; otherwise p = softmax(F).
+A node's model is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modelled class. With
+two classes only the positive one is modelled and p = σ(F₁), because the regression of the other
+class is its mirror image; otherwise p = softmax(F).
 
 Arrays of a node are laid out with rows last: scores (A, n), F and p (K, n).
 """
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-24
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDER)
-def probabilities(scores, coef, F, p):
+def probabilities(scores, coef, F, p):  # type: ignore[no-untyped-def]
     """Fill F and p of every row from the coefficients."""
     n_models, n_columns = coef.shape[0], coef.shape[1] - 1
     n = scores.shape[1]
@@ -40,7 +40,7 @@ def probabilities(scores, coef, F, p):
 
 
 @njit(cache=True, error_model="numpy")
-def _link(F, p):
+def _link(F, p):  # type: ignore[no-untyped-def]
     n_models, n = F.shape
     if n_models == 1:
         for i in range(n):
@@ -59,7 +59,7 @@ def _link(F, p):
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDER)
-def _regress(scores, p, y, weight, targets, spread, centre, column, slope, intercept, work, resid):
+def _regress(scores, p, y, weight, targets, spread, centre, column, slope, intercept, work, resid):  # type: ignore[no-untyped-def]
     """Fit one regression for each modelled class; False if some class has no weight left.
 
     The working response of a row is z = 1/p, at most 3, for its own class and −1/(1−p), at least
@@ -123,7 +123,7 @@ def _regress(scores, p, y, weight, targets, spread, centre, column, slope, inter
 
 
 @njit(cache=True, error_model="numpy")
-def _advance(scores, column, slope, intercept, F, p, step):
+def _advance(scores, column, slope, intercept, F, p, step):  # type: ignore[no-untyped-def]
     """Add the regressions, centred over the classes and times (m−1)/m, to F."""
     n_models, n = F.shape
     if n_models == 1:
@@ -148,7 +148,7 @@ def _advance(scores, column, slope, intercept, F, p, step):
 
 
 @njit(cache=True, error_model="numpy")
-def _accumulate(column, slope, intercept, coef):
+def _accumulate(column, slope, intercept, coef):  # type: ignore[no-untyped-def]
     n_models, last = coef.shape[0], coef.shape[1] - 1
     if n_models == 1:
         coef[0, column[0]] += slope[0]
@@ -163,7 +163,7 @@ def _accumulate(column, slope, intercept, coef):
 
 
 @njit(cache=True, error_model="numpy")
-def _origins(scores, weight, n_models, centre, spread):
+def _origins(scores, weight, n_models, centre, spread):  # type: ignore[no-untyped-def]
     n_columns, n = scores.shape
     for a in range(n_columns):
         first = scores[a, 0]
@@ -179,7 +179,7 @@ def _origins(scores, weight, n_models, centre, spread):
 
 
 @njit(cache=True, error_model="numpy")
-def boost(scores, y, weight, targets, n_iterations, coef, F, p):
+def boost(scores, y, weight, targets, n_iterations, coef, F, p):  # type: ignore[no-untyped-def]
     """Run iterations from the present state; returns how many could be done."""
     n_models, n = F.shape
     n_columns = scores.shape[0]
@@ -200,7 +200,7 @@ def boost(scores, y, weight, targets, n_iterations, coef, F, p):
 
 
 @njit(cache=True, error_model="numpy")
-def squared_error(p, y, weight, n_classes):
+def squared_error(p, y, weight, n_classes):  # type: ignore[no-untyped-def]
     """Weighted sum over rows of the mean over classes of (p − y)², the paper's equation 3."""
     n_models, n = p.shape
     total = 0.0
@@ -218,7 +218,7 @@ def squared_error(p, y, weight, n_classes):
 
 
 @njit(cache=True, error_model="numpy")
-def wrong_weight(p, y, weight):
+def wrong_weight(p, y, weight):  # type: ignore[no-untyped-def]
     """Weight of the rows whose most probable class (the first of equals) is not theirs."""
     n_models, n = p.shape
     total = 0.0
@@ -236,7 +236,7 @@ def wrong_weight(p, y, weight):
 
 
 @njit(cache=True, error_model="numpy")
-def _part(scores, y, weight):
+def _part(scores, y, weight):  # type: ignore[no-untyped-def]
     """The rows of positive weight."""
     n_columns, n = scores.shape
     size = 0
@@ -244,7 +244,7 @@ def _part(scores, y, weight):
         if weight[i] > 0.0:
             size += 1
     part = np.empty((n_columns, size))
-    labels, mass = np.empty(size, np.int64), np.empty(size)
+    labels, mass = np.empty(size, np.int32), np.empty(size)
     j = 0
     for i in range(n):
         if weight[i] > 0.0:
@@ -257,11 +257,13 @@ def _part(scores, y, weight):
 
 
 @njit(cache=True, error_model="numpy")
-def choose_iterations(scores, y, weight, targets, start, test_weight, most, patience):
+def choose_iterations(scores, y, weight, targets, start, test_weight, most, patience, slack):  # type: ignore[no-untyped-def]
     """The number of iterations with the least cross-validated RMSE, summed over the folds.
 
     A fold stops early at the iteration after ``patience`` consecutive ones that did not improve
-    the sum of the folds so far; later folds run no longer than the shortest before them.
+    the sum of the folds so far; later folds run no longer than the shortest before them. The first
+    number whose error is within ``slack`` of the least one is taken: once the fit has converged,
+    the least one of all is a matter of rounding.
     """
     n_models, n_columns, n_classes = start.shape[0], scores.shape[0], len(targets)
     error, rest = np.zeros(most + 1), np.empty(len(y))
@@ -290,8 +292,18 @@ def choose_iterations(scores, y, weight, targets, start, test_weight, most, pati
         least, failures, done = np.inf, 0, 0
         while done < shortest:
             if not _regress(
-                train, p, y_train, w_train, targets, spread, centre, column, slope, intercept,
-                work, resid,
+                train,
+                p,
+                y_train,
+                w_train,
+                targets,
+                spread,
+                centre,
+                column,
+                slope,
+                intercept,
+                work,
+                resid,
             ):
                 break
             _advance(train, column, slope, intercept, F, p, work)
@@ -305,8 +317,10 @@ def choose_iterations(scores, y, weight, targets, start, test_weight, most, pati
             else:
                 failures += 1
         shortest = min(shortest, done)
-    best = 0
-    for iteration in range(1, shortest + 1):
-        if error[iteration] < error[best]:
-            best = iteration
-    return best
+    least = np.inf
+    for iteration in range(shortest + 1):
+        least = min(least, error[iteration])
+    for iteration in range(shortest + 1):
+        if error[iteration] <= least * (1.0 + slack):
+            return iteration
+    return shortest

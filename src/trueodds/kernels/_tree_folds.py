@@ -9,7 +9,7 @@ __all__ = ["spread_folds", "weka_folds"]
 
 
 @njit(cache=True)
-def _group_by_class(y):
+def _group_by_class(y):  # type: ignore[no-untyped-def]
     """The authors' deterministic grouping by class, which swaps rows in place."""
     n = len(y)
     order = np.arange(n)
@@ -25,7 +25,7 @@ def _group_by_class(y):
 
 
 @njit(cache=True)
-def weka_folds(y, weight, n_folds):
+def weka_folds(y, weight, n_folds):  # type: ignore[no-untyped-def]
     """Positions s, s+k, s+2k, … of the grouped rows, cut into k consecutive blocks.
 
     Returns the test weights (k, n) and the rows in their new order; fold f is a block of it.
@@ -49,7 +49,7 @@ def weka_folds(y, weight, n_folds):
 
 
 @njit(cache=True)
-def spread_folds(y, weight, n_classes, decks, whole_rows):
+def spread_folds(y, weight, n_classes, decks, whole_rows):  # type: ignore[no-untyped-def]
     """Deal the rows of one class after the other to the folds, in the order of ``decks``.
 
     Each row of ``decks`` is a permutation of the folds. A row of whole weight k counts as k rows,

@@ -46,7 +46,7 @@ class GrowData(NamedTuple):
     many_valued: npt.NDArray[np.bool_]
     sorted_rows: Rows
     scores: Floats
-    y: Ints
+    y: Rows
     targets: Floats
     table: Floats
     decks: Ints
@@ -58,6 +58,7 @@ class GrowRules(NamedTuple):
     n_iterations: int
     max_iterations: int
     patience: int
+    slack: float
     weka: bool
     whole_rows: bool
     min_samples: float
@@ -80,7 +81,7 @@ class Nodes(NamedTuple):
 
 
 @njit(cache=True)
-def _partition(rows, begin, end, branch, offsets, place, buffer):
+def _partition(rows, begin, end, branch, offsets, place, buffer):  # type: ignore[no-untyped-def]
     """Stable counting sort of rows[begin:end] by branch; offsets are the branches' beginnings."""
     for b in range(len(place)):
         place[b] = offsets[b]
@@ -94,7 +95,23 @@ def _partition(rows, begin, end, branch, offsets, place, buffer):
 
 
 @njit(cache=True)
-def _largest_value_up_to(values, order, limit):
+def _partition_sorted(rows, values, begin, end, branch, offsets, place, buffer, value_buffer):  # type: ignore[no-untyped-def]
+    """The same for rows together with their values of the attribute that they are sorted by."""
+    for b in range(len(place)):
+        place[b] = offsets[b]
+    for i in range(begin, end):
+        row = rows[i]
+        b = branch[row]
+        buffer[place[b]] = row
+        value_buffer[place[b]] = values[i]
+        place[b] += 1
+    for i in range(begin, end):
+        rows[i] = buffer[i - begin]
+        values[i] = value_buffer[i - begin]
+
+
+@njit(cache=True)
+def _largest_value_up_to(values, order, limit):  # type: ignore[no-untyped-def]
     low, high = 0, len(order)
     while low < high:
         middle = (low + high) // 2
@@ -106,7 +123,7 @@ def _largest_value_up_to(values, order, limit):
 
 
 @njit(cache=True)
-def _of_positive_weight(rows, weight):
+def _of_positive_weight(rows, weight):  # type: ignore[no-untyped-def]
     kept = np.empty(len(rows), np.int32)
     n = 0
     for row in rows:
@@ -117,10 +134,10 @@ def _of_positive_weight(rows, weight):
 
 
 @njit(cache=True)
-def _gather(scores, y, weight, rows):
+def _gather(scores, y, weight, rows):  # type: ignore[no-untyped-def]
     n_columns, n = scores.shape[0], len(rows)
     part = np.empty((n_columns, n))
-    labels, mass = np.empty(n, np.int64), np.empty(n)
+    labels, mass = np.empty(n, np.int32), np.empty(n)
     for i in range(n):
         row = rows[i]
         labels[i] = y[row]
@@ -131,7 +148,7 @@ def _gather(scores, y, weight, rows):
 
 
 @njit(cache=True)
-def _longer(array):
+def _longer(array):  # type: ignore[no-untyped-def]
     bigger = np.zeros(2 * len(array), array.dtype)
     for i in range(len(array)):
         bigger[i] = array[i]
@@ -139,7 +156,7 @@ def _longer(array):
 
 
 @njit(cache=True)
-def _error(model, scores, y, weight, rows, n_classes, count_errors):
+def _error(model, scores, y, weight, rows, n_classes, count_errors):  # type: ignore[no-untyped-def]
     part, labels, mass = _gather(scores, y, weight, rows)
     F, p = np.empty((len(model), len(rows))), np.empty((len(model), len(rows)))
     probabilities(part, model, F, p)
@@ -149,7 +166,7 @@ def _error(model, scores, y, weight, rows, n_classes, count_errors):
 
 
 @njit(cache=True)
-def _fit_node(model, data, rules, weight, total, rows):
+def _fit_node(model, data, rules, weight, total, rows):  # type: ignore[no-untyped-def]
     """Boost from the parent's model on the node's rows; returns the number of iterations."""
     n_folds = data.decks.shape[1]
     if total < n_folds:
@@ -163,7 +180,15 @@ def _fit_node(model, data, rules, weight, total, rows):
         else:
             parts = spread_folds(y, w, n_classes, data.decks, rules.whole_rows)
         wanted = choose_iterations(
-            scores, y, w, data.targets, model, parts, rules.max_iterations, rules.patience
+            scores,
+            y,
+            w,
+            data.targets,
+            model,
+            parts,
+            rules.max_iterations,
+            rules.patience,
+            rules.slack,
         )
     F, p = np.empty((len(model), len(y))), np.empty((len(model), len(y)))
     probabilities(scores, model, F, p)
@@ -171,7 +196,7 @@ def _fit_node(model, data, rules, weight, total, rows):
 
 
 @njit(cache=True)
-def _count(y, weight, rows, counts):
+def _count(y, weight, rows, counts):  # type: ignore[no-untyped-def]
     """Weight of each class; returns the total and the weight outside the largest class."""
     total, largest = 0.0, 0.0
     for c in range(len(counts)):
@@ -185,7 +210,7 @@ def _count(y, weight, rows, counts):
 
 
 @njit(cache=True)
-def _send(rows, begin, end, values, is_numeric, cut, branch, offsets):
+def _send(rows, begin, end, values, is_numeric, cut, branch, offsets):  # type: ignore[no-untyped-def]
     """Note each row's branch, and where each branch will begin."""
     for b in range(len(offsets)):
         offsets[b] = 0
@@ -199,7 +224,7 @@ def _send(rows, begin, end, values, is_numeric, cut, branch, offsets):
 
 
 @njit(cache=True)
-def grow(data, rules, weight, test_weight, sequence):
+def grow(data, rules, weight, test_weight, sequence):  # type: ignore[no-untyped-def]
     """Grow a tree on the rows of positive ``weight``; measure it on those of ``test_weight``.
 
     ``sequence`` is the order of the rows, on which the folds of nodes depend.
@@ -210,13 +235,20 @@ def grow(data, rules, weight, test_weight, sequence):
     rows = _of_positive_weight(sequence, weight)
     test_rows = _of_positive_weight(sequence, test_weight)
     n_train, n_test = len(rows), len(test_rows)
+    # Values travel with the sorted rows, so that the search for a cut reads memory in sequence.
     order = np.empty((n_attributes, n_train), np.int32)
+    sorted_values = np.empty((n_attributes, n_train))
+    unit_weight = True
+    for row in rows:
+        if weight[row] != 1.0:
+            unit_weight = False
     for a in range(n_attributes):
         if data.n_values[a] == 0:
             i = 0
             for row in data.sorted_rows[a]:
                 if weight[row] > 0.0:
                     order[a, i] = row
+                    sorted_values[a, i] = data.attributes[a, row]
                     i += 1
 
     capacity = 64
@@ -226,8 +258,9 @@ def grow(data, rules, weight, test_weight, sequence):
     model_size = n_models * (n_columns + 1)
     coef = np.zeros(capacity * model_size)
 
-    branch = np.empty(n, np.int32)
+    branch = np.empty(n, np.uint16)
     buffer = np.empty(max(n_train, n_test), np.int32)
+    value_buffer = np.empty(n_train)
     counts = np.empty(n_classes)
 
     # What waits: parent, segment of the training rows, segment of the test rows, depth.
@@ -261,7 +294,12 @@ def grow(data, rules, weight, test_weight, sequence):
             )
         if test_end > test_begin:
             test_error[node] = _error(
-                model, data.scores, data.y, test_weight, test_rows[test_begin:test_end], n_classes,
+                model,
+                data.scores,
+                data.y,
+                test_weight,
+                test_rows[test_begin:test_end],
+                n_classes,
                 rules.count_errors,
             )
 
@@ -272,7 +310,17 @@ def grow(data, rules, weight, test_weight, sequence):
             or depth >= rules.max_depth
         ):
             continue
-        a, limit = best_split(data, order, begin, end, own, weight, counts, total, rules.min_gap)
+        a, limit = best_split(
+            data,
+            order[:, begin:end],
+            sorted_values[:, begin:end],
+            own,
+            weight,
+            unit_weight,
+            counts,
+            total,
+            rules.min_gap,
+        )
         if a < 0:
             continue
         is_numeric = data.n_values[a] == 0
@@ -288,7 +336,17 @@ def grow(data, rules, weight, test_weight, sequence):
         _send(rows, begin, end, values, is_numeric, limit, branch, offsets)
         for other in range(n_attributes):
             if data.n_values[other] == 0:
-                _partition(order[other], begin, end, branch, offsets, place, buffer)
+                _partition_sorted(
+                    order[other],
+                    sorted_values[other],
+                    begin,
+                    end,
+                    branch,
+                    offsets,
+                    place,
+                    buffer,
+                    value_buffer,
+                )
         _partition(rows, begin, end, branch, offsets, place, buffer)
         _send(test_rows, test_begin, test_end, values, is_numeric, limit, branch, test_offsets)
         _partition(test_rows, test_begin, test_end, branch, test_offsets, place, buffer)

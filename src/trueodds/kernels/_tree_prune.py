@@ -19,7 +19,7 @@ HUGE = 1e300
 
 
 @njit(cache=True)
-def subtree_ends(parent):
+def subtree_ends(parent):  # type: ignore[no-untyped-def]
     """Where each node's subtree ends."""
     n = len(parent)
     end = np.arange(1, n + 1)
@@ -29,7 +29,7 @@ def subtree_ends(parent):
 
 
 @njit(cache=True)
-def _set(tournament, size, node, value):
+def _set(tournament, size, node, value):  # type: ignore[no-untyped-def]
     place = size + node
     tournament[place] = value
     while place > 1:
@@ -38,7 +38,7 @@ def _set(tournament, size, node, value):
 
 
 @njit(cache=True)
-def _first_least(tournament, size):
+def _first_least(tournament, size):  # type: ignore[no-untyped-def]
     place = 1
     while place < size:
         place = 2 * place if tournament[2 * place] <= tournament[2 * place + 1] else 2 * place + 1
@@ -46,7 +46,7 @@ def _first_least(tournament, size):
 
 
 @njit(cache=True)
-def _summarise(node, end, is_leaf, bare, error, below, leaves):
+def _summarise(node, end, is_leaf, bare, error, below, leaves):  # type: ignore[no-untyped-def]
     """Error and number of leaves below a node; sibling leaves without a model count as one."""
     if is_leaf[node]:
         below[node], leaves[node] = error[node], 1
@@ -65,7 +65,7 @@ def _summarise(node, end, is_leaf, bare, error, below, leaves):
 
 
 @njit(cache=True)
-def _collapse(node, end, is_leaf, hidden, test_error, tournament, size):
+def _collapse(node, end, is_leaf, hidden, test_error, tournament, size):  # type: ignore[no-untyped-def]
     """Make a node a leaf, take what is below it out of sight; returns the change of test error."""
     change = test_error[node]
     is_leaf[node] = True
@@ -81,7 +81,7 @@ def _collapse(node, end, is_leaf, hidden, test_error, tournament, size):
 
 
 @njit(cache=True)
-def _sort(nodes, n, marked):
+def _sort(nodes, n, marked):  # type: ignore[no-untyped-def]
     """Sort the first n nodes, which are those that are marked."""
     if n > 200:  # many chains of ancestors: read the marks off in order
         n = 0
@@ -99,7 +99,7 @@ def _sort(nodes, n, marked):
 
 
 @njit(cache=True)
-def prune_sequence(parent, attribute, bare, error, test_error, total, is_leaf, permanent, stop):
+def prune_sequence(parent, attribute, bare, error, test_error, total, is_leaf, permanent, stop):  # type: ignore[no-untyped-def]
     """Collapse the inner node of least alpha, again and again while alpha is at most ``stop``.
 
     alpha = (error as a leaf − error of the subtree)/(total·(leaves − 1)). A node whose subtree is
@@ -141,9 +141,7 @@ def prune_sequence(parent, attribute, bare, error, test_error, total, is_leaf, p
             saved = error[node] - below[node]
             if saved <= ROUNDING * error[node]:
                 permanent[node] = True
-                current += _collapse(
-                    node, end, is_leaf, hidden, test_error, tournament, size
-                )
+                current += _collapse(node, end, is_leaf, hidden, test_error, tournament, size)
                 gone[n_gone] = node
                 n_gone += 1
             else:

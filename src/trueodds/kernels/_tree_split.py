@@ -30,21 +30,21 @@ def entropy_table(total: float, is_whole: bool) -> np.ndarray[tuple[int], np.dty
 
 
 @njit(cache=True)
-def _x_log_x(x, table):
+def _x_log_x(x, table):  # type: ignore[no-untyped-def]
     if len(table) > 1:
         return table[int(x)]
     return x * math.log2(x) if x > SMALL else 0.0
 
 
 @njit(cache=True)
-def _best_cut(values, order, y, weight, counts, total, table, min_gap, left, right):
+def _best_cut(values, order, y, weight, unit_weight, counts, total, table, min_gap, left, right):  # type: ignore[no-untyped-def]
     """The best cut of a numeric attribute.
 
     Returns gain (less the price of choosing among the cuts), gain ratio and cut; a gain of −1
     says that there is none.
     """
     n, n_classes = len(order), len(counts)
-    if not values[order[0]] + min_gap < values[order[n - 1]]:
+    if not values[0] + min_gap < values[n - 1]:
         # No gap between neighbours can be wide enough unless the whole range is.
         return -1.0, 0.0, 0.0
     least = min(max(0.1 * total / n_classes, LEAST_BRANCH), 25.0)
@@ -57,10 +57,10 @@ def _best_cut(values, order, y, weight, counts, total, table, min_gap, left, rig
         sum_right += _x_log_x(counts[c], table)
     before = _x_log_x(total, table) - sum_right
     best, best_at, best_left, n_cuts = 0.0, -1, 0.0, 0
-    row = order[0]
-    value = values[row]
     for i in range(n - 1):
-        c, w = y[row], weight[row]
+        row = order[i]
+        c = y[row]
+        w = 1.0 if unit_weight else weight[row]
         sum_left -= _x_log_x(left[c], table)
         sum_right -= _x_log_x(right[c], table)
         left[c] += w
@@ -68,26 +68,21 @@ def _best_cut(values, order, y, weight, counts, total, table, min_gap, left, rig
         sum_left += _x_log_x(left[c], table)
         sum_right += _x_log_x(right[c], table)
         n_left += w
-        row = order[i + 1]
-        following = values[row]
-        if value + min_gap < following:
+        if values[i] + min_gap < values[i + 1]:
             n_right = total - n_left
             if n_left >= least - SMALL and n_right >= least - SMALL:
                 n_cuts += 1
-                after = (
-                    _x_log_x(n_left, table) - sum_left + _x_log_x(n_right, table) - sum_right
-                )
+                after = _x_log_x(n_left, table) - sum_left + _x_log_x(n_right, table) - sum_right
                 gain = before - after
                 gain = 0.0 if abs(gain) < SMALL else gain / total
                 if gain - best > SMALL:
                     best, best_at, best_left = gain, i, n_left
-        value = following
     if best_at < 0:
         return -1.0, 0.0, 0.0
     best -= math.log2(n_cuts) / total
     if best < SMALL:
         return -1.0, 0.0, 0.0
-    low, high = values[order[best_at]], values[order[best_at + 1]]
+    low, high = values[best_at], values[best_at + 1]
     middle = 0.5 * low + 0.5 * high
     if middle >= high:
         middle = low
@@ -98,7 +93,7 @@ def _best_cut(values, order, y, weight, counts, total, table, min_gap, left, rig
 
 
 @njit(cache=True)
-def _nominal_gain(values, rows, y, weight, counts, total, table, n_values, cells):
+def _nominal_gain(values, rows, y, weight, counts, total, table, n_values, cells):  # type: ignore[no-untyped-def]
     """Gain and gain ratio of one branch per value; a gain of −1 says that it is not allowed."""
     n_classes = len(counts)
     for v in range(n_values):
@@ -127,11 +122,11 @@ def _nominal_gain(values, rows, y, weight, counts, total, table, n_values, cells
 
 
 @njit(cache=True)
-def best_split(data, order, begin, end, rows, weight, counts, total, min_gap):
+def best_split(data, order, sorted_values, rows, weight, unit_weight, counts, total, min_gap):  # type: ignore[no-untyped-def]
     """The attribute to split on and its cut; attribute −1 if no split is worth it.
 
-    ``data`` is the :class:`~trueodds.kernels._tree_grow.GrowData` of the tree; the node owns
-    columns ``begin`` to ``end`` of ``order``, the sorted rows of each numeric attribute.
+    ``data`` is the :class:`~trueodds.kernels._tree_grow.GrowData` of the tree; ``order``
+    holds the node's rows sorted by each numeric attribute, and ``sorted_values`` its values.
     """
     n_attributes, n_classes = len(data.n_values), len(counts)
     gains, ratios = np.empty(n_attributes), np.empty(n_attributes)
@@ -145,15 +140,25 @@ def best_split(data, order, begin, end, rows, weight, counts, total, min_gap):
     cells = np.empty((widest, n_classes))
     usable, mean_gain = 0, 0.0
     for a in range(n_attributes):
-        values, n_values = data.attributes[a], data.n_values[a]
+        n_values = data.n_values[a]
         if n_values > 0:
+            values = data.attributes[a]
             gains[a], ratios[a] = _nominal_gain(
                 values, rows, data.y, weight, counts, total, data.table, n_values, cells
             )
         else:
             gains[a], ratios[a], cuts[a] = _best_cut(
-                values, order[a, begin:end], data.y, weight, counts, total, data.table, min_gap,
-                left, right,
+                sorted_values[a],
+                order[a],
+                data.y,
+                weight,
+                unit_weight,
+                counts,
+                total,
+                data.table,
+                min_gap,
+                left,
+                right,
             )
         if gains[a] >= 0.0 and (all_many_valued or not data.many_valued[a]):
             mean_gain += gains[a]

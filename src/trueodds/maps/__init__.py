@@ -11,6 +11,7 @@ from trueodds.maps._one_vs_rest import OneVsRestMap
 from trueodds.maps._piecewise_linear import PiecewiseLinearMap
 from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._step import StepMap
+from trueodds.maps._tree import TreeMap
 
 __all__ = [
     "CalibrationMap",
@@ -20,6 +21,7 @@ __all__ = [
     "PiecewiseLinearMap",
     "SoftmaxMap",
     "StepMap",
+    "TreeMap",
     "load",
 ]
 

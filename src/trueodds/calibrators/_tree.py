@@ -1,0 +1,393 @@
+"""Probability calibration trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._tree_fit import (
+    FittedTree,
+    TreeData,
+    TreeOptions,
+    class_targets,
+    fit_tree,
+)
+from trueodds.calibrators._tree_rows import TreeRows, canonical_rows
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap, TreeMap
+from trueodds.maps._tree import score_columns
+from trueodds.maps._tree_features import FeatureSpace
+from trueodds.numerics.log_odds import positive_column
+from trueodds.table import LabelSmoothing, _check_smoothing
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    as_dense,
+    check_choice,
+    check_scale,
+    encode_labels,
+    validate_scores,
+    validate_weights,
+)
+
+__all__ = ["TreeCalibrator"]
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+class TreeCalibrator(Calibrator):
+    """A decision tree on the attributes, with its own logistic calibration at every leaf.
+
+    Use it when the scores are wrong in different ways in different regions of the attributes. It
+    prunes itself by cross-validation: where one curve is enough it becomes one logistic
+    calibration. Splits are chosen by what they tell about the class, as in any decision tree, so
+    regions with equal class frequencies are not found, however differently their scores err. It
+    is not monotone: across leaves a higher score may get a lower probability.
+
+    Parameters
+    ----------
+    leaf : "logistic" or Calibrator, default="logistic"
+        What a leaf does to the scores. Any other calibrator takes the place of the logistic
+        models after pruning: a copy is fitted at every node that has ``min_samples`` of weight
+        and every class; other nodes use their parent's.
+    n_iterations : "auto", "node" or int, default="auto"
+        Boosting iterations at each node, on top of the parent's: chosen once by cross-validated
+        RMSE, chosen at every node (slow), or given.
+    pruning : {"rmse", "error", None}, default="rmse"
+        The cross-validated measure that decides on pruning: the paper's RMSE, or the share of
+        wrong classes as in logistic model trees. None keeps the whole tree.
+    min_samples : int, default=16
+        The least weight of a node that may be split; the authors' "more than 15".
+    max_depth : int, default=None
+        The largest number of splits above a leaf; None for no limit.
+    min_gap : float, default=1e-5
+        Neighbouring values of a numeric attribute that are no further apart are not separated.
+        Lower it for attributes of very small size.
+    categorical : sequence of str or int, default=None
+        Columns that are categories although they are numbers, by name or position. Texts,
+        booleans and categorical columns of frames are found without it.
+    cv : int or "weka", default=5
+        Number of stratified, shuffled folds; or the five deterministic folds of the authors'
+        program, which depend on the order of the rows.
+    random_state : int, RandomState instance or None, default=0
+        Shuffles the folds. None makes each fit different.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. Probabilities are turned into log-odds, with exact 0 and 1 taken
+        for 0.00001 and 0.99999; log-odds and margins (of an SVM) are used as they are.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the targets of the logistic models.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : TreeMap
+        What was learned; it is called on scores and attributes.
+    n_iterations_ : int
+        Iterations at each node; 0 if chosen at every node.
+    n_leaves_ : int
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Scores must come from rows that the classifier was not trained on; inside
+    :class:`~trueodds.CalibratedClassifier` that is taken care of. Missing values of numeric
+    attributes are replaced by the mean, of nominal ones by the mode. At prediction a row with a
+    category that was not seen in fitting is calibrated by the inner node that asks for it.
+
+    With an integer ``cv``, neither the order of rows nor repeating a row in place of giving it a
+    whole weight changes the result. Where no score column varies at a node, an intercept is
+    fitted; the authors' program is left to rounding there.
+
+    Cost: attributes are sorted once; then one pass over rows and attributes for each level of
+    cv + 1 trees.
+
+    References
+    ----------
+    Leathart, Frank, Holmes and Pfahringer (2017), Probability calibration trees. Landwehr, Hall
+    and Frank (2005), Logistic model trees.
+
+    Examples
+    --------
+    Where the attribute is positive the scores are too extreme, and positives more frequent:
+
+    >>> import numpy as np
+    >>> from trueodds import TreeCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> x, z = rng.normal(size=(2, 2000))
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-np.where(x > 0, z / 4 + 1, z)))
+    >>> calibrator = TreeCalibrator(input="logit").fit(z, y, features=x[:, None])
+    >>> print(calibrator.export_text(decimals=1))
+    x0 <= -0.0: σ(0.9·z -0.0)  (n=1030)
+    x0 > -0.0: σ(0.2·z +1.0)  (n=970)
+    >>> calibrator.predict_proba([2.0, 2.0], features=[[-1], [1]])[:, 1].round(2)
+    array([0.85, 0.81])
+    """
+
+    def __init__(
+        self,
+        *,
+        leaf: Literal["logistic"] | Calibrator = "logistic",
+        n_iterations: Literal["auto", "node"] | int = "auto",
+        pruning: Literal["rmse", "error"] | None = "rmse",
+        min_samples: float = 16,
+        max_depth: int | None = None,
+        min_gap: float = 1e-5,
+        categorical: Sequence[Any] | None = None,
+        cv: int | Literal["weka"] = 5,
+        random_state: Any = 0,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.leaf = leaf
+        self.n_iterations = n_iterations
+        self.pruning = pruning
+        self.min_samples = min_samples
+        self.max_depth = max_depth
+        self.min_gap = min_gap
+        self.categorical = categorical
+        self.cv = cv
+        self.random_state = random_state
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    @property
+    def promises(self) -> Promises:
+        """All classes together, with the attributes; not monotone across leaves."""
+        return Promises(monotone=False, native_multiclass=True, needs_features=True)
+
+    def _check_options(self) -> None:
+        if not isinstance(self.leaf, Calibrator):
+            if not isinstance(self.leaf, str) or self.leaf != "logistic":
+                raise InputError(f'leaf must be "logistic" or a calibrator; got {self.leaf!r}.')
+        elif self.leaf.promises.needs_features:
+            raise InputError("leaf must be a calibrator of scores alone; got one with features.")
+        if self.n_iterations not in ("auto", "node"):
+            _check_integer(self.n_iterations, 1, "n_iterations", '"auto", "node" or ')
+        _check_smoothing(self.label_smoothing)
+        check_choice(self.pruning, ("rmse", "error", None), "pruning")
+        if self.max_depth is not None:
+            _check_integer(self.max_depth, 0, "max_depth", "None or ")
+        if self.cv != "weka":
+            _check_integer(self.cv, 2, "cv", '"weka" or ')
+        for name, least in (("min_samples", 2), ("min_gap", 0)):
+            value = getattr(self, name)
+            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            if not is_number or not least <= value < np.inf:
+                raise InputError(f"{name} must be a number of at least {least}; got {value!r}.")
+        if isinstance(self.categorical, str):
+            raise InputError("categorical must be a list of columns; got one text.")
+
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+        """Learn the tree and the maps of its nodes.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            Scores of the positive class, or one column per class, on the scale that ``input``
+            says.
+        y : array-like of shape (n,)
+            Labels of any type that sorts.
+        sample_weight : array-like of shape (n,), default=None
+            A weight of k equals k repetitions; a weight of zero leaves the row out.
+        features : array-like or frame of shape (n, n_attributes)
+            The original attributes of the same rows; required.
+
+        Returns
+        -------
+        self
+        """
+        check_scale(self.input)
+        self._check_options()
+        array = validate_scores(scores, self.input)
+        codes, classes = encode_labels(y, self.classes)
+        if len(codes) != len(array):
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: scores has "
+                f"{len(array)} rows, y has {len(codes)}."
+            )
+        weight = validate_weights(sample_weight, len(array))
+        weight = np.ones(len(array)) if weight is None else weight
+        self._check_classes(array[weight > 0], codes[weight > 0], classes)
+        space, attributes = FeatureSpace.learn(features, self.categorical, weight)
+        rows = TreeRows(array, attributes, codes, weight).of_positive_weight()
+        if self.cv != "weka":
+            rows = canonical_rows(rows)
+        columns = self._columns(rows.scores, len(classes))
+        counts = np.bincount(rows.codes, rows.weight, len(classes)).astype(np.float64)
+        data = TreeData(
+            attributes=np.ascontiguousarray(rows.attributes.T),
+            n_values=space.n_values,
+            scores=np.ascontiguousarray(columns.T),
+            y=rows.codes.astype(np.int32),
+            weight=rows.weight,
+            targets=class_targets(counts, self.label_smoothing),
+        )
+        tree = fit_tree(data, self._tree_options(rows.weight))
+        self.classes_ = classes
+        self.n_iterations_ = tree.n_iterations
+        self.n_leaves_ = int((tree.attribute < 0).sum())
+        self.map_ = self._tree_map(tree, space, rows, classes)
+        return self
+
+    def _fit(self, table: Any) -> CalibrationMap:
+        raise InputError("a calibration tree is not learned from scores alone.")
+
+    def _columns(self, scores: Floats, n_classes: int) -> Floats:
+        """The columns (n, A) that the logistic models are linear in.
+
+        Two columns that mirror each other are one; which of them a regression would choose is
+        a matter of rounding.
+        """
+        if n_classes > 2:
+            return score_columns(scores, self.input)
+        if scores.ndim == 2 and self.input != "probability":
+            columns = score_columns(scores, self.input)
+            size = np.abs(columns).sum(axis=1)
+            if (np.abs(columns.sum(axis=1)) > 1e-9 * size).any():
+                return columns
+        if scores.ndim == 2:
+            scores = positive_column(scores, self.input)
+        return score_columns(scores, self.input)[:, None]
+
+    def _tree_options(self, weight: Floats) -> TreeOptions:
+        weka = self.cv == "weka"
+        is_whole = bool((weight == np.floor(weight)).all())
+        return TreeOptions(
+            n_iterations=None if isinstance(self.n_iterations, str) else int(self.n_iterations),
+            node_search=self.n_iterations == "node",
+            n_folds=5 if self.cv == "weka" else int(self.cv),
+            weka=weka,
+            whole_rows=not is_whole,
+            seed=_seed(self.random_state),
+            min_samples=float(self.min_samples),
+            max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
+            min_gap=float(self.min_gap),
+            count_errors=self.pruning == "error",
+            prune=self.pruning is not None,
+        )
+
+    def _tree_map(
+        self, tree: FittedTree, space: FeatureSpace, rows: TreeRows, classes: npt.NDArray[Any]
+    ) -> TreeMap:
+        result = TreeMap(
+            maps=tuple(_linear_map(coef) for coef in tree.coef),
+            parent=tree.parent,
+            attribute=tree.attribute,
+            cut=tree.cut,
+            weight=tree.weight,
+            names=space.names,
+            categories=space.categories,
+            fill=space.fill,
+            input=self.input,
+            classes=tuple(classes.tolist()),
+        )
+        if isinstance(self.leaf, Calibrator):
+            maps = _leaf_maps(self._leaf(self.leaf, len(classes)), result, rows, self.min_samples)
+            return replace(result, maps=maps)
+        return result
+
+    def _leaf(self, leaf: Calibrator, n_classes: int) -> Calibrator:
+        options = leaf.get_params(deep=False)
+        return type(leaf)(**{**options, "input": self.input, "classes": range(n_classes)})
+
+    def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the same scale as in ``fit``. Each row's result depends on that row alone.
+        features : array-like or frame of shape (n, n_attributes)
+            The attributes of the same rows; required.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Rows sum to 1.
+        """
+        self._check_fitted("map_")
+        array = validate_scores(scores, self.input, n_columns=len(self.classes_))
+        return self._tree()._apply_at(array, features)
+
+    def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
+        """The most probable class of each row; the first of equals."""
+        probabilities = self.predict_proba(scores, features=features)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def score(
+        self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
+    ) -> float:
+        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
+        right = self.predict(scores, features=features) == as_dense(y, "y")
+        return float(np.average(right, weights=sample_weight))
+
+    def export_text(self, *, decimals: int = 3) -> str:
+        """The tree as text: one line per branch, with each leaf's weight and map."""
+        self._check_fitted("map_")
+        return self._tree().export_text(decimals)
+
+    def _tree(self) -> TreeMap:
+        if not isinstance(self.map_, TreeMap):
+            raise InputError("map_ is not a tree.")
+        return self.map_
+
+
+def _linear_map(coef: Floats) -> CalibrationMap:
+    """The map of a node's slopes and intercepts, on log-odds or margins."""
+    if coef.shape == (1, 2):
+        slope, intercept = coef[0].tolist()
+        return LogOddsMap(a=slope, b=slope, c=intercept, input="score")
+    if len(coef) == 1:  # two classes, two columns: the first class is the reference
+        coef = np.concatenate([np.zeros_like(coef), coef])
+    return SoftmaxMap(weights=coef[:, :-1], bias=coef[:, -1], input="score")
+
+
+def _leaf_maps(
+    learner: Calibrator, tree: TreeMap, rows: TreeRows, least: float
+) -> tuple[CalibrationMap, ...]:
+    """The learner's map at every node that has enough to learn from, elsewhere the parent's."""
+    at, n = tree.nodes_of(rows.attributes), len(tree.parent)
+    end = np.arange(1, n + 1)
+    for node in range(n - 1, 0, -1):
+        above = tree.parent[node]
+        end[above] = max(end[above], end[node])
+    maps: list[CalibrationMap] = []
+    for node in range(n):
+        own = (at >= node) & (at < end[node])  # the nodes below have the numbers in between
+        codes, weight = rows.codes[own], rows.weight[own]
+        is_poor = weight.sum() < least or len(np.unique(codes)) < tree.n_classes
+        if node > 0 and is_poor:
+            maps.append(maps[tree.parent[node]])
+        else:
+            learner.fit(rows.scores[own], codes, sample_weight=weight)
+            maps.append(replace(learner.map_, classes=None))
+    return tuple(maps)
+
+
+def _seed(random_state: Any) -> int:
+    """A number to seed the folds with, drawn from whatever scikit-learn accepts."""
+    largest = np.iinfo(np.int32).max
+    if random_state is None:
+        return int(np.random.default_rng().integers(largest))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(largest))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(largest))
+    _check_integer(random_state, 0, "random_state", "None, a generator or ")
+    return int(random_state)
+
+
+def _check_integer(value: Any, least: int, name: str, otherwise: str) -> None:
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or value < least:
+        raise InputError(
+            f"{name} must be {otherwise}an integer of at least {least}; got {value!r}."
+        )

@@ -1,0 +1,327 @@
+"""A tree of maps: attributes choose the node, and the node's map calibrates the score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError, MapFormatError
+from trueodds.maps import _json
+from trueodds.maps._base import CalibrationMap
+from trueodds.maps._log_odds import LogOddsMap
+from trueodds.maps._softmax import SoftmaxMap
+from trueodds.maps._tree_features import FeatureSpace
+from trueodds.maps._tree_text import tree_text
+from trueodds.numerics.log_odds import positive_column
+from trueodds.validation import Floats, InputScale, validate_scores
+
+__all__ = ["TreeMap", "score_columns"]
+
+ZERO, ONE = 1e-5, 0.99999
+"""What the authors take for probabilities of exactly 0 and 1; no other is changed."""
+
+Ints = npt.NDArray[np.int64]
+
+
+def score_columns(scores: Floats, scale: InputScale) -> Floats:
+    """Scores (n,) or (n, m) as log-odds ln(p/(1−p)), equation 4; margins as they are.
+
+    A probability of exactly 0 counts as 0.00001 and of exactly 1 as 0.99999, and so do infinite
+    log-odds; nothing else is clipped, so these are not always the most extreme.
+    """
+    if scale == "score":
+        return scores
+    if scale == "logit":
+        end = float(np.log(ONE / (1 - ONE)))
+        return np.where(np.isinf(scores), np.copysign(end, scores), scores)
+    p = np.where(scores == 0, ZERO, np.where(scores == 1, ONE, scores))
+    return np.asarray(np.log(p / (1 - p)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeMap(CalibrationMap):
+    """The map of the node that a row's attributes lead to.
+
+    Nodes are listed in pre-order: the root, then each child with all that is below it.
+
+    Parameters
+    ----------
+    maps : tuple of maps
+        One for every node, inner ones too: a row whose category was never seen stops at the node
+        that asks for it. If their ``input`` is ``"score"`` and the tree's is not, they take
+        log-odds (see Notes).
+    parent : array of int of shape (n_nodes,)
+        −1 for the root.
+    attribute : array of int of shape (n_nodes,)
+        What an inner node asks for; −1 for a leaf.
+    cut : array of shape (n_nodes,)
+        A numeric attribute up to this goes to the first child, else to the second. A nominal
+        attribute has one child for each category, in their order.
+    weight : array of shape (n_nodes,)
+        The weight of the training rows at each node.
+    names : tuple of str, or None
+        Names of the attributes; columns of frames are found by them. None for arrays.
+    categories : tuple
+        For each attribute None if numeric, else its values in sorted order.
+    fill : array
+        For each attribute what stands for a missing value: a number, or a category's position.
+
+    Notes
+    -----
+    Log-odds are ln(p/(1−p)), with exact 0 and 1 taken for 0.00001 and 0.99999.
+
+    Examples
+    --------
+    >>> from trueodds.maps import LogOddsMap, TreeMap
+    >>> same, half, third = (LogOddsMap(a=a, b=a, c=0.0) for a in (1.0, 0.5, 1 / 3))
+    >>> tree = TreeMap(
+    ...     maps=(same, half, third), parent=[-1, 0, 0], attribute=[0, -1, -1], cut=[40.0, 0, 0],
+    ...     weight=[90.0, 50.0, 40.0], names=("age",), categories=(None,), fill=[35.0],
+    ... )
+    >>> tree([0.9, 0.9], features=[[30], [50]]).round(4)
+    array([0.75  , 0.6753])
+    """
+
+    maps: tuple[CalibrationMap, ...]
+    parent: Ints
+    attribute: Ints
+    cut: Floats
+    weight: Floats
+    names: tuple[str, ...] | None
+    categories: tuple[tuple[str | float, ...] | None, ...]
+    fill: Floats
+
+    family: ClassVar[str] = "tree"
+
+    @property
+    def n_classes(self) -> int:
+        """That of the nodes' maps."""
+        return self.maps[0].n_classes or 2
+
+    @property
+    def space(self) -> FeatureSpace:
+        """The attributes, ready to encode."""
+        return FeatureSpace(self.names, self.categories, self.fill)
+
+    def _check(self) -> None:
+        object.__setattr__(self, "maps", tuple(self.maps))
+        object.__setattr__(self, "categories", tuple(_plain(c) for c in self.categories))
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(self.names))
+        for name in ("parent", "attribute"):
+            self._freeze_integers(name)
+        for name in ("cut", "weight", "fill"):
+            if self._freeze(name).ndim != 1 or not np.isfinite(getattr(self, name)).all():
+                raise InputError(f"{name} must be a list of finite numbers.")
+        self._check_attributes()
+        n = len(self.parent)
+        if n == 0 or not n == len(self.attribute) == len(self.cut) == len(self.weight):
+            raise InputError("parent, attribute, cut, weight must have one entry per node.")
+        if (self.weight < 0).any():
+            raise InputError("weight must not be negative.")
+        self._check_maps()
+        self._check_structure()
+
+    def _freeze_integers(self, name: str) -> None:
+        numbers = self._freeze(name)
+        if numbers.ndim != 1 or (numbers != np.floor(numbers)).any() or (numbers < -1).any():
+            raise InputError(f"{name} must be a list of integers of at least -1.")
+        if (numbers > len(self.maps) + len(self.categories)).any():
+            raise InputError(f"{name} holds an index beyond the nodes and attributes.")
+        integers = numbers.astype(np.int64)
+        integers.flags.writeable = False
+        object.__setattr__(self, name, integers)
+
+    def _check_attributes(self) -> None:
+        d = len(self.categories)
+        if d == 0 or len(self.fill) != d or (self.names is not None and len(self.names) != d):
+            raise InputError("names, categories and fill must have one entry per attribute.")
+        if self.names is not None and (
+            len(set(self.names)) != d or not all(isinstance(name, str) for name in self.names)
+        ):
+            raise InputError("names must be distinct texts.")
+        for known, code in zip(self.categories, self.fill, strict=True):
+            if known is None:
+                continue
+            kinds = {isinstance(value, str) for value in known}
+            if len(kinds) > 1 or any(
+                not a < b  # type: ignore[operator]  # of one kind by now
+                for a, b in pairwise(known)
+            ):
+                raise InputError("categories must be sorted distinct texts, or numbers.")
+            if known and code not in range(len(known)):
+                raise InputError("fill must be the position of a category.")
+
+    def _check_maps(self) -> None:
+        n_classes = self.maps[0].n_classes if self.maps else None
+        scale = self.maps[0].input if self.maps else None
+        if len(self.maps) != len(self.parent) or scale not in (self.input, "score"):
+            raise InputError('maps must be one per node, of the tree\'s input or of "score".')
+        for fitted in self.maps:
+            if isinstance(fitted, TreeMap) or not isinstance(fitted, CalibrationMap):
+                raise InputError("a tree's maps must be maps, and not trees.")
+            if fitted.input != scale or (fitted.n_classes or 2) != (n_classes or 2):
+                raise InputError("maps must have one input and one number of classes.")
+
+    def _check_structure(self) -> None:
+        """Nodes in pre-order, each inner one with its number of children: a tree, no cycle."""
+        n, d = len(self.parent), len(self.categories)
+        if self.parent[0] != -1 or (self.attribute >= d).any():
+            raise InputError("the first node must be the root, and attributes must exist.")
+        parents, attributes = self.parent.tolist(), self.attribute.tolist()
+        children: list[list[int]] = [[] for _ in range(n)]
+        path = [0]  # from the root to the node before
+        for node in range(1, n):
+            while path and path[-1] != parents[node]:
+                path.pop()
+            if not path:
+                raise InputError(f"node {node} does not follow its parent in pre-order.")
+            children[path[-1]].append(node)
+            path.append(node)
+        for node, below in enumerate(children):
+            a = attributes[node]
+            known = None if a < 0 else self.categories[a]
+            wanted = 0 if a < 0 else 2 if known is None else len(known)
+            if len(below) != wanted or (a >= 0 and wanted == 0):
+                raise InputError(f"node {node} must have {wanted} children; it has {len(below)}.")
+        first = np.cumsum([0] + [len(below) for below in children[:-1]])
+        flat = np.array([child for below in children for child in below], dtype=np.int64)
+        object.__setattr__(self, "_first_child", first.astype(np.int64))
+        object.__setattr__(self, "_children", flat)
+
+    @classmethod
+    def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        documents = parameters["maps"]
+        names, categories = parameters["names"], parameters["categories"]
+        if not isinstance(documents, list):
+            raise MapFormatError("maps must be a list of maps.")
+        for document in documents:
+            if isinstance(document, dict) and document.get("family") == cls.family:
+                raise MapFormatError("a tree map cannot hold another.")
+        if names is not None and not (
+            isinstance(names, list) and all(isinstance(name, str) for name in names)
+        ):
+            raise MapFormatError("names must be null or a list of texts.")
+        if not isinstance(categories, list) or not all(
+            known is None
+            or (isinstance(known, list) and all(type(v) in (str, int, float) for v in known))
+            for known in categories
+        ):
+            raise MapFormatError("categories must be a list of null or lists of texts or numbers.")
+        result = {
+            name: _json.decode(parameters[name], name)
+            for name in ("parent", "attribute", "cut", "weight", "fill")
+        }
+        if not all(isinstance(value, np.ndarray) for value in result.values()):
+            raise MapFormatError("parent, attribute, cut, weight and fill must be lists.")
+        result["maps"] = tuple(CalibrationMap.from_dict(document) for document in documents)
+        result["names"] = None if names is None else tuple(names)
+        result["categories"] = tuple(categories)
+        return result
+
+    def nodes_of(self, features: Any) -> npt.NDArray[np.int32]:
+        """The node (a leaf, unless a category is unknown) that each row of attributes leads to."""
+        from trueodds.kernels._tree_apply import route
+
+        space = self.space
+        first, children = self.__dict__["_first_child"], self.__dict__["_children"]
+        encoded = space.encode(features)
+        nodes: npt.NDArray[np.int32] = route(
+            encoded, self.fill, space.n_values, self.attribute, self.cut, first, children
+        )
+        return nodes
+
+    def __call__(self, scores: Any, features: Any = None) -> Floats:
+        """Turn scores into probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the scale that ``input`` says.
+        features : array-like or frame of shape (n, n_attributes)
+            The original attributes; may hold missing values.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Of the positive class if scores are 1-D.
+        """
+        array = validate_scores(scores, self.input, n_columns=self.n_classes)
+        result = self._apply_at(array, features)
+        return result[:, 1] if array.ndim == 1 else result
+
+    def _apply(self, scores: Floats) -> Floats:
+        raise InputError("a tree map needs the original attributes: pass features=.")
+
+    def _apply_at(self, scores: Floats, features: Any) -> Floats:
+        """Probabilities (n, n_classes) of validated scores."""
+        nodes = self.nodes_of(features)
+        if len(nodes) != len(scores):
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: scores has "
+                f"{len(scores)} rows, features has {len(nodes)}."
+            )
+        if self.n_classes == 2:
+            scores = self._as_the_maps_want(scores)
+        if self.maps[0].input != self.input:
+            scores = score_columns(scores, self.input)
+        coef = self._linear()
+        if coef is not None:
+            from trueodds.kernels._tree_apply import linear_probabilities
+
+            columns = np.ascontiguousarray(scores.reshape(len(scores), -1))
+            p = linear_probabilities(columns, nodes, coef)
+            return np.concatenate([1 - p, p], axis=1) if p.shape[1] == 1 else p
+        result = np.empty((len(scores), self.n_classes))
+        order = np.argsort(nodes, kind="stable")
+        starts = np.searchsorted(nodes[order], np.arange(len(self.maps) + 1))
+        for node, fitted in enumerate(self.maps):
+            rows = order[starts[node] : starts[node + 1]]
+            if len(rows):
+                result[rows] = _both(fitted, scores[rows])
+        return result
+
+    def _as_the_maps_want(self, scores: Floats) -> Floats:
+        """Two columns as one for binary maps, one as two for maps of both columns."""
+        if not isinstance(self.maps[0], SoftmaxMap):
+            return positive_column(scores, self.input) if scores.ndim == 2 else scores
+        if scores.ndim == 2:
+            return scores
+        pair = (1 - scores, scores) if self.input == "probability" else (-scores / 2, scores / 2)
+        return np.stack(pair, axis=1)
+
+    def _linear(self) -> Floats | None:
+        """Slopes and intercepts of all nodes if there is no more to them, for the kernel."""
+        if self.maps[0].input != "score":
+            return None
+        lines = [[[m.a, m.c]] for m in self.maps if isinstance(m, LogOddsMap) and _is_line(m)]
+        if len(lines) == len(self.maps):
+            return np.array(lines)
+        planes = [
+            np.concatenate([m.weights, m.bias[:, None]], axis=1)
+            for m in self.maps
+            if isinstance(m, SoftmaxMap) and m.weights.ndim == 2
+        ]
+        return np.array(planes) if len(planes) == len(self.maps) else None
+
+    def export_text(self, decimals: int = 3) -> str:
+        """The tree as lines of text, one for each branch, with the leaves' weights and maps."""
+        return tree_text(self, decimals)
+
+
+def _plain(known: Any) -> tuple[str | float, ...] | None:
+    return None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
+
+
+def _is_line(fitted: LogOddsMap) -> bool:
+    return fitted.a == fitted.b and fitted.lower == -np.inf and fitted.upper == np.inf
+
+
+def _both(fitted: CalibrationMap, scores: Floats) -> Floats:
+    """Probabilities of all classes by a node's own map."""
+    p = fitted._apply(scores)
+    return np.stack([1 - p, p], axis=1) if scores.ndim == 1 else p

@@ -1,0 +1,248 @@
+"""The attributes that a tree splits on: numeric or nominal, with missing values, of any frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+from trueodds.validation import Floats
+
+__all__ = ["FeatureSpace"]
+
+Category = str | float
+UNSEEN = -1.0
+MOST_CATEGORIES = 65_000
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """Names, categories and fill values, which turn attributes into numbers.
+
+    Parameters
+    ----------
+    names : tuple of str, or None
+        Names of a frame's columns, by which they are found again; None for arrays.
+    categories : tuple with one entry per attribute
+        None for a numeric attribute, else its values in sorted order: all texts or all numbers.
+    fill : array
+        What stands for a missing value: the mean, or the code of the most frequent value.
+    """
+
+    names: tuple[str, ...] | None
+    categories: tuple[tuple[Category, ...] | None, ...]
+    fill: Floats
+
+    @property
+    def n_values(self) -> npt.NDArray[np.int64]:
+        """Number of values of nominal attributes; 0 for numeric ones."""
+        return np.array([0 if c is None else len(c) for c in self.categories], dtype=np.int64)
+
+    def name(self, attribute: int) -> str:
+        """A column's name, or ``x0``, ``x1``, … in an array."""
+        return f"x{attribute}" if self.names is None else self.names[attribute]
+
+    @classmethod
+    def learn(
+        cls, features: Any, categorical: Sequence[Any] | None, weight: Floats
+    ) -> tuple[FeatureSpace, Floats]:
+        """Look at the training rows; returns them encoded and filled, of shape (n, d)."""
+        table = _Table(features)
+        if table.n_rows != len(weight):
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: features has "
+                f"{table.n_rows} rows, scores has {len(weight)}."
+            )
+        declared = table.positions(categorical)
+        categories: list[tuple[Category, ...] | None] = []
+        columns = []
+        fill = np.zeros(table.n_columns)
+        for a in range(table.n_columns):
+            values, missing, nominal = table.column(a)
+            if nominal or a in declared:
+                seen = np.unique(values[~missing])
+                if len(seen) > MOST_CATEGORIES:
+                    raise InputError(
+                        f"features[{table.label(a)}] has {len(seen)} categories; at most "
+                        f"{MOST_CATEGORIES} are possible. Leave it out, or group its values."
+                    )
+                known = tuple(seen.tolist())
+                categories.append(known)
+                codes = _encode(values, missing, known)
+                if len(known):
+                    present = ~missing
+                    counts = np.bincount(codes[present].astype(np.intp), weight[present])
+                    fill[a] = float(counts.argmax())
+                columns.append(np.where(missing, fill[a], codes))
+            else:
+                categories.append(None)
+                if np.isinf(values).any():
+                    raise InputError(
+                        f"features[{table.label(a)}] must be finite or missing; got infinity."
+                    )
+                if not missing.all():
+                    present = ~missing
+                    # Halves of the range on either side of its middle cannot overflow the mean.
+                    fill[a] = np.average(values[present], weights=weight[present])
+                columns.append(np.where(missing, fill[a], values))
+        if not columns:
+            raise InputError("features must have at least one column; got 0 feature(s).")
+        fill.flags.writeable = False
+        return cls(table.names, tuple(categories), fill), np.stack(columns, axis=1)
+
+    def encode(self, features: Any) -> Floats:
+        """Numbers of shape (n, d): NaN where missing, −1 for a category that was not seen."""
+        table = _Table(features)
+        order = table.find(self.names, len(self.categories))
+        if table.numbers is not None and all(c is None for c in self.categories):
+            return np.ascontiguousarray(table.numbers)
+        result = np.empty((table.n_rows, len(order)))
+        for a, source in enumerate(order):
+            values, missing, nominal = table.column(source)
+            known = self.categories[a]
+            if known is not None:
+                result[:, a] = _encode(values, missing, known)
+            elif nominal:
+                raise InputError(f"features[{table.label(source)}] must be numbers, as in fit.")
+            else:
+                result[:, a] = values
+        return result
+
+
+def _encode(
+    values: npt.NDArray[Any], missing: npt.NDArray[np.bool_], known: tuple[Category, ...]
+) -> Floats:
+    """The position of each value among the sorted categories."""
+    if not known:
+        return np.zeros(len(values))
+    categories = np.array(known)
+    if (categories.dtype.kind == "U") != (values.dtype.kind == "U"):
+        return np.where(missing, np.nan, UNSEEN)
+    place = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+    codes = np.where(categories[place] == values, place.astype(np.float64), UNSEEN)
+    return np.where(missing, np.nan, codes)
+
+
+class _Table:
+    """Columns of an array or a frame, as texts or numbers with a mask of the missing ones."""
+
+    def __init__(self, features: Any) -> None:
+        if features is None:
+            raise InputError(
+                "this calibrator needs the original attributes: pass features=X to fit, "
+                "predict_proba and predict."
+            )
+        if hasattr(features, "tocsr"):
+            raise InputError("features must be dense; got a sparse matrix. Pass X.toarray().")
+        self.names: tuple[str, ...] | None = None
+        self.numbers: npt.NDArray[Any] | None = None
+        self._frame: Any = None
+        if not isinstance(features, (np.ndarray, list, tuple)):
+            import narwhals as nw
+
+            frame = nw.from_native(features, pass_through=True)
+            if isinstance(frame, nw.LazyFrame):
+                raise InputError("features is a lazy frame; collect it first.")
+            if isinstance(frame, nw.DataFrame):
+                self._frame = frame
+                self.names = tuple(str(name) for name in frame.columns)
+                self.n_rows, self.n_columns = frame.shape
+                return
+        try:
+            array = np.asarray(features)
+        except ValueError as error:  # ragged nested lists
+            raise InputError(f"features must be a rectangular array: {error}") from None
+        if array.ndim != 2:
+            raise InputError(
+                f"features must be 2-D, one row per instance; got shape {array.shape}. "
+                "Reshape a single attribute to (n, 1)."
+            )
+        if array.dtype.kind in "mMcV":
+            raise InputError(f"features must be numbers or categories; got dtype {array.dtype}.")
+        self._array = array
+        self.n_rows, self.n_columns = array.shape
+        if array.dtype.kind in "fiub":
+            self.numbers = array.astype(np.float64, copy=False)
+
+    def label(self, column: int) -> str:
+        return str(column) if self.names is None else repr(self.names[column])
+
+    def positions(self, categorical: Sequence[Any] | None) -> set[int]:
+        """Columns that are declared to be categorical, by name or position."""
+        result = set()
+        for item in () if categorical is None else categorical:
+            if self.names is not None and isinstance(item, str) and item in self.names:
+                result.add(self.names.index(item))
+            elif isinstance(item, (int, np.integer)) and 0 <= item < self.n_columns:
+                result.add(int(item))
+            else:
+                raise InputError(f"categorical names the column {item!r}, which features lacks.")
+        return result
+
+    def find(self, names: tuple[str, ...] | None, n_columns: int) -> list[int]:
+        """Where the columns of the fit are: by name if both have names, else by position."""
+        if names is not None and self.names is not None:
+            absent = [name for name in names if name not in self.names]
+            if absent:
+                raise InputError(f"features lacks the columns {absent} of the fit.")
+            return [self.names.index(name) for name in names]
+        if self.n_columns != n_columns:
+            raise InputError(
+                f"features must have {n_columns} columns as in fit; got {self.n_columns}."
+            )
+        return list(range(n_columns))
+
+    def column(self, index: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
+        """Values (float64 or texts), which are missing, and whether they are categories."""
+        if self._frame is not None:
+            return self._frame_column(index)
+        if self.numbers is not None:
+            values = self.numbers[:, index]
+            return values, np.isnan(values), False
+        return _objects(self._array[:, index])
+
+    def _frame_column(self, index: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
+        import narwhals as nw
+
+        series = self._frame[self._frame.columns[index]]
+        dtype = series.dtype
+        if dtype.is_numeric():
+            values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            return values, np.isnan(values), False
+        if dtype == nw.Boolean:
+            values, missing, _ = _objects(np.array(series.to_list(), dtype=object))
+            return values, missing, True
+        if dtype in (nw.Categorical, nw.Enum):
+            # Codes of texts are found text by text; of numbers, as numbers.
+            return _objects(np.array(series.to_list(), dtype=object), nominal=True)
+        if dtype in (nw.String, nw.Object):
+            return _objects(np.array(series.to_list(), dtype=object))
+        raise InputError(
+            f"features[{self.label(index)}] has dtype {dtype}; numbers or categories are needed."
+        )
+
+
+def _objects(
+    column: npt.NDArray[Any], *, nominal: bool = False
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
+    items = column.tolist()
+    missing = np.array([item is None or not bool(item == item) for item in items], dtype=bool)
+    present = {type(item) for item, gone in zip(items, missing, strict=True) if not gone}
+    if any(issubclass(kind, (str, bytes)) for kind in present):
+        texts = ["" if gone else str(item) for item, gone in zip(items, missing, strict=True)]
+        return np.array(texts, dtype=np.str_), missing, True
+    try:
+        numbers = np.array(
+            [np.nan if gone else item for item, gone in zip(items, missing, strict=True)],
+            dtype=np.float64,
+        )
+    except (TypeError, ValueError):
+        raise InputError(
+            "features must hold numbers or texts; got objects of type "
+            f"{', '.join(sorted(kind.__name__ for kind in present))}."
+        ) from None
+    return numbers, missing, nominal or present == {bool}

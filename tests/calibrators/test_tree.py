@@ -1,0 +1,482 @@
+"""Calibration trees: equal to the authors' program, and sound where it is not defined."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from trueodds import (
+    BetaCalibrator,
+    CalibratedClassifier,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+    TemperatureCalibrator,
+    TreeCalibrator,
+)
+from trueodds.exceptions import InputError
+from trueodds.maps import LogOddsMap, StepMap
+
+REFERENCE = {
+    "bin800": (
+        {},
+        [
+            "x1 <= 0.038955: (n=400)",
+            "x1 > 0.038955",
+            "|   x4 <= 0.254339",
+            "|   |   x2 <= 0.718192: (n=194)",
+            "|   |   x2 > 0.718192: (n=50)",
+            "|   x4 > 0.254339: (n=156)",
+        ],
+    ),
+    "bin800_C": (
+        {"n_iterations": "node"},
+        [
+            "x1 <= 0.038955: (n=400)",
+            "x1 > 0.038955",
+            "|   x4 <= 0.254339: (n=244)",
+            "|   x4 > 0.254339: (n=156)",
+        ],
+    ),
+    "global500": ({}, ["one leaf: (n=500)"]),
+    "multi900": (
+        {},
+        [
+            "x2 <= -0.400000: (n=318)",
+            "x2 > -0.400000",
+            "|   x1 <= 0.100000",
+            "|   |   c1 = a: (n=114)",
+            "|   |   c1 = b: (n=108)",
+            "|   |   c1 = c: (n=95)",
+            "|   x1 > 0.100000: (n=265)",
+        ],
+    ),
+}
+REFERENCE["bin800_ERR"] = ({"pruning": "error"}, REFERENCE["bin800"][1])
+REFERENCE["bin800_I10"] = ({"n_iterations": 10}, REFERENCE["bin800"][1])
+
+
+def read_set(folder, name):
+    frame = pd.read_csv(folder / f"{name}.csv")
+    scores = frame[[c for c in frame if c.startswith("s")]].to_numpy()
+    return scores, frame["label"], frame[[c for c in frame if c[0] in "xc"]]
+
+
+def structure(text):
+    """The lines of the text without the maps."""
+    return [
+        line if ": " not in line else line.split(": ")[0] + ": (" + line.split("  (")[1]
+        for line in text.splitlines()
+    ]
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_tree_and_probabilities_equal_the_authors_program(fixtures, name):
+    folder, base = fixtures / "pct", name.partition("_")[0]
+    options, lines = REFERENCE[name]
+    scores, y, X = read_set(folder, f"{base}_train")
+    calibrator = TreeCalibrator(cv="weka", input="logit", **options).fit(scores, y, features=X)
+    assert structure(calibrator.export_text(decimals=6)) == lines
+    expected = pd.read_csv(folder / f"{name}_pred.csv")
+    columns = [c for c in expected if c.startswith("p")]
+    for part in expected["set"].unique():
+        test_scores, _, test_X = read_set(folder, f"{base}_{part}")
+        p = calibrator.predict_proba(test_scores, features=test_X)
+        rows = expected[expected["set"] == part]
+        np.testing.assert_allclose(p[rows["row"]], rows[columns], rtol=0, atol=1e-8)
+
+
+def test_iterations_equal_the_authors_program(fixtures):
+    for name, expected in {"global500": 2, "multi900": 2}.items():
+        scores, y, X = read_set(fixtures / "pct", f"{name}_train")
+        calibrator = TreeCalibrator(cv="weka", input="logit").fit(scores, y, features=X)
+        assert calibrator.n_iterations_ == expected
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def one_sigmoid(n, seed):
+    """Scores wrong in the same way everywhere; the attributes say nothing about the class."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    y = (rng.random(n) < sigmoid(z)).astype(int)
+    return sigmoid(2.5 * z + 0.5), y, rng.normal(size=(n, 4))
+
+
+def regions(n, seed):
+    """Two groups whose scores are wrong in opposite ways; also the true probability."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    z = rng.normal(size=n)
+    true = sigmoid(np.where(x[:, 0] > 0.3, 0.3 * z + 1.5, 2.5 * z - 1.0))
+    return sigmoid(z), (rng.random(n) < true).astype(int), x, true
+
+
+def test_one_global_sigmoid_prunes_to_the_root_and_equals_logistic_calibration():
+    scores, y, X = one_sigmoid(3000, 0)
+    calibrator = TreeCalibrator(n_iterations=60).fit(scores, y, features=X)
+    assert calibrator.n_leaves_ == 1
+    logistic = LogisticCalibrator(label_smoothing=None).fit(scores, y)
+    np.testing.assert_allclose(
+        calibrator.predict_proba(scores, features=X), logistic.predict_proba(scores), atol=1e-6
+    )
+    chosen = TreeCalibrator().fit(scores, y, features=X)
+    assert chosen.n_leaves_ == 1
+    np.testing.assert_allclose(
+        chosen.predict_proba(scores, features=X), logistic.predict_proba(scores), atol=0.03
+    )
+
+
+def test_where_regions_differ_it_beats_every_global_method_by_a_tenth_of_a_nat():
+    scores, y, X, _ = regions(4000, 0)
+    test_scores, test_y, test_X, _ = regions(20000, 1)
+    tree = TreeCalibrator().fit(scores, y, features=X)
+    loss = log_loss(test_y, tree.predict_proba(test_scores, features=test_X))
+    for method in (
+        BetaCalibrator(),
+        IsotonicCalibrator(label_smoothing="platt"),
+        LogisticCalibrator(),
+        TemperatureCalibrator(),
+    ):
+        rival = log_loss(test_y, method.fit(scores, y).predict_proba(test_scores))
+        assert loss < rival - 0.1
+
+
+def test_the_true_probabilities_of_the_regions_are_found():
+    scores, y, X, _ = regions(20000, 0)
+    test_scores, _, test_X, true = regions(5000, 1)
+    p = TreeCalibrator().fit(scores, y, features=X).predict_proba(test_scores, features=test_X)
+    assert np.sqrt(np.mean((p[:, 1] - true) ** 2)) < 0.03
+
+
+def constant_scores(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.random((n, 2))
+    rate = np.where(x[:, 0] <= 0.4, np.where(x[:, 1] <= 0.6, 0.1, 0.8), 0.5 * x[:, 1] > 0.3)
+    y = (rng.random(n) < np.clip(rate, 0.15, 0.85)).astype(int)
+    return np.full(n, y.mean()), y, x
+
+
+def test_with_constant_scores_it_is_as_good_as_a_pruned_decision_tree():
+    scores, y, X = constant_scores(1500, 0)
+    test_scores, test_y, test_X = constant_scores(20000, 1)
+    search = GridSearchCV(
+        DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=0),
+        {"ccp_alpha": np.geomspace(1e-4, 0.1, 20)},
+        scoring="neg_brier_score",
+    ).fit(X, y)
+    rival = brier_score_loss(test_y, search.predict_proba(test_X)[:, 1])
+    tree = TreeCalibrator().fit(scores, y, features=X)
+    test_scores[:] = scores[0]
+    ours = brier_score_loss(test_y, tree.predict_proba(test_scores, features=test_X)[:, 1])
+    assert ours < 1.05 * rival
+    assert all(m.a == 0 for m in tree.map_.maps)
+
+
+def hills(n, seed):
+    """Probabilities that change smoothly with the attributes, which asks for many leaves."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = (rng.random(n) < sigmoid(2 * X[:, 0] + X[:, 1])).astype(int)
+    return sigmoid(X[:, 0] + rng.normal(size=n)), y, X
+
+
+def test_the_number_of_leaves_grows_without_pruning_and_obeys_max_depth():
+    scores, y, X = hills(2000, 0)
+    leaves = {
+        name: TreeCalibrator(**options).fit(scores, y, features=X).n_leaves_
+        for name, options in {
+            "pruned": {},
+            "whole": {"pruning": None},
+            "stump": {"pruning": None, "max_depth": 1},
+            "root": {"max_depth": 0},
+            "coarse": {"pruning": None, "min_samples": 500},
+        }.items()
+    }
+    assert leaves["root"] == 1
+    assert leaves["stump"] == 2
+    assert leaves["pruned"] < leaves["whole"]
+    assert leaves["stump"] < leaves["coarse"] < leaves["whole"]
+
+
+def test_any_calibrator_can_sit_in_the_leaves():
+    scores, y, X, _ = regions(4000, 0)
+    tree = TreeCalibrator(leaf=IsotonicCalibrator(interpolation="step")).fit(scores, y, features=X)
+    plain = TreeCalibrator().fit(scores, y, features=X)
+    assert tree.n_leaves_ == plain.n_leaves_ > 1
+    assert all(isinstance(m, StepMap) for m in tree.map_.maps)
+    leaf = tree.map_.nodes_of(X) == len(tree.map_.maps) - 1
+    alone = IsotonicCalibrator(interpolation="step").fit(scores[leaf], y[leaf])
+    np.testing.assert_array_equal(
+        tree.predict_proba(scores[leaf], features=X[leaf]), alone.predict_proba(scores[leaf])
+    )
+
+
+def test_leaves_that_lack_a_class_use_the_calibrator_of_their_parent():
+    rng = np.random.default_rng(0)
+    x = rng.random((400, 1))
+    y = ((x[:, 0] > 0.5) & (rng.random(400) < 0.5)).astype(int)
+    scores = rng.random(400)
+    tree = TreeCalibrator(leaf=IsotonicCalibrator(), pruning=None, max_depth=1)
+    maps = tree.fit(scores, y, features=x).map_.maps
+    assert maps[1] == maps[0]  # the left leaf has no positive
+    assert maps[2] != maps[0]
+
+
+def mixed_frame(n, seed):
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["blue", "green", "red"], n)
+    size = rng.normal(size=n)
+    z = rng.normal(size=n)
+    true = sigmoid(np.select([colour == "red", colour == "green"], [2 * z - 2, 0.2 * z + 2], z))
+    y = (rng.random(n) < true).astype(int)
+    return sigmoid(z), y, {"colour": colour.tolist(), "size": size.tolist()}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "objects", "category"])
+def test_frames_of_any_library_give_the_same_tree(library):
+    scores, y, columns = mixed_frame(1500, 0)
+    frames = {
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns),
+        "objects": np.array(list(zip(*columns.values(), strict=True)), dtype=object),
+        "category": pd.DataFrame(columns).astype({"colour": "category"}),
+    }
+    X = frames[library]
+    tree = TreeCalibrator().fit(scores, y, features=X)
+    name = "x0" if library == "objects" else "colour"
+    assert [line.split(":")[0] for line in tree.export_text().splitlines()] == [
+        f"{name} = {colour}" for colour in ("blue", "green", "red")
+    ]
+    expected = TreeCalibrator().fit(scores, y, features=frames["pandas"])
+    np.testing.assert_array_equal(
+        tree.predict_proba(scores, features=X),
+        expected.predict_proba(scores, features=frames["pandas"]),
+    )
+
+
+def test_columns_of_a_frame_are_found_by_name_and_numbers_can_be_categories():
+    scores, y, columns = mixed_frame(1500, 0)
+    frame = pd.DataFrame(columns)
+    frame["code"] = frame["colour"].map({"blue": 7, "green": 3, "red": 5})
+    tree = TreeCalibrator(categorical=["code"]).fit(scores, y, features=frame[["size", "code"]])
+    assert [line.split(":")[0] for line in tree.export_text().splitlines()] == [
+        f"code = {value}" for value in (3, 5, 7)
+    ]
+    p = tree.predict_proba(scores, features=frame[["size", "code"]])
+    turned = frame[["code", "colour", "size"]]
+    np.testing.assert_array_equal(p, tree.predict_proba(scores, features=turned))
+    by_position = TreeCalibrator(categorical=[1]).fit(
+        scores, y, features=frame[["size", "code"]].to_numpy()
+    )
+    np.testing.assert_array_equal(
+        p, by_position.predict_proba(scores, features=frame[["size", "code"]].to_numpy())
+    )
+
+
+def test_missing_values_count_as_the_mean_or_the_most_frequent_category():
+    scores, y, columns = mixed_frame(1500, 0)
+    frame = pd.DataFrame(columns)
+    frame.loc[::7, "size"] = np.nan
+    frame.loc[::11, "colour"] = None
+    filled = frame.fillna({"size": frame["size"].mean(), "colour": frame["colour"].mode()[0]})
+    tree = TreeCalibrator(pruning=None).fit(scores, y, features=frame)
+    expected = TreeCalibrator(pruning=None).fit(scores, y, features=filled)
+    assert tree.export_text() == expected.export_text()
+    np.testing.assert_array_equal(
+        tree.predict_proba(scores, features=frame), expected.predict_proba(scores, features=filled)
+    )
+
+
+def test_an_unseen_category_is_calibrated_by_the_node_that_asks_for_it():
+    scores, y, columns = mixed_frame(1500, 0)
+    tree = TreeCalibrator().fit(scores, y, features=pd.DataFrame(columns))
+    strange = pd.DataFrame({"colour": ["violet"], "size": [0.0]})
+    root = tree.map_.maps[0]
+    assert isinstance(root, LogOddsMap)
+    expected = sigmoid(root.a * 0.7 + root.c)
+    p = tree.predict_proba([sigmoid(0.7)], features=strange)
+    np.testing.assert_allclose(p[0, 1], expected, rtol=1e-12)
+
+
+def test_log_odds_and_margins_need_no_transformation():
+    scores, y, X, _ = regions(1500, 0)
+    z = np.log(scores / (1 - scores))
+    a = TreeCalibrator().fit(scores, y, features=X).predict_proba(scores, features=X)
+    for scale in ("logit", "score"):
+        b = TreeCalibrator(input=scale).fit(z, y, features=X).predict_proba(z, features=X)
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    # A regression does not care for the size of its column.
+    c = TreeCalibrator(input="score").fit(1e200 * z, y, features=X)
+    np.testing.assert_allclose(a, c.predict_proba(1e200 * z, features=X), atol=1e-9)
+
+
+def test_exact_zero_and_one_count_as_the_authors_say():
+    scores, y, X, _ = regions(1000, 0)
+    scores[:20], scores[20:40] = 0, 1
+    replaced = scores.copy()
+    replaced[:20], replaced[20:40] = 1e-5, 0.99999
+    a = TreeCalibrator().fit(scores, y, features=X).predict_proba(scores, features=X)
+    b = TreeCalibrator().fit(replaced, y, features=X).predict_proba(replaced, features=X)
+    np.testing.assert_allclose(a, b, atol=1e-12)
+    infinite = np.log(
+        np.divide(scores, 1 - scores, where=scores < 1, out=np.full(1000, np.inf)),
+        where=scores > 0,
+        out=np.full(1000, -np.inf),
+    )
+    c = TreeCalibrator(input="logit").fit(infinite, y, features=X)
+    np.testing.assert_allclose(a, c.predict_proba(infinite, features=X), atol=1e-12)
+
+
+def test_two_unrelated_columns_are_both_used():
+    rng = np.random.default_rng(0)
+    S = rng.normal(size=(2000, 2))
+    y = (rng.random(2000) < sigmoid(S[:, 1] - 3 * S[:, 0])).astype(int)
+    X = rng.normal(size=(2000, 2))
+    both = TreeCalibrator(input="score", n_iterations=40).fit(S, y, features=X)
+    slopes = both.map_.maps[0].weights[1]
+    np.testing.assert_allclose(slopes, [-3, 1], atol=0.4)
+
+
+def test_platts_targets_lead_to_platts_scaling():
+    z = np.linspace(-3, 3, 60)
+    y = (z > 0).astype(int)
+    X = np.zeros((60, 1))
+    tree = TreeCalibrator(input="logit", n_iterations=300, label_smoothing="platt")
+    expected = LogisticCalibrator(input="logit", label_smoothing="platt").fit(z, y)
+    np.testing.assert_allclose(
+        tree.fit(z, y, features=X).predict_proba(z, features=X),
+        expected.predict_proba(z),
+        atol=1e-6,
+    )
+
+
+def test_the_seed_chooses_the_folds_and_the_default_is_fixed():
+    scores, y, X = hills(600, 0)
+
+    def fitted(seed):
+        tree = TreeCalibrator(random_state=seed).fit(scores, y, features=X)
+        return tree.predict_proba(scores, features=X)
+
+    np.testing.assert_array_equal(fitted(0), fitted(0))
+    assert any(np.abs(fitted(0) - fitted(seed)).max() > 1e-6 for seed in range(1, 6))
+    assert TreeCalibrator().random_state == 0
+
+
+def test_whole_weights_equal_repetition_for_three_classes_and_ties():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 250).round(1)
+    p[:, 2] = 1 - p[:, 0] - p[:, 1]
+    p = p.clip(0, 1)
+    y = rng.integers(0, 3, 250)
+    X = np.column_stack([rng.integers(0, 3, 250) + y, rng.integers(0, 4, 250)]).astype(float)
+    weight = rng.integers(0, 5, 250)
+    rows = rng.permutation(np.repeat(np.arange(250), weight))
+    a = TreeCalibrator().fit(p, y, sample_weight=weight, features=X)
+    b = TreeCalibrator().fit(p[rows], y[rows], features=X[rows])
+    assert a.n_leaves_ > 1
+    np.testing.assert_array_equal(a.predict_proba(p, features=X), b.predict_proba(p, features=X))
+
+
+def test_fractional_weights_are_legal():
+    scores, y, X, _ = regions(1500, 0)
+    weight = np.random.default_rng(0).gamma(2, 0.5, 1500)
+    p = TreeCalibrator().fit(scores, y, sample_weight=weight, features=X)
+    assert p.n_leaves_ > 1
+    assert np.isfinite(p.predict_proba(scores, features=X)).all()
+
+
+def test_inside_a_calibrated_classifier_the_attributes_are_passed_by_itself():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3))
+    X = np.column_stack([X, X[:, 0] + 0.1 * rng.normal(size=1200)])
+    y = (X[:, 0] * np.where(X[:, 1] > 0, 1.5, -1) + X[:, 1] + rng.normal(size=1200) > 0).astype(int)
+    train, test = slice(0, 800), slice(800, None)
+    model = CalibratedClassifier(GaussianNB(), TreeCalibrator()).fit(X[train], y[train])
+    plain = CalibratedClassifier(GaussianNB(), LogisticCalibrator()).fit(X[train], y[train])
+    ours = log_loss(y[test], model.predict_proba(X[test]))
+    assert ours < log_loss(y[test], plain.predict_proba(X[test])) - 0.05
+
+
+BAD_OPTIONS = [
+    ({"leaf": "isotonic"}, "leaf must be"),
+    ({"leaf": TreeCalibrator()}, "scores alone"),
+    ({"n_iterations": 0}, "n_iterations must be"),
+    ({"n_iterations": "many"}, "n_iterations must be"),
+    ({"pruning": "auc"}, "pruning must be one of"),
+    ({"min_samples": 1}, "min_samples must be"),
+    ({"min_gap": -1.0}, "min_gap must be"),
+    ({"max_depth": -1}, "max_depth must be"),
+    ({"max_depth": 2.0}, "max_depth must be"),
+    ({"cv": 1}, "cv must be"),
+    ({"cv": "5"}, "cv must be"),
+    ({"random_state": "x"}, "random_state must be"),
+    ({"categorical": "colour"}, "categorical must be a list"),
+    ({"categorical": [7]}, "which features lacks"),
+    ({"label_smoothing": 2.0}, "label_smoothing must be"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        TreeCalibrator(**options).fit([0.2, 0.8, 0.4], [0, 1, 1], features=[[1], [2], [3]])
+
+
+BAD_FEATURES = [
+    (None, "needs the original attributes"),
+    ([1, 2, 3], "must be 2-D"),
+    ([[1], [2]], "inconsistent numbers of samples"),
+    ([[1], [np.inf], [2]], "must be finite or missing"),
+    ([[], [], []], "at least one column"),
+    (np.array([[1j], [2], [3]]), "numbers or categories"),
+    (pd.DataFrame({"t": pd.to_datetime(["2020", "2021", "2022"])}), "numbers or categories"),
+    (np.array([[{}], [1], [2]], dtype=object), "numbers or texts"),
+    (pl.LazyFrame({"a": [1, 2, 3]}), "collect it first"),
+    ([[1], [2, 3], [4]], "rectangular"),
+]
+
+
+@pytest.mark.parametrize(("features", "message"), BAD_FEATURES)
+def test_attributes_that_cannot_be_used_are_refused(features, message):
+    with pytest.raises(InputError, match=message):
+        TreeCalibrator().fit([0.2, 0.8, 0.4], [0, 1, 1], features=features)
+
+
+def test_attributes_that_differ_from_those_of_the_fit_are_refused():
+    scores, y, columns = mixed_frame(300, 0)
+    tree = TreeCalibrator().fit(scores, y, features=pd.DataFrame(columns))
+    with pytest.raises(InputError, match="lacks the columns"):
+        tree.predict_proba(scores, features=pd.DataFrame({"size": columns["size"]}))
+    with pytest.raises(InputError, match="must have 2 columns"):
+        tree.predict_proba(scores, features=np.zeros((300, 3)))
+    turned = pd.DataFrame(columns).assign(size="large")
+    with pytest.raises(InputError, match="must be numbers, as in fit"):
+        tree.predict_proba(scores, features=turned)
+    with pytest.raises(InputError, match="inconsistent numbers of samples"):
+        tree.predict_proba(scores[:-1], features=pd.DataFrame(columns))
+    with pytest.raises(InputError, match="needs the original attributes"):
+        tree.predict_proba(scores)
+
+
+def test_a_clone_is_unfitted_and_score_is_accuracy():
+    scores, y, X, _ = regions(500, 0)
+    tree = TreeCalibrator(max_depth=2).fit(scores, y, features=X)
+    copy = clone(tree)
+    assert copy.max_depth == 2
+    assert not hasattr(copy, "map_")
+    assert tree.score(scores, y, features=X) == np.mean(tree.predict(scores, features=X) == y)
+
+
+def test_naming_the_class_does_not_load_numba():
+    code = "import sys, trueodds; trueodds.TreeCalibrator(); sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
