@@ -14,6 +14,7 @@ from trueodds.metrics._calibration_error import (
     maximum_calibration_error,
 )
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
+from trueodds.metrics._curve import ReliabilityCurve, reliability_curve
 from trueodds.metrics._decomposition import (
     CalibrationRefinement,
     CorpDecomposition,
@@ -41,6 +42,7 @@ __all__ = [
     "EndConfidence",
     "MetricComparison",
     "MetricInterval",
+    "ReliabilityCurve",
     "UndefinedReplicatesWarning",
     "accuracy",
     "accuracy_score",
@@ -55,6 +57,7 @@ __all__ = [
     "expected_calibration_error",
     "log_loss",
     "maximum_calibration_error",
+    "reliability_curve",
     "roc_auc_score",
     "root_mean_squared_error",
     "smooth_calibration_error",

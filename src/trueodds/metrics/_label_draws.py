@@ -3,7 +3,7 @@
 Rows are sorted and put in fine cells; within a cell, the number of positives among rows of unit
 weight is drawn at once. That is a binomial with the cell's mean probability in place of a sum of
 Bernoulli draws: the same mean, and a variance that is too large by less than the width of a cell
-(1/4096) relative to itself. The cost of a draw then does not depend on n.
+(1/2048) relative to itself. The cost of a draw then does not depend on n.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trueodds.validation import Floats, Labels
 
 __all__ = ["Cells", "make_cells"]
 
-FINEST = 4096
+FINEST = 2048
 
 
 @dataclass(frozen=True, eq=False)

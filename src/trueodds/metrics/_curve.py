@@ -1,0 +1,238 @@
+"""The reliability curve as numbers: what a reliability diagram draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.metrics._bands import Band, binned_band, corp_band, smooth_band
+from trueodds.metrics._label_draws import make_cells
+from trueodds.metrics._resampling import as_seed, check_level
+from trueodds.metrics._sample import BinaryView, binary_views, check_count, read_sample
+from trueodds.metrics._smooth_curve import SmoothCurve
+from trueodds.numerics.reliability_bins import bin_sums, equal_mass_edges, uniform_edges
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats, check_choice
+
+__all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
+
+CurveStrategy = Literal["uniform", "quantile", "corp", "smooth"]
+HISTOGRAM_BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """Frequencies against probabilities, with a band, and how the probabilities are distributed.
+
+    Attributes
+    ----------
+    strategy : {"uniform", "quantile", "corp", "smooth"}
+    prob_pred, prob_true : ndarray of shape (n_points,)
+        Mean probability and frequency in each bin that is not empty; both ends of each block of
+        the isotonic fit (``"corp"``); points of an even grid (``"smooth"``).
+    weight : ndarray of shape (n_points,)
+        Weight of each bin (the number of rows if there are no weights); of the block, shared
+        by its two ends; or around the grid point.
+    edges : ndarray or None
+        Inner edges of the bins, without the ends 0 and 1; only for bins.
+    filled : ndarray or None
+        Which bins between the edges the points stand for.
+    band_kind : {"consistency", "confidence"} or None
+    level : float or None
+        Share of the draws that the band holds at each point by itself.
+    band_x, band_low, band_high : ndarray or None
+        The band, at points of its own.
+    hist_edges, hist_weight : ndarray
+        Weight of the probabilities in 20 bins of equal width.
+    n_rows : int
+        Rows (pairs, if pooled) of positive weight.
+    event : str
+        What the probabilities are of.
+    name : str or None
+        What to call the curve in a legend.
+    """
+
+    strategy: CurveStrategy
+    prob_pred: Floats
+    prob_true: Floats
+    weight: Floats
+    edges: Floats | None
+    filled: Any
+    band_kind: str | None
+    level: float | None
+    band_x: Floats | None
+    band_low: Floats | None
+    band_high: Floats | None
+    hist_edges: Floats
+    hist_weight: Floats
+    n_rows: int
+    event: str
+    name: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve as plain JSON values."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+
+
+def reliability_curve(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    strategy: CurveStrategy = "quantile",
+    n_bins: int | None = None,
+    band: Literal["consistency", "confidence"] | None = "consistency",
+    level: float = 0.9,
+    n_resamples: int = 500,
+    multiclass: Literal["top_label", "pooled"] = "top_label",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    classes: Any = None,
+    random_state: Any = None,
+    name: str | None = None,
+) -> ReliabilityCurve:
+    """How often things happen that are given a certain probability.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`expected_calibration_error`.
+    strategy : {"uniform", "quantile", "corp", "smooth"}, default="quantile"
+        Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
+        assumes an increasing curve; or a kernel average with the bandwidth of
+        :func:`smooth_calibration_error`.
+    n_bins : int, default=None
+        For bins: 10 of equal width, or at most 30 of equal mass (as in the calibration trees
+        paper) with at least 20 rows each on average.
+    band : {"consistency", "confidence"} or None, default="consistency"
+        ``"consistency"``: where the curve of a calibrated model would lie, from labels drawn
+        anew from the probabilities; a curve that leaves it is not due to chance. It lies around
+        the diagonal. ``"confidence"``: how far the curve itself would move in another sample,
+        from bootstrap samples of the rows; it lies around the curve. (A bin whose rows are all
+        of one class has no width then.)
+    level : float, default=0.9
+        Share of the draws within the band at each point. It holds pointwise: of ten points of a
+        calibrated model, one is expected outside a band of 90 %.
+    n_resamples : int, default=500
+    multiclass : {"top_label", "pooled"}, default="top_label"
+        With more than two classes: the most probable one, or all ⟨row, class⟩ pairs.
+    pos_label : label, default=None
+        With more than two classes: the curve of this one against the rest.
+    random_state : int or Generator, default=None
+    name : str, default=None
+        What to call the curve in a legend.
+
+    Returns
+    -------
+    ReliabilityCurve
+
+    Notes
+    -----
+    A row is one independent observation for the bands, whatever its weight. Bins are closed on
+    the left. Cost: one sort, and O(n_resamples · 4096) for the band (O(n_resamples · n) if there
+    are weights).
+
+    References
+    ----------
+    Bröcker and Smith (2007), Increasing the reliability of reliability diagrams.
+    Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic
+    classifiers.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import reliability_curve
+    >>> y, p = [0, 1, 0, 1, 1, 1], [0.1, 0.1, 0.4, 0.4, 0.9, 0.9]
+    >>> curve = reliability_curve(y, p, n_bins=3, random_state=0)
+    >>> curve.prob_pred, curve.prob_true, curve.weight
+    (array([0.1, 0.4, 0.9]), array([0.5, 0.5, 1. ]), array([2., 2., 2.]))
+    """
+    check_choice(strategy, ("uniform", "quantile", "corp", "smooth"), "strategy")
+    check_choice(band, ("consistency", "confidence", None), "band")
+    check_choice(multiclass, ("top_label", "pooled"), "multiclass")
+    level = check_level(level)
+    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    if n_bins is not None:
+        n_bins = check_count(n_bins, "n_bins")
+    view, event = _view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
+    rng = np.random.default_rng(as_seed(random_state))
+    draws = (band or "", level, n_resamples, rng)
+    edges = filled = None
+    if strategy in ("uniform", "quantile"):
+        uniform = strategy == "uniform"
+        edges = uniform_edges(n_bins or 10) if uniform else _mass_edges(view, n_bins)
+        sums = bin_sums(view.prob, view.hit, view.weight, edges, uniform=uniform)
+        filled = np.flatnonzero(sums.weight > 0)
+        sums = sums.filled()
+        x, y, weight = sums.prob / sums.weight, sums.positive / sums.weight, sums.weight
+        found = binned_band(make_cells(view, edges), edges, x, *draws) if band else None
+    elif strategy == "corp":
+        x, y, weight = _corp_points(view)
+        found = corp_band(make_cells(view), *draws) if band else None
+    else:
+        smooth = SmoothCurve.of(view)
+        x, y, weight = smooth.x, smooth.y, smooth.weight
+        found = smooth_band(make_cells(view), smooth, *draws) if band else None
+    hist = bin_sums(view.prob, view.hit, view.weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
+    shown = found or Band(None, None, None)
+    return ReliabilityCurve(
+        strategy=strategy,
+        prob_pred=x,
+        prob_true=np.clip(y, 0.0, 1.0),
+        weight=weight,
+        edges=edges,
+        filled=filled,
+        band_kind=band,
+        level=level if band else None,
+        band_x=shown.x,
+        band_low=shown.low,
+        band_high=shown.high,
+        hist_edges=np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS,
+        hist_weight=hist.weight,
+        n_rows=len(view.prob),
+        event=event,
+        name=name,
+    )
+
+
+def _view(
+    y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
+) -> tuple[BinaryView, str]:
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if pos_label is not None:
+        found = np.flatnonzero(sample.classes == pos_label)
+        if len(found) != 1:
+            raise InputError(f"pos_label {pos_label!r} is not one of {sample.classes.tolist()}.")
+        own = int(found[0])
+        if sample.prob.ndim == 2:
+            column = np.ascontiguousarray(sample.prob[:, own])
+        else:
+            column = sample.prob if own == 1 else 1 - sample.prob
+        return BinaryView(column, sample.codes == own, sample.weight), f"class {pos_label}"
+    view = binary_views(sample, multiclass)[0]
+    if sample.prob.ndim == 1:
+        return view, "positive class"
+    return view, "most probable class" if multiclass == "top_label" else "every class"
+
+
+def _mass_edges(view: BinaryView, n_bins: int | None) -> Floats:
+    if n_bins is None:
+        n_bins = int(np.clip(len(view.prob) // 20, 1, 30))
+    return equal_mass_edges(view.prob, view.weight, n_bins)
+
+
+def _corp_points(view: BinaryView) -> tuple[Floats, Floats, Floats]:
+    """Both ends of every block of the isotonic fit, once if they are the same."""
+    from scipy.optimize import isotonic_regression
+
+    table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
+    fit = isotonic_regression(table.n_pos / table.weight, weights=table.weight)
+    first, last = fit.blocks[:-1], fit.blocks[1:] - 1
+    mass = np.add.reduceat(table.weight, first)
+    ends = np.stack([first, last], axis=1)
+    kept = np.stack([np.ones(len(first), bool), last > first], axis=1)
+    shared = np.where(last > first, mass / 2, mass)
+    rows = ends[kept]
+    return table.score[rows], fit.x[rows], np.repeat(shared, 2)[kept.ravel()]

@@ -1,0 +1,49 @@
+"""Colours, markers and words that all pictures share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["GAP", "NEUTRAL", "axes_or_new", "color_of", "line_of", "marker_of", "pyplot"]
+
+# Okabe and Ito (2008), without black and without yellow, which one of the backgrounds swallows.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), ":", (0, (8, 2)))
+NEUTRAL = "0.5"
+"""Mid grey, which shows on white paper and on dark backgrounds alike."""
+GAP = "#D55E00"
+
+
+def color_of(index: int) -> str:
+    """The colour of a picture's ``index``-th curve."""
+    return COLORS[index % len(COLORS)]
+
+
+def marker_of(index: int) -> str:
+    """Its marker, so that curves differ in print without colours too."""
+    return MARKERS[index % len(MARKERS)]
+
+
+def line_of(index: int) -> Any:
+    """Its line style."""
+    return LINES[index % len(LINES)]
+
+
+def pyplot() -> Any:
+    """Import matplotlib.pyplot, or say how to install it."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            'drawing needs matplotlib, which is not installed: pip install "trueodds[plot]"'
+        ) from error
+    return plt
+
+
+def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:
+    """The given axes, or those of a new figure."""
+    if ax is not None:
+        pyplot()
+        return ax
+    return pyplot().subplots(figsize=size, layout="constrained")[1]

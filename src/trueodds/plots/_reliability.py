@@ -1,0 +1,317 @@
+"""The reliability diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.metrics import ReliabilityCurve, reliability_curve
+from trueodds.plots._look import (
+    GAP,
+    NEUTRAL,
+    axes_or_new,
+    color_of,
+    line_of,
+    marker_of,
+    pyplot,
+)
+from trueodds.validation import check_choice
+
+__all__ = ["ReliabilityDisplay"]
+
+BAND_WORDS = {
+    "consistency": "where a calibrated model would lie",
+    "confidence": "where this curve may lie",
+}
+
+
+class ReliabilityDisplay:
+    """Frequencies against probabilities, with bands, for one model or several.
+
+    Make one with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_curves`; then
+    call :meth:`plot` or :meth:`plot_grid`. The numbers are in ``curves``.
+
+    Parameters
+    ----------
+    curves : sequence of ReliabilityCurve
+
+    Attributes
+    ----------
+    curves : tuple of ReliabilityCurve
+    ax_, hist_ax_ : matplotlib Axes
+        What was drawn on last; ``hist_ax_`` is None without histogram.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from trueodds.plots import ReliabilityDisplay
+    >>> y, p = [0, 1, 0, 1], [0.2, 0.3, 0.6, 0.9]
+    >>> display = ReliabilityDisplay.from_predictions(y, {"model": p}, n_bins=2, random_state=0)
+    >>> display.curves[0].prob_true
+    array([0.5, 0.5])
+    >>> display.plot().ax_.get_xlabel()  # doctest: +SKIP
+    """
+
+    def __init__(self, curves: Sequence[ReliabilityCurve]) -> None:
+        self.curves = tuple(curves)
+        if not self.curves or not all(isinstance(c, ReliabilityCurve) for c in self.curves):
+            raise InputError("curves must be one or more ReliabilityCurve.")
+        self.ax_: Any = None
+        self.hist_ax_: Any = None
+        self.figure_: Any = None
+
+    @classmethod
+    def from_curves(cls, *curves: ReliabilityCurve) -> ReliabilityDisplay:
+        """A display of curves that were computed before."""
+        return cls(curves)
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_prob: Any, **options: Any) -> ReliabilityDisplay:
+        """Compute the curves of one model, or of several if ``y_prob`` is a dict of names.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+        y_prob : array-like, or dict of str to array-like
+        **options
+            Of :func:`trueodds.metrics.reliability_curve`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        if not isinstance(y_prob, Mapping):
+            return cls([reliability_curve(y_true, y_prob, **options)])
+        return cls(
+            [reliability_curve(y_true, p, name=str(n), **options) for n, p in y_prob.items()]
+        )
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> ReliabilityDisplay:
+        """Predict with a fitted classifier (or a dict of names to classifiers), then as above."""
+        models = estimator if isinstance(estimator, Mapping) else {None: estimator}
+        curves = []
+        for name, model in models.items():
+            own = {"classes": model.classes_, **options}
+            own.setdefault("name", type(model).__name__ if name is None else str(name))
+            curves.append(reliability_curve(y, model.predict_proba(X), **own))
+        return cls(curves)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        style: Literal["lines", "gaps"] = "lines",
+        histogram: bool = True,
+        legend: bool = True,
+    ) -> ReliabilityDisplay:
+        """Draw all curves in one picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default those of a new figure. With a histogram, room for it is taken from them.
+        style : {"lines", "gaps"}, default="lines"
+            Points and lines; or bars with the gap to the diagonal in red, in the manner of the
+            charcoal grill paper, for a single curve made of bins.
+        histogram : bool, default=True
+            Draw the distribution of the probabilities beneath.
+        legend : bool, default=True
+
+        Returns
+        -------
+        self
+        """
+        check_choice(style, ("lines", "gaps"), "style")
+        if style == "gaps" and (len(self.curves) > 1 or self.curves[0].edges is None):
+            raise InputError(
+                'style="gaps" draws one curve made of bins; use plot_grid for several, and '
+                'strategy="uniform" or "quantile".'
+            )
+        ax = axes_or_new(ax, (5.0, 5.8 if histogram else 5.0))
+        ax.plot([0, 1], [0, 1], color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
+        for index, curve in enumerate(self.curves):
+            if style == "gaps":
+                _draw_gaps(ax, curve)
+            else:
+                _draw_line(ax, curve, index)
+        event = self.curves[0].event
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), ylabel=f"frequency of the {event}")
+        ax.set_aspect("equal")
+        self.ax_, self.hist_ax_, self.figure_ = ax, None, ax.figure
+        lowest = ax
+        if histogram:
+            lowest = self.hist_ax_ = _draw_histograms(ax, self.curves)
+        lowest.set_xlabel(f"probability of the {event}")
+        if legend:
+            _legend(ax, self.curves)
+        return self
+
+    def plot_grid(
+        self,
+        *,
+        n_columns: int = 3,
+        style: Literal["lines", "gaps"] = "lines",
+        histogram: bool = True,
+    ) -> ReliabilityDisplay:
+        """Draw each curve in a picture of its own, side by side in a new figure.
+
+        Returns
+        -------
+        self
+            ``figure_`` is the figure, ``ax_`` the array of its axes.
+        """
+        count = len(self.curves)
+        columns = min(n_columns, count)
+        rows = -(-count // columns)
+        figure, axes = pyplot().subplots(
+            rows,
+            columns,
+            figsize=(3.6 * columns, (4.3 if histogram else 3.7) * rows + 0.5),
+            squeeze=False,
+            layout="constrained",
+        )
+        for index, (ax, curve) in enumerate(zip(axes.flat, self.curves, strict=False)):
+            one = ReliabilityDisplay([curve]).plot(
+                ax, style=style, histogram=histogram, legend=False
+            )
+            ax.set_title(curve.name or f"model {index + 1}")
+            if index % columns:
+                ax.set_ylabel("")
+            if index + columns < count:
+                (one.hist_ax_ or ax).set_xlabel("")
+        for ax in axes.flat[count:]:
+            ax.set_visible(False)
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        # Names stand above the pictures, so the legend says what all of them have in common.
+        labels = ["observed frequency" if n == self.curves[0].name else n for n in labels]
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+        self.figure_, self.ax_, self.hist_ax_ = figure, axes, None
+        return self
+
+
+def _band_label(curve: ReliabilityCurve) -> str:
+    words = BAND_WORDS[str(curve.band_kind)]
+    return f"{100 * float(curve.level or 0):g} % {curve.band_kind} band: {words}"
+
+
+def _draw_band(ax: Any, curve: ReliabilityCurve, color: str, label: str | None) -> None:
+    if curve.band_x is None:
+        return
+    if len(curve.band_x) == 1:  # a single bin has a bar, not an area
+        ax.vlines(curve.band_x, curve.band_low, curve.band_high, color=color, alpha=0.5, lw=6)
+        return
+    ax.fill_between(
+        curve.band_x,
+        curve.band_low,
+        curve.band_high,
+        color=color,
+        alpha=0.3,
+        linewidth=0,
+        zorder=1,
+        label=label,
+    )
+
+
+def _draw_line(ax: Any, curve: ReliabilityCurve, index: int) -> None:
+    color = color_of(index)
+    _draw_band(ax, curve, color, _band_label(curve) if curve.band_kind else None)
+    binned = curve.edges is not None
+    ax.plot(
+        curve.prob_pred,
+        curve.prob_true,
+        color=color,
+        linestyle=line_of(index),
+        linewidth=1.6,
+        marker=marker_of(index) if binned else None,
+        markersize=4,
+        zorder=3,
+        label=curve.name or "observed frequency",
+    )
+
+
+def _draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
+    inner = np.asarray(curve.edges)
+    edges = np.concatenate([[0.0], inner, [1.0]])
+    left, width = edges[curve.filled], np.diff(edges)[curve.filled]
+    low = np.minimum(curve.prob_true, curve.prob_pred)
+    gap = np.abs(curve.prob_pred - curve.prob_true)
+    ax.bar(left, low, width, align="edge", color=color_of(0), alpha=0.55, ec=NEUTRAL, lw=0.6)
+    ax.bar(
+        left,
+        gap,
+        width,
+        bottom=low,
+        align="edge",
+        color=GAP,
+        alpha=0.45,
+        edgecolor=GAP,
+        hatch="///",
+        linewidth=0.6,
+        label="gap to the mean probability",
+    )
+    ax.hlines(
+        curve.prob_true,
+        left,
+        left + width,
+        color=color_of(0),
+        linewidth=2.5,
+        zorder=3,
+        label="observed frequency",
+    )
+    if curve.band_low is not None and curve.band_high is not None:
+        ax.errorbar(
+            curve.band_x,
+            (curve.band_low + curve.band_high) / 2,
+            yerr=(curve.band_high - curve.band_low) / 2,
+            fmt="none",
+            ecolor=NEUTRAL,
+            elinewidth=1.4,
+            capsize=3,
+            zorder=4,
+            label=_band_label(curve),
+        )
+
+
+def _draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
+    # Inset, so that any layout engine counts it as a part of the axes above.
+    below = ax.inset_axes([0.0, -0.21, 1.0, 0.17], sharex=ax)
+    for index, curve in enumerate(curves):
+        share = curve.hist_weight / curve.hist_weight.sum()
+        single = len(curves) == 1
+        below.stairs(
+            share,
+            curve.hist_edges,
+            color=color_of(index),
+            linestyle="-" if single else line_of(index),
+            fill=single,
+            alpha=0.75 if single else 1.0,
+        )
+    below.set_ylabel("share")
+    below.set_ylim(bottom=0)
+    below.locator_params(axis="y", nbins=2)
+    ax.tick_params(labelbottom=False)
+    return below
+
+
+def _legend(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> None:
+    """The names of the curves, and what the bands mean, said once for bands of one kind."""
+    handles, labels = ax.get_legend_handles_labels()
+    shown: dict[str, Any] = {}
+    for handle, label in zip(handles, labels, strict=True):
+        shown.setdefault(label, handle)
+    # Names first, bands last; two lines for the long words of a band.
+    bands = {_band_label(c) for c in curves if c.band_kind}
+    order = sorted(shown, key=lambda label: label in bands)
+    ax.legend(
+        [shown[label] for label in order],
+        [label.replace(": ", ":\n") if label in bands else label for label in order],
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        borderaxespad=0.2,
+        frameon=False,
+        fontsize="small",
+    )

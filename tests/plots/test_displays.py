@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import builtins
+import json
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy.special import expit
+
+mpl.use("Agg")
+
+from matplotlib import pyplot as plt
+from sklearn.linear_model import LogisticRegression
+
+from trueodds import BetaCalibrator, IsotonicCalibrator
+from trueodds.exceptions import InputError
+from trueodds.maps import LogOddsMap, SoftmaxMap, StepMap
+from trueodds.metrics import reliability_curve
+from trueodds.plots import CalibrationMapDisplay, ReliabilityDisplay
+
+
+@pytest.fixture
+def sample():
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 1.5, 600)
+    return (rng.random(600) < expit(z)).astype(int), expit(2 * z)
+
+
+@pytest.fixture(autouse=True)
+def same_settings_before_and_after():
+    before = dict(mpl.rcParams)
+    yield
+    plt.close("all")
+    assert dict(mpl.rcParams) == before
+
+
+def texts(ax):
+    return [t.get_text().replace("\n", " ") for t in ax.get_legend().get_texts()]
+
+
+def drawn_texts(figure):
+    """Every text of the figure but the tick labels beyond the ends of their axis."""
+    hidden = set()
+    for ax in figure.findobj(mpl.axes.Axes):
+        for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if not low <= tick.get_loc() <= high or not ax.get_visible():
+                    hidden |= {tick.label1, tick.label2}
+        if not ax.get_visible():
+            hidden |= set(ax.findobj(mpl.text.Text))
+    every = figure.findobj(mpl.text.Text)
+    return [t for t in every if t.get_visible() and t.get_text().strip() and t not in hidden]
+
+
+def overlapping(figure):
+    """Pairs of texts whose boxes overlap; none may leave the figure."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in drawn_texts(figure)]
+    within = figure.bbox
+    for text, box in boxes:
+        assert box.x0 >= within.x0 - 1, text
+        assert box.x1 <= within.x1 + 1, text
+        assert box.y0 >= within.y0 - 1, text
+        assert box.y1 <= within.y1 + 1, text
+    return [
+        (a, b)
+        for i, (a, one) in enumerate(boxes)
+        for b, two in boxes[i + 1 :]
+        if one.x0 < two.x1 - 1
+        and two.x0 < one.x1 - 1
+        and one.y0 < two.y1 - 1
+        and two.y0 < one.y1 - 1
+    ]
+
+
+def test_the_picture_shows_the_numbers_of_the_curve(sample):
+    y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p, n_bins=5, random_state=0).plot()
+    curve = display.curves[0]
+    line = next(a for a in display.ax_.get_lines() if a.get_label() == "observed frequency")
+    assert np.array_equal(line.get_xdata(), curve.prob_pred)
+    assert np.array_equal(line.get_ydata(), curve.prob_true)
+    stairs = display.hist_ax_.patches[0]
+    assert np.allclose(stairs.get_data().values, curve.hist_weight / 600)
+
+
+@pytest.mark.parametrize(
+    ("band", "words"),
+    [
+        ("consistency", "90 % consistency band: where a calibrated model would lie"),
+        ("confidence", "90 % confidence band: where this curve may lie"),
+    ],
+)
+def test_the_legend_says_what_the_band_means(sample, band, words):
+    y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, {"a": p, "b": p**2}, band=band).plot()
+    assert texts(display.ax_) == ["a", "b", words]
+    alone = ReliabilityDisplay.from_predictions(y, p, band=None).plot()
+    assert texts(alone.ax_) == ["observed frequency"]
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile", "corp", "smooth"])
+def test_nothing_overlaps_or_leaves_the_figure(sample, strategy):
+    y, p = sample
+    models = {f"model {i}": p ** (1 + i / 3) for i in range(4)}
+    options = {"strategy": strategy, "n_resamples": 50, "random_state": 0}
+    display = ReliabilityDisplay.from_predictions(y, models, **options)
+    assert overlapping(display.plot().figure_) == []
+    assert overlapping(display.plot_grid().figure_) == []
+    assert display.ax_.shape == (2, 3)
+
+
+def test_gaps_reach_from_the_frequency_to_the_mean_probability(sample):
+    y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p, strategy="uniform", random_state=0)
+    display.plot(style="gaps")
+    curve = display.curves[0]
+    gaps = next(c for c in display.ax_.containers if c.get_label().startswith("gap to"))
+    heights = [bar.get_height() for bar in gaps]
+    assert np.allclose(heights, np.abs(curve.prob_pred - curve.prob_true))
+    assert np.allclose([bar.get_x() for bar in gaps], np.arange(10) / 10)
+    assert overlapping(display.figure_) == []
+
+
+def test_gaps_refuse_what_has_no_bins(sample):
+    y, p = sample
+    with pytest.raises(InputError, match="draws one curve made of bins"):
+        ReliabilityDisplay.from_predictions(y, p, strategy="corp", band=None).plot(style="gaps")
+    with pytest.raises(InputError, match="style must be one of"):
+        ReliabilityDisplay.from_predictions(y, p, band=None).plot(style="bars")
+    with pytest.raises(InputError, match="one or more ReliabilityCurve"):
+        ReliabilityDisplay.from_curves()
+
+
+def test_it_draws_on_given_axes_and_opens_no_figure(sample):
+    y, p = sample
+    figure, ax = plt.subplots()
+    display = ReliabilityDisplay.from_predictions(y, p, band=None).plot(ax, histogram=False)
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert display.hist_ax_ is None
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_estimators_and_ready_curves_are_drawn(sample):
+    y, p = sample
+    X = np.log(p / (1 - p))[:, None]
+    model = LogisticRegression().fit(X, y)
+    one = ReliabilityDisplay.from_estimator(model, X, y, band=None)
+    assert one.curves[0].name == "LogisticRegression"
+    direct = reliability_curve(y, model.predict_proba(X)[:, 1], band=None)
+    assert np.allclose(one.curves[0].prob_true, direct.prob_true)
+    two = ReliabilityDisplay.from_estimator({"a": model, "b": model}, X, y, band=None)
+    assert [c.name for c in two.curves] == ["a", "b"]
+    assert ReliabilityDisplay.from_curves(direct).curves == (direct,)
+    json.dumps(direct.to_dict())
+
+
+def test_a_map_is_drawn_with_its_steps_and_data(sample):
+    y, p = sample
+    display = CalibrationMapDisplay.from_map(
+        StepMap(edges=[0.25], values=[0.2, 0.7]), scores=p, y=y, n_bins=5
+    )
+    before = np.flatnonzero(display.x < 0.25)[-1]
+    assert display.x[before] == np.nextafter(0.25, 0)
+    assert list(display.y[before : before + 2]) == [0.2, 0.7]
+    assert len(display.data_x) == 5
+    display.plot()
+    assert overlapping(display.figure_) == []
+    assert "frequency of positives, in bins of equal mass" in texts(display.ax_)
+
+
+def test_maps_of_log_odds_have_their_own_axis(sample):
+    y, p = sample
+    z = np.log(p / (1 - p))
+    calibrator = BetaCalibrator(input="logit").fit(z, y)
+    display = CalibrationMapDisplay.from_calibrator(calibrator, scores=z, y=y).plot()
+    assert (display.x[0], display.x[-1]) == (z.min(), z.max())
+    assert display.ax_.get_xlabel() == "log-odds"
+    assert display.name == "Beta"
+    free = CalibrationMapDisplay.from_map(LogOddsMap(a=1.0, b=1.0, c=0.0, input="logit"))
+    assert (free.x[0], free.x[-1]) == (-6, 6)
+
+
+def test_a_calibrators_own_band_is_drawn(sample):
+    y, p = sample
+
+    class WithBand(IsotonicCalibrator):
+        def predict_interval(self, scores, *, level):
+            middle = self.predict_proba(scores)[:, 1]
+            return np.clip(middle - level / 10, 0, 1), np.clip(middle + level / 10, 0, 1)
+
+    display = CalibrationMapDisplay.from_calibrator(WithBand().fit(p, y), level=0.8).plot()
+    inner = (display.y > 0.1) & (display.y < 0.9)
+    assert np.allclose((display.high - display.low)[inner], 0.16)
+    assert "80 % band of the calibrated probability" in texts(display.ax_)
+
+
+def test_a_temperature_field_gets_an_axis_of_its_own():
+    class Grill(LogOddsMap):
+        def temperature(self, scores):
+            return 1 + scores**2
+
+    display = CalibrationMapDisplay.from_map(Grill(a=1.0, b=1.0, c=0.0)).plot()
+    assert np.array_equal(display.temperature, 1 + display.x**2)
+    assert "temperature (right)" in texts(display.ax_)
+
+
+def test_a_map_of_several_classes_is_refused():
+    with pytest.raises(InputError, match="a map of two classes can be drawn"):
+        CalibrationMapDisplay.from_map(SoftmaxMap(weights=[1.0] * 3, bias=[0.0] * 3))
+
+
+def test_without_matplotlib_the_error_names_the_install_command(sample, monkeypatch):
+    y, p = sample
+    real = builtins.__import__
+
+    def no_matplotlib(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    display = ReliabilityDisplay.from_predictions(y, p, band=None)
+    with pytest.raises(ImportError, match=r'pip install "trueodds\[plot\]"'):
+        display.plot()
+
+
+def test_importing_plots_does_not_load_matplotlib():
+    import subprocess
+
+    code = "import sys, trueodds.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
