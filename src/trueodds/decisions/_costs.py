@@ -1,0 +1,295 @@
+"""What decisions cost, and which are best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.table import ScoreTable
+from trueodds.validation import (
+    Floats,
+    Labels,
+    encode_labels,
+    validate_scores,
+    validate_weights,
+)
+
+__all__ = [
+    "CostCurve",
+    "best_decision",
+    "cost_curve",
+    "expected_cost",
+    "optimal_threshold",
+    "realised_cost",
+]
+
+
+def optimal_threshold(
+    cost_fp: float, cost_fn: float, *, cost_tp: float = 0.0, cost_tn: float = 0.0
+) -> float:
+    """The probability from which acting as if positive is the cheaper decision.
+
+    It needs no data: if probabilities are calibrated, it is the same for every model. (Searching
+    the best threshold on a sample instead repairs miscalibration for one pair of costs only.)
+
+    Parameters
+    ----------
+    cost_fp, cost_fn : float
+        Cost of acting on a negative, and of not acting on a positive.
+    cost_tp, cost_tn : float, default=0.0
+        Cost of the right decisions; negative for a gain. Each must be below the cost of the
+        wrong decision for the same class.
+
+    Returns
+    -------
+    float
+        (cost_fp − cost_tn) / (cost_fp − cost_tn + cost_fn − cost_tp); act if p is at least that.
+
+    References
+    ----------
+    Elkan (2001), The foundations of cost-sensitive learning, equation 2.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import optimal_threshold
+    >>> optimal_threshold(cost_fp=1, cost_fn=9)
+    0.1
+    """
+    costs = [cost_fp, cost_fn, cost_tp, cost_tn]
+    if not np.isfinite(costs).all():
+        raise InputError(f"costs must be finite; got {costs}.")
+    too_much, too_little = cost_fp - cost_tn, cost_fn - cost_tp
+    if too_much <= 0 or too_little <= 0:
+        raise InputError(
+            "a wrong decision must cost more than the right one for the same class; got "
+            f"cost_fp − cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise "
+            "one decision is never worse, and no probability is needed."
+        )
+    return float(too_much / (too_much + too_little))
+
+
+def _probabilities(y_prob: Any) -> Floats:
+    prob = validate_scores(y_prob, "probability")
+    return np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob
+
+
+def _costs(cost_matrix: Any, n_classes: int | None = None) -> Floats:
+    costs = np.asarray(cost_matrix, dtype=np.float64)
+    if costs.ndim != 2 or min(costs.shape) < 2 or not np.isfinite(costs).all():
+        raise InputError(
+            "cost_matrix must be finite numbers, one row per class and one column per decision; "
+            f"got shape {costs.shape}."
+        )
+    if n_classes is not None and costs.shape[0] != n_classes:
+        raise InputError(
+            f"cost_matrix must have one row for each of {n_classes} classes; got {costs.shape[0]}."
+        )
+    return costs
+
+
+def expected_cost(y_prob: Any, cost_matrix: Any) -> Floats:
+    """What each decision is expected to cost for each row, if the probabilities are right.
+
+    Parameters
+    ----------
+    y_prob : array-like of shape (n,) or (n, n_classes)
+    cost_matrix : array-like of shape (n_classes, n_decisions)
+        Cost of each decision (column) if each class (row) is the true one. There may be other
+        decisions than to name a class, such as to ask an expert. With two classes:
+        ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
+
+    Returns
+    -------
+    ndarray of shape (n, n_decisions)
+
+    Examples
+    --------
+    >>> from trueodds.decisions import expected_cost
+    >>> expected_cost([0.2, 0.9], [[0, 1], [9, 0]]).round(6)
+    array([[1.8, 0.8],
+           [8.1, 0.1]])
+    """
+    prob = _probabilities(y_prob)
+    return np.asarray(prob @ _costs(cost_matrix, prob.shape[1]))
+
+
+def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
+    """The decision of least expected cost for each row; the last of equals.
+
+    Parameters
+    ----------
+    y_prob, cost_matrix
+        As in :func:`expected_cost`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Columns of ``cost_matrix``. With two classes, 1 where p reaches
+        :func:`optimal_threshold`.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import best_decision
+    >>> best_decision([0.05, 0.2, 0.6], [[0, 5, 1], [9, 0, 1]])  # the third: ask an expert
+    array([0, 2, 2])
+    """
+    cost = expected_cost(y_prob, cost_matrix)
+    return np.asarray(cost.shape[1] - 1 - cost[:, ::-1].argmin(axis=1))
+
+
+def realised_cost(
+    y_true: Any, y_prob: Any, cost_matrix: Any, *, sample_weight: Any = None, classes: Any = None
+) -> float:
+    """Mean cost of having taken the best decisions by the probabilities, given what happened.
+
+    Use it to compare models by what matters, or calibrated with uncalibrated probabilities.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    y_prob, cost_matrix
+        As in :func:`expected_cost`.
+    sample_weight : array-like of shape (n,), default=None
+    classes : array-like, default=None
+        All labels in the order of the rows of ``cost_matrix``, if some may be absent.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from trueodds.decisions import realised_cost
+    >>> realised_cost([0, 1, 1], [0.3, 0.05, 0.8], [[0, 1], [9, 0]])  # (1 + 9 + 0) / 3
+    3.3333333333333335
+    """
+    prob = _probabilities(y_prob)
+    costs = _costs(cost_matrix, prob.shape[1])
+    codes, _ = encode_labels(y_true, _known_classes(y_true, classes, prob.shape[1]))
+    if len(codes) != len(prob):
+        raise InputError(f"y_true and y_prob differ in length: {len(codes)} and {len(prob)}.")
+    weight = validate_weights(sample_weight, len(prob))
+    return float(np.average(costs[codes, best_decision(prob, costs)], weights=weight))
+
+
+def _known_classes(y_true: Any, classes: Any, n_classes: int) -> Any:
+    if classes is not None:
+        return classes
+    _, found = encode_labels(y_true)
+    if len(found) == n_classes:
+        return found
+    if n_classes == 2 and len(found) == 1 and found[0] in (0, 1):
+        return [0, 1]
+    raise InputError(
+        f"y_prob has {n_classes} columns (1-D counts as 2), but y_true has {len(found)} classes. "
+        "Pass classes= to name them all."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CostCurve:
+    """Mean cost against the threshold from which one acts.
+
+    Attributes
+    ----------
+    threshold : ndarray of shape (n_points,)
+        0, every distinct probability, and infinity (never act).
+    cost : ndarray of shape (n_points,)
+        Mean cost of acting on every row whose probability is at least the threshold.
+    optimal_threshold : float
+        The best one for calibrated probabilities; see :func:`optimal_threshold`.
+    cost_at_optimal : float
+        What it cost on these rows.
+    best_threshold, best_cost : float
+        The cheapest on these rows in hindsight. If it is much cheaper, calibrate.
+    """
+
+    threshold: Floats
+    cost: Floats
+    optimal_threshold: float
+    cost_at_optimal: float
+    best_threshold: float
+    best_cost: float
+
+
+def cost_curve(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
+    cost_matrix: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> CostCurve:
+    """Mean cost of every threshold on a sample of two classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    y_prob : array-like of shape (n,) or (n, 2)
+    cost_fp, cost_fn : float, default=None
+        Cost of acting on a negative, and of not acting on a positive; or
+    cost_matrix : array-like of shape (2, 2), default=None
+        all four, as ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
+    sample_weight : array-like of shape (n,), default=None
+    pos_label : label, default=None
+        By default the greater of two labels.
+
+    Returns
+    -------
+    CostCurve
+
+    Notes
+    -----
+    Several classes have no single threshold: compare :func:`realised_cost` there.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import cost_curve
+    >>> curve = cost_curve([0, 0, 1], [0.1, 0.4, 0.3], cost_fp=1, cost_fn=3)
+    >>> curve.threshold, curve.cost.round(3)
+    (array([0. , 0.1, 0.3, 0.4, inf]), array([0.667, 0.667, 0.333, 1.333, 1.   ]))
+    >>> curve.optimal_threshold, curve.best_threshold
+    (0.25, 0.3)
+    """
+    if cost_matrix is None:
+        if cost_fp is None or cost_fn is None:
+            raise InputError("pass cost_fp and cost_fn, or cost_matrix.")
+        cost_matrix = [[0.0, cost_fp], [cost_fn, 0.0]]
+    elif cost_fp is not None or cost_fn is not None:
+        raise InputError("pass either cost_fp and cost_fn, or cost_matrix; not both.")
+    costs = _costs(cost_matrix, 2)
+    if costs.shape != (2, 2):
+        raise InputError("cost_matrix must have shape (2, 2) for a curve over thresholds.")
+    (cost_tn, fp), (fn, cost_tp) = costs.tolist()
+    best_possible = optimal_threshold(fp, fn, cost_tp=cost_tp, cost_tn=cost_tn)
+    prob = _probabilities(y_prob)
+    if prob.shape[1] != 2:
+        raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
+    table = ScoreTable.from_arrays(prob[:, 1], y_true, sample_weight, pos_label)
+    # Positives and negatives below the threshold: those on whom nobody acts.
+    missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])
+    spared = np.concatenate([[0.0], np.cumsum(table.n_neg)])
+    total = (
+        fn * missed
+        + cost_tp * (table.total_pos - missed)
+        + cost_tn * spared
+        + fp * (table.total_neg - spared)
+    ) / table.total
+    threshold = np.concatenate([table.score, [np.inf]])
+    at_optimal = float(total[np.searchsorted(table.score, best_possible, side="left")])
+    if threshold[0] > 0:
+        threshold, total = np.concatenate([[0.0], threshold]), np.concatenate([total[:1], total])
+    best = len(total) - 1 - int(total[::-1].argmin())
+    return CostCurve(
+        threshold,
+        total,
+        best_possible,
+        at_optimal,
+        float(threshold[best]),
+        float(total[best]),
+    )

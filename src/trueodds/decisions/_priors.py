@@ -1,0 +1,150 @@
+"""Other base rates than that of the data: known ones, and ones to be found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import ConvergenceWarning, InputError, warn_user
+from trueodds.validation import Floats, validate_scores, validate_weights
+
+__all__ = ["adjust_prior", "as_prior", "estimate_prior"]
+
+
+def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> Floats:
+    """A base rate as one number per class; a single number is that of the positive class."""
+    array = np.asarray(prior, dtype=np.float64)
+    if array.ndim == 0 and n_classes == 2:
+        array = np.array([1 - float(array), float(array)])
+    if array.shape != (n_classes,):
+        raise InputError(
+            f"{name} must be one number per class ({n_classes}), or the positive class's if there "
+            f"are two; got shape {array.shape}."
+        )
+    legal = ((array > 0) & (array < 1)) if inside else ((array >= 0) & (array <= 1))
+    if not legal.all() or abs(array.sum() - 1) > 1e-6:
+        ends = "strictly between 0 and 1" if inside else "in [0, 1]"
+        raise InputError(f"{name} must lie {ends} and sum to 1; got {array.tolist()}.")
+    return np.asarray(array / array.sum())
+
+
+def adjust_prior(y_prob: Any, old_prior: Any, new_prior: Any) -> Floats:
+    """Probabilities for a population with another base rate but the same classes otherwise.
+
+    Bayes' theorem: each class's probability is multiplied by new/old, and rows are normalised.
+    Right if the distribution of the features within each class is the same in both populations,
+    and if the probabilities are calibrated for the old one.
+
+    Parameters
+    ----------
+    y_prob : array-like of shape (n,) or (n, n_classes)
+    old_prior : float or array-like of shape (n_classes,)
+        Base rate of the positive class, or of every class, where the probabilities were learned.
+    new_prior : float or array-like of shape (n_classes,)
+        The same where they will be used.
+
+    Returns
+    -------
+    ndarray of the shape of ``y_prob``
+        0 stays 0, and 1 stays 1.
+
+    See Also
+    --------
+    adjust_map_prior : The same inside a calibration map.
+    estimate_prior : If the new base rate is not known.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import adjust_prior
+    >>> adjust_prior([0.5, 0.9], old_prior=0.5, new_prior=0.1).round(6)
+    array([0.1, 0.5])
+    """
+    prob = validate_scores(y_prob, "probability")
+    columns = 2 if prob.ndim == 1 else prob.shape[1]
+    old = as_prior(old_prior, columns, "old_prior")
+    new = as_prior(new_prior, columns, "new_prior", inside=False)
+    ratio = new / old
+    if prob.ndim == 1:
+        top = prob * ratio[1]
+        return np.asarray(_normalised(np.stack([(1 - prob) * ratio[0], top], axis=1))[:, 1])
+    return _normalised(prob * ratio)
+
+
+def _normalised(rows: Floats) -> Floats:
+    total = rows.sum(axis=1, keepdims=True)
+    if not total.all():
+        row = int(np.argmin(total))
+        raise InputError(
+            f"row {row} of y_prob gives all probability to classes that new_prior rules out."
+        )
+    return np.asarray(rows / total)
+
+
+def estimate_prior(
+    y_prob_unlabelled: Any,
+    old_prior: Any,
+    *,
+    sample_weight: Any = None,
+    max_iter: int = 10_000,
+    tol: float = 1e-10,
+) -> float | Floats:
+    """The base rate of a new population, from probabilities without labels (EM).
+
+    The maximum-likelihood estimate under the assumptions of :func:`adjust_prior`. It leans fully
+    on the calibration of the probabilities: calibrate first, on labelled data of the old
+    population. Alternate: adjust to the present estimate; average.
+
+    Parameters
+    ----------
+    y_prob_unlabelled : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the model on rows of the new population, for the old base rate.
+    old_prior : float or array-like of shape (n_classes,)
+        Base rate of the population the model was calibrated on.
+    sample_weight : array-like of shape (n,), default=None
+    max_iter : int, default=10000
+    tol : float, default=1e-10
+        Stop once no class's rate changes by more.
+
+    Returns
+    -------
+    float or ndarray of shape (n_classes,)
+        A float, of the positive class, if probabilities are 1-D.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a
+    priori probabilities: a simple procedure, equation 9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.decisions import estimate_prior
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(20000) < 0.1
+    >>> z = rng.normal(np.where(y, 1.0, -1.0))  # in the old population both are as frequent
+    >>> round(estimate_prior(1 / (1 + np.exp(-2 * z)), old_prior=0.5), 2)
+    0.1
+    """
+    prob = validate_scores(y_prob_unlabelled, "probability")
+    binary = prob.ndim == 1
+    rows = np.stack([1 - prob, prob], axis=1) if binary else prob
+    old = as_prior(old_prior, rows.shape[1], "old_prior")
+    weight = validate_weights(sample_weight, len(rows))
+    likelihood = rows / old
+    prior = old
+    for _ in range(max_iter):
+        posterior = likelihood * prior
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        updated = np.average(posterior, axis=0, weights=weight)
+        change = np.abs(updated - prior).max()
+        prior = updated
+        if change <= tol:
+            break
+    else:
+        warn_user(
+            f"the base rate still changed by {change:.2g} after {max_iter} steps; raise max_iter "
+            "or tol.",
+            ConvergenceWarning,
+        )
+    return float(prior[1]) if binary else np.asarray(prior)

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trueodds.decisions import (
+    adjust_map_prior,
+    adjust_prior,
+    best_decision,
+    cost_curve,
+    estimate_prior,
+    expected_cost,
+    optimal_threshold,
+    realised_cost,
+    undersampling_correction,
+)
+from trueodds.exceptions import ConvergenceWarning, InputError
+from trueodds.maps import (
+    IdentityMap,
+    LogOddsMap,
+    OneVsRestMap,
+    PiecewiseLinearMap,
+    SoftmaxMap,
+    StepMap,
+)
+
+rate = st.floats(0.01, 0.99)
+
+
+def test_threshold_by_hand():
+    assert optimal_threshold(1, 1) == 0.5
+    assert optimal_threshold(1, 9) == 0.1
+    # A letter costs 1, an answer brings 10: tp = 1 − 10, fp = 1.
+    assert optimal_threshold(1, 0, cost_tp=-9, cost_tn=0) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("costs", [(0, 1), (1, 0), (-1, 2), (np.nan, 1)])
+def test_costs_that_need_no_probability_are_refused(costs):
+    with pytest.raises(InputError, match=r"a wrong decision must cost more|costs must be finite"):
+        optimal_threshold(*costs)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.floats(0.1, 50), st.floats(0.1, 50), st.lists(rate, min_size=1, max_size=20))
+def test_best_decision_is_the_threshold_rule(cost_fp, cost_fn, prob):
+    threshold = optimal_threshold(cost_fp, cost_fn)
+    far = [p for p in prob if abs(p - threshold) > 1e-9] or [0.999999]
+    decision = best_decision(far, [[0, cost_fp], [cost_fn, 0]])
+    assert decision.tolist() == [int(p >= threshold) for p in far]
+
+
+def test_decisions_of_three_classes_and_more_decisions_than_classes():
+    prob = [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]
+    costs = [[0, 1, 10, 2], [1, 0, 10, 2], [10, 10, 0, 2]]
+    # Row 0: 0.3 + 2 = 2.3, 0.5 + 2 = 2.5, 8, 2. Row 1: 8.1, 8.1, 2, 2: the last of equals.
+    assert np.allclose(expected_cost(prob, costs), [[2.3, 2.5, 8, 2], [8.1, 8.1, 2, 2]])
+    assert best_decision(prob, costs).tolist() == [3, 3]
+    assert realised_cost(["a", "c"], prob, costs, classes=["a", "b", "c"]) == 2.0
+
+
+def test_realised_cost_by_hand():
+    costs = [[0, 1], [9, 0]]
+    value = realised_cost([0, 1, 1], [0.3, 0.05, 0.8], costs, sample_weight=[1, 2, 1])
+    assert value == pytest.approx((1 + 2 * 9) / 4)
+    assert realised_cost([1, 1], [0.3, 0.05], costs) == 4.5
+    with pytest.raises(InputError, match="Pass classes="):
+        realised_cost(["b", "b"], [0.3, 0.05], costs)
+    with pytest.raises(InputError, match="one row for each of 2 classes; got 3"):
+        expected_cost([0.5], np.ones((3, 3)))
+    with pytest.raises(InputError, match="differ in length"):
+        realised_cost([0, 1], [0.3], costs)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.integers(0, 1)), min_size=2))
+def test_cost_curve_is_the_cost_of_each_threshold(rows):
+    p, y = (np.array(column) for column in zip(*rows, strict=True))
+    if y.min() == y.max():
+        y[0] = 1 - y[0]
+    costs = np.array([[0.5, 2.0], [7.0, -1.0]])
+    curve = cost_curve(y, p, cost_matrix=costs)
+    for threshold, cost in zip(curve.threshold, curve.cost, strict=True):
+        assert cost == pytest.approx(np.mean(costs[y, (p >= threshold).astype(int)]))
+    at = np.mean(costs[y, (p >= curve.optimal_threshold).astype(int)])
+    assert curve.cost_at_optimal == pytest.approx(at)
+    assert curve.best_cost == curve.cost.min()
+    assert curve.best_cost <= curve.cost_at_optimal + 1e-12
+
+
+def test_cost_curve_checks_its_costs():
+    for options, message in (
+        ({}, "pass cost_fp and cost_fn"),
+        ({"cost_fp": 1, "cost_fn": 1, "cost_matrix": np.eye(2)}, "not both"),
+        ({"cost_matrix": np.ones((2, 3))}, r"shape \(2, 2\)"),
+    ):
+        with pytest.raises(InputError, match=message):
+            cost_curve([0, 1], [0.2, 0.8], **options)
+    with pytest.raises(InputError, match="two classes; got 3"):
+        cost_curve([0, 1, 2], np.eye(3), cost_fp=1, cost_fn=1)
+
+
+def test_adjusted_probabilities_by_hand():
+    # Odds 1 and 9 times (1/9)/(1): 1/9 and 1.
+    assert np.allclose(adjust_prior([0.0, 0.5, 0.9, 1.0], 0.5, 0.1), [0, 0.1, 0.5, 1])
+    three = adjust_prior([[0.2, 0.3, 0.5]], [1 / 3] * 3, [0.5, 0.5, 0.0])
+    assert np.allclose(three, [[0.4, 0.6, 0.0]])
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=10), rate, rate)
+def test_adjusting_there_and_back_changes_nothing(prob, old, new):
+    there = adjust_prior(prob, old, new)
+    assert np.allclose(adjust_prior(there, new, old), prob, atol=1e-9)
+    both = adjust_prior(np.stack([1 - np.array(prob), prob], axis=1), old, new)
+    assert np.allclose(both[:, 1], there)
+
+
+def test_priors_are_checked():
+    with pytest.raises(InputError, match="old_prior must lie strictly between 0 and 1"):
+        adjust_prior([0.5], 0.0, 0.5)
+    with pytest.raises(InputError, match="new_prior must lie in"):
+        adjust_prior([0.5], 0.5, 1.5)
+    with pytest.raises(InputError, match="one number per class"):
+        adjust_prior([[0.2, 0.3, 0.5]], 0.5, 0.1)
+    with pytest.raises(InputError, match="row 0 of y_prob gives all probability"):
+        adjust_prior([1.0], 0.5, 0.0)
+
+
+BINARY_MAPS = [
+    LogOddsMap(a=0.7, b=1.3, c=-0.2),
+    LogOddsMap(a=0.7, b=0.7, c=0.1, input="logit"),
+    StepMap(edges=[0.3, 0.6], values=[0.0, 0.4, 1.0]),
+    IdentityMap(),
+    IdentityMap(input="logit"),
+]
+
+
+@pytest.mark.parametrize("drawn", BINARY_MAPS)
+@pytest.mark.parametrize("new", [0.001, 0.3, 0.98])
+def test_a_map_takes_up_a_base_rate_exactly(drawn, new):
+    scores = np.linspace(0.01, 0.99, 50) if drawn.input == "probability" else np.linspace(-4, 4, 50)
+    adjusted = adjust_map_prior(drawn, 0.4, new)
+    assert np.allclose(adjusted(scores), adjust_prior(drawn(scores), 0.4, new), atol=1e-14)
+
+
+@pytest.mark.parametrize("new", [0.001, 0.3, 0.98])
+def test_a_piecewise_linear_map_takes_it_up_within_the_tolerance(new):
+    drawn = PiecewiseLinearMap(x=[0.1, 0.4, 0.9], y=[0.0, 0.3, 1.0])
+    scores = np.linspace(0, 1, 20_001)
+    exact = adjust_prior(drawn(scores), 0.4, new)
+    for tolerance in (1e-3, 1e-5):
+        adjusted = adjust_map_prior(drawn, 0.4, new, tolerance=tolerance)
+        assert np.abs(adjusted(scores) - exact).max() <= tolerance
+    infinite = PiecewiseLinearMap(
+        x=[-np.inf, 0.0, 1.0, np.inf], y=[0.1, 0.2, 0.7, 0.9], input="logit"
+    )
+    at = np.array([-np.inf, -3, 0.0, 0.5, 9, np.inf])
+    adjusted = adjust_map_prior(infinite, 0.4, new)
+    assert np.allclose(adjusted(at), adjust_prior(infinite(at), 0.4, new), atol=1e-4)
+    with pytest.raises(InputError, match="knots would be needed"):
+        adjust_map_prior(drawn, 0.9999, 1e-6, tolerance=1e-9)
+    with pytest.raises(InputError, match="tolerance must be positive"):
+        adjust_map_prior(drawn, 0.4, new, tolerance=0)
+
+
+def test_maps_of_several_classes():
+    prob = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    old, new = [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
+    soft = SoftmaxMap(weights=[0.8, 0.8, 0.8], bias=[0.1, 0.0, -0.1])
+    for drawn in (soft, IdentityMap()):
+        adjusted = adjust_map_prior(drawn, old, new)
+        assert np.allclose(adjusted(prob), adjust_prior(drawn(prob), old, new))
+    rest = OneVsRestMap(maps=(StepMap(edges=[0.5], values=[0.2, 0.7]),) * 3)
+    with pytest.raises(InputError, match="OneVsRestMap cannot take up a base rate"):
+        adjust_map_prior(rest, 0.5, 0.1)
+
+
+def test_undersampling_is_undone():
+    rng = np.random.default_rng(0)
+    # Keeping a tenth of the negatives multiplies the odds by ten.
+    p = rng.uniform(0.01, 0.99, 100)
+    kept = p / (p + 0.1 * (1 - p))
+    assert np.allclose(undersampling_correction(0.1)(kept), p)
+    for bad in (0, -1, "all", np.inf):
+        with pytest.raises(InputError, match="rate must be"):
+            undersampling_correction(bad)
+
+
+def test_estimated_prior_satisfies_its_equation_and_finds_the_truth():
+    rng = np.random.default_rng(0)
+    means = np.array([-2.0, 0.0, 2.0])
+    new = np.array([0.7, 0.2, 0.1])
+    y = rng.choice(3, 30_000, p=new)
+    x = rng.normal(means[y])
+    old = np.array([0.2, 0.3, 0.5])
+    density = old * np.exp(-0.5 * (x[:, None] - means) ** 2)
+    prob = density / density.sum(axis=1, keepdims=True)
+    found = estimate_prior(prob, old)
+    assert np.allclose(found, new, atol=0.02)
+    assert np.allclose(adjust_prior(prob, old, found).mean(axis=0), found, atol=1e-8)
+
+
+def test_estimated_prior_with_weights_equals_repetition():
+    p, w = np.array([0.2, 0.7, 0.9]), np.array([3, 1, 2])
+    weighted = estimate_prior(p, 0.4, sample_weight=w)
+    assert isinstance(weighted, float)
+    assert weighted == pytest.approx(estimate_prior(np.repeat(p, w), 0.4))
+    with pytest.warns(ConvergenceWarning, match="after 2 steps"):
+        estimate_prior(p, 0.4, max_iter=2)
