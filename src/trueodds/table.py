@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.numerics.label_targets import platt_targets, smooth_counts
 from trueodds.validation import Floats, encode_labels, validate_scores, validate_weights
 
-__all__ = ["Evidence", "LabelSmoothing", "ScoreTable"]
+__all__ = ["Evidence", "LabelSmoothing", "LabelledScores", "ScoreTable"]
 
 LabelSmoothing = Literal["platt"] | float | None
 
@@ -25,78 +28,71 @@ def _check_smoothing(label_smoothing: LabelSmoothing) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Scores with the weight of negatives and of positives at each, in any order.
-
-    Enough for the parametric methods, whose sums do not depend on order: they need not sort.
-    ``unit_weight`` says that every row weighs one, which saves them a pass.
-    """
+class Evidence(ABC):
+    """Binary evidence in some order: enough for the parametric methods, which need not sort."""
 
     score: Floats
-    n_neg: Floats
-    n_pos: Floats
-    unit_weight: bool = False
+
+    @abstractmethod
+    def counts(self, rows: slice) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives in each of some rows."""
+
+    @property
+    @abstractmethod
+    def total_neg(self) -> float:
+        """Weight of all negatives."""
+
+    @property
+    @abstractmethod
+    def total_pos(self) -> float:
+        """Weight of all positives."""
 
     def __len__(self) -> int:
         return len(self.score)
-
-    @property
-    def weight(self) -> Floats:
-        """Weight of both classes at each score."""
-        return self.n_neg + self.n_pos
-
-    @property
-    def total_neg(self) -> float:
-        """Weight of all negatives."""
-        return float(self.n_neg.sum())
-
-    @property
-    def total_pos(self) -> float:
-        """Weight of all positives."""
-        return float(self.n_pos.sum())
 
     @property
     def total(self) -> float:
         """Weight of everything."""
         return self.total_neg + self.total_pos
 
-    def smoothed(self, label_smoothing: LabelSmoothing) -> Self:
-        """Replace the labels 0 and 1 by targets strictly between them.
-
-        Parameters
-        ----------
-        label_smoothing : "platt", float or None
-            ``"platt"``: positives count as (N₊ + 1)/(N₊ + 2) and negatives as 1/(N₋ + 2), where
-            N are the weights of the classes. Weights are taken as counts: multiplying all of them
-            by ten makes the correction about ten times weaker. Scale importance weights to sum to
-            the number of rows. A float ε in [0, 1): 1 − ε/2 and ε/2. None: unchanged.
-
-        Returns
-        -------
-        Evidence
-            Of the same type, with the same total weight at every score.
-
-        Examples
-        --------
-        >>> table = ScoreTable.from_arrays([0.2, 0.7, 0.9], [0, 1, 1])
-        >>> table.smoothed("platt").n_pos
-        array([0.33333333, 0.75      , 0.75      ])
-        """
+    def targets(self, label_smoothing: LabelSmoothing) -> tuple[float, float]:
+        """What a negative and a positive count as; see :meth:`ScoreTable.smoothed`."""
         _check_smoothing(label_smoothing)
-        if not label_smoothing:
-            return self
         if label_smoothing == "platt":
-            n_pos, n_neg = self.total_pos, self.total_neg
-            high, low = (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2)
-        else:
-            high, low = 1 - float(label_smoothing) / 2, float(label_smoothing) / 2
-        return type(self)(
-            self.score,
-            self.n_neg * (1 - low) + self.n_pos * (1 - high),
-            self.n_pos * high + self.n_neg * low,
-            self.unit_weight,
-        )
+            return platt_targets(self.total_neg, self.total_pos)
+        half = float(label_smoothing or 0.0) / 2
+        return half, 1 - half
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScores(Evidence):
+    """Validated scores as they came, each with its label and perhaps a weight."""
+
+    score: Floats
+    positive: npt.NDArray[Any]
+    weight: Floats | None
+
+    def counts(self, rows: slice) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives in each of some rows."""
+        n_pos = self.positive[rows].astype(np.float64)
+        if self.weight is None:
+            return 1 - n_pos, n_pos
+        weight = self.weight[rows]
+        n_pos *= weight
+        return weight - n_pos, n_pos
+
+    @property
+    def total_neg(self) -> float:
+        """Weight of all negatives."""
+        total = len(self.score) if self.weight is None else float(self.weight.sum())
+        return total - self.total_pos
+
+    @property
+    def total_pos(self) -> float:
+        """Weight of all positives."""
+        if self.weight is None:
+            return float(np.count_nonzero(self.positive))
+        return float(self.weight @ self.positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +121,10 @@ class ScoreTable(Evidence):
     (3, 1.0)
     """
 
+    score: Floats
+    n_neg: Floats
+    n_pos: Floats
+
     def __post_init__(self) -> None:
         for name in ("score", "n_neg", "n_pos"):
             column = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
@@ -146,6 +146,50 @@ class ScoreTable(Evidence):
         )
         if not counts_are_legal:
             raise InputError("n_neg and n_pos must be finite, not negative, and not both zero.")
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of both classes at each score."""
+        return self.n_neg + self.n_pos
+
+    @property
+    def total_neg(self) -> float:
+        """Weight of all negatives."""
+        return float(self.n_neg.sum())
+
+    @property
+    def total_pos(self) -> float:
+        """Weight of all positives."""
+        return float(self.n_pos.sum())
+
+    def counts(self, rows: slice) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives in each of some rows."""
+        return self.n_neg[rows], self.n_pos[rows]
+
+    def smoothed(self, label_smoothing: LabelSmoothing) -> ScoreTable:
+        """Replace the labels 0 and 1 by targets strictly between them.
+
+        Parameters
+        ----------
+        label_smoothing : "platt", float or None
+            ``"platt"``: positives count as (N₊ + 1)/(N₊ + 2) and negatives as 1/(N₋ + 2), where
+            N are the weights of the classes. Weights are taken as counts: multiplying all of them
+            by ten makes the correction about ten times weaker. Scale importance weights to sum to
+            the number of rows. A float ε in [0, 1): 1 − ε/2 and ε/2. None: unchanged.
+
+        Returns
+        -------
+        ScoreTable
+            With the same total weight at every score.
+
+        Examples
+        --------
+        >>> table = ScoreTable.from_arrays([0.2, 0.7, 0.9], [0, 1, 1])
+        >>> table.smoothed("platt").n_pos
+        array([0.33333333, 0.75      , 0.75      ])
+        """
+        low, high = self.targets(label_smoothing)
+        return ScoreTable(self.score, *smooth_counts(self.n_neg, self.n_pos, low, high))
 
     @classmethod
     def from_arrays(

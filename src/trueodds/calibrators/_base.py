@@ -14,7 +14,7 @@ from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.numerics.class_logits import one_vs_rest_scores
 from trueodds.numerics.log_odds import positive_column
-from trueodds.table import Evidence, LabelSmoothing, ScoreTable
+from trueodds.table import Evidence, LabelledScores, LabelSmoothing, ScoreTable
 from trueodds.validation import (
     Floats,
     InputScale,
@@ -79,9 +79,10 @@ class Calibrator(Estimator, ABC):
 
     @abstractmethod
     def _fit(self, table: Any) -> CalibrationMap:
-        """Learn a binary map from a ScoreTable (from Evidence if ``_sorted_table`` is False).
+        """Learn a binary map from a ScoreTable to which label smoothing has been applied.
 
-        Label smoothing has been applied, and both classes have weight.
+        If ``_sorted_table`` is False: from the scores in input order, without smoothing. Both
+        classes have weight.
         """
 
     def _check_options(self) -> None:
@@ -149,17 +150,9 @@ class Calibrator(Estimator, ABC):
     def _evidence(
         self, score: Floats, positive: npt.NDArray[Any], weight: Floats | None
     ) -> Evidence:
-        evidence: Evidence
         if self._sorted_table:
-            evidence = ScoreTable.from_codes(score, positive, weight)
-        else:
-            n_pos = positive.astype(np.float64)
-            if weight is None:
-                evidence = Evidence(score, 1 - n_pos, n_pos, unit_weight=True)
-            else:
-                n_pos *= weight
-                evidence = Evidence(score, weight - n_pos, n_pos)
-        return evidence.smoothed(self.label_smoothing)
+            return ScoreTable.from_codes(score, positive, weight).smoothed(self.label_smoothing)
+        return LabelledScores(score, positive, weight)
 
     def _fit_multiclass(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int

@@ -97,4 +97,6 @@ class BetaCalibrator(Calibrator):
 
     def _fit(self, table: Evidence) -> CalibrationMap:
         design = DESIGNS[self.parameters]
-        return fit_log_odds_map(table, self.input, design, nonnegative=self._enforced)
+        return fit_log_odds_map(
+            table, self.input, design, self.label_smoothing, nonnegative=self._enforced
+        )

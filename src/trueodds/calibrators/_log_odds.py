@@ -10,24 +10,28 @@ from trueodds.exceptions import (
 )
 from trueodds.maps import LogOddsMap
 from trueodds.numerics.log_odds_fit import Design, fit_log_odds
-from trueodds.table import Evidence
+from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import InputScale
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_separable"]
 
 
 def fit_log_odds_map(
-    table: Evidence, scale: InputScale, design: Design, *, nonnegative: bool = False
+    table: Evidence,
+    scale: InputScale,
+    design: Design,
+    label_smoothing: LabelSmoothing,
+    *,
+    nonnegative: bool = False,
 ) -> LogOddsMap:
     """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds_fit`."""
     fit = fit_log_odds(
         table.score,
-        table.n_neg,
-        table.n_pos,
+        table.counts,
         scale=scale,
         design=design,
         nonnegative=nonnegative,
-        unit_weight=table.unit_weight,
+        targets=table.targets(label_smoothing),
     )
     if fit.separable:
         warn_separable()

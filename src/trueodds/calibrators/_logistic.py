@@ -85,6 +85,6 @@ class LogisticCalibrator(Calibrator):
 
     def _fit(self, table: Evidence) -> CalibrationMap:
         if self.axis == "raw":
-            fitted = fit_log_odds_map(table, "score", "logistic")
+            fitted = fit_log_odds_map(table, "score", "logistic", self.label_smoothing)
             return replace(fitted, axis="raw", input=self.input)
-        return fit_log_odds_map(table, self.input, "logistic")
+        return fit_log_odds_map(table, self.input, "logistic", self.label_smoothing)

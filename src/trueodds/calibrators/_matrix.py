@@ -88,7 +88,7 @@ class MatrixCalibrator(Calibrator):
             raise InputError(f"ridge must be a number of at least 0; got {self.ridge!r}.")
 
     def _fit(self, table: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(table, self.input, "beta")
+        return fit_log_odds_map(table, self.input, "beta", self.label_smoothing)
 
     def _fit_multiclass(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int

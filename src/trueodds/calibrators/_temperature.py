@@ -90,7 +90,9 @@ class TemperatureCalibrator(Calibrator):
         return Promises(monotone=True, native_multiclass=True)
 
     def _fit(self, table: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(table, self.input, "temperature", nonnegative=True)
+        return fit_log_odds_map(
+            table, self.input, "temperature", self.label_smoothing, nonnegative=True
+        )
 
     def _fit_multiclass(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int

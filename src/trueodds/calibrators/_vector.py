@@ -75,7 +75,7 @@ class VectorCalibrator(Calibrator):
         return Promises(monotone=False, native_multiclass=True)
 
     def _fit(self, table: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(table, self.input, "beta")
+        return fit_log_odds_map(table, self.input, "beta", self.label_smoothing)
 
     def _fit_multiclass(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int

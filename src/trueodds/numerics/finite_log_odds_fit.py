@@ -12,16 +12,16 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_expit
 
-from trueodds.numerics.log_odds import log_odds, log_pair
+from trueodds.numerics.label_targets import platt_targets, smooth_counts
+from trueodds.numerics.log_odds import log_pair
 from trueodds.numerics.logistic_regression import LogisticFit, LogisticProblem, fit_logistic
-from trueodds.validation import Floats, InputScale
+from trueodds.validation import Floats
 
-__all__ = ["Design", "LogOddsFit", "Rows", "fit_finite", "rows_of"]
+__all__ = ["Design", "LogOddsFit", "fit_finite"]
 
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
 
 LN2 = float(np.log(2.0))
-SCAN = 65536
 
 
 @dataclass(frozen=True)
@@ -51,60 +51,46 @@ class LogOddsFit:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What one solve works on: finite scores, their features, and the evidence."""
+class _Rows:
+    """What one solve works on: finite log-odds, their features, and the evidence."""
 
-    score: Floats
-    even: float  # the score whose log-odds are 0
+    z: Floats
     features: tuple[Floats, ...]
     n_neg: Floats
     n_pos: Floats
-    weight: Floats | None  # None: one each
 
 
-def rows_of(
-    score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale, design: Design, *, unit: bool
-) -> Rows:
-    """Compute the features of a design; ``unit`` says that every row weighs one."""
-    return Rows(
-        score,
-        0.5 if scale == "probability" else 0.0,
-        _features(score, scale, design),
-        n_neg,
-        n_pos,
-        None if unit else n_neg + n_pos,
-    )
+def fit_finite(
+    z: Floats, n_neg: Floats, n_pos: Floats, design: Design, *, nonnegative: bool
+) -> LogOddsFit:
+    """Fit a design to finite log-odds; the range is left open.
+
+    Parameters are those of :func:`trueodds.numerics.log_odds_fit.fit_log_odds`.
+    """
+    separable = _separable(z, n_neg, n_pos, 0.0 if design in ("temperature", "beta_half") else None)
+    if separable:
+        targets = platt_targets(float(n_neg.sum()), float(n_pos.sum()))
+        n_neg, n_pos = smooth_counts(n_neg, n_pos, *targets)
+    rows = _Rows(z, _features(z, design), n_neg, n_pos)
+    return replace(_fit_design(rows, design, nonnegative), separable=separable)
 
 
-def _features(score: Floats, scale: InputScale, design: Design) -> tuple[Floats, ...]:
+def _features(z: Floats, design: Design) -> tuple[Floats, ...]:
     if design in ("temperature", "logistic"):
-        return (log_odds(score, scale),)
-    first, second = log_pair(score, scale)
+        return (z,)
+    first, second = log_pair(z, "logit")
     if design == "beta_half":
         first += LN2
         second -= LN2
     return first, second
 
 
-def fit_finite(rows: Rows, design: Design, *, nonnegative: bool) -> LogOddsFit:
-    """Fit a design to rows whose scores are all finite; the range is left open."""
-    threshold = rows.even if design in ("temperature", "beta_half") else None
-    separable = _separable(rows, threshold)
-    if separable:
-        n_pos, n_neg = float(rows.n_pos.sum()), float(rows.n_neg.sum())
-        low, high = 1 / (n_neg + 2), (n_pos + 1) / (n_pos + 2)
-        rows = replace(
-            rows,
-            n_neg=rows.n_neg * (1 - low) + rows.n_pos * (1 - high),
-            n_pos=rows.n_pos * high + rows.n_neg * low,
-        )
-    return replace(_fit_design(rows, design, nonnegative), separable=separable)
-
-
-def _fit_design(rows: Rows, design: Design, nonnegative: bool) -> LogOddsFit:
+def _fit_design(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
     intercept = design in ("logistic", "beta")
     if len(rows.features) == 1:
-        fit = fit_logistic(list(rows.features), rows.n_pos, rows.weight, intercept=intercept)
+        fit = fit_logistic(
+            list(rows.features), rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept
+        )
         slope = float(fit.coef[0])
         if not intercept and not rows.features[0].any():
             slope = 1.0  # log-odds of 0 say nothing about a temperature: leave it alone
@@ -115,7 +101,7 @@ def _fit_design(rows: Rows, design: Design, nonnegative: bool) -> LogOddsFit:
 
     def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, list[Floats]]:
         features = [f for f, kept in zip(rows.features, keep, strict=True) if kept]
-        fit = fit_logistic(features, rows.n_pos, rows.weight, intercept=intercept)
+        fit = fit_logistic(features, rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept)
         coef = iter(fit.coef.tolist())
         a, b = (float(next(coef)) if kept else 0.0 for kept in keep)
         return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), features
@@ -130,7 +116,9 @@ def _fit_design(rows: Rows, design: Design, nonnegative: bool) -> LogOddsFit:
         if coef < 0:
             reduced, features = solve(keep)
             if min(reduced.a, reduced.b) >= 0:
-                problem = LogisticProblem(features, rows.n_pos, rows.weight, intercept=intercept)
+                problem = LogisticProblem(
+                    features, rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept
+                )
                 theta = problem.from_original(
                     np.array([reduced.a + reduced.b]), reduced.c - shift * (reduced.a - reduced.b)
                 )
@@ -146,35 +134,22 @@ def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsF
     )
 
 
-def _constant(rows: Rows, intercept: bool) -> LogOddsFit:
+def _constant(rows: _Rows, intercept: bool) -> LogOddsFit:
     """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
     c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
     return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
 
 
-def _separable(rows: Rows, threshold: float | None) -> bool:
+def _separable(z: Floats, n_neg: Floats, n_pos: Floats, threshold: float | None) -> bool:
     """Whether a threshold (any, or the given one) parts the classes, either way round.
 
-    Touching at one score counts: the slope would still be infinite. Scans until overlap is shown,
-    which on ordinary data is at once.
+    Touching at one score counts: the slope would still be infinite.
     """
-    lowest = {"neg": np.inf, "pos": np.inf}
-    highest = {"neg": -np.inf, "pos": -np.inf}
-    for begin in range(0, len(rows.score), SCAN):
-        part = slice(begin, begin + SCAN)
-        for name, count in (("neg", rows.n_neg[part]), ("pos", rows.n_pos[part])):
-            present = rows.score[part][count > 0]
-            if len(present):
-                lowest[name] = min(lowest[name], float(present.min()))
-                highest[name] = max(highest[name], float(present.max()))
-        if threshold is not None:
-            upright = highest["neg"] <= threshold <= lowest["pos"]
-            inverted = highest["pos"] <= threshold <= lowest["neg"]
-        else:
-            upright = highest["neg"] <= lowest["pos"]
-            inverted = highest["pos"] <= lowest["neg"]
-        if not (upright or inverted):
-            return False
-    one_class = np.isinf(list(lowest.values())).any()
-    one_score = max(highest.values()) == min(lowest.values())
-    return bool(one_class or not one_score)
+    neg, pos = z[n_neg > 0], z[n_pos > 0]
+    if len(neg) == 0 or len(pos) == 0:
+        return True
+    if threshold is None:
+        parted = neg.max() <= pos.min() or pos.max() <= neg.min()
+    else:
+        parted = neg.max() <= threshold <= pos.min() or pos.max() <= threshold <= neg.min()
+    return bool(parted and z.min() < z.max())

@@ -23,7 +23,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.finite_log_odds_fit import Design, LogOddsFit, fit_finite, rows_of
+from trueodds.numerics.compression import Counts, compress, finite_range
+from trueodds.numerics.finite_log_odds_fit import Design, LogOddsFit, fit_finite
+from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.log_odds import log_odds
 from trueodds.validation import Floats, InputScale
 
@@ -31,6 +33,7 @@ __all__ = ["Design", "LogOddsFit", "fit_log_odds"]
 
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
+COMPRESS_FROM = 65536
 SEARCH_CELLS = 400  # rows that a level is searched on
 SEARCH_GRID = 16
 
@@ -39,50 +42,70 @@ Side = int  # −1: the lower end, +1: the upper end
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Log-odds, some of them infinite, with the weight of each class."""
+    """Log-odds, some of them perhaps infinite, with the weight of each class."""
 
     z: Floats
     n_neg: Floats
     n_pos: Floats
 
     @cached_property
-    def finite(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(np.isfinite(self.z))
+    def saturated(self) -> dict[Side, npt.NDArray[np.bool_]]:
+        """Which rows are infinite, for the sides where any is."""
+        ends = {-1: float(self.z.min()), 1: float(self.z.max())}
+        return {side: self.z == end for side, end in ends.items() if np.isinf(end)}
 
-    def at_end(self, side: Side) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.z == side * np.inf)
+    @cached_property
+    def finite(self) -> _Evidence:
+        return self.clipped({}) if self.saturated else self
 
     @cached_property
     def edge(self) -> dict[Side, float]:
-        finite = self.z[self.finite]
-        return {-1: float(finite.min()), 1: float(finite.max())}
+        """The lowest and the highest finite log-odds."""
+        return {-1: float(self.finite.z.min()), 1: float(self.finite.z.max())}
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> _Evidence:
+        return _Evidence(self.z[rows], self.n_neg[rows], self.n_pos[rows])
 
     def clipped(self, level: dict[Side, float]) -> _Evidence:
         """Finite rows, and the saturated ones of the given sides, brought within the levels."""
-        used = self.finite.copy()
+        used = np.isfinite(self.z)
         for side in level:
-            used |= self.at_end(side)
-        z = np.clip(self.z[used], level.get(-1, -np.inf), level.get(1, np.inf))
-        return _Evidence(z, self.n_neg[used], self.n_pos[used])
+            used |= self.saturated[side]
+        part = self.take(used)
+        lower, upper = level.get(-1, -np.inf), level.get(1, np.inf)
+        return replace(part, z=np.clip(part.z, lower, upper))
 
-    def coarse(self) -> _Evidence:
-        """A few hundred rows that stand for the finite ones; the saturated stay as they are."""
-        ends = [self.at_end(side) for side in (-1, 1)]
-        order = np.flatnonzero(self.finite)[np.argsort(self.z[self.finite])]
-        size = min(SEARCH_CELLS, len(order))
-        starts = np.arange(size) * len(order) // size
-        weight = (self.n_neg + self.n_pos)[order]
-        mean = np.add.reduceat(self.z[order] * weight, starts) / np.add.reduceat(weight, starts)
-        neg, pos = (np.add.reduceat(n[order], starts) for n in (self.n_neg, self.n_pos))
+    def with_targets(self, low: float, high: float) -> _Evidence:
+        """Let a negative count as ``low`` of a positive, and a positive as ``high``."""
+        n_neg, n_pos = smooth_counts(self.n_neg, self.n_pos, low, high)
+        return _Evidence(self.z, n_neg, n_pos)
+
+    def ends_of(self, whole: _Evidence) -> _Evidence:
+        """These finite rows with the saturated ones of ``whole``, one row for each side."""
+        parts = [self, *(whole.take(rows).pooled() for rows in whole.saturated.values())]
         return _Evidence(
-            np.concatenate([[-np.inf], mean, [np.inf]]),
-            np.concatenate([[self.n_neg[ends[0]].sum()], neg, [self.n_neg[ends[1]].sum()]]),
-            np.concatenate([[self.n_pos[ends[0]].sum()], pos, [self.n_pos[ends[1]].sum()]]),
+            np.concatenate([part.z for part in parts]),
+            np.concatenate([part.n_neg for part in parts]),
+            np.concatenate([part.n_pos for part in parts]),
         )
 
+    def pooled(self) -> _Evidence:
+        """Rows of one score as one row."""
+        return _Evidence(self.z[:1], self.n_neg.sum(keepdims=True), self.n_pos.sum(keepdims=True))
+
+    def coarse(self) -> _Evidence:
+        """A few hundred rows that stand for the finite ones; one for each saturated side."""
+        finite = self.finite
+        order = np.argsort(finite.z)
+        size = min(SEARCH_CELLS, len(order))
+        starts = np.arange(size) * len(order) // size
+        n_neg, n_pos = finite.n_neg[order], finite.n_pos[order]
+        neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
+        mean = np.add.reduceat(finite.z[order] * (n_neg + n_pos), starts) / (neg + pos)
+        return _Evidence(mean, neg, pos).ends_of(self)
+
     def fit(self, design: Design, nonnegative: bool) -> LogOddsFit:
-        rows = rows_of(self.z, self.n_neg, self.n_pos, "logit", design, unit=False)
-        return fit_finite(rows, design, nonnegative=nonnegative)
+        return fit_finite(self.z, self.n_neg, self.n_pos, design, nonnegative=nonnegative)
 
     def loss(self, fit: LogOddsFit) -> float:
         eta = fit.at(self.z)
@@ -92,20 +115,22 @@ class _Evidence:
 
 def fit_log_odds(
     score: Floats,
-    n_neg: Floats,
-    n_pos: Floats,
+    counts: Counts,
     *,
     scale: InputScale,
     design: Design,
     nonnegative: bool = False,
-    unit_weight: bool = False,
+    targets: tuple[float, float] = (0.0, 1.0),
 ) -> LogOddsFit:
     """Fit one of the designs.
 
     Parameters
     ----------
-    score, n_neg, n_pos : ndarray of shape (n,)
-        Evidence in any order, after label smoothing; scores may be saturated.
+    score : ndarray of shape (n,)
+        In any order; may be saturated.
+    counts : callable
+        Takes a slice of the rows and gives the weight of negatives and of positives in each. Many
+        rows are read in pieces, so that nothing of their size is allocated.
     scale : {"probability", "logit", "score"}
     design : {"temperature", "logistic", "beta", "beta_half"}
         a = b, c = 0; a = b; all free; c = (a − b)·ln 2.
@@ -113,30 +138,34 @@ def fit_log_odds(
         Whether a and b must not be negative. A coefficient that would be is eliminated (fixed at
         zero) and the others are fitted again; the likelihood is concave, so this is its
         constrained maximum.
-    unit_weight : bool, default=False
-        Whether every row weighs one, which saves time.
+    targets : (float, float), default=(0.0, 1.0)
+        What a negative and a positive count as, after label smoothing.
     """
-    ends = np.array([score.min(), score.max()])
-    low, high = log_odds(ends, scale).tolist()
-    if np.isinf(low) or np.isinf(high):
-        evidence = _Evidence(log_odds(score, scale), n_neg, n_pos)
-        fit = _fit_saturated(evidence, design, nonnegative)
-    else:
-        rows = rows_of(score, n_neg, n_pos, scale, design, unit=unit_weight)
-        fit = fit_finite(rows, design, nonnegative=nonnegative)
+    fit = None
+    if len(score) >= COMPRESS_FROM:
+        summary = compress(score, scale, counts)
+        rows = _Evidence(summary.z, summary.n_neg, summary.n_pos).with_targets(*targets)
+        rough = _fit(rows, design, nonnegative)
+        fit = rough if summary.serves(max(abs(rough.a), abs(rough.b))) else None
+    if fit is None:
+        rows = _Evidence(log_odds(score, scale), *counts(slice(None))).with_targets(*targets)
+        fit = _fit(rows, design, nonnegative)
+    low, high = finite_range(score, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
     upper = fit.upper if np.isfinite(fit.upper) else max(high, unseen)
     return replace(fit, lower=lower, upper=upper)
 
 
-def _fit_saturated(evidence: _Evidence, design: Design, nonnegative: bool) -> LogOddsFit:
+def _fit(evidence: _Evidence, design: Design, nonnegative: bool) -> LogOddsFit:
+    """Fit to rows some of which may be saturated, placing them as the module's text says."""
+    if not evidence.saturated:
+        return evidence.fit(design, nonnegative)
     wanted = {
         side: _frequency_log_odds(float(evidence.n_pos[at].sum()), float(evidence.n_neg[at].sum()))
-        for side in (-1, 1)
-        if (at := evidence.at_end(side)).any()
+        for side, at in evidence.saturated.items()
     }
-    if not evidence.finite.any():
+    if not len(evidence.finite.z):
         return _levels_alone(wanted, evidence)
     searched: dict[Side, float] = {}
     while True:
@@ -161,7 +190,7 @@ def _search(
 
     coarse = evidence.coarse()
     level = {side: evidence.edge[side] for side in sides}
-    candidates = np.quantile(coarse.z[coarse.finite], np.linspace(0, 1, SEARCH_GRID))
+    candidates = np.quantile(coarse.finite.z, np.linspace(0, 1, SEARCH_GRID))
 
     def loss_at(side: Side) -> Callable[[float], float]:
         def loss(z: float) -> float:

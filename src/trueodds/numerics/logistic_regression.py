@@ -7,7 +7,7 @@ reads only the features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from trueodds.validation import Floats
 __all__ = ["LogisticFit", "LogisticProblem", "fit_logistic"]
 
 CHUNK = 8192  # rows whose temporaries stay in the cache
-SAMPLE = 4096  # rows that the first start is found on
-THINNING = 16  # rows for each one of the sample
 GRADIENT_TOLERANCE = 1e-8
 SHORT_STEP = 1e-3
 MAX_ITERATIONS = 100
@@ -48,9 +46,7 @@ class LogisticProblem:
         self.intercept = intercept
         self.n_rows = len(n_pos)
         self.total = float(weight.sum()) if weight is not None else float(self.n_rows)
-        centre, scale = self._size(features, thin=True)
-        if not scale.all():  # the rows that were looked at may all be alike
-            centre, scale = self._size(features, thin=False)
+        centre, scale = self._size(features)
         # A feature that does not vary says nothing beyond the constant: its coefficient stays 0.
         varies = scale > 1e-14 * (np.abs(centre) + scale)
         self.scale = np.where(varies, scale, np.inf)
@@ -59,19 +55,18 @@ class LogisticProblem:
         self.features = [f - c if c else f for f, c in zip(features, self.shift, strict=True)]
         self.centre = np.where(self.shift == 0, centre, 0.0)
         positives = float(n_pos.sum())
-        moments = [_dot(f, n_pos) for f in self.features]
+        moments = [float(f @ n_pos) for f in self.features]
         self.statistic = np.append(
             (np.array(moments) - self.centre * positives) / self.scale,
             [positives] if intercept else [],
         )
 
-    def _size(self, features: list[Floats], *, thin: bool) -> tuple[Floats, Floats]:
-        """Mean (0 without a constant) and root mean square about it; a sample will do."""
-        rows = slice(None, None, max(1, self.n_rows // SAMPLE) if thin else 1)
-        weight = np.ones(len(features[0][rows])) if self.weight is None else self.weight[rows]
-        share = weight / weight.sum()
-        centre = np.array([f[rows] @ share if self.intercept else 0.0 for f in features])
-        square = [(f[rows] - c) ** 2 @ share for f, c in zip(features, centre, strict=True)]
+    def _size(self, features: list[Floats]) -> tuple[Floats, Floats]:
+        """Mean (0 without a constant) and root mean square about it."""
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        share = weight / self.total
+        centre = np.array([f @ share if self.intercept else 0.0 for f in features])
+        square = [(f - c) ** 2 @ share for f, c in zip(features, centre, strict=True)]
         return centre, np.sqrt(square)
 
     def _linear(self, theta: Floats, rows: slice, out: Floats, scratch: Floats) -> Floats:
@@ -86,17 +81,12 @@ class LogisticProblem:
 
     def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
         """Gradient and Hessian per unit of weight, in one pass."""
-        first, second = self._sums(theta, curvature=True)
+        first, second = self._sums(theta)
         standard = self._standard()
         size = len(theta)
+        gradient = (standard @ first)[:size] - self.statistic
         hessian = (standard @ second @ standard.T)[:size, :size]
-        return ((standard @ first)[:size] - self.statistic) / self.total, hessian / self.total
-
-    def gradient(self, theta: Floats) -> Floats:
-        """The gradient alone, which takes half the time."""
-        first, _ = self._sums(theta, curvature=False)
-        standard = np.asarray(self._standard() @ first)[: len(theta)]
-        return np.asarray((standard - self.statistic) / self.total)
+        return gradient / self.total, hessian / self.total
 
     def _standard(self) -> Floats:
         """Takes sums over (features, 1) to sums over the centred and scaled features."""
@@ -106,7 +96,7 @@ class LogisticProblem:
         matrix[:k] /= self.scale[:, None]
         return matrix
 
-    def _sums(self, theta: Floats, *, curvature: bool) -> tuple[Floats, Floats]:
+    def _sums(self, theta: Floats) -> tuple[Floats, Floats]:
         """Σ p·f and Σ p(1−p)·f·f over the features and, last, the constant 1."""
         k = len(self.features)
         first, second = np.zeros(k + 1), np.zeros((k + 1, k + 1))
@@ -120,22 +110,19 @@ class LogisticProblem:
             p += 1.0
             np.divide(1.0, p, out=p)
             chunk = [f[rows] for f in self.features]
-            if curvature:
-                np.multiply(p, p, out=v)
-                np.subtract(p, v, out=v)
-                if self.weight is not None:
-                    v *= self.weight[rows]
-                for i, feature in enumerate(chunk):
-                    np.multiply(feature, v, out=vf)
-                    second[i, k] += vf.sum()
-                    for j in range(i, k):
-                        second[i, j] += chunk[j] @ vf
-                second[k, k] += v.sum()
+            np.multiply(p, p, out=v)
+            np.subtract(p, v, out=v)
             if self.weight is not None:
                 p *= self.weight[rows]
+                v *= self.weight[rows]
             for i, feature in enumerate(chunk):
                 first[i] += feature @ p
+                np.multiply(feature, v, out=vf)
+                for j in range(i, k):
+                    second[i, j] += chunk[j] @ vf
+                second[i, k] += vf.sum()
             first[k] += p.sum()
+            second[k, k] += v.sum()
         return first, np.triu(second) + np.triu(second, 1).T
 
     def loss(self, theta: Floats) -> float:
@@ -148,16 +135,6 @@ class LogisticProblem:
             softplus = np.logaddexp(0, self._linear(theta, rows, eta, scratch), out=eta)
             total += float(softplus.sum() if self.weight is None else softplus @ self.weight[rows])
         return (total - float(theta @ self.statistic)) / self.total
-
-    def sample(self) -> LogisticProblem:
-        """The same problem on every so many-th row, but not too few, for a good start."""
-        stride = min(THINNING, self.n_rows // SAMPLE)
-        return LogisticProblem(
-            [np.ascontiguousarray(f[::stride]) for f in self.features],
-            np.ascontiguousarray(self.n_pos[::stride]),
-            None if self.weight is None else np.ascontiguousarray(self.weight[::stride]),
-            intercept=self.intercept,
-        )
 
     def to_original(self, theta: Floats) -> tuple[Floats, float]:
         """Coefficients and constant for the features as they were given."""
@@ -175,11 +152,6 @@ class LogisticProblem:
         return np.append(theta, constant)
 
 
-def _dot(a: Floats, b: Floats) -> float:
-    """a·b in pieces too small for the threads of a BLAS, which do harm on a busy machine."""
-    return float(sum(a[i : i + CHUNK] @ b[i : i + CHUNK] for i in range(0, len(a), CHUNK)))
-
-
 def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
     size = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
@@ -187,25 +159,17 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     return np.asarray(-solution / size)
 
 
-@dataclass(frozen=True)
-class _Solution:
-    theta: Floats
-    hessian: Floats
-    converged: bool
-    n_iter: int
-    gradient: float
-
-
-def _solve_with_care(problem: LogisticProblem, theta: Floats) -> _Solution:
-    """Newton's method from anywhere: steps are halved until the loss falls."""
+def _solve(problem: LogisticProblem, theta: Floats) -> tuple[Floats, bool, int, float]:
+    """Newton's method; steps are halved until the loss falls."""
     loss = problem.loss(theta)
+    largest = np.inf
     for iteration in range(1, MAX_ITERATIONS + 1):
         gradient, hessian = problem.derivatives(theta)
         # Features have unit size, so Σ w·|f| per unit of weight is at most 1.
         largest = float(np.abs(gradient).max())
         step = _newton_step(gradient, hessian)
         if largest <= GRADIENT_TOLERANCE:
-            return _Solution(_polished(theta, step), hessian, True, iteration, largest)
+            return _polished(theta, step), True, iteration, largest
         for _ in range(40):
             candidate = theta + step
             new_loss = problem.loss(candidate)
@@ -215,47 +179,13 @@ def _solve_with_care(problem: LogisticProblem, theta: Floats) -> _Solution:
         else:  # the loss cannot fall any further in float64
             break
         theta, loss = candidate, new_loss
-    return _Solution(theta, hessian, False, iteration, largest)
-
-
-def _solve_from_near(problem: LogisticProblem, theta: Floats, hessian: Floats) -> _Solution:
-    """Newton's method from a point so near that nothing can go wrong; gives up if it does.
-
-    The Hessian of the sample serves the first step and that of the second point all others: each
-    costs the error only a factor of its own small relative error.
-    """
-    largest = np.inf
-    for iteration in range(1, 9):
-        if iteration == 2:
-            gradient, hessian = problem.derivatives(theta)
-        else:
-            gradient = problem.gradient(theta)
-        previous, largest = largest, float(np.abs(gradient).max())
-        step = _newton_step(gradient, hessian)
-        if largest <= GRADIENT_TOLERANCE:
-            return _Solution(_polished(theta, step), hessian, True, iteration, largest)
-        if not largest < previous:
-            break
-        theta = theta + step
-    return _Solution(theta, hessian, False, iteration, largest)
+    return theta, False, iteration, largest
 
 
 def _polished(theta: Floats, step: Floats) -> Floats:
     """One step more squares the error; a long one tells of an optimum at infinity."""
     short = float(np.abs(step).max()) <= SHORT_STEP * (1 + float(np.abs(theta).max()))
     return theta + step if short else theta
-
-
-def _solve(problem: LogisticProblem) -> _Solution:
-    """Begin at the optimum of a sample, which is found in the same way."""
-    if problem.n_rows >= 2 * SAMPLE and np.isfinite(problem.scale).all():
-        sample = problem.sample()
-        rough = _solve(sample)
-        near = problem.from_original(*sample.to_original(rough.theta))
-        solution = _solve_from_near(problem, near, rough.hessian)
-        if solution.converged:
-            return replace(solution, n_iter=rough.n_iter + solution.n_iter)
-    return _solve_with_care(problem, np.zeros(len(problem.features) + problem.intercept))
 
 
 def fit_logistic(
@@ -282,6 +212,7 @@ def fit_logistic(
     LogisticFit
     """
     problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
-    solution = _solve(problem)
-    coef, constant = problem.to_original(solution.theta)
-    return LogisticFit(coef, constant, solution.converged, solution.n_iter, solution.gradient)
+    start = np.zeros(len(features) + intercept)
+    theta, converged, n_iter, gradient = _solve(problem, start)
+    coef, constant = problem.to_original(theta)
+    return LogisticFit(coef, constant, converged, n_iter, gradient)
