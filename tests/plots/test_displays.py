@@ -125,6 +125,16 @@ def test_gaps_reach_from_the_frequency_to_the_mean_probability(sample):
     assert overlapping(display.figure_) == []
 
 
+def test_rare_events_can_be_drawn_on_logarithmic_axes(sample):
+    y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p**8, n_bins=10, random_state=0)
+    display.plot(scale="log")
+    low = display.ax_.get_xlim()[0]
+    assert low <= display.curves[0].prob_pred.min() < 10 * low
+    assert display.hist_ax_ is None
+    assert overlapping(display.figure_) == []
+
+
 def test_gaps_refuse_what_has_no_bins(sample):
     y, p = sample
     with pytest.raises(InputError, match="draws one curve made of bins"):

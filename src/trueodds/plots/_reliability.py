@@ -105,6 +105,7 @@ class ReliabilityDisplay:
         ax: Any = None,
         *,
         style: Literal["lines", "gaps"] = "lines",
+        scale: Literal["linear", "log"] = "linear",
         histogram: bool = True,
         legend: bool = True,
     ) -> ReliabilityDisplay:
@@ -117,6 +118,9 @@ class ReliabilityDisplay:
         style : {"lines", "gaps"}, default="lines"
             Points and lines; or bars with the gap to the diagonal in red, in the manner of the
             charcoal grill paper, for a single curve made of bins.
+        scale : {"linear", "log"}, default="linear"
+            With rare positives nearly everything happens near 0: use ``"log"`` there. A
+            frequency of 0 is then at the lower edge, and no histogram is drawn.
         histogram : bool, default=True
             Draw the distribution of the probabilities beneath.
         legend : bool, default=True
@@ -126,20 +130,27 @@ class ReliabilityDisplay:
         self
         """
         check_choice(style, ("lines", "gaps"), "style")
+        check_choice(scale, ("linear", "log"), "scale")
+        histogram = histogram and scale == "linear"
         if style == "gaps" and (len(self.curves) > 1 or self.curves[0].edges is None):
             raise InputError(
                 'style="gaps" draws one curve made of bins; use plot_grid for several, and '
                 'strategy="uniform" or "quantile".'
             )
         ax = axes_or_new(ax, (5.0, 5.8 if histogram else 5.0))
-        ax.plot([0, 1], [0, 1], color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
+        least = _least(self.curves) if scale == "log" else 0.0
+        ends = [least, 1.0]
+        ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
         for index, curve in enumerate(self.curves):
             if style == "gaps":
                 _draw_gaps(ax, curve)
             else:
                 _draw_line(ax, curve, index)
         event = self.curves[0].event
-        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), ylabel=f"frequency of the {event}")
+        limits = (-0.01, 1.01) if scale == "linear" else (least, 1.0)
+        ax.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
+        words = "how often it is right" if "most probable" in event else f"frequency of the {event}"
+        ax.set_ylabel(words)
         ax.set_aspect("equal")
         self.ax_, self.hist_ax_, self.figure_ = ax, None, ax.figure
         lowest = ax
@@ -174,6 +185,7 @@ class ReliabilityDisplay:
             squeeze=False,
             layout="constrained",
         )
+        figure.get_layout_engine().set(h_pad=0.08)
         for index, (ax, curve) in enumerate(zip(axes.flat, self.curves, strict=False)):
             one = ReliabilityDisplay([curve]).plot(
                 ax, style=style, histogram=histogram, legend=False
@@ -191,6 +203,13 @@ class ReliabilityDisplay:
         figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
         self.figure_, self.ax_, self.hist_ax_ = figure, axes, None
         return self
+
+
+def _least(curves: tuple[ReliabilityCurve, ...]) -> float:
+    """The power of ten below the smallest probability that is not 0."""
+    shown = np.concatenate([np.append(c.prob_pred, c.prob_true) for c in curves])
+    shown = shown[shown > 0]
+    return float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
 
 
 def _band_label(curve: ReliabilityCurve) -> str:
