@@ -27,7 +27,7 @@ __all__ = ["ENIRCalibrator"]
 NEGLIGIBLE = 37.0
 """A model so many nats below the best weighs less than half a unit in the last place of 1."""
 
-BOUND_SLACK = 1e-9
+BOUND_SLACK = 1e-12
 """Relative rounding error granted to the bound on a model's score."""
 
 CHUNK = 1 << 20  # pairs of a bin and a model that are scored at a time
@@ -83,9 +83,10 @@ class ENIRCalibrator(Calibrator):
 
     The average costs no more than one model: between breakpoints a bin's value is linear in λ, so
     its weighted sum over all models in which the bin exists is a difference of cumulative sums of
-    the weights w and of w·λ. And few models need to be scored: a bin's own frequency maximises
-    its likelihood, which bounds every model's score from above by a number that changes at merges
-    only; models whose bound is 37 nats below the best score are left out.
+    the weights w and of w·λ. And few models need to be scored: the likelihood of the bins' own
+    frequencies bounds a model's score from above and changes at merges only, and the likelihood
+    falls along the path, so every scored model bounds those after it. Models that are bound to
+    be 37 nats below the best, which is nothing in float64, are left out.
 
     Cost: O(n log n) time and O(n) memory for n distinct scores.
 
@@ -245,7 +246,8 @@ class _Bins:
         """Add up one number per bin over the bins of each model."""
         added = np.bincount(self.birth, values, n_models + 1)
         removed = np.bincount(self.death, values, n_models + 1)
-        return np.cumsum(added - removed, dtype=np.float64)[:n_models]
+        # Long sums in extended precision where the machine has it.
+        return np.cumsum(added - removed, dtype=np.longdouble)[:n_models].astype(np.float64)
 
 
 def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Floats:
@@ -260,27 +262,33 @@ def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Fl
         Per bin.
     """
     cost = path.n_bins[models] * penalty / 2
-    scores = np.full(len(models), -np.inf)
-
-    def score_exactly(chosen: Integers) -> float:
-        scores[chosen] = _log_likelihoods(path, models[chosen]) - cost[chosen]
-        return float(scores.max())
-
-    best = score_exactly(np.array([len(models) - 1]))
+    last = len(models) - 1
+    best = float(_log_likelihoods(path, models[[last]])[0] - cost[last])
     # ln L ≤ 0: models of very many bins are out at once, and with them most of the path.
-    candidates = np.flatnonzero(-cost >= best - NEGLIGIBLE)
-    candidates = np.arange(candidates[0], len(models))
-    bins = _Bins.of_models(path, models[candidates])
-    bound = bins.sum_per_model(bins.log_likelihood(bins.n_pos / bins.weight), len(candidates))
-    bound += BOUND_SLACK * np.abs(bound[0]) - cost[candidates]
-    best = max(best, score_exactly(candidates[[np.argmax(bound)]]))
-    # A sample of those that are left raises the best score, which the others have to reach.
-    for n_scored in (32, len(models)):
-        within = bound >= best - NEGLIGIBLE
-        candidates, bound = candidates[within], bound[within]
-        best = score_exactly(candidates[:: -(-len(candidates) // n_scored)])
+    first = int(np.argmax(-cost >= best - NEGLIGIBLE))
+    kept, cost = models[first:], cost[first:]
+    bins = _Bins.of_models(path, kept)
+    bound = bins.sum_per_model(bins.log_likelihood(bins.n_pos / bins.weight), len(kept))
+    slack = BOUND_SLACK * float(np.abs(bound).max())
+
+    # A bin's value moves away from its frequency as λ grows, and merging changes no value: so
+    # ln L falls along the path, and what was scored also bounds all that comes after it.
+    likelihood = np.full(len(kept), np.nan)
+    chosen = np.array([np.argmax(bound - cost)])
+    batch = 32
+    while len(chosen):
+        likelihood[chosen] = _log_likelihoods(path, kept[chosen])
+        scored = ~np.isnan(likelihood)
+        best = max(best, float((likelihood - cost)[scored].max()))
+        passed = np.minimum.accumulate(np.where(scored, likelihood, np.inf))
+        hopeful = np.minimum(bound, passed) + slack - cost >= best - NEGLIGIBLE
+        chosen = np.flatnonzero(hopeful & ~scored)
+        if len(chosen) > batch:  # spread over the path, to bound as many of the others as can be
+            chosen = chosen[:: -(-len(chosen) // batch)]
+        batch *= 2
+    scores = np.where(scored, likelihood - cost, -np.inf)
     scores[scores < best - NEGLIGIBLE] = -np.inf
-    return scores
+    return np.concatenate([np.full(first, -np.inf), scores])
 
 
 def _log_likelihoods(path: NearIsotonicPath, models: Integers) -> Floats:

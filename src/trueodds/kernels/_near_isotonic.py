@@ -30,8 +30,11 @@ __all__ = ["Merges", "near_isotonic_merges"]
 MERGE_TOLERANCE = 1e-13
 """Neighbours have met when their values differ by less than this, relative to their own size."""
 
-SAMPLE = 64
-"""Meeting points looked at to choose a round's bound, which is the fourth smallest of them."""
+SAMPLE = 16
+"""A round's bound is the least of so many meeting points, taken at even distances."""
+
+SMALL = 256
+"""So few bins are finished in one round."""
 
 STALLED = 64
 """After a round that merges fewer than one bin in so many, the next has no bound."""
@@ -162,19 +165,13 @@ def _meeting(s, w, nu, left, right, beyond):  # type: ignore[no-untyped-def]
 
 @njit(error_model="numpy")
 def _round_bound(key, count):  # type: ignore[no-untyped-def]
-    """About the lowest sixteenth of the meeting points of boundaries 1 … count − 1."""
-    a = b = c = d = np.inf  # the four smallest so far
+    """A bound that about one meeting point in SAMPLE is below: the least of so many."""
+    lowest = np.inf
     for k in range(SAMPLE):
         value = key[1 + (k * (count - 1)) // SAMPLE]
-        if value < d:
-            d = value
-            if d < c:
-                c, d = d, c
-                if c < b:
-                    b, c = c, b
-                    if b < a:
-                        a, b = b, a
-    return d
+        if value < lowest:
+            lowest = value
+    return lowest
 
 
 _SIGNATURE = (
@@ -229,7 +226,7 @@ def _merge_neighbours(  # type: ignore[no-untyped-def]
     now = 0.0
     bounded = True
     while count > 1:
-        bound = _round_bound(key, count) if bounded and count > 4 * SAMPLE else np.inf
+        bound = _round_bound(key, count) if bounded and count > SMALL else np.inf
         size = 0
         for i in range(count):
             before[i] = i - 1
