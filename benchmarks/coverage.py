@@ -82,7 +82,7 @@ def covered(metric, generator, repetitions, options, n_rows=ROWS):
         p, probability = generator(rng, n_rows)
         y = (rng.random(n_rows) < probability).astype(int)
         interval = confidence_interval(
-            metric, y, p, level=0.9, n_resamples=300, random_state=seed, **options
+            metric, y, p, level=0.9, n_resamples=200, random_state=seed, **options
         )
         below += truth < interval.low
         above += truth > interval.high

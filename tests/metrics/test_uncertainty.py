@@ -188,13 +188,13 @@ def test_p_value_is_the_level_at_which_the_interval_touches_zero():
 def test_p_values_of_equal_models_are_uniform():
     rng = np.random.default_rng(5)
     small = 0
-    for _ in range(120):
+    for _ in range(80):
         p, y = labelled(calibrated, rng, 150)
         noise = rng.normal(0, 0.15, (2, 150))
         a, b = np.clip(p + noise, 0.01, 0.99)
         options = {"n_resamples": 150, "random_state": rng, "method": "percentile"}
         small += compare_metric(metrics.brier_score, y, a, b, **options).p_value < 0.1
-    assert 3 <= small <= 24  # binomial(120, 0.1), beyond 1 in 1000 at either end
+    assert 1 <= small <= 18  # binomial(80, 0.1), beyond 1 in 1000 at either end
 
 
 @settings(max_examples=500, deadline=None)
@@ -220,14 +220,14 @@ def test_spiegelhalter_by_hand():
 @pytest.mark.parametrize("method", ["spiegelhalter", "ece", "mce", "rms"])
 def test_calibrated_samples_are_rejected_as_often_as_promised(method):
     rng = np.random.default_rng(0)
-    n_reps = 400
+    n_reps = 250
     rejected = 0
     for seed in range(n_reps):
         p, y = labelled(calibrated, rng, 300)
         test = calibration_test(y, p, method=method, n_resamples=199, random_state=seed)
         rejected += test.p_value <= 0.05
     # The full study, in benchmarks/coverage.py, has 3.5 to 6.5 %; this is 3 binomial deviations.
-    assert 0.017 <= rejected / n_reps <= 0.083
+    assert 0.012 <= rejected / n_reps <= 0.092
 
 
 def test_miscalibrated_samples_are_rejected():
@@ -236,6 +236,15 @@ def test_miscalibrated_samples_are_rejected():
         test = calibration_test(y, p, method=method, n_resamples=99, random_state=0)
         assert test.p_value <= 0.02
         assert test.statistic > test.expected
+
+
+def test_a_metric_of_several_classes_survives_draws_without_some_of_them():
+    rng = np.random.default_rng(0)
+    p = np.tile([0.45, 0.45, 0.1], (12, 1))
+    y = np.array([0, 1, 2] * 4)
+    options = {"n_resamples": 60, "random_state": rng}
+    test = calibration_test(y, p, method=metrics.expected_calibration_error, **options)
+    assert 0 < test.p_value <= 1
 
 
 @pytest.mark.parametrize("multiclass", ["top_label", "classwise", "pooled"])
@@ -256,7 +265,7 @@ def test_several_classes_and_weights_in_the_resampling_test(multiclass):
 @pytest.mark.parametrize("generator", [charcoal, overconfident, rare])
 @pytest.mark.parametrize("metric", ["brier", "debiased"])
 def test_intervals_cover(generator, metric):
-    """Reduced: 150 repetitions; benchmarks/coverage.py has 1000."""
+    """Reduced: 100 repetitions; benchmarks/coverage.py has 1000."""
     rng = np.random.default_rng(1)
     p, truth = generator(rng, 10**6)
     if metric == "brier":
@@ -269,10 +278,10 @@ def test_intervals_cover(generator, metric):
         share = np.bincount(bins, minlength=15) / len(p)
         true_value = math.sqrt(np.sum(gap**2 / np.maximum(share, 1e-9)))
     covered = 0
-    for seed in range(150):
+    for seed in range(100):
         p, y = labelled(generator, rng, 800)
         interval = confidence_interval(
-            function, y, p, level=0.9, n_resamples=120, random_state=seed, **options
+            function, y, p, level=0.9, n_resamples=100, random_state=seed, **options
         )
         covered += interval.low <= true_value <= interval.high
-    assert 0.82 <= covered / 150 <= 0.98
+    assert 0.81 <= covered / 100 <= 0.98

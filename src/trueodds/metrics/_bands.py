@@ -65,13 +65,22 @@ def binned_band(
     n_resamples: int,
     rng: np.random.Generator,
 ) -> Band:
-    """Frequencies in the bins."""
+    """Frequencies in the bins.
+
+    A frequency can take few values in a bin of few rows, and the ends of a band among them would
+    hold more than they promise. So each draw of the labels is spread evenly over the step to its
+    neighbours: a value is then within the band if the middle of its own share is.
+    """
     bin_of = np.searchsorted(edges, cells.lowest, side="right")
     first = np.flatnonzero(np.concatenate([[True], bin_of[1:] > bin_of[:-1]]))
+
+    step = np.add.reduceat(cells.square_weight, first) / np.add.reduceat(cells.weight, first)
 
     def curves(weight: Floats, positive: Floats) -> Floats:
         below = np.add.reduceat(weight, first, axis=1)
         top = np.add.reduceat(positive, first, axis=1)
+        if kind == "consistency":
+            top = np.clip(top + rng.uniform(-0.5, 0.5, top.shape) * step, 0.0, below)
         return np.divide(top, below, out=np.full_like(top, np.nan), where=below > 0)
 
     return _band(cells, x, curves, kind, level, n_resamples, rng)

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._label_draws import Cells, make_cells
 from trueodds.metrics._progress import Progress
-from trueodds.metrics._resampling import Metric, as_seed
+from trueodds.metrics._resampling import Metric, as_seed, class_options
 from trueodds.metrics._sample import (
     BinaryView,
     Multiclass,
@@ -239,7 +239,9 @@ def _upper(sample: Sample) -> Floats:
 def _of_metric(
     sample: Sample, metric: Metric, n_resamples: int, rng: np.random.Generator, bar: Progress
 ) -> tuple[float, Floats]:
-    named = {} if sample.weight is None else {"sample_weight": sample.weight}
+    named = class_options(metric, sample.n_classes)
+    if sample.weight is not None:
+        named["sample_weight"] = sample.weight
     observed = float(metric(sample.codes, sample.prob, **named))
     upper = _upper(sample)
     values = np.empty(n_resamples)

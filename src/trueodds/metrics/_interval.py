@@ -158,7 +158,7 @@ def confidence_interval(
     -----
     A row (or group) is one independent observation, whatever its weight: expand tables of counts
     first. Rows are resampled by weights, so memory is O(n). Acceleration comes from leaving out
-    200 random blocks.
+    100 random blocks.
 
     Means over rows, AUC and the debiased calibration error are covered as promised. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere: in a bin that
@@ -292,9 +292,10 @@ def _chosen(
 
 
 def _statistic(metric: Metric, sample: Sample, options: dict[str, Any], classes: Any) -> Statistic:
-    named = dict(options)
-    if classes is not None:
-        named["classes"] = np.arange(sample.n_classes)
+    # Weights leave all rows in place, so classes are only missing if they were from the start.
+    named = (
+        dict(options) if classes is None else {**options, "classes": np.arange(sample.n_classes)}
+    )
 
     def statistic(weight: Floats | None) -> float:
         return metric(sample.codes, sample.prob, sample_weight=weight, **named)

@@ -37,6 +37,13 @@ class Cells:
     start: Labels
     rows: tuple[Floats, Floats, Floats] | None
 
+    @property
+    def square_weight(self) -> Floats:
+        """Sum of squared row weights in each cell."""
+        if self.rows is None:
+            return self.weight
+        return np.asarray(np.add.reduceat(self.rows[2] ** 2, self.start))
+
     def redraw(self, rng: np.random.Generator, size: int) -> Floats:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
         if self.rows is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,16 @@ from trueodds.metrics._progress import Progress
 from trueodds.metrics._sample import Sample, check_count, read_sample
 from trueodds.validation import Floats, Labels, as_dense, check_choice
 
-__all__ = ["Metric", "Statistic", "Units", "as_seed", "check_level", "read_units", "replicate"]
+__all__ = [
+    "Metric",
+    "Statistic",
+    "Units",
+    "as_seed",
+    "check_level",
+    "class_options",
+    "read_units",
+    "replicate",
+]
 
 Metric = Callable[..., float]
 Statistic = Callable[[Floats | None], float]
@@ -23,7 +33,7 @@ Statistic = Callable[[Floats | None], float]
 
 PER_SEED = 16
 """Replicates that share a seed, so that results do not depend on n_jobs."""
-JACKKNIFE_BLOCKS = 200
+JACKKNIFE_BLOCKS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +58,7 @@ class Units:
         return self.weights(np.bincount(drawn, minlength=self.n_units))
 
     def jackknife(self, rng: np.random.Generator) -> Iterator[Floats]:
-        """Weights without one unit, or without one of 200 random blocks of units.
+        """Weights without one unit, or without one of 100 random blocks of units.
 
         Acceleration is a skewness divided by a root of the number of units, and so is that of
         sums over blocks: leaving out blocks estimates the same number.
@@ -78,6 +88,15 @@ def read_units(
     if n_units < 2:
         raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
     return sample, Units(len(sample), sample.weight, group, n_units)
+
+
+def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
+    """``classes=`` for metrics that know it, since a resample may lack a class."""
+    try:
+        known = "classes" in inspect.signature(metric).parameters
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        known = False
+    return {"classes": np.arange(n_classes)} if known else {}
 
 
 def check_level(level: Any) -> float:
