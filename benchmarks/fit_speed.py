@@ -42,6 +42,9 @@ class Scores(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         return X
 
+    def predict(self, X):
+        return X.argmax(axis=1)
+
 
 @dataclass(frozen=True)
 class Task:

@@ -16,8 +16,19 @@ _HOMES = {
     "load": "trueodds.maps",
     "CalibratedClassifier": "trueodds.model_selection",
     "all_calibrators": "trueodds.calibrators",
+    "near_isotonic_path": "trueodds.calibrators._near_isotonic",
 }
-_MODULES = ("calibrators", "exceptions", "maps", "model_selection", "table", "testing")
+_MODULES = (
+    "calibrators",
+    "decisions",
+    "exceptions",
+    "maps",
+    "metrics",
+    "model_selection",
+    "plots",
+    "table",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:

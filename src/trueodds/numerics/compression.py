@@ -44,7 +44,7 @@ class Compressed:
 
 def compress(score: Floats, scale: InputScale, counts: Counts) -> Compressed:
     """Replace log-odds by Gauss points; see the module's text. Reads the data in pieces."""
-    low, high = (float(_unfold(np.float64(end))) for end in finite_range(score, scale))
+    low, high = _unfold(np.array(finite_range(score, scale))).tolist()
     width = max((high - low) / CELLS, 1e-12 * max(abs(low), abs(high)), 1e-300)
     first = int(np.floor(low / width))
     size = int(np.floor(high / width)) - first + 1

@@ -34,8 +34,9 @@ __all__ = ["Design", "LogOddsFit", "fit_log_odds"]
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
 COMPRESS_FROM = 65536
-SEARCH_CELLS = 400  # rows that a level is searched on
-SEARCH_GRID = 16
+SEARCH_CELLS = 256  # rows that a level is searched on
+SEARCH_GRID = 12
+SEARCH_STEPS = 12
 
 Side = int  # −1: the lower end, +1: the upper end
 
@@ -185,11 +186,12 @@ def _fit(evidence: _Evidence, design: Design, nonnegative: bool) -> LogOddsFit:
 def _search(
     sides: list[Side], evidence: _Evidence, design: Design, nonnegative: bool
 ) -> dict[Side, float]:
-    """Levels inside the finite range of highest likelihood, one side after the other, twice."""
+    """Levels inside the finite range of highest likelihood: on a grid, then refined in turn."""
     from scipy.optimize import minimize_scalar  # slow to import, and rarely needed
 
     coarse = evidence.coarse()
     level = {side: evidence.edge[side] for side in sides}
+    bounds: dict[Side, tuple[float, float]] = {}
     candidates = np.quantile(coarse.finite.z, np.linspace(0, 1, SEARCH_GRID))
 
     def loss_at(side: Side) -> Callable[[float], float]:
@@ -199,18 +201,25 @@ def _search(
 
         return loss
 
-    for _ in range(2):
-        for side in sides:
+    for side in sides:
+        loss = loss_at(side)
+        other = level.get(-side, -side * np.inf)
+        grid = [z for z in candidates if (z - other) * side >= 0] or [evidence.edge[side]]
+        best = int(np.argmin([loss(z) for z in grid]))
+        level[side] = float(grid[best])
+        bounds[side] = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    for side in [*sides, *sides]:
+        low, high = bounds[side]
+        if low < high:
             loss = loss_at(side)
-            other = level.get(-side, -side * np.inf)
-            grid = [z for z in candidates if (z - other) * side >= 0] or [evidence.edge[side]]
-            best = int(np.argmin([loss(z) for z in grid]))
-            low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-            level[side] = float(grid[best])
-            if low < high:
-                refined = minimize_scalar(loss, bounds=(low, high), method="bounded")
-                if refined.fun < loss(level[side]):
-                    level[side] = float(refined.x)
+            refined = minimize_scalar(
+                loss,
+                bounds=(low, high),
+                method="bounded",
+                options={"xatol": 1e-3 * (high - low), "maxiter": SEARCH_STEPS},
+            )
+            if refined.fun < loss(level[side]):
+                level[side] = float(refined.x)
     return level
 
 
