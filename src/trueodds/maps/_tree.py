@@ -265,6 +265,16 @@ class TreeMap(CalibrationMap):
                 f"Found input variables with inconsistent numbers of samples: scores has "
                 f"{len(scores)} rows, features has {len(nodes)}."
             )
+        return self._apply_maps(scores, nodes)
+
+    def at_node(self, node: int, scores: Any) -> Floats:
+        """Probabilities (n, n_classes) by the map of one node, whatever the attributes."""
+        if node not in range(len(self.maps)):
+            raise InputError(f"node must be one of 0 to {len(self.maps) - 1}; got {node!r}.")
+        array = validate_scores(scores, self.input, n_columns=self.n_classes)
+        return self._apply_maps(array, np.full(len(array), node, dtype=np.int32))
+
+    def _apply_maps(self, scores: Floats, nodes: npt.NDArray[np.int32]) -> Floats:
         if self.n_classes == 2:
             scores = self._as_the_maps_want(scores)
         if self.maps[0].input != self.input:
