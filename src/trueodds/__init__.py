@@ -16,6 +16,7 @@ _HOMES = {
     "load": "trueodds.maps",
     "CalibratedClassifier": "trueodds.model_selection",
     "all_calibrators": "trueodds.calibrators",
+    "logistic_intervals": "trueodds.calibrators._acp",
     "near_isotonic_path": "trueodds.calibrators._near_isotonic",
 }
 _MODULES = (

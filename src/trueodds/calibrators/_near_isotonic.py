@@ -148,8 +148,7 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
 
     Examples
     --------
-    >>> from trueodds import ScoreTable
-    >>> from trueodds.calibrators._near_isotonic import near_isotonic_path
+    >>> from trueodds import ScoreTable, near_isotonic_path
     >>> path = near_isotonic_path(ScoreTable.from_arrays([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1]))
     >>> path
     NearIsotonicPath(4 rows, 2 breakpoints, 4 to 3 bins)
