@@ -49,7 +49,8 @@ PAGE = """<!doctype html>
  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
         padding: 0 1rem; }
  figure { margin: 1.5rem 0; background: #fff; border-radius: 8px; padding: .5rem; }
- figcaption { color: #333; padding: 0 .5rem; } figure svg { width: 100%; height: auto; }
+ figcaption { color: #333; padding: 0 .5rem; } figure { max-width: 38rem; }
+ figure svg { width: 100%; height: auto; }
  table { border-collapse: collapse; } th, td { padding: .25rem .8rem; text-align: right; }
  th:first-child, td:first-child { text-align: left; } tbody tr:nth-child(odd) { background: #8882; }
  .verdict { font-size: 1.2rem; } code { background: #8883; padding: 0 .3em; border-radius: 3px; }
@@ -151,15 +152,14 @@ def main() -> None:
         f"{best} calibration cuts the log-loss from {gain.estimate_a:.3f} to {gain.estimate_b:.3f} "
         f"(95 % interval of the gain: {gain.low:.3f} to {gain.high:.3f})."
     )
+    both = {"AdaBoost": scores, f"after {best}": held_out[best][0]}
+    reliability = ReliabilityDisplay.from_predictions(y, both, random_state=0).plot()
+    reliability.figure_.savefig(folder / "reliability.png", dpi=110, bbox_inches="tight")
     pictures = [
         (
             "Before and after, on held-out scores. Bands show where a calibrated model's points "
             "would fall nine times in ten.",
-            svg(
-                ReliabilityDisplay.from_predictions(
-                    y, {"AdaBoost": scores, f"after {best}": held_out[best][0]}, random_state=0
-                ).plot()
-            ),
+            svg(reliability),
         ),
         (
             f"What {best} learned.",
