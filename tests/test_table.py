@@ -68,7 +68,10 @@ def test_rows_of_weight_zero_are_left_out():
 def test_the_greater_label_is_positive_unless_said_otherwise():
     table = ScoreTable.from_arrays([0.1, 0.2], ["yes", "no"])
     assert table.n_pos.tolist() == [1, 0]
-    assert ScoreTable.from_arrays([0.1, 0.2], ["yes", "no"], pos_label="no").n_pos.tolist() == [0, 1]
+    assert ScoreTable.from_arrays([0.1, 0.2], ["yes", "no"], pos_label="no").n_pos.tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_three_classes_need_a_positive_one():
