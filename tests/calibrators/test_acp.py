@@ -44,6 +44,12 @@ def test_given_intervals_are_bins_of_their_own():
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
+def test_both_ends_of_an_interval_belong_to_it():
+    calibrator = ACPCalibrator().fit([0.1, 0.2, 0.3, 0.4], [0, 1, 1, 0])
+    p = calibrator.predict_proba([0.2, 0.3], intervals=([0.1, 0.2], [0.2, 0.4]))[:, 1]
+    np.testing.assert_allclose(p, [1 / 2, 2 / 3])
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1)), min_size=2, max_size=40).filter(
