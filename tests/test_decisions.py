@@ -74,12 +74,16 @@ def test_realised_cost_by_hand():
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.integers(0, 1)), min_size=2))
-def test_cost_curve_is_the_cost_of_each_threshold(rows):
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.integers(0, 1)), min_size=2),
+    # The best threshold of the second is 0.25 exactly, where there are rows.
+    st.sampled_from([((0.5, 2.0), (7.0, -1.0)), ((0.0, 1.0), (3.0, 0.0))]),
+)
+def test_cost_curve_is_the_cost_of_each_threshold(rows, costs):
     p, y = (np.array(column) for column in zip(*rows, strict=True))
     if y.min() == y.max():
         y[0] = 1 - y[0]
-    costs = np.array([[0.5, 2.0], [7.0, -1.0]])
+    costs = np.array(costs)
     curve = cost_curve(y, p, cost_matrix=costs)
     for threshold, cost in zip(curve.threshold, curve.cost, strict=True):
         assert cost == pytest.approx(np.mean(costs[y, (p >= threshold).astype(int)]))
