@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import GridSearchCV
@@ -283,6 +284,18 @@ def test_columns_of_a_frame_are_found_by_name_and_numbers_can_be_categories():
     )
 
 
+def test_sparse_attributes_and_frames_without_names_are_arrays():
+    scores, y, X = hills(500, 0)
+    X = np.where(np.abs(X) < 0.5, 0, X)
+    expected = TreeCalibrator().fit(scores, y, features=X)
+    for other in (csr_array(X), pd.DataFrame(X)):
+        tree = TreeCalibrator().fit(scores, y, features=other)
+        assert tree.export_text() == expected.export_text()
+        np.testing.assert_array_equal(
+            tree.predict_proba(scores, features=other), tree.predict_proba(scores, features=X)
+        )
+
+
 def test_missing_values_count_as_the_mean_or_the_most_frequent_category():
     scores, y, columns = mixed_frame(1500, 0)
     frame = pd.DataFrame(columns)
@@ -387,12 +400,15 @@ def test_whole_weights_equal_repetition_for_three_classes_and_ties():
     np.testing.assert_array_equal(a.predict_proba(p, features=X), b.predict_proba(p, features=X))
 
 
-def test_fractional_weights_are_legal():
+def test_the_size_of_fractional_weights_does_not_matter():
     scores, y, X, _ = regions(1500, 0)
     weight = np.random.default_rng(0).gamma(2, 0.5, 1500)
-    p = TreeCalibrator().fit(scores, y, sample_weight=weight, features=X)
-    assert p.n_leaves_ > 1
-    assert np.isfinite(p.predict_proba(scores, features=X)).all()
+    a = TreeCalibrator().fit(scores, y, sample_weight=weight, features=X)
+    b = TreeCalibrator().fit(scores, y, sample_weight=weight / weight.sum(), features=X)
+    assert a.n_leaves_ > 1
+    np.testing.assert_allclose(
+        a.predict_proba(scores, features=X), b.predict_proba(scores, features=X), atol=1e-9
+    )
 
 
 def test_inside_a_calibrated_classifier_the_attributes_are_passed_by_itself():

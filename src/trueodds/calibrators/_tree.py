@@ -17,9 +17,10 @@ from trueodds.calibrators._tree_fit import (
     class_targets,
     fit_tree,
 )
+from trueodds.calibrators._tree_leaves import leaf_maps, linear_map
 from trueodds.calibrators._tree_rows import TreeRows, canonical_rows
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap, TreeMap
+from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps._tree import score_columns
 from trueodds.maps._tree_features import FeatureSpace
 from trueodds.numerics.log_odds import positive_column
@@ -101,8 +102,11 @@ class TreeCalibrator(Calibrator):
     category that was not seen in fitting is calibrated by the inner node that asks for it.
 
     With an integer ``cv``, neither the order of rows nor repeating a row in place of giving it a
-    whole weight changes the result. Where no score column varies at a node, an intercept is
-    fitted; the authors' program is left to rounding there.
+    whole weight changes the result. Weights that are not all whole numbers are scaled to a mean of
+    one first, and each row then stays within one fold.
+
+    Where no score column varies at a node, an intercept is fitted; the authors' program is left to
+    rounding there.
 
     Cost: attributes are sorted once; then one pass over rows and attributes for each level of
     cv + 1 trees.
@@ -196,7 +200,7 @@ class TreeCalibrator(Calibrator):
         y : array-like of shape (n,)
             Labels of any type that sorts.
         sample_weight : array-like of shape (n,), default=None
-            A weight of k equals k repetitions; a weight of zero leaves the row out.
+            A whole weight of k equals k repetitions; a weight of zero leaves the row out.
         features : array-like or frame of shape (n, n_attributes)
             The original attributes of the same rows; required.
 
@@ -217,7 +221,7 @@ class TreeCalibrator(Calibrator):
         weight = np.ones(len(array)) if weight is None else weight
         self._check_classes(array[weight > 0], codes[weight > 0], classes)
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
-        rows = TreeRows(array, attributes, codes, weight).of_positive_weight()
+        rows = TreeRows(array, attributes, codes, weight).of_positive_weight().weighed()
         if self.cv != "weka":
             rows = canonical_rows(rows)
         columns = self._columns(rows.scores, len(classes))
@@ -278,7 +282,7 @@ class TreeCalibrator(Calibrator):
         self, tree: FittedTree, space: FeatureSpace, rows: TreeRows, classes: npt.NDArray[Any]
     ) -> TreeMap:
         result = TreeMap(
-            maps=tuple(_linear_map(coef) for coef in tree.coef),
+            maps=tuple(linear_map(coef) for coef in tree.coef),
             parent=tree.parent,
             attribute=tree.attribute,
             cut=tree.cut,
@@ -290,7 +294,7 @@ class TreeCalibrator(Calibrator):
             classes=tuple(classes.tolist()),
         )
         if isinstance(self.leaf, Calibrator):
-            maps = _leaf_maps(self._leaf(self.leaf, len(classes)), result, rows, self.min_samples)
+            maps = leaf_maps(self._leaf(self.leaf, len(classes)), result, rows, self.min_samples)
             return replace(result, maps=maps)
         return result
 
@@ -338,38 +342,6 @@ class TreeCalibrator(Calibrator):
         if not isinstance(self.map_, TreeMap):
             raise InputError("map_ is not a tree.")
         return self.map_
-
-
-def _linear_map(coef: Floats) -> CalibrationMap:
-    """The map of a node's slopes and intercepts, on log-odds or margins."""
-    if coef.shape == (1, 2):
-        slope, intercept = coef[0].tolist()
-        return LogOddsMap(a=slope, b=slope, c=intercept, input="score")
-    if len(coef) == 1:  # two classes, two columns: the first class is the reference
-        coef = np.concatenate([np.zeros_like(coef), coef])
-    return SoftmaxMap(weights=coef[:, :-1], bias=coef[:, -1], input="score")
-
-
-def _leaf_maps(
-    learner: Calibrator, tree: TreeMap, rows: TreeRows, least: float
-) -> tuple[CalibrationMap, ...]:
-    """The learner's map at every node that has enough to learn from, elsewhere the parent's."""
-    at, n = tree.nodes_of(rows.attributes), len(tree.parent)
-    end = np.arange(1, n + 1)
-    for node in range(n - 1, 0, -1):
-        above = tree.parent[node]
-        end[above] = max(end[above], end[node])
-    maps: list[CalibrationMap] = []
-    for node in range(n):
-        own = (at >= node) & (at < end[node])  # the nodes below have the numbers in between
-        codes, weight = rows.codes[own], rows.weight[own]
-        is_poor = weight.sum() < least or len(np.unique(codes)) < tree.n_classes
-        if node > 0 and is_poor:
-            maps.append(maps[tree.parent[node]])
-        else:
-            learner.fit(rows.scores[own], codes, sample_weight=weight)
-            maps.append(replace(learner.map_, classes=None))
-    return tuple(maps)
 
 
 def _seed(random_state: Any) -> int:

@@ -31,6 +31,16 @@ class TreeRows:
         """Without the rows of weight zero."""
         return self if self.weight.all() else self.take(self.weight > 0)
 
+    def weighed(self) -> TreeRows:
+        """With a mean weight of one, unless weights are whole numbers, which count rows.
+
+        How much a node must weigh to be boosted or split is meant in rows.
+        """
+        if (self.weight == np.floor(self.weight)).all():
+            return self
+        scaled = self.weight * (len(self.weight) / self.weight.sum())
+        return TreeRows(self.scores, self.attributes, self.codes, scaled)
+
 
 def canonical_rows(rows: TreeRows) -> TreeRows:
     """Sort by class, scores and attributes, and add up the weights of equal rows.

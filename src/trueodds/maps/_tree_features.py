@@ -136,8 +136,8 @@ class _Table:
                 "this calibrator needs the original attributes: pass features=X to fit, "
                 "predict_proba and predict."
             )
-        if hasattr(features, "tocsr"):
-            raise InputError("features must be dense; got a sparse matrix. Pass X.toarray().")
+        if hasattr(features, "toarray"):
+            features = features.toarray()  # sparse: absent entries are zeros, not missing
         self.names: tuple[str, ...] | None = None
         self.numbers: npt.NDArray[Any] | None = None
         self._frame: Any = None
@@ -149,7 +149,8 @@ class _Table:
                 raise InputError("features is a lazy frame; collect it first.")
             if isinstance(frame, nw.DataFrame):
                 self._frame = frame
-                self.names = tuple(str(name) for name in frame.columns)
+                if all(isinstance(name, str) for name in frame.columns):
+                    self.names = tuple(frame.columns)
                 self.n_rows, self.n_columns = frame.shape
                 return
         try:
@@ -208,7 +209,7 @@ class _Table:
     def _frame_column(self, index: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
         import narwhals as nw
 
-        series = self._frame[self._frame.columns[index]]
+        series = self._frame[:, index]
         dtype = series.dtype
         if dtype.is_numeric():
             values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
