@@ -80,12 +80,15 @@ def test_the_one_map_equals_the_average_over_all_histograms(rows):
     np.testing.assert_allclose(fitted.scores_, model_scores, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("label_smoothing", [None, "platt", 0.1])
 @pytest.mark.parametrize("average", AVERAGES)
-def test_without_ties_their_treatment_does_not_matter(average):
+def test_without_ties_their_treatment_does_not_matter(average, label_smoothing):
     scores, y = u_shaped(0, 700)
     at = np.linspace(0, 1, 300)
     one, other = (
-        BBQCalibrator(average=average, ties=ties).fit(scores, y).map_(at)
+        BBQCalibrator(average=average, ties=ties, label_smoothing=label_smoothing)
+        .fit(scores, y)
+        .map_(at)
         for ties in ("share", "input")
     )
     np.testing.assert_array_equal(one, other)

@@ -13,8 +13,9 @@ from scipy.special import gammaln
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
+from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.table import Evidence, LabelSmoothing
+from trueodds.table import Evidence, LabelledScores, LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["BBQCalibrator"]
@@ -124,13 +125,14 @@ class BBQCalibrator(Calibrator):
         if self.ties == "share":
             return super()._evidence(score, positive, weight)
         order = np.argsort(score, kind="stable")
-        mass = np.ones(len(score)) if weight is None else weight[order]
-        n_pos = positive[order] * mass
-        evidence = Evidence(score[order], mass - n_pos, n_pos)
-        return evidence.smoothed(self.label_smoothing)
+        mass = None if weight is None else weight[order]
+        return LabelledScores(score[order], positive[order], mass)
 
     def _fit(self, table: Evidence) -> CalibrationMap:
-        bins = _Bins.of_all_models(table, self.input)
+        n_neg, n_pos = table.counts(slice(None))
+        if isinstance(table, LabelledScores):  # a ScoreTable comes with its labels smoothed
+            n_neg, n_pos = smooth_counts(n_neg, n_pos, *table.targets(self.label_smoothing))
+        bins = _Bins.of_all_models(table.score, n_neg, n_pos, self.input)
         self.scores_ = bins.model_scores()
         self.n_bins_ = np.bincount(bins.model)
         relative = np.exp((self.scores_.min() - self.scores_) / 2)
@@ -186,10 +188,9 @@ class _Bins:
     estimate: Floats
 
     @classmethod
-    def of_all_models(cls, table: Evidence, scale: InputScale) -> _Bins:
-        score = table.score
+    def of_all_models(cls, score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale) -> _Bins:
         probability = score if scale == "probability" else sigmoid(score)
-        below = np.append(0.0, np.cumsum(table.weight))  # weight below each row
+        below = np.append(0.0, np.cumsum(n_neg + n_pos))  # weight below each row
         total = float(below[-1])
         # Where bins begin and end, as the weight below that point.
         counts = _bin_counts(total)
@@ -210,17 +211,17 @@ class _Bins:
         unit_edge[bounds == 0] = 0.0
         unit_edge[bounds == total] = 1.0
         # A row that is cut by a bound gives each side the same frequency of positives.
-        pos_below = np.interp(bounds, below, np.append(0.0, np.cumsum(table.n_pos)))
-        mass = np.append(0.0, np.cumsum(table.n_pos * probability))
+        pos_below = np.interp(bounds, below, np.append(0.0, np.cumsum(n_pos)))
+        mass = np.append(0.0, np.cumsum(n_pos * probability))
         mass_below = np.interp(bounds, below, mass)
 
         inside = model[1:] == model[:-1]
         n = np.diff(bounds)[inside]
-        n_pos = np.clip(np.diff(pos_below)[inside], 0.0, n)
+        positives = np.clip(np.diff(pos_below)[inside], 0.0, n)
         midpoint = ((unit_edge[1:] + unit_edge[:-1]) / 2)[inside]
-        prior = (np.diff(mass_below)[inside] + midpoint) / (n_pos + 1)
-        estimate = np.clip((n_pos + prior) / (n + 1), 0.0, 1.0)
-        return cls(model[1:][inside], edge[:-1][inside], midpoint, n, n_pos, estimate)
+        prior = (np.diff(mass_below)[inside] + midpoint) / (positives + 1)
+        estimate = np.clip((positives + prior) / (n + 1), 0.0, 1.0)
+        return cls(model[1:][inside], edge[:-1][inside], midpoint, n, positives, estimate)
 
     def model_scores(self) -> Floats:
         """−2·ln of each histogram's marginal likelihood (BDeu)."""

@@ -273,14 +273,15 @@ def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Fl
 
     # A bin's value moves away from its frequency as λ grows, and merging changes no value: so
     # ln L falls along the path, and what was scored also bounds all that comes after it.
-    likelihood = np.full(len(kept), np.nan)
+    likelihood = np.full(len(kept), np.inf)
+    scored = np.zeros(len(kept), dtype=bool)
     chosen = np.array([np.argmax(bound - cost)])
     batch = 32
     while len(chosen):
         likelihood[chosen] = _log_likelihoods(path, kept[chosen])
-        scored = ~np.isnan(likelihood)
+        scored[chosen] = True
         best = max(best, float((likelihood - cost)[scored].max()))
-        passed = np.minimum.accumulate(np.where(scored, likelihood, np.inf))
+        passed = np.minimum.accumulate(likelihood)
         hopeful = np.minimum(bound, passed) + slack - cost >= best - NEGLIGIBLE
         chosen = np.flatnonzero(hopeful & ~scored)
         if len(chosen) > batch:  # spread over the path, to bound as many of the others as can be
