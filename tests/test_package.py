@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,14 @@ def test_public_names_are_listed_and_reachable():
     for name in ("BetaCalibrator", "CalibratedClassifier", "ScoreTable", "load", "maps", "testing"):
         assert name in names
         assert getattr(trueodds, name) is not None
+
+
+def test_type_stubs_name_every_calibrator():
+    script = Path(__file__).parents[1] / "tools" / "write_stubs.py"
+    result = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_unknown_names_are_attribute_errors():

@@ -208,7 +208,8 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
         codes[array == label] = code
     if (codes < 0).any():
         index = int(np.argmax(codes < 0))
-        raise InputError(f"y has the label {array[index : index + 1].tolist()[0]!r} at index {index}, not in classes.")
+        label = array[index : index + 1].tolist()[0]
+        raise InputError(f"y has the label {label!r} at index {index}, not in classes.")
     return codes, declared
 
 

@@ -101,9 +101,7 @@ def test_margins_far_from_zero_are_fitted_as_well(offset):
     y = rng.random(400) < expit(z)
     near = LogisticCalibrator(input="score").fit(z, y)
     far = LogisticCalibrator(input="score").fit(z + offset, y)
-    np.testing.assert_allclose(
-        far.predict_proba(z + offset), near.predict_proba(z), atol=1e-7
-    )
+    np.testing.assert_allclose(far.predict_proba(z + offset), near.predict_proba(z), atol=1e-7)
 
 
 def test_platts_targets_are_used_by_default():
