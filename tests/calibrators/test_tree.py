@@ -24,6 +24,7 @@ from trueodds import (
 )
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, StepMap
+from trueodds.maps._tree_features import FeatureSpace
 
 REFERENCE = {
     "bin800": (
@@ -308,6 +309,48 @@ def test_missing_values_count_as_the_mean_or_the_most_frequent_category():
     np.testing.assert_array_equal(
         tree.predict_proba(scores, features=frame), expected.predict_proba(scores, features=filled)
     )
+
+
+MISSING = {
+    "polars": pl.DataFrame(
+        {
+            "text": ["u", None, "v", "u"],
+            "enum": pl.Series(["a", "b", None, "a"], dtype=pl.Enum(["b", "a"])),
+            "flag": [True, None, False, True],
+            "number": [1, 2, None, 6],
+            "nothing": [None] * 4,
+        }
+    ),
+    "pandas": pd.DataFrame(
+        {
+            "text": pd.array(["u", None, "v", "u"], dtype="string"),
+            "enum": pd.Categorical(["a", "b", None, "a"]),
+            "flag": pd.array([True, None, False, True], dtype="boolean"),
+            "number": pd.array([1, 2, None, 6], dtype="Int64"),
+            "nothing": [None] * 4,
+        }
+    ),
+    "objects": np.array(
+        [
+            ["u", "a", True, 1],
+            [None, "b", None, 2],
+            ["v", None, False, np.nan],
+            ["u", "a", True, 6],
+        ],
+        dtype=object,
+    ),
+}
+
+
+@pytest.mark.parametrize("library", MISSING)
+def test_every_kind_of_missing_value_is_known(library):
+    frame = MISSING[library]
+    space, encoded = FeatureSpace.learn(frame, None, np.ones(4))
+    assert space.categories[:4] == (("u", "v"), ("a", "b"), (0.0, 1.0), None)
+    expected = [[0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 0, 3], [0, 0, 1, 6]]
+    np.testing.assert_array_equal(encoded[:, :4], expected)
+    holes = np.isnan(space.encode(frame)[:, :4])
+    np.testing.assert_array_equal(np.argwhere(holes), [[1, 0], [1, 2], [2, 1], [2, 3]])
 
 
 def test_an_unseen_category_is_calibrated_by_the_node_that_asks_for_it():

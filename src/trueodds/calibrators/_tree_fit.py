@@ -91,7 +91,7 @@ def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
         data.n_values,
         data.scores * factor[:, None],
         data.y.astype(np.int32),
-        data.weight,
+        data.weight.copy(),  # a read-only array would have the kernels compiled once more
         data.targets,
     )
     grower = _Grower(scaled, options)

@@ -85,9 +85,7 @@ class FeatureSpace:
                         f"features[{table.label(a)}] must be finite or missing; got infinity."
                     )
                 if not missing.all():
-                    present = ~missing
-                    # Halves of the range on either side of its middle cannot overflow the mean.
-                    fill[a] = np.average(values[present], weights=weight[present])
+                    fill[a] = _mean(values[~missing], weight[~missing])
                 columns.append(np.where(missing, fill[a], values))
         if not columns:
             raise InputError("features must have at least one column; got 0 feature(s).")
@@ -111,6 +109,12 @@ class FeatureSpace:
             else:
                 result[:, a] = values
         return result
+
+
+def _mean(values: Floats, weight: Floats) -> float:
+    """The weighted mean, without overflow."""
+    size = float(np.abs(values).max()) or 1.0
+    return float(np.average(values / size, weights=weight)) * size
 
 
 def _encode(
@@ -220,6 +224,8 @@ class _Table:
         if dtype in (nw.Categorical, nw.Enum):
             # Codes of texts are found text by text; of numbers, as numbers.
             return _objects(np.array(series.to_list(), dtype=object), nominal=True)
+        if series.null_count() == len(series):
+            return np.full(self.n_rows, np.nan), np.ones(self.n_rows, dtype=bool), False
         if dtype in (nw.String, nw.Object):
             return _objects(np.array(series.to_list(), dtype=object))
         raise InputError(
@@ -231,7 +237,8 @@ def _objects(
     column: npt.NDArray[Any], *, nominal: bool = False
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
     items = column.tolist()
-    missing = np.array([item is None or not bool(item == item) for item in items], dtype=bool)
+    # NaN does not equal itself, and pandas' NA does not say.
+    missing = np.array([item is None or (item == item) is not True for item in items], dtype=bool)
     present = {type(item) for item, gone in zip(items, missing, strict=True) if not gone}
     if any(issubclass(kind, (str, bytes)) for kind in present):
         texts = ["" if gone else str(item) for item, gone in zip(items, missing, strict=True)]
