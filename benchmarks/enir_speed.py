@@ -88,18 +88,20 @@ def growth(sizes):
     for truth in ("monotone", "wavy"):
         for ties in (False, True):
             print(f"ENIR fit, {truth} truth, {'ties' if ties else 'no ties'}")
-            times = []
+            times, sorts = [], []
             for n in sizes:
                 scores, y = sample(n, ties=ties, truth=truth)
                 fit = median_time(lambda s=scores, y=y: ENIRCalibrator().fit(s, y))
                 sort = median_time(lambda s=scores: np.argsort(s))
                 times.append(fit)
+                sorts.append(sort)
                 limit = LIMITS["argsort"] if n == 10**6 else None
                 say(f"N = {n:>7}: {fit:9.5f} s, in units of np.argsort", fit / sort, limit)
             slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
             say("exponent of N, all sizes", slope, LIMITS["exponent"])
-            last = np.log(times[-1] / times[-2]) / np.log(sizes[-1] / sizes[-2])
-            say(f"exponent of N, from {sizes[-2]} to {sizes[-1]}", last)
+            for what, series in (("ENIR", times), ("np.argsort", sorts)):
+                last = np.log(series[-1] / series[-2]) / np.log(sizes[-1] / sizes[-2])
+                say(f"exponent of N, from {sizes[-2]} to {sizes[-1]}: {what}", last)
 
 
 def memory(n):
