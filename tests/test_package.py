@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,29 @@ def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert version("trueodds") == trueodds.__version__
+
+
+def test_calibrators_are_estimators_to_scikit_learn():
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.utils.estimator_checks import check_estimator
+
+    from trueodds import BetaCalibrator, CalibratedClassifier, OneVsRestCalibrator
+
+    assert is_classifier(BetaCalibrator())
+    check_estimator(BetaCalibrator())
+    nested = clone(OneVsRestCalibrator(BetaCalibrator("am")))
+    assert repr(nested) == "OneVsRestCalibrator(calibrator=BetaCalibrator(parameters='am'))"
+    assert nested.get_params()["calibrator__parameters"] == "am"
+    with pytest.raises(ValueError, match=r"Invalid parameter 'gamma'"):
+        BetaCalibrator().set_params(gamma=1)
+    model = CalibratedClassifier(GaussianNB(), BetaCalibrator(), cv=2)
+    X = [[float(k % 7), float(k % 5)] for k in range(60)]
+    y = [k % 3 == 0 for k in range(60)]
+    search = GridSearchCV(model, {"calibrator__parameters": ["abm", "am"]}, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(X, y)
+    assert search.best_params_["calibrator__parameters"] in ("abm", "am")
+    assert "BetaCalibrator" in model._repr_html_()

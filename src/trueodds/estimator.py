@@ -102,5 +102,5 @@ class Estimator:
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
             classifier_tags=ClassifierTags(),
-            input_tags=InputTags(one_d_array=True),
+            input_tags=InputTags(one_d_array=True, two_d_array=False),
         )
