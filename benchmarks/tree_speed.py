@@ -144,7 +144,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer repeats, smaller sizes")
     quick = parser.parse_args().quick
     start = time.perf_counter()
-    fit(*sample(200, 2))
+    fit(*sample(200, 4))
     print(f"first fit (200 rows): {time.perf_counter() - start:.2f} s, with loading of the kernels")
     repeats = 3 if quick else 5
     fit_and_predict(repeats)

@@ -166,7 +166,7 @@ class Node:
             self.is_leaf, self.children = True, []
             return
         leaves = self.leaves()
-        self.alpha = saved / total / (leaves - 1) if leaves > 1 else 1e300
+        self.alpha = saved / total / (leaves - 1) if leaves > 1 else 1.0
         for child in self.children:
             child.set_alphas(total)
 

@@ -68,7 +68,7 @@ def test_sibling_leaves_without_models_count_as_one():
     tree = ([-1, 0, 0, 0], [0, -1, -1, -1], [8.0, 1.0, 2.0, 1.0])
     np.testing.assert_allclose(prune(*tree)[0], [0, 4 / 10 / 2])
     np.testing.assert_allclose(prune(*tree, bare=[False, True, True, False])[0], [0, 4 / 10])
-    np.testing.assert_allclose(prune(*tree, bare=[False, True, True, True])[0], [0, 1e300])
+    np.testing.assert_allclose(prune(*tree, bare=[False, True, True, True])[0], [0, 1.0])
 
 
 def test_the_weakest_link_goes_first_and_useless_subtrees_for_good():

@@ -68,7 +68,6 @@ class FittedTree:
     cut: Floats
     weight: Floats
     coef: Floats
-    n_done: Ints
     n_iterations: int
 
 
@@ -85,7 +84,8 @@ def class_targets(counts: Floats, label_smoothing: LabelSmoothing) -> Floats:
 def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
     """Choose the number of iterations, grow, and prune by cross-validation."""
     # Powers of two, so that scores of any size stay within range and lose no digit.
-    factor = np.exp2(-np.frexp(np.abs(data.scores).max(axis=1))[1].astype(np.float64))
+    exponent = np.frexp(np.abs(data.scores).max(axis=1))[1]
+    factor = np.exp2(-np.maximum(exponent, -1000).astype(np.float64))
     scaled = TreeData(
         data.attributes,
         data.n_values,
@@ -197,7 +197,6 @@ class _Grower:
             cut=np.where(is_leaf, 0.0, nodes.cut)[kept],
             weight=nodes.mass[kept],
             coef=nodes.coef[kept],
-            n_done=nodes.done[kept],
             n_iterations=self.rules.n_iterations,
         )
 

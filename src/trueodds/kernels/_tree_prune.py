@@ -14,8 +14,8 @@ __all__ = ["prune_sequence", "subtree_ends"]
 ROUNDING = 1e-12
 """Errors that differ by less than this share are equal."""
 
-HUGE = 1e300
-"""The alpha of a node whose leaves count as one: it is collapsed last."""
+LAST = 1.0
+"""The alpha of a node whose leaves count as one: above all others, as errors are at most 1."""
 
 
 @njit(cache=True)
@@ -145,7 +145,7 @@ def prune_sequence(parent, attribute, bare, error, test_error, total, is_leaf, p
                 gone[n_gone] = node
                 n_gone += 1
             else:
-                alpha = saved / total / (leaves[node] - 1) if leaves[node] > 1 else HUGE
+                alpha = saved / total / (leaves[node] - 1) if leaves[node] > 1 else LAST
                 _set(tournament, size, node, alpha)
         if step == 0:
             test_errors[0] = current
