@@ -3,7 +3,7 @@
 Three generators with known probabilities; 90 % intervals of ``confidence_interval`` (its default
 method), 90 % consistency bands, and ``calibration_test`` at 5 %.
 
-    python benchmarks/coverage.py [repetitions] [part ...]
+    python benchmarks/interval_coverage.py [repetitions] [part ...]
 
 Parts: intervals, bands, tests (all by default), biased (ECE, MCE and smECE, whose intervals are
 known to fail where a model is calibrated in places). About 15 minutes for 1000 repetitions.
