@@ -1,0 +1,228 @@
+"""Charcoal Grill Scaling."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._log_odds import warn_separable
+from trueodds.exceptions import (
+    ConvergenceWarning,
+    InputError,
+    NotIncreasingWarning,
+    warn_user,
+)
+from trueodds.maps import CalibrationMap, CharcoalGrillMap
+from trueodds.numerics.charcoal_grill_fit import CoalFit, GrillEvidence, fit_coal_path
+from trueodds.numerics.charcoal_grill_folds import choose_n_coals
+from trueodds.numerics.charcoal_grill_paper import fit_paper
+from trueodds.numerics.finite_log_odds_fit import LogOddsFit
+from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.log_odds_fit import fit_log_odds
+from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.validation import InputScale, check_choice
+
+__all__ = ["CharcoalGrillCalibrator"]
+
+MOST_COALS = 5
+"""The largest number that ``n_coals="auto"`` tries, as in the paper."""
+FINE_CELLS = 1024  # more rows than a few thousand are fitted by their Gauss points
+LOGISTIC_DEVIATION = float(np.pi / np.sqrt(3))
+
+
+class CharcoalGrillCalibrator(Calibrator):
+    """σ(z/T(z) + b): temperature scaling whose temperature depends on where the score lies.
+
+    Coals lie on the log-odds axis, each with a temperature; T(z) averages them by their closeness
+    to z. Use it when scores are distorted in one region only, as after training on rare positives,
+    and a smooth increasing map is wanted. With few hundred instances, or scores that are distorted
+    evenly, temperature or logistic calibration does as well.
+
+    Parameters
+    ----------
+    n_coals : int or "auto", default=3
+        At most so many; the last ones are left out if they do not raise the likelihood. One coal
+        is temperature scaling (without bias) or logistic calibration (with it). ``"auto"`` takes
+        up to five by cross-validated log-loss: the fewest within one standard error of the best.
+    bias : bool, default=True
+        Whether b is fitted; for several classes one b for each.
+    fit_width : bool, default=False
+        Whether the coals' widths are fitted; else they are 1, in log-odds, as in the paper.
+    lam : float, default=0.01
+        Against the summed log-loss: how strongly each ln T is pulled towards that of the one-coal
+        fit (100·λ·Σ(ln T_c − ln T₀)²); with ``solver="paper"`` the paper's λ, towards 1.
+    solver : {"joint", "paper"}, default="joint"
+        The paper's own optimisation is kept for comparison; it is slower, depends on luck, and
+        may do worse than one coal.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. Margins are first divided such that their standard deviation is
+        that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : CharcoalGrillMap, or CharcoalSoftmaxMap for more than two classes
+        ``map_.temperature(scores)`` is T(z).
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    For two classes the map never falls: it is checked at 10,000 points of the range of the data,
+    widened to [−6, 6], and is constant beyond. With more classes T depends on the vector of all
+    logits; nothing is promised about order. Probabilities of exactly 0 and 1 are placed where the
+    one-coal fit places them. Cost: one sort, then the same for any number of rows; time grows
+    with about the square of ``n_coals``.
+
+    References
+    ----------
+    Benton, Calibration for anomaly detection, equations 11 to 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import CharcoalGrillCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.logistic(size=20000)
+    >>> true_z = np.where(z > 0, z / 5, z)  # too sure of positives only: equation 5
+    >>> y = rng.random(20000) < 1 / (1 + np.exp(-true_z))
+    >>> calibrator = CharcoalGrillCalibrator(n_coals=2, input="logit").fit(z, y)
+    >>> calibrator.map_.temperature([-3.0, 3.0]).round(0)
+    array([1., 5.])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_coals: int | Literal["auto"] = 3,
+        bias: bool = True,
+        fit_width: bool = False,
+        lam: float = 1e-2,
+        solver: Literal["joint", "paper"] = "joint",
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.n_coals = n_coals
+        self.bias = bias
+        self.fit_width = fit_width
+        self.lam = lam
+        self.solver = solver
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
+
+    @property
+    def promises(self) -> Promises:
+        """Monotone; all classes together."""
+        return Promises(monotone=True, native_multiclass=True)
+
+    def _check_options(self) -> None:
+        is_count = isinstance(self.n_coals, (int, np.integer)) and not isinstance(
+            self.n_coals, bool
+        )
+        if self.n_coals != "auto" and not (is_count and int(self.n_coals) >= 1):
+            raise InputError(
+                f'n_coals must be an integer of at least 1 or "auto"; got {self.n_coals!r}.'
+            )
+        for name in ("bias", "fit_width"):
+            check_choice(getattr(self, name), (True, False), name)
+        is_number = isinstance(self.lam, (int, float)) and not isinstance(self.lam, bool)
+        if not is_number or not 0 <= self.lam < np.inf:
+            raise InputError(f"lam must be a number of at least 0; got {self.lam!r}.")
+        check_choice(self.solver, ("joint", "paper"), "solver")
+        if self.solver == "paper" and self.n_coals == "auto":
+            raise InputError('n_coals="auto" needs solver="joint".')
+
+    def _fit(self, table: ScoreTable) -> CalibrationMap:
+        base = self._one_coal(table)
+        if base.separable:
+            warn_separable()
+            table = table.smoothed("platt")
+            base = self._one_coal(table)
+        if not base.a > 0:
+            if base.eliminated:
+                warn_user(
+                    "higher scores go with fewer positives; the best map that does not decrease "
+                    "is constant. Check which class is positive.",
+                    NotIncreasingWarning,
+                )
+            return _constant_map(base.c, self.input)
+        z = np.clip(log_odds(table.score, self.input), base.lower, base.upper)
+        unit = _unit(z, table.weight) if self.input == "score" else 1.0
+        evidence = GrillEvidence(z / unit, table.n_neg, table.n_pos, base.a * unit, base.c)
+        if z.min() == z.max():
+            return _as_map(CoalFit(evidence.one_coal, 0.0), evidence, base, unit, self.input)
+        evidence = evidence.summary(FINE_CELLS)
+        fit = self._fit_coals(evidence, table.total / len(table))
+        if not fit.converged:
+            warn_user("the fit of the coals did not converge.", ConvergenceWarning)
+        return _as_map(fit, evidence, base, unit, self.input)
+
+    def _one_coal(self, table: ScoreTable) -> LogOddsFit:
+        return fit_log_odds(
+            table.score,
+            table.counts,
+            scale=self.input,
+            design="logistic" if self.bias else "temperature",
+            nonnegative=True,
+        )
+
+    def _fit_coals(self, evidence: GrillEvidence, unit: float) -> CoalFit:
+        bias, fit_width, lam = self.bias, self.fit_width, float(self.lam)
+        if self.n_coals == "auto":
+            n_coals = choose_n_coals(
+                evidence, MOST_COALS, unit=unit, bias=bias, fit_width=fit_width, lam=lam
+            )
+        else:
+            n_coals = int(self.n_coals)
+        if self.solver == "paper":
+            fit = fit_paper(evidence, n_coals, bias=bias, fit_width=fit_width, lam=lam)
+        else:
+            path = fit_coal_path(evidence, n_coals, bias=bias, fit_width=fit_width, lam=lam)
+            fit = path[-1]
+        if fit.fell_back and n_coals > 1:
+            name = "logistic calibration" if bias else "temperature scaling"
+            warn_user(
+                f"no map of {n_coals} coals that does not fall was found; {name} is used.",
+                ConvergenceWarning,
+            )
+        return fit
+
+
+def _unit(z: Any, weight: Any) -> float:
+    """What margins are divided by to spread like log-odds."""
+    mean = float(np.average(z, weights=weight))
+    deviation = float(np.sqrt(np.average((z - mean) ** 2, weights=weight)))
+    return deviation / LOGISTIC_DEVIATION if deviation > 0 else 1.0
+
+
+def _constant_map(bias: float, scale: InputScale) -> CharcoalGrillMap:
+    one = np.ones(1)
+    return CharcoalGrillMap(
+        means=0 * one, temperatures=one, widths=one, bias=bias, lower=0.0, upper=0.0, input=scale
+    )
+
+
+def _as_map(
+    fit: CoalFit, evidence: GrillEvidence, base: LogOddsFit, unit: float, scale: InputScale
+) -> CharcoalGrillMap:
+    """The coals on the scale of the scores; several coals within the range that was checked."""
+    lower, upper = base.lower, base.upper
+    if len(fit.coals.means) > 1:
+        low, high = evidence.checked
+        lower, upper = max(lower, low * unit), min(upper, high * unit)
+    order = np.argsort(fit.coals.means, kind="stable")
+    return CharcoalGrillMap(
+        means=fit.coals.means[order] * unit,
+        temperatures=fit.coals.temperatures[order] * unit,
+        widths=fit.coals.widths[order] * unit,
+        bias=fit.coals.bias,
+        lower=lower,
+        upper=upper,
+        input=scale,
+    )

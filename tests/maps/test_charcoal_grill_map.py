@@ -1,0 +1,103 @@
+"""The charcoal maps: their formula, their ends, and what they refuse."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from trueodds.exceptions import InputError
+from trueodds.maps import CharcoalGrillMap, load
+
+
+def naive(z, means, temperatures, widths, bias):
+    """Equations 11 and 12 as they are printed."""
+    out = []
+    for value in z:
+        weights = np.array(
+            [np.exp(-((value - m) ** 2) / (2 * s**2)) for m, s in zip(means, widths, strict=True)]
+        )
+        field = sum(weights * temperatures) / sum(weights)
+        out.append(1 / (1 + np.exp(-(value / field + bias))))
+    return np.array(out)
+
+
+def test_the_map_is_the_formula_of_the_paper():
+    rng = np.random.default_rng(0)
+    z = rng.normal(scale=3, size=50)
+    coals = ([-2.0, 0.5, 3.0], [0.7, 1.4, 5.0], [1.0, 0.6, 2.0])
+    grill = CharcoalGrillMap(
+        means=coals[0], temperatures=coals[1], widths=coals[2], bias=0.3, input="logit"
+    )
+    np.testing.assert_allclose(grill(z), naive(z, *coals, 0.3), rtol=1e-12)
+    from_probability = CharcoalGrillMap(
+        means=coals[0], temperatures=coals[1], widths=coals[2], bias=0.3
+    )
+    np.testing.assert_allclose(from_probability(expit(z)), grill(z), rtol=1e-9)
+
+
+def test_one_coal_is_a_straight_line_of_the_log_odds_wherever_it_lies():
+    p = np.array([0.001, 0.3, 0.9])
+    grill = CharcoalGrillMap(means=[50.0], temperatures=[2.0], widths=[1.0], bias=-0.4)
+    np.testing.assert_allclose(grill(p), expit(logit(p) / 2 - 0.4))
+    np.testing.assert_array_equal(grill.temperature(p), [2, 2, 2])
+
+
+def test_scores_beyond_the_range_are_treated_like_its_ends():
+    grill = CharcoalGrillMap(
+        means=[-1.0, 1.0], temperatures=[1.0, 3.0], widths=[1.0, 1.0], lower=-4, upper=5,
+        input="logit",
+    )  # fmt: skip
+    np.testing.assert_array_equal(grill([-np.inf, -9, 7, np.inf]), grill([-4, -4, 5, 5]))
+
+
+def test_infinite_scores_have_a_probability_without_a_range_too():
+    grill = CharcoalGrillMap(
+        means=[-1.0, 1.0], temperatures=[1.0, 3.0], widths=[1.0, 1.0], input="logit"
+    )
+    p = grill([-np.inf, 0.0, np.inf])
+    assert np.isfinite(p).all()
+    assert (np.diff(p) > 0).all()
+    np.testing.assert_allclose(grill.temperature([-np.inf, np.inf]), [1, 3])
+
+
+def test_far_from_all_coals_the_nearest_one_decides():
+    grill = CharcoalGrillMap(
+        means=[-1.0, 1.0], temperatures=[2.0, 3.0], widths=[1.0, 1.0], input="logit"
+    )
+    np.testing.assert_allclose(grill.temperature([-500.0, 500.0]), [2, 3])
+
+
+def test_two_columns_give_two_columns():
+    grill = CharcoalGrillMap(means=[0.0], temperatures=[2.0], widths=[1.0])
+    both = grill([[0.2, 0.8]])
+    np.testing.assert_allclose(both, [[1 - grill([0.8])[0], grill([0.8])[0]]])
+    np.testing.assert_allclose(grill.temperature([[0.2, 0.8]]), [2.0])
+
+
+def test_a_saved_map_comes_back_as_it_was(tmp_path):
+    grill = CharcoalGrillMap(
+        means=[-1.1, 1 / 3], temperatures=[0.9, 3.7], widths=[1.0, 1.0], bias=0.1, lower=-7.3,
+        upper=6.0, classes=("no", "yes"),
+    )  # fmt: skip
+    grill.save(tmp_path / "map.json")
+    again = load(tmp_path / "map.json")
+    assert again == grill
+    p = np.linspace(0, 1, 11)
+    np.testing.assert_array_equal(again(p), grill(p))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"means": []}, "not empty"),
+        ({"means": [1.0]}, "of one length"),
+        ({"means": [0.0, np.inf]}, "must be finite"),
+        ({"temperatures": [1.0, 0.0]}, "must be positive"),
+        ({"widths": [-1.0, 1.0]}, "must be positive"),
+        ({"bias": np.inf}, "bias must be finite"),
+        ({"lower": 2.0, "upper": 1.0}, "lower must not exceed upper"),
+    ],
+)
+def test_impossible_parameters_are_refused(wrong, message):
+    right = {"means": [0.0, 1.0], "temperatures": [1.0, 2.0], "widths": [1.0, 1.0]}
+    with pytest.raises(InputError, match=message):
+        CharcoalGrillMap(**(right | wrong))
