@@ -5,5 +5,6 @@ Drawing needs matplotlib: ``pip install "trueodds[plot]"``. Nothing here changes
 
 from trueodds.plots._map import CalibrationMapDisplay
 from trueodds.plots._reliability import ReliabilityDisplay
+from trueodds.plots._tree import TreeDisplay
 
-__all__ = ["CalibrationMapDisplay", "ReliabilityDisplay"]
+__all__ = ["CalibrationMapDisplay", "ReliabilityDisplay", "TreeDisplay"]
