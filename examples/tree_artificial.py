@@ -18,7 +18,7 @@ from matplotlib import pyplot as plt
 from sklearn.dummy import DummyClassifier
 
 from trueodds import IsotonicCalibrator, LogisticCalibrator, TreeCalibrator
-from trueodds.plots._tree import TreeDisplay
+from trueodds.plots import TreeDisplay
 
 
 def true_probability(X):

@@ -6,7 +6,7 @@ import pytest
 
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, SoftmaxMap, TreeMap
-from trueodds.plots._tree import TreeDisplay
+from trueodds.plots import TreeDisplay
 
 mpl.use("agg")
 

@@ -80,7 +80,7 @@ class TreeDisplay:
         --------
         >>> import numpy as np
         >>> from trueodds import TreeCalibrator
-        >>> from trueodds.plots._tree import TreeDisplay
+        >>> from trueodds.plots import TreeDisplay
         >>> x = np.arange(200) / 200
         >>> y = (x > 0.5).astype(int)
         >>> tree = TreeCalibrator().fit(np.full(200, 0.3), y, features=x[:, None]).map_
