@@ -353,6 +353,15 @@ def test_every_kind_of_missing_value_is_known(library):
     np.testing.assert_array_equal(np.argwhere(holes), [[1, 0], [1, 2], [2, 1], [2, 3]])
 
 
+def test_attributes_of_rows_without_weight_are_not_looked_at():
+    weight = np.array([1.0, 1.0, 0.0, 0.0])
+    features = [["a", 1.0, np.nan], ["b", 2.0, np.nan], ["c", np.inf, 5.0], ["b", 7.0, 6.0]]
+    space, encoded = FeatureSpace.learn(np.array(features, dtype=object), None, weight)
+    assert space.categories == (("a", "b"), None, None)
+    np.testing.assert_array_equal(space.fill, [0, 1.5, 0])
+    np.testing.assert_array_equal(encoded[:2], [[0, 1, 0], [1, 2, 0]])
+
+
 def test_an_unseen_category_is_calibrated_by_the_node_that_asks_for_it():
     scores, y, columns = mixed_frame(1500, 0)
     tree = TreeCalibrator().fit(scores, y, features=pd.DataFrame(columns))

@@ -63,6 +63,7 @@ class FeatureSpace:
         fill = np.zeros(table.n_columns)
         for a in range(table.n_columns):
             values, missing, nominal = table.column(a)
+            missing = missing | (weight == 0)  # rows that are left out say nothing
             if nominal or a in declared:
                 seen = np.unique(values[~missing])
                 if len(seen) > MOST_CATEGORIES:
@@ -80,7 +81,7 @@ class FeatureSpace:
                 columns.append(np.where(missing, fill[a], codes))
             else:
                 categories.append(None)
-                if np.isinf(values).any():
+                if np.isinf(values[~missing]).any():
                     raise InputError(
                         f"features[{table.label(a)}] must be finite or missing; got infinity."
                     )
