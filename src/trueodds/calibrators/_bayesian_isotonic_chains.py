@@ -143,8 +143,8 @@ def effective_sample_size(draws: Draws) -> Floats:
     within = parts.var(axis=1, ddof=1).mean(axis=0)
     between = parts.mean(axis=1).var(axis=0, ddof=1)
     total = within * (half - 1) / half + between
-    # Of lags beyond a tenth nothing would be known in any case.
-    lags = max(2, min(half // 5, 400)) // 2 * 2
+    # Of longer lags too little would be known.
+    lags = max(2, half // 2 // 2 * 2)
     covariance = _autocovariance(parts, lags).sum(axis=0) / n_parts
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = 1 - (within - covariance) / total

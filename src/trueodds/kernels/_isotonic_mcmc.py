@@ -63,8 +63,7 @@ class Chain:
         ranks = len(n_neg)
         self._n_ranks = ranks
         self._data = tuple(
-            np.append(0.0, column)
-            for column in (n_neg, np.cumsum(n_neg), n_pos, np.cumsum(n_pos))
+            np.append(0.0, column) for column in (n_neg, np.cumsum(n_neg), n_pos, np.cumsum(n_pos))
         )
         # Ranks are 1…n in the kernel, between values of 0 and 1 that never change.
         self._state = (

@@ -1,0 +1,247 @@
+"""The synthetic experiment of Allikivi and Kull (2019), Table 1, and what it leaves open.
+
+    python benchmarks/bayesian_isotonic_table1.py [table1] [rivals] [gap] [coverage] [--quick]
+
+table1: Brier score and log-loss for N = 100 and 3000, beside the paper's.
+rivals: Markov chains against importance sampling on the same data sets.
+gap: excess of the expected log-loss over the ideal map's, for N from 100 to 10⁵.
+coverage: how much of the true map lies in 90 % bands, on three generators.
+
+Without names all four are run (about ten minutes); ``--quick`` takes a fifth of the replicates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from scipy.special import expit, xlogy
+from scipy.stats import beta
+
+from trueodds import (
+    BayesianIsotonicCalibrator,
+    BetaCalibrator,
+    ENIRCalibrator,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+)
+from trueodds.exceptions import TrueoddsWarning
+
+PAPER = {  # Brier score and log-loss at N = 100, then at 3000
+    "ideal": (0.1621, 0.4741, 0.1621, 0.4741),
+    "Bayes-Iso": (0.1655, 0.4878, 0.1625, 0.4753),
+    "ENIR-Platt": (0.1683, 0.5029, 0.1627, 0.4778),
+    "Iso-Platt": (0.1685, 0.5036, 0.1627, 0.4779),
+    "Beta(-Platt)": (0.1672, 0.4895, 0.1660, 0.4862),
+    "Log-Platt": (0.1720, 0.5112, 0.1721, 0.5097),
+}
+SIZES = (100, 1000, 3000, 10_000, 100_000)
+EDGE = 1e-15  # log-loss of a wrong 0 or 1 is cut off here, as scikit-learn does
+
+
+def chains():
+    return BayesianIsotonicCalibrator(n_jobs=2)
+
+
+def importance():
+    return BayesianIsotonicCalibrator(sampler="importance", n_samples=10_000, n_jobs=2)
+
+
+def methods():
+    return {
+        "chains": chains(),
+        "Iso-Platt": IsotonicCalibrator(label_smoothing="platt"),
+        "ENIR-Platt": ENIRCalibrator(label_smoothing="platt"),
+        "Beta-Platt": BetaCalibrator(label_smoothing="platt"),
+    }
+
+
+def paper_data(rng, n):
+    """Section 5.1: negatives Beta(1, 3), positives half Beta(1.5, 3), half Beta(30, 3)."""
+    y = rng.random(n) < 0.5
+    upper = rng.random(n) < 0.5
+    scores = np.where(
+        y, np.where(upper, rng.beta(30, 3, n), rng.beta(1.5, 3, n)), rng.beta(1, 3, n)
+    )
+    return scores, y
+
+
+def paper_truth(scores):
+    positive = (beta.pdf(scores, 1.5, 3) + beta.pdf(scores, 30, 3)) / 2
+    return positive / (positive + beta.pdf(scores, 1, 3))
+
+
+def overconfident_data(rng, n):
+    logits = rng.normal(0, 1.5, n)
+    return expit(2 * logits), rng.random(n) < expit(logits)
+
+
+def overconfident_truth(scores):
+    return expit(np.log(scores / (1 - scores)) / 2)
+
+
+def rare_data(rng, n):
+    logits = rng.normal(-3, 1.3, n)
+    return expit(logits + 2), rng.random(n) < expit(logits)
+
+
+def rare_truth(scores):
+    return expit(np.log(scores / (1 - scores)) - 2)
+
+
+GENERATORS = {
+    "paper": (paper_data, paper_truth),
+    "overconfident": (overconfident_data, overconfident_truth),
+    "rare positives": (rare_data, rare_truth),
+}
+
+
+def probabilities(calibrator, train, scores):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrueoddsWarning)
+        return calibrator.fit(*train).predict_proba(scores)[:, 1]
+
+
+def brier(target, p):
+    return float(np.mean(target * (1 - p) ** 2 + (1 - target) * p**2))
+
+
+def log_loss(target, p):
+    p = np.clip(p, EDGE, 1 - EDGE)
+    return float(-np.mean(xlogy(target, p) + xlogy(1 - target, 1 - p)))
+
+
+def mean_error(values):
+    values = np.asarray(values)
+    return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+
+
+def table1(replicates):
+    print(f"\nTable 1: mean of {replicates} replicates ± its standard error | the paper's")
+    test, labels = paper_data(np.random.default_rng(2019), 100_000)
+    ideal = paper_truth(test)
+    results = {}
+    for n in (100, 3000):
+        for r in range(replicates):
+            train = paper_data(np.random.default_rng([n, r]), n)
+            found = {
+                "ideal": (ideal, ideal),
+                "Bayes-Iso": (probabilities(importance(), train, test),) * 2,
+                "chains": (probabilities(chains(), train, test),) * 2,
+                "Beta(-Platt)": (
+                    probabilities(BetaCalibrator(label_smoothing=None), train, test),
+                    probabilities(BetaCalibrator(label_smoothing="platt"), train, test),
+                ),
+            }
+            for name, kind in {
+                "ENIR-Platt": ENIRCalibrator,
+                "Iso-Platt": IsotonicCalibrator,
+                "Log-Platt": LogisticCalibrator,
+            }.items():
+                found[name] = (probabilities(kind(label_smoothing="platt"), train, test),) * 2
+            for name, (for_brier, for_log) in found.items():
+                losses = results.setdefault(name, {}).setdefault(n, [])
+                losses.append((brier(labels, for_brier), log_loss(labels, for_log)))
+    head = "".join(f"{f'{loss}{n}':>28}" for n in (100, 3000) for loss in ("BS", "LL"))
+    print(f"{'':13}{head}")
+    for name in [*PAPER, "chains"]:
+        line = f"{name:13}"
+        for column, (n, loss) in enumerate([(100, 0), (100, 1), (3000, 0), (3000, 1)]):
+            mean, error = mean_error([row[loss] for row in results[name][n]])
+            paper = f"{PAPER[name][column]:.4f}" if name in PAPER else "     –"
+            line += f"{mean:12.4f} ±{error:.4f} | {paper}"
+        print(line)
+    print("excess over the ideal (importance | paper, chains):")
+    for n, column in ((100, 1), (3000, 3)):
+        base = np.mean([row[1] for row in results["ideal"][n]])
+        ours, chain = (
+            np.mean([row[1] for row in results[name][n]]) - base for name in ("Bayes-Iso", "chains")
+        )
+        paper = PAPER["Bayes-Iso"][column] - PAPER["ideal"][column]
+        print(f"  log-loss, N = {n}: {ours:.4f} | {paper:.4f}, {chain:.4f}")
+
+
+def excess(calibrator, data, truth, n, seed, test, target):
+    train = data(np.random.default_rng(seed), n)
+    p = probabilities(calibrator, train, test)
+    return log_loss(target, p) - log_loss(target, target)
+
+
+def rivals(replicates):
+    print(f"\nExcess log-loss of chains and of importance sampling, {replicates} replicates")
+    test, _ = paper_data(np.random.default_rng(7), 100_000)
+    target = paper_truth(test)
+    for n in (100, 1000, 3000):
+        pairs = []
+        for r in range(replicates):
+            train = paper_data(np.random.default_rng([n, r, 1]), n)
+            pairs.append(
+                [
+                    log_loss(target, probabilities(c, train, test)) - log_loss(target, target)
+                    for c in (chains(), importance())
+                ]
+            )
+        pairs = np.array(pairs)
+        difference, error = mean_error(pairs[:, 0] - pairs[:, 1])
+        print(
+            f"  N = {n:5}: chains {pairs[:, 0].mean():.5f}, importance {pairs[:, 1].mean():.5f}, "
+            f"difference {difference:+.5f} ± {error:.5f}"
+        )
+
+
+def gap(replicates):
+    print(f"\nExcess over the ideal expected log-loss, {replicates} replicates")
+    test, _ = paper_data(np.random.default_rng(7), 100_000)
+    target = paper_truth(test)
+    for n in SIZES:
+        begin = time.perf_counter()
+        found = {}
+        for name, calibrator in methods().items():
+            losses = [
+                excess(calibrator, paper_data, paper_truth, n, [n, r, 2], test, target)
+                for r in range(replicates)
+            ]
+            found[name] = mean_error(losses)
+        line = ", ".join(f"{name} {m:.6f} ± {e:.6f}" for name, (m, e) in found.items())
+        ratio = found["chains"][0] / found["Iso-Platt"][0]
+        print(
+            f"  N = {n:6}: {line}; chains/Iso-Platt {ratio:.2f} "
+            f"({time.perf_counter() - begin:.0f} s)",
+            flush=True,
+        )
+
+
+def coverage(replicates):
+    print(f"\nShare of the true map inside 90 % bands, over scores, {replicates} replicates")
+    for name, (data, truth) in GENERATORS.items():
+        test, _ = data(np.random.default_rng(7), 20_000)
+        target = truth(test)
+        for n in (300, 3000):
+            shares, widths = [], []
+            for r in range(replicates):
+                train = data(np.random.default_rng([n, r, 3]), n)
+                low, high = chains().fit(*train).predict_interval(test, level=0.9)
+                shares.append(np.mean((low <= target) & (target <= high)))
+                widths.append(np.mean(high - low))
+            mean, error = mean_error(shares)
+            print(f"  {name:15} N = {n:4}: {mean:.3f} ± {error:.3f}, width {np.mean(widths):.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parts = {"table1": (table1, 10), "rivals": (rivals, 20), "gap": (gap, 16)}
+    parts["coverage"] = (coverage, 40)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(parts))
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    for name in options.parts or parts:
+        if name not in parts:
+            parser.error(f"no part {name!r}; there are {', '.join(parts)}.")
+        run, replicates = parts[name]
+        run(max(3, replicates // 5) if options.quick else replicates)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,410 @@
+"""Bayesian isotonic calibration against the authors' program, its own prior, and itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, ks_2samp
+
+from naive_isotonic import FIXTURE_SETS, read_columns
+from trueodds.calibrators._bayesian_isotonic import (
+    BayesianIsotonicCalibrator,
+    DominantMapWarning,
+    PoorMixingWarning,
+)
+from trueodds.calibrators._bayesian_isotonic_chains import (
+    effective_sample_size,
+    run_chains,
+    split_r_hat,
+)
+from trueodds.calibrators._bayesian_isotonic_posterior import default_groups, group_starts
+from trueodds.exceptions import InputError
+from trueodds.kernels._isotonic_importance import draw_maps, sample_weighted_maps
+from trueodds.kernels._isotonic_mcmc import LARGEST, Chain
+from trueodds.maps import CalibrationMap, PiecewiseLinearMap
+from trueodds.numerics.isotonic_bounds import isotonic_bounds
+from trueodds.plots import CalibrationMapDisplay
+from trueodds.table import ScoreTable
+
+
+def sample(seed, n, power=2):
+    rng = np.random.default_rng(seed)
+    scores = rng.random(n)
+    return scores, rng.random(n) < scores**power
+
+
+def fixture_table(fixtures, name):
+    train = read_columns(fixtures, "data", f"{name}_train.csv")
+    return ScoreTable.from_arrays(train["score"], train["label"])
+
+
+def prior_maps(ranks, n):
+    return draw_maps(np.zeros(ranks), np.ones(ranks), np.arange(n), seed=12345)
+
+
+# Bounds and importance sampling: the paper
+
+
+@pytest.mark.parametrize("name", FIXTURE_SETS)
+def test_bounds_equal_those_of_the_authors_program(name, fixtures):
+    table = fixture_table(fixtures, name)
+    expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
+    lower, upper = isotonic_bounds(table.n_neg, table.n_pos, "authors")
+    np.testing.assert_allclose(lower, expected["lower"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(upper, expected["upper"], rtol=0, atol=1e-12)
+
+
+def test_the_papers_bounds_equal_a_direct_count():
+    rng = np.random.default_rng(3)
+    label = (rng.random(200) < np.linspace(0, 1, 200)).astype(float)
+    size = 20
+    lower, upper = np.empty(200), np.empty(200)
+    for i in range(200):
+        left, right = label[max(0, i + 1 - size) : i + 1], label[i : i + size]
+        lower[i] = left.mean() - 1 / np.sqrt(len(left))
+        upper[i] = right.mean() + 1 / np.sqrt(len(right))
+    lower = np.clip([lower[i:].min() for i in range(200)], 0, 1)
+    upper = np.clip([upper[: i + 1].max() for i in range(200)], 0, 1)
+    found = isotonic_bounds(1 - label, label, "paper")
+    np.testing.assert_allclose(found, [lower, upper], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["paper", "authors"])
+def test_bounds_never_cross_or_fall_even_if_scores_are_inverted(kind):
+    rng = np.random.default_rng(0)
+    for trial in range(50):
+        n_neg, n_pos = rng.exponential(size=(2, 40)) * rng.integers(0, 3, (2, 40)) + 1e-3
+        if trial % 2:
+            n_neg, n_pos = np.sort(n_neg), np.sort(n_pos)[::-1]
+        lower, upper = isotonic_bounds(n_neg, n_pos, kind)
+        assert (lower <= upper).all()
+        assert (np.diff(lower) >= 0).all()
+        assert (np.diff(upper) >= 0).all()
+
+
+@pytest.mark.parametrize("name", FIXTURE_SETS)
+def test_importance_means_are_within_four_standard_errors_of_the_converged_ones(name, fixtures):
+    table = fixture_table(fixtures, name)
+    expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
+    lower, upper = isotonic_bounds(table.n_neg, table.n_pos, "authors")
+    maps = sample_weighted_maps(lower, upper, table.n_neg, table.n_pos, n_samples=20_000, seed=0)
+    weight = np.exp(maps.log_likelihood - maps.log_likelihood.max())
+    size = weight.sum() ** 2 / np.square(weight).sum()
+    error = np.hypot(expected["post_sd"] / np.sqrt(size), expected["mcse"])
+    assert (np.abs(maps.mean - expected["mean_converged"]) < 4 * error).all()
+
+
+def test_the_mean_is_that_of_the_maps_drawn_again():
+    scores, y = sample(0, 60)
+    table = ScoreTable.from_arrays(scores, y)
+    lower, upper = isotonic_bounds(table.n_neg, table.n_pos, "authors")
+    found = sample_weighted_maps(lower, upper, table.n_neg, table.n_pos, n_samples=500, seed=4)
+    maps = draw_maps(lower, upper, np.arange(500), seed=4)
+    log_likelihood = np.log(maps) @ table.n_pos + np.log1p(-maps) @ table.n_neg
+    np.testing.assert_allclose(found.log_likelihood, log_likelihood, rtol=1e-12)
+    weight = np.exp(log_likelihood - log_likelihood.max())
+    np.testing.assert_allclose(found.mean, weight @ maps / weight.sum(), rtol=1e-12)
+    assert (np.diff(maps, axis=1) >= 0).all()
+    assert (maps >= lower).all()
+    assert (maps <= upper).all()
+
+
+# Markov chains: the same prior
+
+
+@pytest.mark.parametrize("ranks", [6, LARGEST + 10])
+def test_without_data_the_chain_stays_in_the_prior(ranks):
+    """Above LARGEST ranks the tree is changed by rotations and in parts."""
+    nothing = np.zeros(ranks)
+    chain = Chain(nothing, nothing, seed=0, index=0)
+    draws = chain.run(3000, thin=3)
+    prior = prior_maps(ranks, 3000)
+    for k in (0, 1, ranks // 2, ranks - 1):
+        size = effective_sample_size(draws[None, :, [k]])[0]
+        independent = draws[:: max(1, int(len(draws) / size)), k]
+        assert ks_2samp(independent, prior[:, k]).pvalue > 1e-3
+    # Also the roughness, which depends on the tree.
+    gaps = np.log(np.diff(draws, axis=1) + 1e-12).mean(axis=1)
+    direct = np.log(np.diff(prior, axis=1) + 1e-12).mean(axis=1)
+    size = effective_sample_size(gaps[None, :, None])[0]
+    error = np.hypot(gaps.std() / np.sqrt(size), direct.std() / np.sqrt(len(direct)))
+    assert abs(gaps.mean() - direct.mean()) < 4 * error
+
+
+@pytest.mark.parametrize("ranks", [7, LARGEST + 10])
+def test_simulation_based_calibration(ranks):
+    """Talts et al. (2018): the truth's rank among the draws is uniform if truth and data are."""
+    n_draws, replicates = 19, 400 if ranks < LARGEST else 100
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 8, ranks).astype(float)
+    watched = [0, ranks // 3, ranks - 2]
+    places = np.empty((replicates, 5))
+    for r, truth in enumerate(prior_maps(ranks, replicates)):
+        n_pos = rng.binomial(counts.astype(int), truth).astype(float)
+        chain = Chain(counts - n_pos, n_pos, seed=1, index=r)
+        draws = chain.run(n_draws + 2, thin=12)[2:]
+        watch = [(draws[:, k], truth[k]) for k in watched]
+        watch.append((draws.mean(axis=1), truth.mean()))
+        watch.append((np.diff(draws).max(axis=1), np.diff(truth).max()))
+        places[r] = [(drawn < true).sum() for drawn, true in watch]
+    for column in places.T:
+        observed = np.bincount(column.astype(int) // 4, minlength=5)
+        assert chisquare(observed).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", ["n50", "ties1000"])
+def test_chains_agree_with_importance_sampling_without_bounds(name, fixtures):
+    table = fixture_table(fixtures, name)
+    chains = run_chains(table.n_neg, table.n_pos, n_chains=4, wanted=4000, max_draws=20_000, seed=0)
+    nothing = np.zeros(len(table)), np.ones(len(table))
+    maps = sample_weighted_maps(*nothing, table.n_neg, table.n_pos, n_samples=400_000, seed=0)
+    weight = np.exp(maps.log_likelihood - maps.log_likelihood.max())
+    size = weight.sum() ** 2 / np.square(weight).sum()
+    draws = chains.draws.reshape(-1, len(table))
+    error = draws.std(axis=0) * np.sqrt(1 / chains.effective_sample_size + 1 / size)
+    difference = np.abs(draws.mean(axis=0) - maps.mean)
+    assert (difference < 4 * error).all()
+
+
+@pytest.mark.parametrize("name", ["n50", "n200", "ties1000"])
+def test_chains_are_near_the_authors_means_where_the_bounds_leave_the_posterior_alone(
+    name, fixtures
+):
+    """The bounds change the prior everywhere, by about a hundredth even where they do not bind."""
+    table = fixture_table(fixtures, name)
+    expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
+    chains = run_chains(
+        table.n_neg, table.n_pos, n_chains=2, wanted=400, max_draws=4000, seed=0, n_threads=2
+    )
+    draws = chains.draws.reshape(-1, len(table))
+    inside = ((draws >= expected["lower"]) & (draws <= expected["upper"])).mean(axis=0)
+    difference = np.abs(draws.mean(axis=0) - expected["mean_converged"])[inside > 0.98]
+    assert np.median(difference) < 0.01
+    assert difference.max() < 0.02
+
+
+def test_effective_sample_size_of_an_autoregression_is_the_known_one():
+    rng = np.random.default_rng(0)
+    rho = np.array([0.0, 0.5, 0.9])
+    draws = np.zeros((4, 5000, 3))
+    for t in range(1, 5000):
+        draws[:, t] = rho * draws[:, t - 1] + rng.normal(size=(4, 3))
+    expected = 20_000 * (1 - rho) / (1 + rho)
+    np.testing.assert_allclose(effective_sample_size(draws), expected, rtol=0.2)
+    assert (split_r_hat(draws) < 1.01).all()
+
+
+def test_chains_that_disagree_are_seen():
+    draws = np.random.default_rng(0).normal(size=(4, 500, 2))
+    draws[0, :, 1] += 2
+    assert split_r_hat(draws)[0] < 1.02
+    assert split_r_hat(draws)[1] > 1.2
+    assert effective_sample_size(draws)[1] < 40
+
+
+# Groups
+
+
+def test_groups_depend_on_cumulative_weight_alone():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 5, 500)
+    starts = group_starts(counts.astype(float), 30)
+    rows = np.repeat(np.arange(500), counts)
+    assert len(starts) == 30
+    np.testing.assert_array_equal(group_starts(counts / 7, 30), starts)
+    assert starts[0] == 0
+    weight = np.add.reduceat(counts, starts)
+    assert weight[0] < weight[15] / 3
+    assert weight[-1] < weight[15] / 3
+    assert weight.sum() == len(rows)
+
+
+def test_there_are_never_more_groups_than_rows():
+    np.testing.assert_array_equal(group_starts(np.ones(3), 50), [0, 1, 2])
+    np.testing.assert_array_equal(group_starts(np.ones(1), 50), [0])
+    np.testing.assert_array_equal(group_starts(np.array([1e9, 1e-9, 1e9]), 2)[:1], [0])
+
+
+def test_the_number_of_groups_grows_slowly():
+    assert [default_groups(10.0**k) for k in (0, 2, 3, 4, 5, 9)] == [16, 28, 46, 76, 126, 200]
+
+
+# The calibrator
+
+
+@pytest.mark.parametrize("sampler", ["mcmc", "importance"])
+def test_threads_change_nothing(sampler):
+    scores, y = sample(1, 300)
+    one, two = (
+        BayesianIsotonicCalibrator(sampler=sampler, n_samples=2000, n_jobs=jobs).fit(scores, y)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.map_.y, two.map_.y)
+    np.testing.assert_array_equal(one.posterior_.draws, two.posterior_.draws)
+    assert one.effective_sample_size_ == two.effective_sample_size_
+
+
+def test_another_seed_gives_nearly_the_same_map():
+    scores, y = sample(2, 1000)
+    maps = [
+        BayesianIsotonicCalibrator(random_state=state).fit(scores, y).map_
+        for state in (0, 1, np.random.default_rng(0), np.random.RandomState(0), None)
+    ]
+    values = np.array([m.y for m in maps])
+    assert len(np.unique(values[:, 5])) == 5
+    assert values.std(axis=0).max() < 0.01
+
+
+@pytest.mark.parametrize("n", [100, 1000, 20_000])
+def test_chains_reach_what_was_asked_for(n):
+    calibrator = BayesianIsotonicCalibrator().fit(*sample(3, n))
+    assert calibrator.effective_sample_size_ >= 400
+    assert calibrator.r_hat_ < 1.05
+    assert len(calibrator.map_.x) == default_groups(n)
+
+
+def test_the_map_is_closer_to_the_truth_than_isotonic_regression():
+    from trueodds.calibrators._isotonic import IsotonicCalibrator
+
+    grid = np.linspace(0.01, 0.99, 200)
+    errors = []
+    for seed in range(5):
+        data = sample(seed, 500)
+        errors.append(
+            [
+                np.square(calibrator.fit(*data).map_(grid) - grid**2).mean()
+                for calibrator in (BayesianIsotonicCalibrator(), IsotonicCalibrator())
+            ]
+        )
+    ours, isotonic = np.mean(errors, axis=0)
+    assert ours < 0.6 * isotonic
+
+
+def test_a_dominant_map_is_flagged():
+    scores, y = sample(0, 3000)
+    with pytest.warns(DominantMapWarning, match="one of the 20 sampled maps"):
+        calibrator = BayesianIsotonicCalibrator(sampler="importance", n_samples=20).fit(scores, y)
+    assert calibrator.max_weight_ > 0.5
+    assert calibrator.effective_sample_size_ < 4
+    assert not hasattr(calibrator, "r_hat_")
+
+
+def test_too_short_chains_are_flagged():
+    with pytest.warns(PoorMixingWarning, match="Raise max_draws"):
+        calibrator = BayesianIsotonicCalibrator(max_draws=20).fit(*sample(0, 300))
+    assert calibrator.effective_sample_size_ < 400
+
+
+@pytest.mark.parametrize("sampler", ["mcmc", "importance"])
+def test_bands_are_nested_rise_and_hold_the_mean(sampler):
+    scores, y = sample(4, 300)
+    calibrator = BayesianIsotonicCalibrator(sampler=sampler).fit(scores, y)
+    grid = np.linspace(0, 1, 101)
+    mean = calibrator.predict_proba(grid)[:, 1]
+    narrow, wide = (calibrator.predict_interval(grid, level=level) for level in (0.5, 0.9))
+    for ends in (*narrow, *wide):
+        assert (np.diff(ends) >= 0).all()
+    assert (wide[0] <= narrow[0]).all()
+    assert (narrow[0] <= narrow[1]).all()
+    assert (narrow[1] <= wide[1]).all()
+    assert (wide[0] < mean).all()
+    assert (mean < wide[1]).all()
+    both = np.stack([1 - grid, grid], axis=1)
+    np.testing.assert_allclose(calibrator.predict_interval(both), wide, atol=1e-12)
+
+
+def test_bands_cover_a_truth_drawn_from_the_prior_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    ranks = 30
+    counts = np.full(ranks, 5)
+    scores = np.repeat(np.arange(ranks) / ranks, counts)
+    covered = []
+    for truth in prior_maps(ranks, 60):
+        y = rng.random(len(scores)) < np.repeat(truth, counts)
+        if y.all() or not y.any():
+            continue
+        calibrator = BayesianIsotonicCalibrator(n_groups=None).fit(scores, y)
+        low, high = calibrator.predict_interval(np.arange(ranks) / ranks, level=0.8)
+        covered.append(((low <= truth) & (truth <= high)).mean())
+    assert 0.74 < np.mean(covered) < 0.86
+
+
+@pytest.mark.parametrize("sampler", ["mcmc", "importance"])
+def test_drawn_maps_average_to_the_map_and_can_be_shipped(sampler, tmp_path):
+    scores, y = sample(5, 200)
+    calibrator = BayesianIsotonicCalibrator(sampler=sampler).fit(scores, y)
+    maps = calibrator.sample_maps(400)
+    assert len(maps) == 400
+    assert all(isinstance(m, PiecewiseLinearMap) for m in maps)
+    values = np.array([m(scores) for m in maps])
+    assert np.abs(values.mean(axis=0) - calibrator.map_(scores)).max() < 0.03
+    assert (np.diff([m.y for m in maps], axis=1) >= 0).all()
+    maps[0].save(tmp_path / "map.json")
+    assert CalibrationMap.load(tmp_path / "map.json") == maps[0]
+    assert len(calibrator.sample_maps(5000)) == 5000
+    again = calibrator.sample_maps(3, random_state=1)
+    assert [a == b for a, b in zip(again, calibrator.sample_maps(3, random_state=1), strict=True)]
+
+
+def test_the_display_draws_the_band():
+    scores, y = sample(6, 200)
+    calibrator = BayesianIsotonicCalibrator().fit(scores, y)
+    display = CalibrationMapDisplay.from_calibrator(calibrator, scores=scores, y=y, level=0.8)
+    low, high = calibrator.predict_interval(display.x, level=0.8)
+    np.testing.assert_array_equal(display.low, low)
+    np.testing.assert_array_equal(display.high, high)
+
+
+def test_infinite_log_odds_have_their_own_value_or_that_of_their_group():
+    z = np.concatenate([[-np.inf] * 40, np.linspace(-3, 3, 120), [np.inf] * 40])
+    y = np.concatenate([np.zeros(40), np.arange(120) % 2, np.ones(40)]).astype(int)
+    calibrator = BayesianIsotonicCalibrator(input="logit").fit(z, y)
+    p = calibrator.predict_proba([-np.inf, -50.0, 0.0, 50.0, np.inf])[:, 1]
+    assert p[0] < 0.05 < p[1] < p[2] < p[3] < 0.95 < p[4]
+
+
+def test_several_classes_keep_the_worst_diagnostics_but_no_band():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 300)
+    y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    calibrator = BayesianIsotonicCalibrator().fit(p, y)
+    assert calibrator.effective_sample_size_ >= 400
+    with pytest.raises(InputError, match="for two classes; this was fitted on 3"):
+        calibrator.predict_interval(p)
+    with pytest.raises(InputError, match="sample_maps is for two classes"):
+        calibrator.sample_maps(3)
+    calibrator.fit(p[:, 0], y == 0)
+    assert len(calibrator.sample_maps(3)) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sampler": "gibbs"}, "sampler"),
+        ({"bounds": "tight"}, "bounds"),
+        ({"n_groups": 0}, "n_groups must be an integer of at least 1"),
+        ({"n_groups": 2.5}, "n_groups"),
+        ({"n_chains": True}, "n_chains"),
+        ({"n_samples": 0}, "n_samples"),
+        ({"max_draws": 1}, "max_draws"),
+        ({"min_effective_size": 0}, "min_effective_size"),
+        ({"random_state": -1}, "random_state"),
+        ({"random_state": "zero"}, "random_state"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        BayesianIsotonicCalibrator(**options).fit([0.1, 0.2], [0, 1])
+
+
+def test_a_level_must_be_a_share():
+    calibrator = BayesianIsotonicCalibrator().fit(*sample(0, 50))
+    with pytest.raises(InputError, match="level must lie strictly between"):
+        calibrator.predict_interval([0.5], level=90)
+
+
+def test_progress_is_shown_when_asked_for(capfd):
+    BayesianIsotonicCalibrator(progress=True).fit(*sample(0, 50))
+    assert "Bayesian isotonic" in capfd.readouterr().err
+    BayesianIsotonicCalibrator().fit(*sample(0, 50))
+    assert capfd.readouterr().err == ""
