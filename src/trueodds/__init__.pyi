@@ -3,8 +3,10 @@ from trueodds.calibrators import all_calibrators as all_calibrators
 from trueodds.calibrators._abb import ABBCalibrator as ABBCalibrator
 from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
 from trueodds.calibrators._acp import logistic_intervals as logistic_intervals
+from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
 from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
+from trueodds.calibrators._charcoal_grill import CharcoalGrillCalibrator as CharcoalGrillCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator as IdentityCalibrator
