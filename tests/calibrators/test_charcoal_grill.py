@@ -10,12 +10,18 @@ from trueodds import CharcoalGrillCalibrator, LogisticCalibrator, TemperatureCal
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
+    MissingClassWarning,
     NotIncreasingWarning,
     SeparableScoresWarning,
 )
-from trueodds.maps import CharcoalGrillMap
+from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap
 from trueodds.numerics import charcoal_grill_fit
 from trueodds.numerics.charcoal_grill import Coals, Layout
+from trueodds.numerics.charcoal_grill_classes import (
+    ClassCoals,
+    ClassEvidence,
+    loss_and_gradient,
+)
 from trueodds.numerics.charcoal_grill_fit import GrillEvidence, _Problem, fit_coal_path
 from trueodds.numerics.charcoal_grill_folds import fold_shares, one_standard_error
 from trueodds.numerics.charcoal_grill_paper import _objective
@@ -257,3 +263,110 @@ def test_a_path_of_fits_has_one_entry_for_each_number_of_coals():
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         CharcoalGrillCalibrator(**options).fit([0.1, 0.9], [0, 1])
+
+
+def classes(n=1500, k=4, seed=0):
+    """Networks that are too sure, and more so where they are surest."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=2.5, size=(n, k))
+    true = logits / np.where(logits.max(axis=1) > 3, 3.0, 1.2)[:, None]
+    p = np.exp(true)
+    p /= p.sum(axis=1, keepdims=True)
+    return logits, (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("name", ["means", "temperatures", "widths", "bias"])
+def test_the_gradient_of_several_classes_agrees_with_finite_differences(name, monkeypatch):
+    monkeypatch.setattr("trueodds.numerics.charcoal_grill_classes.BLOCK", 60)  # several blocks
+    rng = np.random.default_rng(0)
+    n, k = 40, 4
+    data = ClassEvidence(
+        np.log(rng.dirichlet(np.ones(k), n)),
+        rng.integers(0, k, n),
+        np.full(n, 0.9),
+        np.full(n, 0.1 / 3),
+        rng.uniform(0.5, 2, n),
+        np.ones(k, bool),
+    )
+    values = {
+        "means": rng.normal(size=(3, k)),
+        "temperatures": rng.uniform(0.5, 2, 3),
+        "widths": rng.uniform(0.7, 2, 3),
+        "bias": rng.normal(size=k),
+    }
+    gradient = getattr(loss_and_gradient(data, ClassCoals(**values))[1], name)
+    h = 1e-6
+    for index in np.ndindex(values[name].shape):
+        losses = []
+        for sign in (1, -1):
+            moved = values[name].copy()
+            moved[index] += sign * h
+            losses.append(loss_and_gradient(data, ClassCoals(**(values | {name: moved})))[0])
+        assert (losses[0] - losses[1]) / (2 * h) == pytest.approx(gradient[index], abs=1e-6)
+
+
+def test_one_coal_of_several_classes_is_temperature_scaling():
+    logits, y = classes()
+    grill = CharcoalGrillCalibrator(n_coals=1, bias=False, input="logit").fit(logits, y)
+    expected = TemperatureCalibrator(input="logit").fit(logits, y)
+    np.testing.assert_allclose(
+        grill.predict_proba(logits), expected.predict_proba(logits), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_loss_of_several_classes_never_grows_with_the_number_of_coals(bias):
+    logits, y = classes()
+    fits = [
+        CharcoalGrillCalibrator(n_coals=n, bias=bias, input="logit").fit(logits, y)
+        for n in (1, 2, 3)
+    ]
+    losses = [log_loss(fit, logits, y) for fit in fits]
+    assert (np.diff(losses) <= 1e-6).all()
+    assert losses[1] < losses[0] - 5
+    temperature = TemperatureCalibrator(input="logit").fit(logits, y)
+    assert losses[0] <= log_loss(temperature, logits, y) + 1e-6
+
+
+def test_more_coals_help_on_new_rows_of_several_classes():
+    logits, y = classes(4000)
+    new, labels = classes(4000, seed=1)
+    grill = CharcoalGrillCalibrator(n_coals=2, input="logit").fit(logits, y)
+    assert isinstance(grill.map_, CharcoalSoftmaxMap)
+    temperature = TemperatureCalibrator(input="logit").fit(logits, y)
+    assert log_loss(grill, new, labels) < log_loss(temperature, new, labels) - 10
+
+
+def test_weights_of_several_classes_act_like_repetition():
+    logits, y = classes(300)
+    counts = np.random.default_rng(0).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), counts)
+    grill = CharcoalGrillCalibrator(n_coals=2, input="logit")
+    a = grill.fit(logits, y, sample_weight=counts).predict_proba(logits)
+    b = grill.fit(logits[rows], y[rows]).predict_proba(logits)
+    np.testing.assert_allclose(a, b, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"solver": "paper"}, {"fit_width": True}, {"n_coals": "auto"}])
+def test_every_option_works_for_several_classes(options):
+    logits, y = classes(300)
+    grill = CharcoalGrillCalibrator(input="logit", **options).fit(logits, y)
+    p = grill.predict_proba(logits)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert log_loss(grill, logits, y) < -np.log(expit(0) ** 2) * len(y)
+
+
+def test_a_class_without_instances_keeps_a_bias_of_zero():
+    logits, y = classes(300)
+    seen = y != 2
+    grill = CharcoalGrillCalibrator(input="logit", classes=[0, 1, 2, 3])
+    with pytest.warns(MissingClassWarning, match=r"classes \[2\] have no instance"):
+        grill.fit(logits[seen], y[seen])
+    assert grill.map_.bias[2] == 0
+
+
+def test_classes_ranked_the_wrong_way_round_give_even_probabilities():
+    logits, y = classes(300)
+    with pytest.warns(NotIncreasingWarning, match="wrong way round"):
+        grill = CharcoalGrillCalibrator(input="logit").fit(-5 * logits, y)
+    np.testing.assert_allclose(grill.predict_proba(logits), 0.25, atol=1e-4)

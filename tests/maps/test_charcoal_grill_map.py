@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from trueodds.exceptions import InputError
-from trueodds.maps import CharcoalGrillMap, load
+from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap, load
 
 
 def naive(z, means, temperatures, widths, bias):
@@ -101,3 +101,71 @@ def test_impossible_parameters_are_refused(wrong, message):
     right = {"means": [0.0, 1.0], "temperatures": [1.0, 2.0], "widths": [1.0, 1.0]}
     with pytest.raises(InputError, match=message):
         CharcoalGrillMap(**(right | wrong))
+
+
+def several_classes(**changes):
+    values = {
+        "means": [[0.0, -3.0, -3.0], [-1.0, -1.0, -1.0]],
+        "temperatures": [2.0, 0.7],
+        "widths": [1.0, 1.5],
+        "bias": [0.1, 0.0, -0.2],
+    }
+    return CharcoalSoftmaxMap(**(values | changes))
+
+
+def test_the_map_of_several_classes_is_the_formula_with_vectors():
+    grill = several_classes()
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
+    for row, found in zip(p, grill(p), strict=True):
+        logs = np.log(row)
+        weights = [
+            np.exp(-((logs - m) ** 2).sum() / (2 * s**2))
+            for m, s in zip(grill.means, grill.widths, strict=True)
+        ]
+        field = np.dot(weights, grill.temperatures) / sum(weights)
+        expected = np.exp(logs / field + grill.bias)
+        np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-10)
+
+
+def test_a_constant_added_to_a_row_of_logits_changes_nothing():
+    grill = several_classes(input="logit")
+    logits = np.random.default_rng(1).normal(size=(10, 3))
+    shift = np.linspace(-30, 30, 10)[:, None]
+    np.testing.assert_allclose(grill(logits + shift), grill(logits), rtol=1e-9)
+
+
+def test_impossible_classes_and_many_rows_are_legal():
+    grill = several_classes()
+    p = np.tile([[1.0, 0.0, 0.0], [0.2, 0.8, 0.0]], (200_000, 1))
+    out = grill(p)
+    assert np.isfinite(out).all()
+    np.testing.assert_array_equal(out[-2:], out[:2])
+    assert (grill.temperature(p[:2]) > 0).all()
+
+
+def test_a_saved_map_of_several_classes_comes_back_as_it_was(tmp_path):
+    grill = several_classes(classes=("a", "b", "c"), floor=-40.0)
+    grill.save(tmp_path / "map.json")
+    assert load(tmp_path / "map.json") == grill
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"means": [0.0, 1.0, 2.0]}, "means must have shape"),
+        ({"bias": [0.0, 1.0]}, "means must have shape"),
+        ({"widths": [1.0]}, "one entry for each row"),
+        ({"bias": [0.0, 1.0, np.inf]}, "must be finite"),
+        ({"temperatures": [0.0, 1.0]}, "must be positive"),
+        ({"floor": 1.0}, "floor must not be positive"),
+        ({"floor": -np.inf}, "floor must be finite"),
+    ],
+)
+def test_impossible_parameters_of_several_classes_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        several_classes(**wrong)
+
+
+def test_another_number_of_columns_is_refused():
+    with pytest.raises(InputError, match="must have 3 columns"):
+        several_classes()([[0.5, 0.5]])

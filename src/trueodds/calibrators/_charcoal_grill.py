@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._charcoal_softmax import fit_charcoal_softmax_map
 from trueodds.calibrators._log_odds import warn_separable
 from trueodds.exceptions import (
     ConvergenceWarning,
@@ -22,7 +23,7 @@ from trueodds.numerics.finite_log_odds_fit import LogOddsFit
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.log_odds_fit import fit_log_odds
 from trueodds.table import LabelSmoothing, ScoreTable
-from trueodds.validation import InputScale, check_choice
+from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["CharcoalGrillCalibrator"]
 
@@ -162,6 +163,24 @@ class CharcoalGrillCalibrator(Calibrator):
         if not fit.converged:
             warn_user("the fit of the coals did not converge.", ConvergenceWarning)
         return _as_map(fit, evidence, base, unit, self.input)
+
+    def _fit_multiclass(
+        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
+    ) -> CalibrationMap:
+        return fit_charcoal_softmax_map(
+            scores,
+            codes,
+            weight,
+            n_classes,
+            n_coals=None if self.n_coals == "auto" else int(self.n_coals),
+            most_coals=MOST_COALS,
+            bias=self.bias,
+            fit_width=self.fit_width,
+            lam=float(self.lam),
+            paper=self.solver == "paper",
+            scale=self.input,
+            label_smoothing=self.label_smoothing,
+        )
 
     def _one_coal(self, table: ScoreTable) -> LogOddsFit:
         return fit_log_odds(

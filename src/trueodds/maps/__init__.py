@@ -6,6 +6,7 @@ and read back with :func:`load`. The file format is described in ``docs/map-form
 
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._charcoal_grill import CharcoalGrillMap
+from trueodds.maps._charcoal_softmax import CharcoalSoftmaxMap
 from trueodds.maps._identity import IdentityMap
 from trueodds.maps._log_odds import LogOddsMap
 from trueodds.maps._one_vs_rest import OneVsRestMap
@@ -17,6 +18,7 @@ from trueodds.maps._tree import TreeMap
 __all__ = [
     "CalibrationMap",
     "CharcoalGrillMap",
+    "CharcoalSoftmaxMap",
     "IdentityMap",
     "LogOddsMap",
     "OneVsRestMap",

@@ -1,0 +1,131 @@
+"""Charcoal Grill Scaling of more than two classes: from scores and labels to a map."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_softmax
+
+from trueodds.calibrators._log_odds import warn_separable
+from trueodds.calibrators._softmax import UNSEEN_FLOOR
+from trueodds.exceptions import MissingClassWarning, NotIncreasingWarning, warn_user
+from trueodds.maps import CharcoalSoftmaxMap
+from trueodds.numerics.charcoal_grill_classes import ClassEvidence
+from trueodds.numerics.charcoal_grill_classes_fit import (
+    choose_class_coals,
+    fit_class_path,
+    fit_classes_paper,
+)
+from trueodds.numerics.class_logits import class_logits
+from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
+from trueodds.table import LabelSmoothing
+from trueodds.validation import Floats, InputScale, Labels
+
+__all__ = ["fit_charcoal_softmax_map"]
+
+HOTTEST = 1e6  # stands for an infinite temperature
+
+
+def fit_charcoal_softmax_map(
+    scores: Floats,
+    codes: Labels,
+    weight: Floats | None,
+    n_classes: int,
+    *,
+    n_coals: int | None,
+    most_coals: int,
+    bias: bool,
+    fit_width: bool,
+    lam: float,
+    paper: bool,
+    scale: InputScale,
+    label_smoothing: LabelSmoothing,
+) -> CharcoalSoftmaxMap:
+    """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``."""
+    row_weight = np.ones(len(codes)) if weight is None else weight
+    logits = class_logits(scores, scale)
+    order = _canonical_order(logits, codes)
+    logits, codes, row_weight = logits[order], codes[order], row_weight[order]
+    counts = np.bincount(codes, row_weight, n_classes).astype(np.float64)
+    absent = np.flatnonzero(counts == 0).tolist()
+    if bias and absent:
+        warn_user(
+            f"classes {absent} have no instance to calibrate on; their biases stay 0.",
+            MissingClassWarning,
+        )
+    base, floor, smoothing = _temperature(logits, codes, row_weight, counts, label_smoothing)
+    inverse = float(base.theta[0])
+    if inverse <= 1 / HOTTEST:
+        warn_user(
+            "the classes' scores rank them the wrong way round; the best temperature is infinite.",
+            NotIncreasingWarning,
+        )
+        return CharcoalSoftmaxMap(
+            means=np.zeros((1, n_classes)),
+            temperatures=np.full(1, HOTTEST),
+            widths=np.ones(1),
+            bias=np.zeros(n_classes),
+            floor=floor,
+            input=scale,
+        )
+    own, other = _targets(counts, smoothing)
+    np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
+    logs = log_softmax(logits, axis=1)
+    evidence = ClassEvidence(logs, codes, own[codes], other[codes], row_weight, counts > 0)
+    heat = -float(np.log(inverse))
+    options = {"bias": bias, "fit_width": fit_width}
+    if n_coals is None:
+        n_coals = choose_class_coals(evidence, most_coals, heat, lam=lam, **options)
+    if paper:
+        fit = fit_classes_paper(evidence, n_coals, lam=lam, **options)
+    else:
+        fit = fit_class_path(evidence, n_coals, heat, lam=lam, **options)[-1]
+    return CharcoalSoftmaxMap(
+        means=fit.coals.means,
+        temperatures=fit.coals.temperatures,
+        widths=fit.coals.widths,
+        bias=fit.coals.bias,
+        floor=floor,
+        input=scale,
+    )
+
+
+def _canonical_order(logits: Floats, codes: Labels) -> Labels:
+    """Rows sorted by what they hold, so that their order in the input leaves no trace."""
+    keys = (codes, logits[:, 1], logits[:, 0], logits.max(axis=1))
+    return np.asarray(np.lexsort(keys))
+
+
+def _targets(counts: Floats, label_smoothing: LabelSmoothing) -> tuple[Floats, Floats]:
+    """What a row of each class counts as for its own and for every other class."""
+    k = len(counts)
+    if label_smoothing == "platt":
+        return (counts + 1) / (counts + k), 1 / (counts + k)
+    epsilon = float(label_smoothing or 0.0)
+    return np.full(k, 1 - epsilon + epsilon / k), np.full(k, epsilon / k)
+
+
+def _temperature(
+    logits: Floats,
+    codes: Labels,
+    row_weight: Floats,
+    counts: Floats,
+    label_smoothing: LabelSmoothing,
+) -> tuple[SoftmaxFit, float, LabelSmoothing]:
+    """Temperature scaling, the floor of probabilities of 0, and the smoothing that was needed."""
+
+    def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
+        own, other = _targets(counts, smoothing)
+        targets = np.repeat(other[codes][:, None], len(counts), axis=1)
+        targets[np.arange(len(codes)), codes] = own[codes]
+        return SoftmaxEvidence(logits, targets, row_weight, counts > 0)
+
+    whole = evidence(label_smoothing)
+    fit, floor = fit_with_floor(whole, TemperatureModel)
+    if fit.separates and not label_smoothing:
+        warn_separable()
+        label_smoothing = "platt"
+        fit, floor = fit_with_floor(evidence(label_smoothing), TemperatureModel)
+    if floor is None:
+        floor = min(whole.edge, UNSEEN_FLOOR)
+    return fit, floor, label_smoothing

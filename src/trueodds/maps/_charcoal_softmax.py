@@ -1,0 +1,111 @@
+"""Charcoal Grill Scaling of several classes: a temperature that depends on all logits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from trueodds.exceptions import InputError
+from trueodds.maps._base import CalibrationMap
+from trueodds.numerics.charcoal_grill_classes import ClassCoals, class_coal_weights
+from trueodds.numerics.class_logits import class_logits
+from trueodds.validation import Floats, validate_scores
+
+__all__ = ["CharcoalSoftmaxMap"]
+
+BLOCK = 1 << 19  # numbers in one temporary array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CharcoalSoftmaxMap(CalibrationMap):
+    """softmax(l/T(l) + bias), where l are logarithms of probabilities and T averages over coals.
+
+    A coal counts with weight exp(−‖l − mean‖²/(2·width²)), and weights are divided by their sum
+    (Benton, Calibration for anomaly detection, equation 12 with vectors as means). Logits and
+    margins are first turned into logarithms of probabilities.
+
+    Parameters
+    ----------
+    means : array of shape (n_coals, n_classes)
+    temperatures, widths : array of shape (n_coals,)
+        Positive.
+    bias : array of shape (n_classes,)
+    floor : float, default=-700.0
+        The logarithm that stands for a probability of exactly 0, counted from the largest of its
+        row. What lies below is treated alike.
+
+    Examples
+    --------
+    >>> from trueodds.maps import CharcoalSoftmaxMap
+    >>> grill = CharcoalSoftmaxMap(
+    ...     means=[[0, -3, -3], [-1, -1, -1]], temperatures=[2, 1], widths=[1, 1], bias=[0, 0, 0]
+    ... )
+    >>> grill([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4]]).round(2)
+    array([[0.68, 0.16, 0.16],
+           [0.3 , 0.3 , 0.4 ]])
+    >>> grill.temperature([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4]]).round(2)
+    array([1.99, 1.01])
+    """
+
+    means: Floats
+    temperatures: Floats
+    widths: Floats
+    bias: Floats
+    floor: float = -700.0
+
+    family: ClassVar[str] = "charcoal_softmax"
+
+    @property
+    def n_classes(self) -> int:
+        """The length of ``bias``."""
+        return len(self.bias)
+
+    def _check(self) -> None:
+        names = ("means", "temperatures", "widths", "bias")
+        means, temperatures, widths, bias = [self._freeze(name) for name in names]
+        coals, k = means.shape if means.ndim == 2 else (0, 0)
+        if coals < 1 or k < 2 or bias.shape != (k,):
+            raise InputError("means must have shape (n, k) and bias (k,), with n ≥ 1 and k ≥ 2.")
+        if temperatures.shape != (coals,) or widths.shape != (coals,):
+            raise InputError("temperatures and widths must have one entry for each row of means.")
+        if not all(np.isfinite(array).all() for array in (means, temperatures, widths, bias)):
+            raise InputError("means, temperatures, widths and bias must be finite.")
+        if not ((temperatures > 0).all() and (widths > 0).all()):
+            raise InputError("temperatures and widths must be positive.")
+        self._finite_number("floor")
+        if self.floor > 0:
+            raise InputError(f"floor must not be positive; got {self.floor}.")
+
+    def __call__(self, scores: Any) -> Floats:
+        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
+        return self._apply(self._checked(scores))
+
+    def temperature(self, scores: Any) -> Floats:
+        """T(l) of each row of class scores."""
+        return self._field(self._logs(self._checked(scores)))
+
+    def _checked(self, scores: Any) -> Floats:
+        array = validate_scores(scores, self.input)
+        if array.ndim != 2 or array.shape[1] != self.n_classes:
+            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
+        return array
+
+    def _logs(self, scores: Floats) -> Floats:
+        return np.asarray(log_softmax(class_logits(scores, self.input, self.floor), axis=1))
+
+    def _field(self, logs: Floats) -> Floats:
+        coals = ClassCoals(self.means, self.temperatures, self.widths, self.bias)
+        squares = np.einsum("nk,nk->n", logs, logs)
+        return np.asarray(class_coal_weights(logs, squares, coals)[0] @ self.temperatures)
+
+    def _apply(self, scores: Floats) -> Floats:
+        out = np.empty(scores.shape)
+        rows = max(1, BLOCK // self.n_classes)
+        for begin in range(0, len(scores), rows):
+            logs = self._logs(scores[begin : begin + rows])
+            eta = logs / self._field(logs)[:, None] + self.bias
+            out[begin : begin + rows] = softmax(eta, axis=1)
+        return out
