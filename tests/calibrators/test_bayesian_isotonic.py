@@ -226,7 +226,7 @@ def test_there_are_never_more_groups_than_rows():
 
 
 def test_the_number_of_groups_grows_slowly():
-    assert [default_groups(10.0**k) for k in (0, 2, 3, 4, 5, 9)] == [16, 28, 46, 76, 126, 200]
+    assert [default_groups(10.0**k) for k in (0, 2, 3, 4, 5, 9)] == [25, 25, 34, 60, 107, 200]
 
 
 # The calibrator
@@ -344,6 +344,27 @@ def test_drawn_maps_average_to_the_map_and_can_be_shipped(sampler, tmp_path):
     assert len(calibrator.sample_maps(5000)) == 5000
     again = calibrator.sample_maps(3, random_state=1)
     assert [a == b for a, b in zip(again, calibrator.sample_maps(3, random_state=1), strict=True)]
+
+
+def test_bands_are_quantiles_of_the_drawn_maps_between_the_knots_too():
+    scores, y = sample(7, 400)
+    calibrator = BayesianIsotonicCalibrator().fit(scores, y)
+    knots = calibrator.map_.x
+    points = np.sort(np.concatenate([knots, (2 * knots[:-1] + knots[1:]) / 3]))
+    values = np.array([m(points) for m in calibrator.sample_maps(2000)])
+    low, high = calibrator.predict_interval(points, level=0.8)
+    kept = len(calibrator.posterior_.draws)
+    assert kept <= 2000
+    expected = np.quantile(values, [0.1, 0.9], axis=0)
+    np.testing.assert_allclose([low, high], expected, atol=1e-12 if kept == 2000 else 0.02)
+
+
+def test_bands_are_defined_for_knots_without_a_float_between_them():
+    a = 0.3
+    scores = np.repeat([a, np.nextafter(a, 1), np.nextafter(np.nextafter(a, 1), 1)], 10)
+    calibrator = BayesianIsotonicCalibrator().fit(scores, np.arange(30) % 2)
+    low, high = calibrator.predict_interval(scores)
+    assert (low < high).all()
 
 
 def test_the_display_draws_the_band():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -47,8 +46,8 @@ class BayesianIsotonicCalibrator(Calibrator):
         ``"mcmc"``: Markov chains on ranks put in groups, at any size. ``"importance"``: the
         paper's algorithm, for comparison; it degrades from some hundred instances on.
     n_groups : int, "auto" or None, default="auto"
-        Groups of ranks that share a value (``"mcmc"``). ``"auto"``: 10·N^0.22 of them. None: each
-        distinct score is its own, as in the paper; slower, and rougher with many.
+        Groups of ranks that share a value (``"mcmc"``). ``"auto"``: 6·N^¼, from 25 to 200. None:
+        each distinct score is its own, as in the paper; slower, and rougher with many.
     min_effective_size : float, default=400
         Chains run until the mean of the map is as precise, at every knot, as that of so many
         independent draws: with 400, to within a twentieth of the posterior standard deviation.
@@ -246,7 +245,7 @@ class BayesianIsotonicCalibrator(Calibrator):
         Returns
         -------
         low, high : ndarray of shape (n,)
-            Quantiles at the knots of the map, linear between them; neither ever falls.
+            Quantiles of the drawn maps; neither ever falls.
         """
         posterior = self._binary_posterior("predict_interval")
         if not 0 < level < 1:
@@ -254,10 +253,9 @@ class BayesianIsotonicCalibrator(Calibrator):
         array = validate_scores(scores, self.input, n_columns=2)
         if array.ndim == 2:
             array = positive_column(array, self.input)
-        ends = posterior.quantiles([(1 - level) / 2, (1 + level) / 2])
+        points, ends = posterior.quantiles([(1 - level) / 2, (1 + level) / 2])
         low, high = (
-            PiecewiseLinearMap(x=posterior.score, y=end, input=self.input)._apply(array)
-            for end in ends
+            PiecewiseLinearMap(x=points, y=end, input=self.input)._apply(array) for end in ends
         )
         return low, high
 
@@ -280,7 +278,11 @@ class BayesianIsotonicCalibrator(Calibrator):
         rng = np.random.default_rng(_seed(random_state))
         chosen = rng.choice(rows, size=n_maps, replace=n_maps > len(rows))
         draws = np.maximum.accumulate(posterior.draws[chosen], axis=1)
-        return [replace(self.map_, x=posterior.score, y=draw) for draw in draws]
+        classes = self.map_.classes
+        return [
+            PiecewiseLinearMap(x=posterior.score, y=draw, input=self.input, classes=classes)
+            for draw in draws
+        ]
 
     def _binary_posterior(self, method: str) -> IsotonicPosterior:
         self._check_fitted("map_")

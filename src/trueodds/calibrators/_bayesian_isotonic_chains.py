@@ -153,7 +153,7 @@ def effective_sample_size(draws: Draws) -> Floats:
     pairs = np.minimum.accumulate(pairs, axis=0)
     pairs = np.where(np.logical_and.accumulate(pairs > 0, axis=0), pairs, 0.0)
     time = np.maximum(2 * pairs.sum(axis=0) - 1, 1 / np.log10(n_parts * half + 10))
-    return np.where(total > 0, n_parts * half / time, n_parts * half)
+    return np.asarray(np.where(total > 0, n_parts * half / time, n_parts * half))
 
 
 def _autocovariance(parts: Draws, lags: int) -> Draws:

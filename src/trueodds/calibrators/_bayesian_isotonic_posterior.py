@@ -25,7 +25,10 @@ __all__ = [
 KEPT_DRAWS = 2000
 """Draws that are kept of a posterior at most."""
 
-LEAST_GROUPS, MOST_GROUPS = 16, 200
+LEAST_GROUPS, MOST_GROUPS = 25, 200
+
+BETWEEN = 2
+"""Points between two knots at which quantiles are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +64,60 @@ class IsotonicPosterior:
     max_weight: float | None = None
     bounds: tuple[Floats, Floats] | None = None
 
-    def quantiles(self, levels: list[float]) -> Floats:
-        """Of the value at each knot: shape (n_levels, n_knots), each row non-decreasing."""
+    def quantiles(self, levels: list[float]) -> tuple[Floats, Floats]:
+        """Quantiles of the map at its knots and at points between them.
+
+        Between two knots a draw is their mean, of which quantiles are closer together than those
+        at the knots; hence the points between.
+
+        Returns
+        -------
+        score : ndarray of shape (n_points,)
+        values : ndarray of shape (n_levels, n_points)
+            Each row is non-decreasing.
+        """
         rows = np.repeat(np.arange(len(self.draws)), self.repeats)
-        quantiles = np.quantile(self.draws[rows], levels, axis=0)
-        return np.asarray(np.maximum.accumulate(quantiles, axis=1))  # against rounding
+        score, place = _refined(self.score)
+        left = np.minimum(place.astype(np.int64), max(len(self.score) - 2, 0))
+        right = np.minimum(left + 1, len(self.score) - 1)
+        share = place - left
+        values = np.empty((len(levels), len(score)))
+        for part in range(0, len(score), 64):  # not all at once, for memory
+            some = slice(part, part + 64)
+            points = self.draws[:, left[some]] * (1 - share[some])
+            points += self.draws[:, right[some]] * share[some]
+            values[:, some] = np.quantile(points[rows], levels, axis=0)
+        return score, np.clip(np.maximum.accumulate(values, axis=1), 0.0, 1.0)
 
 
 def default_groups(total: float) -> int:
-    """How many groups the ranks of so much weight are put in: 10·N^0.22, at least 16.
+    """How many groups the ranks of so much weight are put in: 6·N^¼, from 25 to 200.
 
-    28 for a hundred instances, 46 for a thousand, 126 for 10⁵. More groups follow the data more
-    closely but also believe in steps where few data are; fewer make a step map of a smooth one.
+    34 for a thousand instances, 107 for 10⁵. The loss hardly depends on it within a factor of
+    two. Fewer make steps of a smooth map; more cost time and widen the bands.
     """
-    return int(np.clip(round(10 * total**0.22), LEAST_GROUPS, MOST_GROUPS))
+    return int(np.clip(round(6 * total**0.25), LEAST_GROUPS, MOST_GROUPS))
+
+
+def _refined(score: Floats) -> tuple[Floats, Floats]:
+    """The knots with points between neighbours, if those are finite; and their places among them.
+
+    The point half-way between the knots 3 and 4 has the place 3.5. Points that are not above the
+    one before, as the floats between two knots may be few, are left out.
+    """
+    between = np.arange(BETWEEN + 1) / (BETWEEN + 1)
+    knot = np.arange(len(score))
+    place = np.append((knot[:-1, None] + between).ravel(), knot[-1])
+    left = place.astype(np.int64)
+    share = place - left
+    right = np.minimum(left + 1, len(score) - 1)
+    kept = (share == 0) | (np.isfinite(score[left]) & np.isfinite(score[right]))
+    left, right, share, place = left[kept], right[kept], share[kept], place[kept]
+    base, other = score[left].copy(), score[right]
+    inner = share > 0
+    base[inner] = base[inner] * (1 - share[inner]) + other[inner] * share[inner]
+    inner &= (base <= score[left]) | (base >= other)
+    return base[~inner], place[~inner]
 
 
 def group_starts(weight: Floats, n_groups: int) -> npt.NDArray[np.int64]:
@@ -117,10 +160,7 @@ def chain_posterior(
     """By Markov chains on grouped ranks, without bounds."""
     if n_groups == "auto":
         n_groups = default_groups(table.total)
-    if n_groups is None:
-        starts = np.arange(len(table))
-    else:
-        starts = group_starts(table.weight, n_groups)
+    starts = np.arange(len(table)) if n_groups is None else group_starts(table.weight, n_groups)
     with Progress(int(wanted), "Bayesian isotonic", progress) as bar:
         chains = run_chains(
             np.add.reduceat(table.n_neg, starts),

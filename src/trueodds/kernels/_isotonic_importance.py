@@ -129,7 +129,7 @@ def _draw(lower, upper, state, values, first, last, below, above):  # type: igno
     while size > 0:
         size -= 1
         i, j, low, high = first[size], last[size], below[size], above[size]
-        k = i + np.int64(uniform(state) * (j - i + 1))
+        k = i + int(uniform(state) * (j - i + 1))
         floor, ceiling = max(low, lower[k]), min(high, upper[k])
         values[k] = floor + uniform(state) * (ceiling - floor)
         if k < j:

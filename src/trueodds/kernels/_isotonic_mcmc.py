@@ -104,7 +104,7 @@ def _begin(v, lo, hi, state, seed, index):  # type: ignore[no-untyped-def]
         j = i
         while j < n and lo[j + 1] == 0:
             j += 1
-        k = i + np.int64(uniform(state) * (j - i + 1))
+        k = i + int(uniform(state) * (j - i + 1))
         lo[k], hi[k] = i, j
         v[k] = v[i - 1] + uniform(state) * (v[j + 1] - v[i - 1])
 
@@ -268,10 +268,10 @@ def _sweep(  # type: ignore[no-untyped-def]
                 _redraw(v, lo, hi, state, 1, n, rows, columns, gap)
             else:
                 for _turn in range(n):
-                    _rotate(v, lo, hi, state, 1 + np.int64(uniform(state) * n))
+                    _rotate(v, lo, hi, state, 1 + int(uniform(state) * n))
                 for _tree in range(n // 8):
                     # The root of a range is chosen as often whatever the tree inside is.
-                    k = 1 + np.int64(uniform(state) * n)
+                    k = 1 + int(uniform(state) * n)
                     if 2 <= hi[k] - lo[k] < LARGEST:
                         _redraw(v, lo, hi, state, lo[k], hi[k], rows, columns, gap)
             for k in range(1, n + 1):
