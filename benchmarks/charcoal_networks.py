@@ -93,6 +93,7 @@ def compare(name: str, splits: int) -> None:
                 warnings.simplefilter("ignore", TrueoddsWarning)
                 calibrator = make().fit(scores[fit], y[fit])
             seconds = time.perf_counter() - begin
+            print(f"{name}, split {split}, {method}: {seconds:.1f} s", file=sys.stderr, flush=True)
             rows[method].append(
                 (*measure(calibrator.predict_proba(scores[test]), y[test]), seconds)
             )
