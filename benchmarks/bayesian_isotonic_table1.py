@@ -58,12 +58,12 @@ def methods():
     }
 
 
-def paper_data(rng, n):
+def paper_data(rng, n, y=None):
     """Section 5.1: negatives Beta(1, 3), positives half Beta(1.5, 3), half Beta(30, 3).
 
     "The classes are balanced" is read as: exactly half of each sample is positive.
     """
-    y = np.arange(n) < n // 2
+    y = np.arange(n) < n // 2 if y is None else y
     upper = rng.random(n) < 0.5
     scores = np.where(
         y, np.where(upper, rng.beta(30, 3, n), rng.beta(1.5, 3, n)), rng.beta(1, 3, n)
@@ -94,8 +94,13 @@ def rare_truth(scores):
     return expit(np.log(scores / (1 - scores)) - 2)
 
 
+def independent_paper_data(rng, n):
+    """The same with labels drawn one by one, as bands assume."""
+    return paper_data(rng, n, rng.random(n) < 0.5)
+
+
 GENERATORS = {
-    "paper": (paper_data, paper_truth),
+    "paper": (independent_paper_data, paper_truth),
     "overconfident": (overconfident_data, overconfident_truth),
     "rare positives": (rare_data, rare_truth),
 }
@@ -228,7 +233,7 @@ def coverage(replicates):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parts = {"table1": (table1, 10), "rivals": (rivals, 20), "gap": (gap, 16)}
+    parts = {"table1": (table1, 10), "rivals": (rivals, 40), "gap": (gap, 16)}
     parts["coverage"] = (coverage, 40)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(parts))
     parser.add_argument("--quick", action="store_true")

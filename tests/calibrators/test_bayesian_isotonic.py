@@ -226,7 +226,7 @@ def test_there_are_never_more_groups_than_rows():
 
 
 def test_the_number_of_groups_grows_slowly():
-    assert [default_groups(10.0**k) for k in (0, 2, 3, 4, 5, 9)] == [25, 25, 34, 60, 107, 200]
+    assert [default_groups(10.0**k) for k in (0, 2, 3, 4, 5, 9)] == [30, 30, 39, 70, 124, 200]
 
 
 # The calibrator

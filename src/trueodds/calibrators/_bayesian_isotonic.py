@@ -46,7 +46,7 @@ class BayesianIsotonicCalibrator(Calibrator):
         ``"mcmc"``: Markov chains on ranks put in groups, at any size. ``"importance"``: the
         paper's algorithm, for comparison; it degrades from some hundred instances on.
     n_groups : int, "auto" or None, default="auto"
-        Groups of ranks that share a value (``"mcmc"``). ``"auto"``: 6·N^¼, from 25 to 200. None:
+        Groups of ranks that share a value (``"mcmc"``). ``"auto"``: 7·N^¼, from 30 to 200. None:
         each distinct score is its own, as in the paper; slower, and rougher with many.
     min_effective_size : float, default=400
         Chains run until the mean of the map is as precise, at every knot, as that of so many
