@@ -128,12 +128,12 @@ def mean_error(values):
 
 def table1(replicates):
     print(f"\nTable 1: mean of {replicates} replicates ± its standard error | the paper's")
-    test, labels = paper_data(np.random.default_rng(2019), 100_000)
-    ideal = paper_truth(test)
     results = {}
     for n in (100, 3000):
         for r in range(replicates):
             train = paper_data(np.random.default_rng([n, r]), n)
+            test, labels = paper_data(np.random.default_rng([2019, r]), 100_000)
+            ideal = paper_truth(test)
             found = {
                 "ideal": (ideal, ideal),
                 "Bayes-Iso": (probabilities(importance(), train, test),) * 2,
@@ -163,12 +163,15 @@ def table1(replicates):
         print(line)
     print("excess over the ideal (importance | paper, chains):")
     for n, column in ((100, 1), (3000, 3)):
-        base = np.mean([row[1] for row in results["ideal"][n]])
-        ours, chain = (
-            np.mean([row[1] for row in results[name][n]]) - base for name in ("Bayes-Iso", "chains")
-        )
         paper = PAPER["Bayes-Iso"][column] - PAPER["ideal"][column]
-        print(f"  log-loss, N = {n}: {ours:.4f} | {paper:.4f}, {chain:.4f}")
+        (ours, error), (chain, chain_error) = (
+            mean_error(np.subtract(results[name][n], results["ideal"][n])[:, 1])
+            for name in ("Bayes-Iso", "chains")
+        )
+        print(
+            f"  log-loss, N = {n}: {ours:.4f} ± {error:.4f} | {paper:.4f}, "
+            f"{chain:.4f} ± {chain_error:.4f}"
+        )
 
 
 def rivals(replicates):
