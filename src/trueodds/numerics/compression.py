@@ -42,9 +42,7 @@ class Compressed:
         return abs(slope) * self.width < 0.014
 
 
-def compress(
-    score: Floats, scale: InputScale, counts: Counts, *, cells: int = CELLS
-) -> Compressed:
+def compress(score: Floats, scale: InputScale, counts: Counts, *, cells: int = CELLS) -> Compressed:
     """Replace log-odds by Gauss points; see the module's text. Reads the data in pieces."""
     low, high = _unfold(np.array(finite_range(score, scale))).tolist()
     width = max((high - low) / cells, 1e-12 * max(abs(low), abs(high)), 1e-300)
