@@ -78,8 +78,8 @@ class BayesianIsotonicCalibrator(Calibrator):
     map_ : PiecewiseLinearMap
         The posterior mean.
     effective_sample_size_ : float
-        How many independent draws the mean is worth, at its worst knot. With several classes the
-        least of them; also below the worst.
+        How many independent draws the mean is worth, at its worst knot. With several classes,
+        this and the next two are those of the worst.
     r_hat_ : float
         The largest split-R̂ of the chains (``"mcmc"``); 1 if they agree.
     max_weight_ : float
@@ -94,8 +94,8 @@ class BayesianIsotonicCalibrator(Calibrator):
     same to the left below and to the right above, until all ranks have a value.
 
     Deviations from the paper: Markov chains instead of weighted draws between bounds, which change
-    the prior; ranks in groups, which are smaller at both ends. With ``sampler="importance"`` there
-    are none, but ``bounds="authors"`` where paper and program differ.
+    the prior; ranks in groups, which are smaller at both ends. ``sampler="importance"`` has none
+    with ``bounds="paper"``, and is the authors' program with ``bounds="authors"``.
 
     Cost: one sort, and chains on at most 200 groups, whatever N is.
 
@@ -113,10 +113,10 @@ class BayesianIsotonicCalibrator(Calibrator):
     >>> y = rng.random(1000) < scores**2
     >>> calibrator = BayesianIsotonicCalibrator().fit(scores, y)
     >>> calibrator.predict_proba([0.1, 0.5, 0.9])[:, 1].round(1)
-    array([0. , 0.2, 0.8])
+    array([0. , 0.3, 0.8])
     >>> low, high = calibrator.predict_interval([0.1, 0.5, 0.9], level=0.9)
-    >>> bool((low < [0.01, 0.25, 0.81]).all() and (high > [0.01, 0.25, 0.81]).all())
-    True
+    >>> low.round(1), high.round(1)
+    (array([0. , 0.2, 0.7]), array([0. , 0.3, 0.9]))
     """
 
     posterior_: IsotonicPosterior
