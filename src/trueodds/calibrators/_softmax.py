@@ -55,11 +55,16 @@ def fit_softmax_map(
 
 
 def _targets(codes: Labels, counts: Floats, label_smoothing: LabelSmoothing) -> Floats:
-    """One-hot rows, or Platt's correction for k classes: (N_y + 1)/(N_y + k), 1/(N_y + k)."""
+    """One-hot rows, or smoothed ones.
+
+    Platt's correction for k classes: (N_y + 1)/(N_y + 2) for the class y of a row, N_y being its
+    weight, and the rest in equal shares for the others.
+    """
     n_classes = len(counts)
     one_hot = np.eye(n_classes)
     if label_smoothing == "platt":
-        rows = (one_hot * counts[:, None] + 1) / (counts[:, None] + n_classes)
+        own = ((counts + 1) / (counts + 2))[:, None]
+        rows = one_hot * own + (1 - one_hot) * (1 - own) / (n_classes - 1)
     else:
         epsilon = float(label_smoothing or 0.0)
         rows = one_hot * (1 - epsilon) + epsilon / n_classes

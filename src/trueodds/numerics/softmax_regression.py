@@ -194,6 +194,8 @@ def fit_softmax(
         return float(row_weight @ fit + ridge @ theta**2 / 2)
 
     scale = _scale(model, row_weight)
+    # Once the classes are separated, the loss falls for ever: there is nothing to converge to.
+    unbounded = not ridge.any() and bool((targets.max(axis=1) == 1).all())
     theta = start
     eta = model.forward(theta)
     loss = loss_of(eta, theta)
@@ -229,6 +231,8 @@ def fit_softmax(
             converged = size <= GRADIENT_TOLERANCE
             break
         theta, eta, loss = candidate, new_eta, new_loss
+        if unbounded and _separates(eta, targets):
+            break
     weights, bias = model.weights_and_bias(theta)
     return SoftmaxFit(theta, weights, bias, loss, converged, n_iter, _separates(eta, targets))
 
