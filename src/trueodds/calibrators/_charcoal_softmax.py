@@ -100,7 +100,7 @@ def _targets(counts: Floats, label_smoothing: LabelSmoothing) -> tuple[Floats, F
     """What a row of each class counts as for its own and for every other class."""
     k = len(counts)
     if label_smoothing == "platt":
-        return (counts + 1) / (counts + k), 1 / (counts + k)
+        return (counts + 1) / (counts + 2), 1 / (counts + 2) / (k - 1)
     epsilon = float(label_smoothing or 0.0)
     return np.full(k, 1 - epsilon + epsilon / k), np.full(k, epsilon / k)
 

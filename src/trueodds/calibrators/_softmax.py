@@ -8,6 +8,7 @@ from trueodds.calibrators._log_odds import warn_not_converged, warn_separable
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
 from trueodds.numerics.class_logits import class_logits
+from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import ModelOf, SoftmaxEvidence, fit_with_floor
 from trueodds.table import LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels
@@ -41,7 +42,9 @@ def fit_softmax_map(
     logits = class_logits(scores, scale)
 
     def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
-        return SoftmaxEvidence(logits, _targets(codes, counts, smoothing), row_weight, counts > 0)
+        return SoftmaxEvidence(
+            logits, class_targets(counts, smoothing)[codes], row_weight, counts > 0
+        )
 
     fit, floor = fit_with_floor(evidence(label_smoothing), model_of)
     if fit.separates and not label_smoothing:
@@ -52,20 +55,3 @@ def fit_softmax_map(
     if floor is None:
         floor = min(evidence(None).edge, UNSEEN_FLOOR) if scale == "probability" else -np.inf
     return SoftmaxMap(weights=fit.weights, bias=fit.bias, floor=floor, input=scale)
-
-
-def _targets(codes: Labels, counts: Floats, label_smoothing: LabelSmoothing) -> Floats:
-    """One-hot rows, or smoothed ones.
-
-    Platt's correction for k classes: (N_y + 1)/(N_y + 2) for the class y of a row, N_y being its
-    weight, and the rest in equal shares for the others.
-    """
-    n_classes = len(counts)
-    one_hot = np.eye(n_classes)
-    if label_smoothing == "platt":
-        own = ((counts + 1) / (counts + 2))[:, None]
-        rows = one_hot * own + (1 - one_hot) * (1 - own) / (n_classes - 1)
-    else:
-        epsilon = float(label_smoothing or 0.0)
-        rows = one_hot * (1 - epsilon) + epsilon / n_classes
-    return np.asarray(rows[codes])

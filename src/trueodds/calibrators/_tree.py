@@ -14,7 +14,6 @@ from trueodds.calibrators._tree_fit import (
     FittedTree,
     TreeData,
     TreeOptions,
-    class_targets,
     fit_tree,
 )
 from trueodds.calibrators._tree_leaves import leaf_maps, linear_map
@@ -23,6 +22,7 @@ from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps._tree import score_columns
 from trueodds.maps._tree_features import FeatureSpace
+from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.log_odds import positive_column
 from trueodds.table import LabelSmoothing, _check_smoothing
 from trueodds.validation import (

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.table import LabelSmoothing
 from trueodds.validation import Floats
 
-__all__ = ["FittedTree", "TreeData", "TreeOptions", "class_targets", "fit_tree"]
+__all__ = ["FittedTree", "TreeData", "TreeOptions", "fit_tree"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -69,16 +68,6 @@ class FittedTree:
     weight: Floats
     coef: Floats
     n_iterations: int
-
-
-def class_targets(counts: Floats, label_smoothing: LabelSmoothing) -> Floats:
-    """What class j is taken for in a row of class i; Platt: (N_i + 1)/(N_i + k) and 1/(N_i + k)."""
-    n_classes = len(counts)
-    one_hot = np.eye(n_classes)
-    if label_smoothing == "platt":
-        return np.asarray((one_hot * counts[:, None] + 1) / (counts[:, None] + n_classes))
-    share = float(label_smoothing or 0.0)
-    return np.asarray(one_hot * (1 - share) + share / n_classes)
 
 
 def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
