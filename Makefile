@@ -23,7 +23,7 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/pip install -q -e ".[bench]"
-	$(BIN)/python benchmarks/fit_speed.py
+	$(BIN)/python benchmarks/fit_speed.py 1000000 9
 	$(BIN)/python benchmarks/import_time.py
 
 stubs: $(STAMP)

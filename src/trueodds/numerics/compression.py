@@ -23,7 +23,7 @@ __all__ = ["Compressed", "Counts", "compress", "finite_range"]
 Counts = Callable[[slice], tuple[Floats, Floats]]
 """Gives the weight of negatives and of positives in some of the rows."""
 
-CELLS = 8192
+CELLS = 4096
 CHUNK = 65536  # rows whose temporaries stay in the cache
 POINT = 1e-13  # a variance below this, in units of the cell's width, is one point
 
