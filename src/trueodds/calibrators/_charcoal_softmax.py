@@ -16,6 +16,7 @@ from trueodds.numerics.charcoal_grill_classes_fit import (
     fit_classes_paper,
 )
 from trueodds.numerics.class_logits import class_logits
+from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
 from trueodds.table import LabelSmoothing
@@ -98,11 +99,8 @@ def _canonical_order(logits: Floats, codes: Labels) -> Labels:
 
 def _targets(counts: Floats, label_smoothing: LabelSmoothing) -> tuple[Floats, Floats]:
     """What a row of each class counts as for its own and for every other class."""
-    k = len(counts)
-    if label_smoothing == "platt":
-        return (counts + 1) / (counts + 2), 1 / (counts + 2) / (k - 1)
-    epsilon = float(label_smoothing or 0.0)
-    return np.full(k, 1 - epsilon + epsilon / k), np.full(k, epsilon / k)
+    own = np.diag(class_targets(counts, label_smoothing))
+    return own, (1 - own) / (len(counts) - 1)
 
 
 def _temperature(
