@@ -35,7 +35,7 @@ $(STAMP): pyproject.toml Makefile
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh tools/install_venv_module.sh
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e ".[dev,plot,report]"
+	$(BIN)/python -m pip install -q -e ".[dev,all]"
 	@touch $(STAMP)
 
 clean:
