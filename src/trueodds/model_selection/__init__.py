@@ -1,5 +1,6 @@
-"""Calibrating models: cross-fitting, prefit models, any calibrator."""
+"""Calibrating models: cross-fitting, prefit models, any calibrator; comparing methods."""
 
 from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
+from trueodds.model_selection._comparison import CalibratorComparison, compare_calibrators
 
-__all__ = ["CalibratedClassifier"]
+__all__ = ["CalibratedClassifier", "CalibratorComparison", "compare_calibrators"]

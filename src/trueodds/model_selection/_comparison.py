@@ -1,0 +1,371 @@
+"""Comparing methods honestly: on the same folds, the identity among them."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from trueodds.exceptions import InputError
+from trueodds.metrics import expected_calibration_error
+from trueodds.model_selection._comparison_choice import Choice, choose
+from trueodds.model_selection._comparison_folds import Cells, Folds, deal_folds, group_cells
+from trueodds.model_selection._comparison_losses import LossTable, cell_losses
+from trueodds.model_selection._comparison_methods import resolve_calibrators
+from trueodds.model_selection._comparison_run import Evidence, HeldOut, MethodRun, run_methods
+from trueodds.numerics.log_odds import positive_column
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    check_choice,
+    check_scale,
+    encode_labels,
+    validate_scores,
+    validate_weights,
+)
+
+__all__ = ["CalibratorComparison", "Rule", "Scoring", "compare_calibrators", "compare_evidence"]
+
+Scoring = Literal["log_loss", "brier_score"]
+Rule = Literal["one_standard_error", "best"]
+ECE = "expected_calibration_error"
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratorComparison:
+    """What cross-validation says of each method.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Those that could be fitted in every fold, simplest first.
+    best_method : str
+        The choice by ``scoring`` and ``rule``.
+    explanation : str
+        A sentence on why.
+    calibrators : dict of str to calibrator
+        The unfitted calibrator of each method; ``calibrators[best_method]`` is to be fitted on
+        everything.
+    fold_losses : dict of str to dict of str to ndarray of shape (n_repeats·cv,)
+        ``fold_losses[metric][method]``; the same folds for all methods. Metrics are
+        ``"log_loss"``, ``"brier_score"`` and ``"expected_calibration_error"``.
+    out_of_fold : dict of str to ndarray of shape (n,) or (n, n_classes)
+        Of the first repeat, in the order of the input: the probability of the positive class, or
+        one column per class.
+    seconds : dict of str to float
+        Median time to fit one fold and forecast the rest of it.
+    failures : dict of str to str
+        Methods that are left out because a fold could not be fitted, with the first error.
+    warnings : dict of str to tuple of str
+        What the methods warned of in any fold; each message once.
+    scoring, rule : str
+    level : float
+        Of all intervals.
+    n_folds, n_repeats : int
+    """
+
+    methods: tuple[str, ...]
+    best_method: str
+    explanation: str
+    calibrators: dict[str, Any]
+    fold_losses: dict[str, dict[str, Floats]]
+    out_of_fold: dict[str, Floats]
+    seconds: dict[str, float]
+    failures: dict[str, str]
+    warnings: dict[str, tuple[str, ...]]
+    scoring: Scoring
+    rule: Rule
+    level: float
+    n_folds: int
+    n_repeats: int
+    _tables: dict[str, LossTable]
+    _calibration_error: dict[str, float]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dict for each method, simplest first.
+
+        Returns
+        -------
+        list of dict
+            ``method``; ``log_loss`` and ``brier_score``, each with ``_low`` and ``_high``;
+            ``expected_calibration_error`` of the out-of-fold forecasts of a whole repeat (mean
+            over the repeats); ``gain``, the relative reduction of log-loss against the identity,
+            with ``gain_low`` and ``gain_high``; ``seconds``; ``chosen``. A log-loss may be
+            infinite, and then so are its bounds; ``gain`` is None where it is not defined.
+        """
+        z = float(ndtri(0.5 + self.level / 2))
+        base = self.methods[0]
+        rows = []
+        for method in self.methods:
+            row: dict[str, Any] = {"method": method}
+            for metric, table in self._tables.items():
+                mean, error = table.mean(method), table.standard_error(method)
+                row[metric] = mean
+                row[f"{metric}_low"] = max(mean - z * error, 0.0) if np.isfinite(mean) else mean
+                row[f"{metric}_high"] = mean + z * error
+            row[ECE] = self._calibration_error[method]
+            gain = self._tables["log_loss"].relative_gain(method, base)
+            row["gain"] = None if gain is None else gain[0]
+            for name, sign in (("gain_low", -1), ("gain_high", 1)):
+                finite = gain is not None and np.isfinite(gain[0])
+                row[name] = gain[0] + sign * z * gain[1] if gain and finite else row["gain"]
+            row["seconds"] = self.seconds[method]
+            row["chosen"] = method == self.best_method
+            rows.append(row)
+        return rows
+
+    def to_frame(self) -> Any:
+        """:meth:`rows` as a pandas frame."""
+        return rows_to_frame(self.rows())
+
+    def __str__(self) -> str:
+        """A table for reading."""
+        width = max(len(name) for name in self.methods)
+        lines = [f"{'':{width + 2}}log-loss   Brier      ECE     gain"]
+        for row in self.rows():
+            mark = "* " if row["chosen"] else "  "
+            gain = "" if row["gain"] is None else f"{row['gain']:8.1%}"
+            lines.append(
+                f"{mark}{row['method']:{width}}{row['log_loss']:10.5f}"
+                f"{row['brier_score']:8.5f}{row[ECE]:9.5f}{gain}"
+            )
+        lines += [f"{name}: left out, {error}" for name, error in self.failures.items()]
+        return "\n".join([*lines, self.explanation])
+
+
+def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
+    """A pandas frame, or an error that says how to get pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("a frame of results needs pandas: pip install pandas") from None
+    return pd.DataFrame(rows)
+
+
+def compare_calibrators(
+    scores: Any,
+    y: Any,
+    *,
+    calibrators: Any = "default",
+    input: InputScale = "probability",  # noqa: A002
+    sample_weight: Any = None,
+    features: Any = None,
+    cv: int = 5,
+    n_repeats: int = 1,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = False,
+    level: float = 0.9,
+    scoring: Scoring = "log_loss",
+    rule: Rule = "one_standard_error",
+    classes: Any = None,
+) -> CalibratorComparison:
+    """Compare methods by repeated, stratified cross-validation on the same folds.
+
+    Use it to see whether calibration pays and which method to take;
+    :class:`~trueodds.AutoCalibrator` takes it for you. "Leave the scores alone" always takes part.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, n_classes)
+        As in ``fit`` of a calibrator; they must come from a model that has not seen these rows.
+    y : array-like of shape (n,)
+        Labels.
+    calibrators : "default", list or dict, default="default"
+        Names (keys of ``all_calibrators()``) or instances; or name → instance. ``"default"``: the
+        methods that suit the number of classes and are fast.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores.
+    sample_weight : array-like of shape (n,), default=None
+        A weight of k equals k repetitions, which may fall into different folds.
+    features : array or frame of n rows, default=None
+        For methods that need the original attributes; with them, ``"default"`` has the tree.
+    cv : int, default=5
+        Folds. Fewer are made if there are fewer instances.
+    n_repeats : int, default=1
+        How often, with other folds.
+    random_state : int, Generator or None, default=0
+    n_jobs : int, default=None
+        Fits at once, as in joblib.
+    progress : bool or None, default=False
+        None shows progress on a terminal if it takes long.
+    level : float, default=0.9
+        Of the intervals.
+    scoring : {"log_loss", "brier_score"}, default="log_loss"
+        What ``best_method`` is chosen by.
+    rule : {"one_standard_error", "best"}, default="one_standard_error"
+        The simplest method whose loss is within one standard error (of the paired difference) of
+        the lowest; or the lowest.
+    classes : array-like, default=None
+        All labels, if some may be absent.
+
+    Returns
+    -------
+    CalibratorComparison
+
+    Notes
+    -----
+    Intervals and standard errors take the out-of-fold losses of instances as independent, and
+    differences are paired by instance. There are many instances and few folds, so this is much
+    steadier than a standard error over folds; the price is that it does not see how much a
+    method would differ on another training set, and so is a little too small for methods that
+    overfit. ``fold_losses`` with :func:`trueodds.compare.corrected_resampled_t_test` is the
+    alternative.
+
+    A method that gives probability 0 to what happened has an infinite log-loss and says so; it is
+    then not chosen. A method that raises an error in a fold is left out and named in
+    ``failures``. Cost: for two classes the evidence is sorted once, and the folds are sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.model_selection import compare_calibrators
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.logistic(size=2000)
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
+    >>> result = compare_calibrators(z, y, input="logit", calibrators=["temperature", "isotonic"])
+    >>> result.methods, result.best_method
+    (('identity', 'temperature', 'isotonic'), 'temperature')
+    >>> round(result.rows()[1]["gain"], 2)
+    0.13
+    """
+    check_scale(input)
+    array = validate_scores(scores, input, rows_sum_to_one=True)
+    codes, labels = encode_labels(y, classes)
+    if len(codes) != len(array):
+        raise InputError(f"scores and y differ in length: {len(array)} and {len(codes)}.")
+    columns = 2 if array.ndim == 1 else array.shape[1]
+    if columns != len(labels):
+        hint = " Pass classes= to name those without instances." if columns > len(labels) else ""
+        raise InputError(
+            f"scores have {columns} columns (1-D counts as 2) but there are {len(labels)} "
+            f"classes.{hint}"
+        )
+    if array.ndim == 2 and columns == 2:
+        array = positive_column(array, input)
+    weight = validate_weights(sample_weight, len(array))
+    cells = group_cells(array, codes, weight, len(labels))
+    return compare_evidence(
+        Evidence(array, codes, weight, features, input, cells),
+        calibrators=calibrators,
+        cv=cv,
+        n_repeats=n_repeats,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+        level=level,
+        scoring=scoring,
+        rule=rule,
+    )
+
+
+def compare_evidence(
+    evidence: Evidence,
+    *,
+    calibrators: Any,
+    cv: int,
+    n_repeats: int,
+    random_state: Any,
+    n_jobs: int | None,
+    progress: bool | None,
+    level: float,
+    scoring: Scoring,
+    rule: Rule,
+) -> CalibratorComparison:
+    """:func:`compare_calibrators` for rows that have been validated."""
+    check_comparison_options(cv, n_repeats, scoring, rule)
+    if not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1; got {level!r}.")
+    cells = evidence.cells
+    methods = resolve_calibrators(calibrators, cells.n_classes, evidence.features is not None)
+    n_folds = min(cv, int(cells.units.sum()))
+    if n_folds < 2:
+        raise InputError("comparing methods by cross-validation needs at least two instances.")
+    rng = np.random.default_rng(random_state)
+    seeds = rng.integers(0, 2**63, size=n_repeats)
+    partitions = [deal_folds(cells, n_folds, int(seed)) for seed in seeds]
+    runs = run_methods(methods, evidence, partitions, n_jobs=n_jobs, progress=progress)
+    kept = {name: run for name, run in runs.items() if run.error is None}
+    tables, fold_losses = _tables(cells, kept)
+    calibration = {
+        name: np.array([_calibration_error(cells, [part]) for part in run.held_out])
+        for name, run in kept.items()
+    }
+    choice: Choice = choose(tables, scoring, rule)
+    return CalibratorComparison(
+        methods=tuple(kept),
+        best_method=choice.method,
+        explanation=choice.explanation,
+        calibrators={name: methods[name] for name in kept},
+        fold_losses={**fold_losses, ECE: calibration},
+        out_of_fold={name: _out_of_fold(run, partitions[0]) for name, run in kept.items()},
+        seconds={name: float(np.median(run.seconds)) for name, run in kept.items()},
+        failures={name: run.error for name, run in runs.items() if run.error is not None},
+        warnings={name: tuple(run.warnings) for name, run in runs.items() if run.warnings},
+        scoring=scoring,
+        rule=rule,
+        level=level,
+        n_folds=n_folds,
+        n_repeats=n_repeats,
+        _tables=tables,
+        _calibration_error={
+            name: float(
+                np.mean(
+                    [
+                        _calibration_error(cells, run.held_out[i : i + n_folds])
+                        for i in range(0, len(run.held_out), n_folds)
+                    ]
+                )
+            )
+            for name, run in kept.items()
+        },
+    )
+
+
+def check_comparison_options(cv: Any, n_repeats: Any, scoring: Any, rule: Any) -> None:
+    """Refuse what makes no sense, before anything is computed."""
+    for value, name, least in ((cv, "cv", 2), (n_repeats, "n_repeats", 1)):
+        is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not is_integer or value < least:
+            raise InputError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    check_choice(scoring, ("log_loss", "brier_score"), "scoring")
+    check_choice(rule, ("one_standard_error", "best"), "rule")
+
+
+def _tables(
+    cells: Cells, runs: dict[str, MethodRun]
+) -> tuple[dict[str, LossTable], dict[str, dict[str, Floats]]]:
+    tables: dict[str, LossTable] = {}
+    fold_losses: dict[str, dict[str, Floats]] = {}
+    for metric in ("log_loss", "brier_score"):
+        both = {name: cell_losses(metric, cells, run.held_out) for name, run in runs.items()}
+        tables[metric] = LossTable(cells, {name: pair[0] for name, pair in both.items()})
+        fold_losses[metric] = {name: pair[1] for name, pair in both.items()}
+    return tables, fold_losses
+
+
+def _calibration_error(cells: Cells, parts: list[HeldOut]) -> float:
+    return expected_calibration_error(
+        np.concatenate([cells.codes[part.cell] for part in parts]),
+        np.concatenate([part.prob for part in parts]),
+        sample_weight=np.concatenate([part.weight for part in parts]),
+        classes=np.arange(cells.n_classes),
+    )
+
+
+def _out_of_fold(run: MethodRun, folds: Folds) -> Floats:
+    """The forecast for each row by the first repeat's method that was fitted without it."""
+    first = run.held_out[0].prob
+    result = np.empty((len(folds.fold_of_row), *first.shape[1:]))
+    for fold in range(folds.n_folds):
+        part = run.held_out[fold]
+        if part.row is not None:
+            result[part.row] = part.prob
+            continue
+        rows = np.flatnonzero(folds.fold_of_row == fold)
+        place = np.searchsorted(part.cell, folds.cells.cell_of_row[rows])
+        result[rows] = part.prob[place]
+    return result

@@ -1,0 +1,182 @@
+"""Fitting every method on every fold, and what it says of the rows held out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from trueodds.calibrators import Calibrator
+from trueodds.exceptions import TrueoddsWarning
+from trueodds.model_selection._adapter import fit_calibrator, needs_features, predict_calibrated
+from trueodds.model_selection._comparison_folds import Cells, Folds
+from trueodds.numerics.progress import Progress
+from trueodds.validation import Floats, InputScale, Labels
+
+__all__ = ["Evidence", "HeldOut", "MethodRun", "run_methods"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The validated rows of a comparison.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, n_classes)
+    codes : ndarray of shape (n,)
+    weight : ndarray of shape (n,) or None
+    features : array or frame of n rows, or None
+    scale : str
+    cells : Cells
+        The same rows, grouped.
+    """
+
+    scores: Floats
+    codes: Labels
+    weight: Floats | None
+    features: Any
+    scale: InputScale
+    cells: Cells
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Forecasts of one fitted method for what it has not seen.
+
+    Parameters
+    ----------
+    cell : ndarray of int
+        The cell of each forecast.
+    weight : ndarray
+    prob : ndarray of shape (n,) or (n, n_classes)
+    row : ndarray of int or None
+        The row of each forecast, if it is made for rows and not for cells.
+    """
+
+    cell: Labels
+    weight: Floats
+    prob: Floats
+    row: Labels | None = None
+
+
+@dataclass
+class MethodRun:
+    """Everything one method did: an entry for each fold, repeat by repeat."""
+
+    held_out: list[HeldOut] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    held_out: HeldOut | None
+    seconds: float
+    ours: list[str]
+    others: list[tuple[str, type[Warning]]]
+    error: str | None
+
+
+def run_methods(
+    methods: Mapping[str, Any],
+    evidence: Evidence,
+    partitions: list[Folds],
+    *,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> dict[str, MethodRun]:
+    """Fit each method on each fold's complement; a failure ends that method alone."""
+    tasks = [
+        (name, folds, fold)
+        for name in methods
+        for folds in partitions
+        for fold in range(folds.n_folds)
+    ]
+    runs = {name: MethodRun() for name in methods}
+    work = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_fit_fold)(methods[name], evidence, folds, fold) for name, folds, fold in tasks
+    )
+    foreign: set[tuple[str, type[Warning]]] = set()
+    with Progress(len(tasks), "comparing methods", progress) as bar:
+        for (name, _, _), answer in zip(tasks, work, strict=True):
+            run = runs[name]
+            run.seconds.append(answer.seconds)
+            run.warnings += [text for text in answer.ours if text not in run.warnings]
+            foreign.update(answer.others)
+            if answer.held_out is None:
+                run.error = run.error or answer.error
+            else:
+                run.held_out.append(answer.held_out)
+            bar.step()
+    for message, category in sorted(foreign, key=str):
+        warnings.warn(message, category, stacklevel=2)
+    return runs
+
+
+def _fit_fold(method: Any, evidence: Evidence, folds: Folds, fold: int) -> _Answer:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        held_out, error = None, None
+        try:
+            held_out = _forecast(method, evidence, folds, fold)
+        except Exception as problem:  # a method that fails is reported, whatever its reason
+            error = f"{type(problem).__name__}: {problem}"
+        seconds = time.perf_counter() - start
+    ours = [str(w.message) for w in caught if issubclass(w.category, TrueoddsWarning)]
+    others = [
+        (str(w.message), w.category) for w in caught if not issubclass(w.category, TrueoddsWarning)
+    ]
+    return _Answer(held_out, seconds, ours, others, error)
+
+
+def _forecast(method: Any, evidence: Evidence, folds: Folds, fold: int) -> HeldOut:
+    if not isinstance(method, Calibrator) or needs_features(method):
+        return _forecast_rows(method, evidence, folds, fold)
+    cells = folds.cells
+    ours = clone(method).set_params(input=evidence.scale, classes=np.arange(cells.n_classes))
+    test = folds.test_cells(fold)
+    scores = cells.scores[test]
+    if cells.n_classes == 2:
+        ours._check_options()
+        table = folds.train_table(fold)
+        smoothed = table.smoothed(ours.label_smoothing) if ours._sorted_table else table
+        prob = ours._fit(smoothed)._apply(scores)
+    else:
+        weight = folds.train_weight(fold)
+        used = weight > 0
+        ours.fit(cells.scores[used], cells.codes[used], sample_weight=weight[used])
+        prob = ours.predict_proba(scores)
+    return HeldOut(test, folds.test_weight(fold)[test], prob)
+
+
+def _forecast_rows(method: Any, evidence: Evidence, folds: Folds, fold: int) -> HeldOut:
+    """Where rows of equal score are not alike, or weights not understood."""
+    train = np.flatnonzero(folds.fold_of_row != fold)
+    test = np.flatnonzero(folds.fold_of_row == fold)
+    weight = evidence.weight
+    features = evidence.features
+    wanted = needs_features(method)
+    fitted = fit_calibrator(
+        method,
+        evidence.scores[train],
+        evidence.codes[train],
+        None if weight is None else weight[train],
+        _safe_indexing(features, train) if wanted else None,
+        scale=evidence.scale,
+        n_classes=folds.cells.n_classes,
+    )
+    held_features = _safe_indexing(features, test) if wanted else None
+    prob = predict_calibrated(fitted, evidence.scores[test], held_features)
+    if folds.cells.n_classes == 2:
+        prob = prob[:, 1]
+    held_weight = np.ones(len(test)) if weight is None else weight[test]
+    return HeldOut(folds.cells.cell_of_row[test], held_weight, prob, test)
