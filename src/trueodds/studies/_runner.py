@@ -1,0 +1,179 @@
+"""Running the tasks of a study that have no results yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueodds.exceptions import InputError
+from trueodds.studies._progress import StudyProgress
+from trueodds.studies._scratch import Scratch
+from trueodds.studies._store import MANY_PARTS, RESERVED, ROW, SECONDS, TASK, ResultStore, need
+from trueodds.studies._study import Results, Row, Study
+from trueodds.studies._task import Plain, Task
+
+__all__ = ["run_tasks"]
+
+PART = "part"
+StoredRow = dict[str, Plain]
+
+
+def run_tasks(
+    study: Study,
+    profile: str,
+    folder: Path,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Results:
+    """Run what is missing of a profile and return all its rows.
+
+    Parameters
+    ----------
+    study : Study
+    profile : str
+    folder : Path
+        Results and scratch of earlier runs are found in it.
+    n_jobs : int, default=None
+        As joblib takes it: None is one process, or what ``joblib.parallel_config`` says.
+    progress : bool, default=True
+        Show progress if stderr is a terminal.
+    """
+    tasks = study.tasks_of(profile)
+    keys = [study.key(task) for task in tasks]
+    if len(set(keys)) != len(keys):
+        raise InputError(f"study {study.name!r} has the same task twice in profile {profile!r}.")
+    store = ResultStore(folder)
+    with store.locked():
+        store.compact()
+        done = store.finished()
+        pending = [task for task, key in zip(tasks, keys, strict=True) if key not in done]
+        failures = _run_pending(study, pending, store, n_jobs, progress)
+        store.compact()
+        return _results(study, profile, tasks, keys, store, failures)
+
+
+def _run_pending(
+    study: Study, pending: list[Task], store: ResultStore, n_jobs: int | None, progress: bool
+) -> list[str]:
+    units = _units(study, pending)
+    costs = [sum(study.cost(task) for task in unit) for unit in units]
+    # The dearest first, so that no worker starts it when the others are done.
+    order = sorted(range(len(units)), key=lambda i: (-costs[i], i))
+    failures: list[str] = []
+    scratch = store.folder / "scratch"
+    with StudyProgress(study.name, len(units), sum(costs), show=progress) as bar:
+        jobs = ((study, units[i], scratch, costs[i]) for i in order)
+        for number, (rows, failure, cost) in enumerate(_each(jobs, n_jobs), start=1):
+            if rows:
+                store.add(rows)
+            if failure:
+                failures.append(failure)
+            if number % MANY_PARTS == 0:
+                store.compact()
+            bar.step(cost)
+    return failures
+
+
+def _units(study: Study, tasks: list[Task]) -> list[list[Task]]:
+    """Tasks that agree in the options named by ``together``, in order of appearance."""
+    units: dict[Any, list[Task]] = {}
+    for task in tasks:
+        same = tuple(task.options.get(name) for name in study.together)
+        own = () if study.together else (study.key(task),)
+        units.setdefault((task.part, *same, *own), []).append(task)
+    return list(units.values())
+
+
+def _each(jobs: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
+    """Results of jobs as they end, on whatever back end of joblib is active."""
+    joblib = need("joblib")
+    backend, workers = joblib.parallel.get_active_backend()
+    if n_jobs in (None, 1) and workers == 1:
+        yield from (_run_unit(*job) for job in jobs)
+        return
+    delayed = joblib.delayed(_run_unit)
+    if backend.supports_return_generator:
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        yield from parallel(delayed(*job) for job in jobs)
+        return
+    # Back ends of clusters (Dask, Spark) return lists only: go in rounds, so that a kill loses no
+    # more than a round, and rounds are long enough to keep every worker busy.
+    parallel = joblib.Parallel(n_jobs=n_jobs)
+    size = max(8 * backend.effective_n_jobs(n_jobs if n_jobs is not None else workers), 1)
+    remaining = list(jobs)
+    for start in range(0, len(remaining), size):
+        yield from parallel(delayed(*job) for job in remaining[start : start + size])
+
+
+def _run_unit(
+    study: Study, tasks: Sequence[Task], scratch: Path, cost: float
+) -> tuple[list[StoredRow], str | None, float]:
+    """Rows of tasks that belong together; what ended before a failure is kept."""
+    rows: list[StoredRow] = []
+    begin = time.process_time()
+    task = tasks[0]
+    try:
+        for task, found in study.run(tasks, Scratch(scratch)):
+            now = time.process_time()
+            several = [found] if hasattr(found, "keys") else list(found)
+            rows.extend(_stored(study, task, i, row, now - begin) for i, row in enumerate(several))
+            begin = now
+    except Exception as error:  # noqa: BLE001 - one bad set must not end a night's run
+        place = ", ".join(f"{name} {value}" for name, value in task.options.items())
+        return rows, f"{task.part}, after {place}: {type(error).__name__}: {error}", cost
+    return rows, None, cost
+
+
+def _stored(study: Study, task: Task, number: int, row: Row, seconds: float) -> StoredRow:
+    clash = {*row} & {*task.options, *RESERVED, PART}
+    if clash:
+        raise InputError(f"a row may not hold {sorted(clash)}: the task or the store does.")
+    values = {
+        name: float(value) if isinstance(value, (int, float)) else value
+        for name, value in row.items()
+    }
+    return {
+        TASK: study.key(task),
+        ROW: number,
+        PART: task.part,
+        **task.options,
+        **values,
+        SECONDS: seconds,
+    }
+
+
+def _results(
+    study: Study,
+    profile: str,
+    tasks: list[Task],
+    keys: list[str],
+    store: ResultStore,
+    failures: list[str],
+) -> Results:
+    pandas, arrow, compute = need("pandas"), need("pyarrow"), need("pyarrow.compute")
+    table = store.read()
+    if table is None:
+        frame = pandas.DataFrame(columns=[TASK, ROW, PART])
+    else:
+        # Filtered before pandas sees it: a null of another profile would turn integers to floats.
+        mine = compute.is_in(table[TASK], value_set=arrow.array(keys))
+        frame = table.filter(mine).to_pandas()
+    position = {key: i for i, key in enumerate(keys)}
+    frame = frame.assign(_position=frame[TASK].map(position)).sort_values(["_position", ROW])
+    missing = len(keys) - frame[TASK].nunique()
+    # Columns of other profiles or versions are empty here; their order must not depend on history.
+    frame = frame.drop(columns=[TASK, ROW, SECONDS, "_position"], errors="ignore")
+    frame = frame.dropna(axis="columns", how="all").reset_index(drop=True)
+    options = list(dict.fromkeys(name for task in tasks for name in task.options))
+    first = [name for name in (PART, *options) if name in frame.columns]
+    rest = sorted(set(frame.columns) - set(first))
+    return Results(
+        frame=frame[[*first, *rest]],
+        profile=profile,
+        n_tasks=len(keys),
+        n_missing=missing,
+        failures=tuple(sorted(failures)),
+    )
