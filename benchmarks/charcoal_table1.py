@@ -1,8 +1,11 @@
 """Charcoal Grill Scaling on the paper's synthetic data, beside its Table 1, and its figure 9.
 
-    python benchmarks/charcoal_table1.py [seeds]      Table 1: T = 5, 20 seeds
-    python benchmarks/charcoal_table1.py --figure9    mean weighted / unweighted ECE by temperature,
-                                                      drawn into docs/images/charcoal-figure9.png
+    python benchmarks/charcoal_table1.py [seeds] [first seed]
+        Table 1: T = 5, 20 seeds from 0 on
+    python benchmarks/charcoal_table1.py --factor
+        the factor before λ: on the ten seeds it was chosen on, and on 20 seeds from 100 on
+    python benchmarks/charcoal_table1.py --figure9 [seeds]
+        mean weighted / unweighted ECE by temperature, drawn into docs/images/charcoal-figure9.png
 
 1000 uniform probabilities p are labelled by equation 5: z = ln(p/(1 − p)) is right up to 0 and is
 divided by T above. Held out: the 10⁶ midpoints of an even grid of p with the true probabilities in
@@ -32,8 +35,10 @@ from trueodds import (
     TemperatureCalibrator,
 )
 from trueodds.exceptions import ConvergenceWarning, TrueoddsWarning
+from trueodds.numerics.charcoal_grill_fit import PULL
 
 N_FIT, N_HELD_OUT = 1000, 10**6
+FACTORS = (1, 20, 100)
 TEMPERATURES = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
 PAPER = {
     "original": (9.09, 9.09),
@@ -106,14 +111,14 @@ def figure_methods() -> dict[str, Callable[[], object]]:
 
 
 def run(
-    methods: dict[str, Callable[[], object]], temperature: float, seeds: int
+    methods: dict[str, Callable[[], object]], temperature: float, seeds: range
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
     """(seeds, 3) measures for each method, and how often it fell back to one coal."""
     grid = (np.arange(N_HELD_OUT) + 0.5) / N_HELD_OUT
     true = true_probability(grid, temperature)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
     fallbacks = dict.fromkeys(methods, 0)
-    for seed in range(seeds):
+    for seed in seeds:
         p, y = sample(seed, temperature)
         for name, make in methods.items():
             with warnings.catch_warnings(record=True) as caught:
@@ -124,9 +129,9 @@ def run(
     return {name: np.array(values) for name, values in rows.items()}, fallbacks
 
 
-def table1(seeds: int) -> None:
+def table1(seeds: range) -> None:
     results, fallbacks = run(table_methods(), 5.0, seeds)
-    print(f"{seeds} seeds, T = 5")
+    print(f"seeds {seeds[0]} to {seeds[-1]}, T = 5")
     print(
         "| model | paper: weighted | unweighted | ours: weighted | unweighted | worst | log-loss |"
     )
@@ -142,10 +147,32 @@ def table1(seeds: int) -> None:
     for rival in ("platt", "isotonic"):
         for name in ("CGS-3-nobias", "CGS-3-withbias"):
             better = (results[name][:, 2] < results[rival][:, 2]).sum()
-            print(f"log-loss of {name} below that of {rival}: {better} of {seeds} seeds")
+            print(f"log-loss of {name} below that of {rival}: {better} of {len(seeds)} seeds")
 
 
-def figure9(seeds: int) -> None:
+def factor() -> None:
+    """Weighted ECE by the factor before λ; scaling ``lam`` is the same, as widths are fixed."""
+    methods: dict[str, Callable[[], object]] = {}
+    for times in FACTORS:
+        for bias in (False, True):
+            for n in (2, 3, 5):
+                methods[f"{times}: {n} coals, {'bias' if bias else 'no bias'}"] = (
+                    lambda n=n, bias=bias, lam=0.01 * times / PULL: CharcoalGrillCalibrator(
+                        n_coals=n, bias=bias, lam=lam
+                    )
+                )
+    chosen, fresh = (run(methods, 5.0, seeds)[0] for seeds in (range(10), range(100, 120)))
+    print("| factor: model | weighted ECE, seeds 0 to 9 | seeds 100 to 119 | log-loss, both |")
+    print("|---|---|---|---|")
+    for name in methods:
+        cells = []
+        for values in (chosen[name], fresh[name]):
+            cells.append(f"{values[:, 0].mean():.2f} ± {values[:, 0].std(ddof=1):.2f}")
+        losses = f"{chosen[name][:, 2].mean():.4f}, {fresh[name][:, 2].mean():.4f}"
+        print(f"| {name} | {cells[0]} | {cells[1]} | {losses} |")
+
+
+def figure9(seeds: range) -> None:
     means: dict[str, list[np.ndarray]] = {}
     for temperature in TEMPERATURES:
         results, _ = run(figure_methods(), temperature, seeds)
@@ -155,7 +182,7 @@ def figure9(seeds: int) -> None:
     print("|---|" + "---|" * len(TEMPERATURES))
     for name, rows in means.items():
         print(f"| {name} | " + " | ".join(f"{w:.2f} / {u:.2f}" for w, u, _ in rows) + " |")
-    draw({name: np.array(rows) for name, rows in means.items()}, seeds)
+    draw({name: np.array(rows) for name, rows in means.items()}, len(seeds))
 
 
 def draw(means: dict[str, np.ndarray], seeds: int) -> None:
@@ -189,7 +216,9 @@ def draw(means: dict[str, np.ndarray], seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    figure = "--figure9" in arguments
-    numbers = [int(a) for a in arguments if not a.startswith("--")]
-    (figure9 if figure else table1)(numbers[0] if numbers else 20)
+    numbers = [int(a) for a in sys.argv[1:] if not a.startswith("--")]
+    count, first = (*numbers, *(20, 0)[len(numbers) :])
+    if "--factor" in sys.argv:
+        factor()
+    else:
+        (figure9 if "--figure9" in sys.argv else table1)(range(first, first + count))

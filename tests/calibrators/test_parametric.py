@@ -24,6 +24,8 @@ from trueodds.exceptions import (
     NotIncreasingWarning,
     SeparableScoresWarning,
 )
+from trueodds.numerics.softmax_newton import step_length
+from trueodds.numerics.softmax_regression import MatrixModel
 
 PARAMETRIC = [LogisticCalibrator(), TemperatureCalibrator(), BetaCalibrator()]
 
@@ -197,6 +199,57 @@ def test_vector_and_matrix_scaling_are_converged(ridge):
     assert np.abs(bias_gradient).max() <= 1e-8
 
 
+def correlated_classes(n=600, k=20, seed=0):
+    """Logits that mostly rise and fall together, as a network's do."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, k)) + 4 * rng.normal(size=(n, 3)) @ rng.normal(size=(3, k))
+    y = np.array([rng.choice(k, p=row) for row in np.exp(log_softmax(logits / 4, axis=1))])
+    return logits, y
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_matrix_scaling_of_correlated_logits_takes_few_products(dependent, monkeypatch):
+    logits, y = correlated_classes()
+    if dependent:
+        logits[:, 0] = logits[:, 1]
+    products = []
+    forward = MatrixModel.forward
+    monkeypatch.setattr(
+        MatrixModel, "forward", lambda model, v: products.append(1) or forward(model, v)
+    )
+    fitted = MatrixCalibrator(input="logit", ridge=1e-3).fit(logits, y).map_
+    gradient, bias_gradient = softmax_gradient(fitted, logits, y, 1e-3)
+    assert np.abs(gradient).max() <= 1e-8
+    assert np.abs(bias_gradient).max() <= 1e-8
+    assert len(products) < 400  # with the Hessian's diagonal alone more than a thousand
+
+
+def test_more_classes_than_blocks_are_held_for_are_fitted_all_the_same(monkeypatch):
+    logits, y = correlated_classes()
+    blocks = MatrixCalibrator(input="logit", ridge=0.1).fit(logits, y).map_
+    monkeypatch.setattr("trueodds.numerics.softmax_regression.MOST_BLOCKS", 19)
+    diagonal = MatrixCalibrator(input="logit", ridge=0.1).fit(logits, y).map_
+    np.testing.assert_allclose(diagonal(logits), blocks(logits), atol=1e-6)
+
+
+def test_weights_in_matrix_scaling_act_like_repetition():
+    logits, y = correlated_classes(k=4)
+    counts = np.random.default_rng(1).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), counts)
+    calibrator = MatrixCalibrator(input="logit")
+    weighted = calibrator.fit(logits, y, sample_weight=counts).predict_proba(logits)
+    repeated = calibrator.fit(logits[rows], y[rows]).predict_proba(logits)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-7)
+
+
+def test_a_step_goes_on_until_the_loss_is_nearly_level():
+    for best in (1e-3, 0.7, 40.0):  # of (length − best)⁴, whose Newton steps fall short
+        length = step_length(
+            lambda t, best=best: (4 * (t - best) ** 3, 12 * (t - best) ** 2), -4 * best**3
+        )
+        assert abs(4 * (length - best) ** 3) <= 0.1 * 4 * best**3
+
+
 def test_a_large_ridge_turns_matrix_into_vector_scaling():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(1000, 3)) * 2
@@ -229,7 +282,8 @@ def test_zero_probabilities_of_several_classes_do_not_wreck_the_fit(calibrator):
 def test_separable_classes_fall_back_on_platts_targets():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(200, 3))
-    for calibrator in (TemperatureCalibrator(input="logit"), VectorCalibrator(input="logit")):
+    for kind in (TemperatureCalibrator, VectorCalibrator, MatrixCalibrator):
+        calibrator = kind(input="logit")
         with pytest.warns(SeparableScoresWarning, match="Platt"):
             p = calibrator.fit(logits, logits.argmax(axis=1)).predict_proba(logits)
         assert p.max() < 1
@@ -253,6 +307,10 @@ def test_absent_classes_keep_their_scores_and_are_reported():
     names = ["a", "b", "c", "d"]
     with pytest.warns(MissingClassWarning, match="no instance"):
         VectorCalibrator(classes=range(4)).fit(p, y)
+    with pytest.warns(MissingClassWarning, match="no instance"):
+        matrix = MatrixCalibrator(classes=range(4)).fit(p, y).map_
+    np.testing.assert_array_equal(matrix.weights[3], [0, 0, 0, 1])
+    assert matrix.bias[3] == 0
     with pytest.warns(MissingClassWarning, match="left as they are"):
         fitted = OneVsRestCalibrator(classes=names).fit(p, np.array(names)[y])
     assert fitted.classes_.tolist() == names

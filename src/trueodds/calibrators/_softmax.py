@@ -49,7 +49,7 @@ def fit_softmax_map(
     fit, floor = fit_with_floor(evidence(label_smoothing), model_of)
     if fit.separates and not label_smoothing:
         warn_separable()
-        fit, floor = fit_with_floor(evidence("platt"), model_of)
+        fit, floor = fit_with_floor(evidence("platt"), model_of, fit.theta)
     if not fit.converged:
         warn_not_converged(fit.n_iter)
     if floor is None:

@@ -76,13 +76,15 @@ class SoftmaxEvidence:
         )
 
 
-def fit_with_floor(evidence: SoftmaxEvidence, model_of: ModelOf) -> tuple[SoftmaxFit, float | None]:
+def fit_with_floor(
+    evidence: SoftmaxEvidence, model_of: ModelOf, start: Floats | None = None
+) -> tuple[SoftmaxFit, float | None]:
     """Fit the model and the level of probabilities of 0; None if there are none."""
     if not evidence.zero.any():
-        return evidence.fit(model_of, -np.inf), None
+        return evidence.fit(model_of, -np.inf, start), None
     edge = min(evidence.edge, -1.0)
     excess = _excess_probability(evidence, model_of)
-    floor, start = edge, None
+    floor = edge
     for _ in range(MAX_ROUNDS):
         fit = evidence.fit(model_of, floor, start)
         start = fit.theta

@@ -1,7 +1,8 @@
 """Temperature, vector and matrix scaling as one convex problem, solved by Newton's method.
 
 All three minimise Σ w·(logsumexp(η) − y·η) over η = A(θ) with A linear: θ times the logits, one θ
-per class and a bias, or a full matrix and a bias. They differ in A and its adjoint only.
+per class and a bias, or a full matrix and a bias. They differ in A, its adjoint, and what stands in
+for the inverse of the Hessian.
 """
 
 from __future__ import annotations
@@ -12,8 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
+from trueodds.numerics.softmax_newton import (
+    Operator,
+    conjugate_gradient,
+    diagonal_inverse,
+    row_block_inverse,
+    step_length,
+)
 from trueodds.validation import Floats
 
 __all__ = [
@@ -27,7 +34,8 @@ __all__ = [
 
 GRADIENT_TOLERANCE = 1e-8
 MAX_ITERATIONS = 200
-MAX_CONJUGATE_STEPS = 250
+MOST_BLOCKS = 256
+"""Classes up to which k matrices of size k + 1 are held, to solve for a step: 135 MB at most."""
 
 
 class SoftmaxModel(ABC):
@@ -58,9 +66,17 @@ class SoftmaxModel(ABC):
     def weights_and_bias(self, theta: Floats) -> tuple[Floats, Floats]:
         """What a SoftmaxMap stores."""
 
+    @abstractmethod
+    def free(self) -> Floats:
+        """1 for parameters that are fitted, 0 for those of classes without instances."""
+
     def ridge(self) -> Floats:
         """The penalty's curvature for each parameter."""
         return np.zeros_like(self.start)
+
+    def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
+        """What stands in for the inverse of the Hessian, whose diagonal is given."""
+        return diagonal_inverse(diagonal)
 
 
 class TemperatureModel(SoftmaxModel):
@@ -84,6 +100,9 @@ class TemperatureModel(SoftmaxModel):
         k = self.logits.shape[1]
         return np.full(k, theta[0]), np.zeros(k)
 
+    def free(self) -> Floats:  # noqa: D102
+        return np.ones(1)
+
 
 class VectorModel(SoftmaxModel):
     """η_k = θ_k·logit_k + bias_k; classes without instances keep θ = 1 and bias = 0."""
@@ -100,7 +119,7 @@ class VectorModel(SoftmaxModel):
 
     def adjoint(self, residual: Floats) -> Floats:  # noqa: D102
         weights = np.einsum("nk,nk->k", residual, self.logits)
-        return np.concatenate([weights, residual.sum(axis=0)]) * np.tile(self.trainable, 2)
+        return np.concatenate([weights, residual.sum(axis=0)]) * self.free()
 
     def squared_adjoint(self, variance: Floats) -> Floats:  # noqa: D102
         weights = np.einsum("nk,nk->k", variance, self.logits**2)
@@ -109,6 +128,9 @@ class VectorModel(SoftmaxModel):
     def weights_and_bias(self, theta: Floats) -> tuple[Floats, Floats]:  # noqa: D102
         k = self.logits.shape[1]
         return theta[:k], theta[k:]
+
+    def free(self) -> Floats:  # noqa: D102
+        return np.tile(self.trainable, 2)
 
 
 class MatrixModel(SoftmaxModel):
@@ -145,12 +167,22 @@ class MatrixModel(SoftmaxModel):
         rows = theta.reshape(k, k + 1)
         return rows[:, :k].copy(), rows[:, k].copy()
 
+    def free(self) -> Floats:  # noqa: D102
+        return np.repeat(self.trainable, self.logits.shape[1] + 1)
+
     def ridge(self) -> Floats:
         """The ridge on weights from one class's logit to another's score."""
         k = self.logits.shape[1]
         off_diagonal = 1 - np.eye(k, k + 1)
         off_diagonal[:, k] = 0
         return self.off_diagonal_ridge * off_diagonal.ravel()
+
+    def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
+        """The part of the Hessian within each class is inverted."""
+        k = self.logits.shape[1]
+        if k > MOST_BLOCKS:
+            return diagonal_inverse(diagonal)
+        return row_block_inverse(self.design, variance, self.ridge().reshape(k, k + 1))
 
 
 @dataclass(frozen=True)
@@ -186,60 +218,106 @@ def fit_softmax(
         ``separates`` tells that the solution gives every row's likeliest target the highest score:
         then, without ridge or smoothing, no finite optimum exists.
     """
-    ridge = model.ridge()
-    column = row_weight[:, None]
-
-    def loss_of(eta: Floats, theta: Floats) -> float:
-        fit = logsumexp(eta, axis=1) - np.einsum("nk,nk->n", targets, eta)
-        return float(row_weight @ fit + ridge @ theta**2 / 2)
-
-    scale = _scale(model, row_weight)
+    loss = _Loss(model, targets, row_weight)
+    scale = np.sqrt(np.maximum(model.squared_adjoint(loss.column + 0 * targets), 1e-300))
     # Once the classes are separated, the loss falls for ever: there is nothing to converge to.
-    unbounded = not ridge.any() and bool((targets.max(axis=1) == 1).all())
-    theta = start
-    eta = model.forward(theta)
-    loss = loss_of(eta, theta)
+    unbounded = not loss.ridge.any() and bool((targets.max(axis=1) == 1).all())
+    theta, eta, value = loss.scaled(start)
     converged = False
     n_iter = 0
-    while n_iter < MAX_ITERATIONS:
+    while n_iter < MAX_ITERATIONS and not (unbounded and _separates(eta, targets)):
         n_iter += 1
-        p = np.exp(eta - logsumexp(eta, axis=1, keepdims=True))
-        residual = (p - targets) * column
-        gradient = model.adjoint(residual) + ridge * theta
-        size = float((np.abs(gradient) / (scale + ridge * np.abs(theta))).max())
+        p = _softmax(eta)
+        gradient = loss.gradient(theta, p)
+        size = float((np.abs(gradient) / (scale + loss.ridge * np.abs(theta))).max())
         if size <= GRADIENT_TOLERANCE / 10:
             converged = True
             break
-        curvature = model.squared_adjoint(p * (1 - p) * column) + ridge
+        step = loss.newton_step(p, gradient)
+        slope = float(gradient @ step)
+        length = step_length(loss.along(theta, eta, step), slope)
+        candidate = theta + length * step
+        new_eta = model.forward(candidate)
+        new_value = loss.value(candidate, new_eta)
+        if not new_value <= value + 1e-4 * length * slope + 4e-16 * abs(value):
+            converged = size <= GRADIENT_TOLERANCE
+            break  # the loss cannot fall any further in float64
+        theta, eta, value = candidate, new_eta, new_value
+    weights, bias = model.weights_and_bias(theta)
+    return SoftmaxFit(theta, weights, bias, value, converged, n_iter, _separates(eta, targets))
 
-        def hessian_times(v: Floats, p: Floats = p) -> Floats:
+
+class _Loss:
+    """Weighted log-loss plus ½·Σ ridge·θ², with its derivatives."""
+
+    def __init__(self, model: SoftmaxModel, targets: Floats, row_weight: Floats) -> None:
+        self.model, self.targets, self.row_weight = model, targets, row_weight
+        self.column = row_weight[:, None]
+        self.ridge = model.ridge()
+
+    def value(self, theta: Floats, eta: Floats) -> float:
+        top = eta.max(axis=1)
+        fit = np.log(np.exp(eta - top[:, None]).sum(axis=1)) + top
+        fit -= np.einsum("nk,nk->n", self.targets, eta)
+        return float(self.row_weight @ fit + self.ridge @ theta**2 / 2)
+
+    def gradient(self, theta: Floats, p: Floats) -> Floats:
+        return self.model.adjoint((p - self.targets) * self.column) + self.ridge * theta
+
+    def scaled(self, theta: Floats) -> tuple[Floats, Floats, float]:
+        """Temperature scaling of a start: the loss along θ is cheap, and most of the way."""
+        eta = self.model.forward(theta)
+        value = self.value(theta, eta)
+        step = theta * self.model.free()
+        slope = float(self.gradient(theta, _softmax(eta)) @ step)
+        if slope == 0:
+            return theta, eta, value
+        step *= -np.sign(slope)
+        moved = theta + step_length(self.along(theta, eta, step), -abs(slope)) * step
+        new_eta = self.model.forward(moved)
+        new_value = self.value(moved, new_eta)
+        return (moved, new_eta, new_value) if new_value < value else (theta, eta, value)
+
+    def newton_step(self, p: Floats, gradient: Floats) -> Floats:
+        model, ridge = self.model, self.ridge
+        weighted = p * self.column
+        variance = weighted * (1 - p)
+
+        def hessian_times(v: Floats) -> Floats:
             u = model.forward(v)
             u -= np.einsum("nk,nk->n", p, u)[:, None]
-            return model.adjoint(p * u * column) + ridge * v
+            u *= weighted
+            return model.adjoint(u) + ridge * v
 
-        step = -_conjugate_gradient(hessian_times, gradient, curvature)
-        slope = float(gradient @ step)
-        length = 1.0
-        for _ in range(40):
-            candidate = theta + length * step
-            new_eta = model.forward(candidate)
-            new_loss = loss_of(new_eta, candidate)
-            if new_loss <= loss + 1e-4 * length * slope + 4e-16 * abs(loss):
-                break
-            length /= 2
-        else:  # the loss cannot fall any further in float64
-            converged = size <= GRADIENT_TOLERANCE
-            break
-        theta, eta, loss = candidate, new_eta, new_loss
-        if unbounded and _separates(eta, targets):
-            break
-    weights, bias = model.weights_and_bias(theta)
-    return SoftmaxFit(theta, weights, bias, loss, converged, n_iter, _separates(eta, targets))
+        diagonal = model.squared_adjoint(variance) + ridge
+        inverse = model.inverse(variance, diagonal)
+        return -conjugate_gradient(hessian_times, gradient, inverse, diagonal)
+
+    def along(
+        self, theta: Floats, eta: Floats, step: Floats
+    ) -> Callable[[float], tuple[float, float]]:
+        """Slope and curvature at a length of the step."""
+        change = self.model.forward(step)
+        fixed = float(self.ridge @ (theta * step))
+        fixed -= float(self.row_weight @ np.einsum("nk,nk->n", self.targets, change))
+        bend = float(self.ridge @ step**2)
+
+        def slope_and_curvature(length: float) -> tuple[float, float]:
+            p = _softmax(eta + length * change)
+            mean = np.einsum("nk,nk->n", p, change)
+            p *= change
+            variance = np.einsum("nk,nk->n", p, change) - mean**2
+            slope = float(self.row_weight @ mean) + fixed + bend * length
+            return slope, float(self.row_weight @ variance) + bend
+
+        return slope_and_curvature
 
 
-def _scale(model: SoftmaxModel, row_weight: Floats) -> Floats:
-    square = model.squared_adjoint(np.broadcast_to(row_weight[:, None], model.logits.shape))
-    return np.sqrt(np.maximum(square, 1e-300))
+def _softmax(eta: Floats) -> Floats:
+    p = eta - eta.max(axis=1, keepdims=True)
+    np.exp(p, out=p)
+    p /= p.sum(axis=1, keepdims=True)
+    return np.asarray(p)
 
 
 def _separates(eta: Floats, targets: Floats) -> bool:
@@ -249,31 +327,3 @@ def _separates(eta: Floats, targets: Floats) -> bool:
     others = eta.copy()
     others[rows, truth] = -np.inf
     return bool((own > others.max(axis=1)).all())
-
-
-def _conjugate_gradient(
-    times: Callable[[Floats], Floats], right: Floats, diagonal: Floats
-) -> Floats:
-    """Solve H·x = right, preconditioned by H's diagonal; directions of no curvature stay at 0."""
-    inverse = np.where(diagonal > 0, 1 / np.maximum(diagonal, 1e-300), 0.0)
-    x = np.zeros_like(right)
-    residual = right.copy()
-    z = inverse * residual
-    direction = z.copy()
-    rz = first = float(residual @ z)
-    # Superlinear: the closer to the optimum, the more exactly each step is solved.
-    tolerance = first * min(0.01, np.sqrt(first)) ** 2
-    for _ in range(min(MAX_CONJUGATE_STEPS, 2 * len(right))):
-        product = times(direction)
-        curvature = float(direction @ product)
-        if curvature <= 1e-18 * float(direction @ (direction * diagonal)):
-            break
-        alpha = rz / curvature
-        x += alpha * direction
-        residual -= alpha * product
-        z = inverse * residual
-        rz, previous = float(residual @ z), rz
-        if rz <= tolerance:
-            break
-        direction = z + (rz / previous) * direction
-    return x if x.any() else inverse * right
