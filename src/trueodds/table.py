@@ -10,8 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.frames import MAX_ROWS, GroupedScores, group_scores
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
-from trueodds.validation import Floats, encode_labels, validate_scores, validate_weights
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    encode_labels,
+    validate_scores,
+    validate_weights,
+)
 
 __all__ = ["Evidence", "LabelSmoothing", "LabelledScores", "ScoreTable"]
 
@@ -224,6 +231,84 @@ class ScoreTable(Evidence):
         else:
             raise InputError(f"y must have two classes or pos_label be given; got {classes!r}.")
         return cls.from_codes(score, positive, validate_weights(sample_weight, len(score)))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        score: str,
+        label: str,
+        weight: str | None = None,
+        pos_label: Any = None,
+        input: InputScale = "probability",  # noqa: A002
+        max_rows: int = MAX_ROWS,
+    ) -> ScoreTable:
+        """Group the rows of a frame on its own engine; only grouped rows come back.
+
+        Parameters
+        ----------
+        frame : frame of pandas, polars (eager or lazy), PyArrow, DuckDB, PySpark, Dask or Ibis
+        score, label, weight : str
+            Names of columns. Rows of weight zero are left out.
+        pos_label : label, default=None
+            The positive class; by default the greater of two labels.
+        input : {"probability", "logit", "score"}, default="probability"
+            The scale of the scores.
+        max_rows : int, default=1000000
+            If there are more distinct scores, they are rounded on the engine.
+
+        Returns
+        -------
+        ScoreTable
+            The same on every engine: scores and counts exactly, sums of weights up to the order of
+            summation. With at most ``max_rows`` distinct scores, what :meth:`from_arrays` gives.
+
+        Notes
+        -----
+        Rounding keeps k significant binary digits of p, or of 1 − p above one half: the most that
+        ``max_rows`` allows for between the least and the greatest score. No score moves by more
+        than 2^−k of its distance from the nearer end, and no log-odds by more than 2^(1−k), so
+        the log-loss of any map whose slope in the log-odds is at most a changes by less than
+        a·2^(1−k). With a million rows, k is 15 for scores between 1e-8 and 1 − 1e-8. A log-odds
+        or margin z keeps k digits of |z| + u, where u is 1, or a millionth of the greatest margin.
+
+        Cost: two or three passes on the engine (checks; whether there are many scores; grouping).
+        Memory there: at most 1.25·max_rows groups, never all distinct scores.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"p": [0.8, 0.2, 0.8], "bought": ["yes", "no", "no"]})
+        >>> table = ScoreTable.from_frame(frame, score="p", label="bought")
+        >>> table.score, table.n_neg, table.n_pos
+        (array([0.2, 0.8]), array([1., 1.]), array([0., 1.]))
+        """
+        grouped = group_scores(
+            frame,
+            score=score,
+            label=label,
+            weight=weight,
+            pos_label=pos_label,
+            scale=input,
+            max_rows=max_rows,
+        )
+        return cls.from_grouped(grouped, max_rows)
+
+    @classmethod
+    def from_grouped(cls, grouped: GroupedScores, max_rows: int) -> ScoreTable:
+        """The table of what :func:`trueodds.frames.group_scores` found."""
+        # −0.0 and 0.0 are two groups to some engines; two digits can be too many for a short table.
+        table = cls._grouped(grouped.score, grouped.n_neg, grouped.n_pos)
+        return table.coarsen(max_rows)
+
+    def as_rows(self) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:
+        """Scores, whether positive, and weights: the rows that make this table, one per class."""
+        score = np.concatenate([self.score, self.score])
+        positive = np.repeat([False, True], len(self))
+        weight = np.concatenate([self.n_neg, self.n_pos])
+        kept = weight > 0
+        return score[kept], positive[kept], weight[kept]
 
     @classmethod
     def from_codes(cls, score: Floats, positive: Any, weight: Floats | None = None) -> ScoreTable:

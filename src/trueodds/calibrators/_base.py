@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
+from trueodds.frames import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.numerics.class_logits import one_vs_rest_scores
 from trueodds.numerics.log_odds import positive_column
@@ -118,6 +120,129 @@ class Calibrator(Estimator, ABC):
         if weight is not None and not weight.all():
             kept = weight > 0
             array, codes, weight = array[kept], codes[kept], weight[kept]
+        return self._learn(array, codes, weight, classes)
+
+    def fit_table(self, table: ScoreTable) -> Self:
+        """Learn the map of two classes from counts, as :meth:`fit` would from the rows themselves.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            Scores on the scale that ``input`` says. The classes are those of ``classes``, or 0
+            and 1.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from trueodds import BetaCalibrator, ScoreTable
+        >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95], [0, 0, 1, 1, 0, 1]
+        >>> table = ScoreTable.from_arrays(scores, y)
+        >>> BetaCalibrator().fit_table(table).predict_proba([0.9]).round(3)
+        array([[0.298, 0.702]])
+        """
+        if not isinstance(table, ScoreTable):
+            raise InputError(f"fit_table needs a ScoreTable; got {type(table).__name__}.")
+        return self._fit_counts(table, _declared_pair(self.classes))
+
+    def _fit_counts(self, table: ScoreTable, classes: npt.NDArray[Any]) -> Self:
+        check_scale(self.input)
+        self._check_options()
+        self._refuse_features()
+        score, positive, weight = table.as_rows()
+        array = validate_scores(score, self.input, n_columns=1)
+        return self._learn(array, positive.astype(np.intp), weight, classes)
+
+    def fit_frame(
+        self,
+        frame: Any,
+        *,
+        score: str | Sequence[str],
+        label: str,
+        weight: str | None = None,
+        pos_label: Any = None,
+        max_rows: int = MAX_ROWS,
+    ) -> Self:
+        """Learn the map from columns of a frame of any library.
+
+        Parameters
+        ----------
+        frame : frame of pandas, polars (eager or lazy), PyArrow, DuckDB, PySpark, Dask or Ibis
+        score : str or list of str
+            One column: the rows are grouped on the frame's engine and never collected, see
+            :meth:`trueodds.ScoreTable.from_frame`. Several, one per class in the order of the
+            sorted labels (or of ``classes``): these columns, the labels and the weights are
+            collected into memory, because methods of several classes need whole rows.
+        label, weight : str
+            Names of columns.
+        pos_label : label, default=None
+            With one score column, the positive class; by default the last of ``classes``, or
+            the greater of two labels.
+        max_rows : int, default=1000000
+            With one score column: more distinct scores than this are rounded.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from trueodds import BetaCalibrator
+        >>> frame = pd.DataFrame({"p": [0.02, 0.4, 0.1, 0.97, 0.8, 0.95], "y": [0, 0, 1, 1, 0, 1]})
+        >>> BetaCalibrator().fit_frame(frame, score="p", label="y").predict_proba([0.9]).round(3)
+        array([[0.298, 0.702]])
+        """
+        self._refuse_features()
+        columns = [score] if isinstance(score, str) else list(score)
+        if len(columns) != 1:
+            return self._fit_columns(frame, columns, label, weight, pos_label)
+        declared = None if self.classes is None else _declared_pair(self.classes)
+        if pos_label is None and declared is not None:
+            pos_label = declared[1]
+        grouped = group_scores(
+            frame,
+            score=columns[0],
+            label=label,
+            weight=weight,
+            pos_label=pos_label,
+            scale=self.input,
+            max_rows=max_rows,
+        )
+        # A class against all others has no name for them.
+        classes = np.array(grouped.labels or (False, True))
+        if declared is not None:
+            if grouped.labels is None or not np.array_equal(declared, classes):
+                raise InputError(
+                    f"label column {label!r} has other labels than classes={declared.tolist()!r}."
+                )
+            classes = declared
+        return self._fit_counts(ScoreTable.from_grouped(grouped, max_rows), classes)
+
+    def _fit_columns(
+        self, frame: Any, columns: list[str], label: str, weight: str | None, pos_label: Any
+    ) -> Self:
+        if not columns:
+            raise InputError("score must name at least one column.")
+        if pos_label is not None:
+            raise InputError("pos_label applies to one score column; with several, use classes=.")
+        names = [*columns, label, *([] if weight is None else [weight])]
+        found = collect_columns(open_frame(frame), names)
+        scores = np.column_stack([found[name] for name in columns])
+        return self.fit(scores, found[label], None if weight is None else found[weight])
+
+    def _refuse_features(self) -> None:
+        if self.promises.needs_features:
+            raise InputError(
+                f"{type(self).__name__} learns from features= also, so it needs rows: use fit."
+            )
+
+    def _learn(
+        self, array: Floats, codes: Labels, weight: Floats | None, classes: npt.NDArray[Any]
+    ) -> Self:
+        """Learn from validated rows of positive weight."""
         self._check_classes(array, codes, classes)
         self.classes_ = classes
         if len(classes) == 2:
@@ -211,6 +336,17 @@ class Calibrator(Estimator, ABC):
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
         right = self.predict(scores) == as_dense(y, "y")
         return float(np.average(right, weights=sample_weight))
+
+
+def _declared_pair(classes: Any) -> npt.NDArray[Any]:
+    if classes is None:
+        return np.array([0, 1])
+    declared = np.asarray(as_dense(classes, "classes"))
+    if declared.shape != (2,):
+        raise InputError(
+            f"a table of counts has two classes; classes= names {declared.tolist()!r}."
+        )
+    return declared
 
 
 def _with_classes(fitted: CalibrationMap, classes: npt.NDArray[Any]) -> CalibrationMap:

@@ -22,6 +22,7 @@ from trueodds.metrics._decomposition import (
     corp_decomposition,
 )
 from trueodds.metrics._ends import EndConfidence, end_confidence
+from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._interval import (
     MetricComparison,
     MetricInterval,
@@ -40,6 +41,7 @@ __all__ = [
     "CalibrationTest",
     "CorpDecomposition",
     "EndConfidence",
+    "Evaluation",
     "MetricComparison",
     "MetricInterval",
     "ReliabilityCurve",
@@ -54,6 +56,7 @@ __all__ = [
     "corp_decomposition",
     "debiased_calibration_error",
     "end_confidence",
+    "evaluate_table",
     "expected_calibration_error",
     "log_loss",
     "maximum_calibration_error",

@@ -1,0 +1,63 @@
+"""Into narwhals and out of it again."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+
+__all__ = ["check_columns", "collect_columns", "collect_row", "open_frame"]
+
+
+def open_frame(frame: Any) -> Any:
+    """A narwhals frame, eager or lazy, of whatever the user has."""
+    import narwhals as nw
+
+    try:
+        opened = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"frame must be a frame of pandas, polars, PyArrow, DuckDB, PySpark, Dask or Ibis; got "
+            f"{type(frame).__module__}.{type(frame).__name__}. For arrays, use from_arrays or fit."
+        ) from None
+    if not isinstance(opened, (nw.DataFrame, nw.LazyFrame)):
+        raise InputError("frame must be a frame with named columns, not a single column.")
+    return opened
+
+
+def check_columns(frame: Any, columns: Sequence[str]) -> None:
+    """Refuse names that the frame does not have, and say which it has that are like them."""
+    present = frame.collect_schema().names()
+    for column in columns:
+        if column not in present:
+            by_lower = {str(name).lower(): name for name in present}
+            near = difflib.get_close_matches(str(column).lower(), by_lower, n=3)
+            found = [by_lower[name] for name in near] or present[:8]
+            word = "did you mean" if near else "it has"
+            more = ", …" if not near and len(present) > 8 else ""
+            names = ", ".join(repr(name) for name in found)
+            raise InputError(
+                f"the frame has no column {column!r}; {word} {names}{more}{'?' if near else '.'}"
+            )
+
+
+def _collected(frame: Any) -> Any:
+    return frame.collect() if hasattr(frame, "collect") else frame
+
+
+def collect_row(frame: Any) -> dict[str, Any]:
+    """The only row of a frame of aggregates."""
+    row: dict[str, Any] = _collected(frame).rows(named=True)[0]
+    return row
+
+
+def collect_columns(frame: Any, columns: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """Some columns as arrays; nothing else is read."""
+    check_columns(frame, columns)
+    local = _collected(frame.select(*dict.fromkeys(columns)))
+    return {name: np.asarray(local[name].to_numpy()) for name in dict.fromkeys(columns)}

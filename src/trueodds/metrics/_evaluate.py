@@ -1,0 +1,275 @@
+"""All that a table of counts says about its probabilities, whatever the number of rows behind it.
+
+Point values are those of the metrics themselves on weighted rows. Their intervals come from
+resampling the counts: rows of one score and label are alike, so how often each occurs in a
+bootstrap sample is one multinomial draw. A long table is first put in a few thousand cells, so
+that the cost of a draw depends neither on the rows nor on the length of the table; replicates are
+moved by what the cells change in the estimate itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from trueodds.exceptions import InputError
+from trueodds.metrics._bands import binned_band
+from trueodds.metrics._calibration_error import (
+    debiased_calibration_error,
+    expected_calibration_error,
+    maximum_calibration_error,
+)
+from trueodds.metrics._calibration_test import CalibrationTest
+from trueodds.metrics._curve import HISTOGRAM_BINS, ReliabilityCurve
+from trueodds.metrics._evaluate_cells import DEBIASED_BINS, MetricCells, auc
+from trueodds.metrics._interval import MetricInterval, _defined, _interval
+from trueodds.metrics._label_draws import FINEST, Cells
+from trueodds.metrics._losses import brier_score, log_loss
+from trueodds.metrics._resampling import as_seed, check_level
+from trueodds.metrics._sample import check_count
+from trueodds.numerics.reliability_bins import bin_sums, equal_mass_edges, uniform_edges
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats
+
+__all__ = ["Evaluation", "evaluate_table"]
+
+CURVE_BINS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The result of :func:`evaluate_table`.
+
+    Attributes
+    ----------
+    metrics : dict of str to MetricInterval
+        ``log_loss``, ``brier_score``, ``roc_auc``, ``expected_calibration_error``,
+        ``debiased_calibration_error``, ``maximum_calibration_error``. The AUC is NaN if there is
+        one class only; a log-loss is infinite if the impossible happened.
+    curve : ReliabilityCurve
+        In bins of equal mass, with a consistency band.
+    test : CalibrationTest
+        Spiegelhalter's.
+    n : float
+        Weight of everything: the number of rows, if they have no weights.
+    prevalence : float
+        Share of positives.
+    mean_score : float
+    """
+
+    metrics: dict[str, MetricInterval]
+    curve: ReliabilityCurve
+    test: CalibrationTest
+    n: float
+    prevalence: float
+    mean_score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
+        return {
+            "n": self.n,
+            "prevalence": self.prevalence,
+            "mean_score": self.mean_score,
+            "metrics": {
+                name: {
+                    "estimate": _json(found.estimate),
+                    "low": _json(found.low),
+                    "high": _json(found.high),
+                    "level": found.level,
+                    "standard_error": _json(found.standard_error),
+                    "method": found.method,
+                }
+                for name, found in self.metrics.items()
+            },
+            "test": {
+                "statistic": _json(self.test.statistic),
+                "p_value": self.test.p_value,
+                "method": self.test.method,
+            },
+            "curve": self.curve.to_dict(),
+        }
+
+
+def _json(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def evaluate_table(
+    table: ScoreTable,
+    *,
+    level: float = 0.9,
+    n_resamples: int = 200,
+    n_bins: int = 10,
+    random_state: Any = 0,
+) -> Evaluation:
+    """Metrics with intervals, reliability curve and calibration test from counts.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Of probabilities.
+    level : float, default=0.9
+        Of the intervals and of the curve's band.
+    n_resamples : int, default=200
+    n_bins : int, default=10
+        Bins of equal width of the expected and the maximum calibration error.
+    random_state : int or Generator, default=0
+
+    Returns
+    -------
+    Evaluation
+
+    Notes
+    -----
+    Weights are taken as counts of independent rows, unlike in :func:`confidence_interval`, which
+    sees the rows. If they are importance weights, the point values hold, but the intervals, the
+    band and the test assume as many rows as the weights sum to: scale them to sum to the number
+    of rows, or better, to the effective number (Σw)²/Σw².
+
+    Intervals are those of :func:`confidence_interval` (BCa; centred for the debiased error), but
+    that bins of equal mass keep the edges of the sample. Cost: one sort of the table, and
+    O(n_resamples · cells) with at most about 10,000 cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.metrics import evaluate_table
+    >>> p = np.arange(1, 100) / 100
+    >>> result = evaluate_table(ScoreTable(p, 1000 * (1 - p), 1000 * p))
+    >>> result.metrics["brier_score"].estimate.__round__(6), result.n, result.prevalence
+    (0.168333, 99000.0, 0.5)
+    >>> result.metrics["expected_calibration_error"].estimate < 1e-12
+    True
+    """
+    level = check_level(level)
+    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    n_bins = check_count(n_bins, "n_bins")
+    if not isinstance(table, ScoreTable):
+        raise InputError(f"evaluate_table needs a ScoreTable; got {type(table).__name__}.")
+    if table.score[0] < 0 or table.score[-1] > 1:
+        raise InputError(
+            f"the table's scores must be probabilities in [0, 1]; they reach from "
+            f"{table.score[0]:.6g} to {table.score[-1]:.6g}."
+        )
+    if np.rint(table.total) < 2:
+        raise InputError(f"resampling needs at least 2 rows; the table has {table.total:.6g}.")
+    rng = np.random.default_rng(as_seed(random_state))
+    estimates = _estimates(table, n_bins)
+    cells = MetricCells.of(table, n_bins)
+    in_cells = cells.metrics(cells.counts[None])
+    drawn, left_out = cells.bootstrap(n_resamples, rng), cells.jackknife(rng)
+    metrics = {}
+    for name, estimate in estimates.items():
+        moved = estimate - in_cells[name][0]
+        values, jackknife = drawn[name] + moved, left_out[name] + moved
+        metrics[name] = _interval_of(estimate, values, jackknife, level, name)
+    return Evaluation(
+        metrics=metrics,
+        curve=_curve(table, level, n_resamples, rng),
+        test=_spiegelhalter(table),
+        n=table.total,
+        prevalence=table.total_pos / table.total,
+        mean_score=float(table.score @ table.weight / table.total),
+    )
+
+
+def _estimates(table: ScoreTable, n_bins: int) -> dict[str, float]:
+    score, positive, weight = table.as_rows()
+    rows: dict[str, Any] = {"sample_weight": weight, "classes": [False, True]}
+    return {
+        "log_loss": log_loss(positive, score, **rows),
+        "brier_score": brier_score(positive, score, **rows),
+        "roc_auc": float(auc(table.n_neg[None], table.n_pos[None])[0]),
+        "expected_calibration_error": expected_calibration_error(
+            positive, score, n_bins=n_bins, **rows
+        ),
+        # Of the squared error; see _interval_of.
+        "debiased_calibration_error": debiased_calibration_error(
+            positive, score, n_bins=DEBIASED_BINS, squared=True, **rows
+        ),
+        "maximum_calibration_error": maximum_calibration_error(
+            positive, score, n_bins=n_bins, **rows
+        ),
+    }
+
+
+def _interval_of(
+    estimate: float, values: Floats, jackknife: Floats, level: float, name: str
+) -> MetricInterval:
+    debiased = name == "debiased_calibration_error"
+    method = "centred" if debiased else "bca"
+    if not np.isfinite(estimate):
+        # What has happened can happen, so an infinite loss is certain; an undefined AUC stays so.
+        nothing = np.empty(0)
+        return MetricInterval(estimate, estimate, estimate, level, np.nan, method, nothing)
+    values = _defined(values)
+    low, high = _interval(estimate, values, jackknife, level, method)
+    if debiased:  # as confidence_interval does: centred as a square, shown as its root
+        values = np.sqrt(np.maximum(values, 0.0))
+        estimate, low, high = (float(np.sqrt(max(v, 0.0))) for v in (estimate, low, high))
+    return MetricInterval(estimate, low, high, level, float(values.std(ddof=1)), method, values)
+
+
+def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
+    """As :func:`calibration_test` on the rows that the counts stand for."""
+    p, n = table.score, table.weight
+    # Σ(y − p)(1 − 2p) has mean 0 and variance Σp(1 − p)(1 − 2p)² if the model is calibrated.
+    top = float((table.n_pos * (1 - p) * (1 - 2 * p) - table.n_neg * p * (1 - 2 * p)).sum())
+    variance = float((n * p * (1 - p) * (1 - 2 * p) ** 2).sum())
+    rounding = 1e-12 * table.total
+    if variance <= rounding**2:
+        z = 0.0 if abs(top) <= rounding else float(np.copysign(np.inf, top))
+    else:
+        z = top / np.sqrt(variance)
+    return CalibrationTest(float(z), float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+
+
+def _curve(
+    table: ScoreTable, level: float, n_resamples: int, rng: np.random.Generator
+) -> ReliabilityCurve:
+    """As :func:`reliability_curve` with bins of equal mass and a consistency band."""
+    score, positive, weight = table.as_rows()
+    n_bins = int(np.clip(table.total // 20, 1, CURVE_BINS))
+    edges = equal_mass_edges(table.score, table.weight, n_bins)
+    sums = bin_sums(score, positive, weight, edges)
+    filled = np.flatnonzero(sums.weight > 0)
+    sums = sums.filled()
+    x, y = sums.prob / sums.weight, sums.positive / sums.weight
+    band = binned_band(_label_cells(table, edges), edges, x, "consistency", level, n_resamples, rng)
+    hist = bin_sums(score, positive, weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
+    return ReliabilityCurve(
+        strategy="quantile",
+        prob_pred=x,
+        prob_true=np.clip(y, 0.0, 1.0),
+        weight=sums.weight,
+        edges=edges,
+        filled=filled,
+        band_kind="consistency",
+        level=level,
+        band_x=band.x,
+        band_low=band.low,
+        band_high=band.high,
+        hist_edges=np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS,
+        hist_weight=hist.weight,
+        n_rows=int(np.rint(table.total)),
+        event="positive class",
+    )
+
+
+def _label_cells(table: ScoreTable, edges: Floats) -> Cells:
+    """The table in cells whose labels are drawn at once; see :mod:`._label_draws`."""
+    score, weight = table.score, table.weight
+    bins = np.searchsorted(edges, score, side="right")
+    new = np.ones(len(table), dtype=bool)
+    if len(table) > FINEST:
+        share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * FINEST)
+        keys = (share, np.floor(score * FINEST), bins)
+        new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    start = np.flatnonzero(new)
+    mass = np.add.reduceat(weight, start)
+    mean = np.add.reduceat(weight * score, start) / mass
+    return Cells(mean, score[start], mass, np.add.reduceat(table.n_pos, start), start, None)
