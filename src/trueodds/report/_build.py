@@ -1,0 +1,201 @@
+"""From scores and labels to the numbers of a report."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.model_selection import compare_calibrators
+from trueodds.report._costs import decision_costs
+from trueodds.report._diagrams import diagrams
+from trueodds.report._evidence import read_rows, sample_rows
+from trueodds.report._groups import group_table, read_groups
+from trueodds.report._methods import headline_figures, method_rows
+from trueodds.report._plain import show_method
+from trueodds.report._provenance import (
+    data_summary,
+    provenance_of,
+    reproduce,
+    warnings_of_methods,
+    warnings_seen,
+)
+from trueodds.report._report import FORMAT, VERSION, Report
+from trueodds.report._verdict import diagnose, verdict
+from trueodds.validation import Floats, InputScale, as_dense
+
+__all__ = ["build_report"]
+
+
+def build_report(
+    scores: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    input: InputScale = "probability",  # noqa: A002
+    calibrators: Any = "default",
+    cv: int = 5,
+    names: Mapping[str, str] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    max_rows: int = 100_000,
+    level: float = 0.9,
+) -> Report:
+    """Find out whether probabilities can be trusted, where not, and what would help.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, n_classes)
+        Scores of the positive class, or one column per class, on the scale of ``input``. They
+        must come from rows that the model did not learn from.
+    y : array-like of shape (n,)
+        Labels; every class must occur.
+    sample_weight : array-like of shape (n,), default=None
+    groups : dict of str to array-like of shape (n,), default=None
+        Columns that part the rows, such as a country or an age. Numbers of more than ten values
+        are cut into five bands of equal mass; missing values are a group of their own.
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores.
+    calibrators : "default", list or dict, default="default"
+        What to compare, as in :func:`trueodds.model_selection.compare_calibrators`.
+    cv : int, default=5
+        Folds of the comparison.
+    names : dict, default=None
+        What to call the columns ``"score"`` and ``"label"``, and the ``"title"`` of the page.
+    provenance : dict, default=None
+        Anything the reader should know of the data: file, date, model. Shown as text.
+    command : str, default=None
+        The command that makes this report again.
+    random_state : int, default=0
+    n_jobs : int, default=None
+        As in :func:`trueodds.model_selection.compare_calibrators`.
+    progress : bool, default=False
+        Show progress on stderr.
+    max_rows : int, default=100_000
+        Methods are compared on at most about so many rows, drawn from each class in proportion.
+        What is said of the scores as they are uses all rows.
+    level : float, default=0.9
+        Of all intervals and bands.
+
+    Returns
+    -------
+    Report
+        ``.to_json()``, ``.to_html()``, ``.save(path)``. Warnings that occur are in it, and are
+        not given once more.
+
+    Notes
+    -----
+    A row is one independent observation, whatever its weight. The method is chosen on the rows
+    on which its gain is measured, by the one-standard-error rule; with few rows the gain is
+    therefore slightly optimistic, and the page says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.report import build_report
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(0, 1.5, 4000)
+    >>> y = rng.random(4000) < 1 / (1 + np.exp(-truth))
+    >>> p = 1 / (1 + np.exp(-2.5 * truth))  # log-odds 2.5 times too large
+    >>> report = build_report(p, y, calibrators=["identity", "temperature"])
+    >>> report.to_json()["verdict"]["method"]
+    'temperature'
+    >>> report.to_html()[:15]
+    '<!doctype html>'
+    """
+    seed = _check_seed(random_state)
+    if not isinstance(max_rows, (int, np.integer)) or max_rows < 100:
+        raise InputError(f"max_rows must be an integer of at least 100; got {max_rows!r}.")
+    names = dict(names or {})
+    columns = read_groups(groups, len(as_dense(scores, "scores")))
+    rows = read_rows(scores, y, sample_weight, input)
+    sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        comparison = compare_calibrators(
+            sample.score,
+            sample.codes,
+            calibrators=calibrators,
+            input=input,
+            sample_weight=sample.weight,
+            cv=cv,
+            random_state=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+            level=level,
+        )
+        table = method_rows(comparison)
+        out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
+        baseline = comparison.methods[0]
+        shown = _shown_method(table, comparison.best_method)
+        diagnosis = diagnose(rows, seed)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": names.get("title", "Can these probabilities be trusted?"),
+            "level": level,
+            "data": data_summary(rows, sample, names, input),
+            "verdict": verdict(diagnosis, table, comparison.best_method, level=level),
+            "diagnosis": diagnosis,
+            "figures": headline_figures(
+                sample, out_of_fold, table, shown, level=level, seed=seed, n_jobs=n_jobs
+            ),
+            "baseline": baseline,
+            "shown_method": shown,
+            "methods": table,
+            "explanation": _capital(comparison.explanation),
+            "folds": int(comparison.n_folds),
+            "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
+            "costs": decision_costs(sample, out_of_fold, baseline, level),
+            "groups": group_table(columns, rows, sample, out_of_fold[shown], level=level),
+            "provenance": provenance_of(provenance),
+            "reproduce": reproduce(
+                command,
+                {
+                    "input": input,
+                    "cv": cv,
+                    "random_state": seed,
+                    "max_rows": int(max_rows),
+                    "level": level,
+                    "calibrators": [row["method"] for row in table],
+                },
+            ),
+        }
+    content["warnings"] = warnings_seen(caught) + warnings_of_methods(comparison)
+    content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
+    return Report(content)
+
+
+def _check_seed(random_state: Any) -> int:
+    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(
+            "random_state must be an integer, so that the report can be made again; got "
+            f"{random_state!r}."
+        )
+    return int(random_state)
+
+
+def _columns(prob: Floats) -> Floats:
+    """Probabilities of the positive class in 1-D; out of rounding above 1 none is left."""
+    if prob.ndim == 2 and prob.shape[1] == 2:
+        prob = prob[:, 1]
+    return np.clip(prob, 0.0, 1.0)
+
+
+def _shown_method(table: list[dict[str, Any]], best: str) -> str:
+    """The chosen method; if that is to do nothing, the one that would come closest."""
+    others = [row for row in table[1:] if row["gain"] is not None]
+    if best != table[0]["method"] or not others:
+        return best
+    return str(max(others, key=lambda row: row["gain"])["method"])
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

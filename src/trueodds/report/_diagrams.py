@@ -1,0 +1,101 @@
+"""Reliability curves and histograms of every method, as the page draws them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.metrics import reliability_curve
+from trueodds.numerics.log_odds import log_odds
+from trueodds.report._evidence import TOP_LABEL, Event, Rows, event_of
+from trueodds.report._plain import number, numbers
+from trueodds.validation import Floats
+
+__all__ = ["diagrams"]
+
+MAX_BINS = 20
+ROWS_PER_BIN = 30
+N_DRAWS = 300
+LINEAR_BARS = 50
+MAX_CLASS_DIAGRAMS = 10
+LOG_ODDS_LIMIT = 9.0
+"""About 1 in 8000; what is beyond falls into the outermost bars."""
+LOG_ODDS_BARS = 48
+
+
+def diagrams(
+    rows: Rows, sample: Rows, out_of_fold: dict[str, Floats], *, level: float, seed: int
+) -> list[dict[str, Any]]:
+    """One diagram for two classes; for several, of the most probable class and of each class.
+
+    The curve ``before`` uses all rows, those of the methods the rows of the comparison.
+    """
+    if rows.binary:
+        events = [(1, "positive", str(rows.classes[1]))]
+    else:
+        frequent = np.argsort(-np.bincount(rows.codes), kind="stable")[:MAX_CLASS_DIAGRAMS]
+        events = [(TOP_LABEL, "top", "most probable class")]
+        events += [(int(k), "class", str(rows.classes[k])) for k in sorted(frequent)]
+    found = []
+    for of_class, kind, name in events:
+        before = event_of(rows.prob, rows.codes, rows.weight, of_class)
+        curves = {
+            method: _curve(event_of(prob, sample.codes, sample.weight, of_class), level, seed)
+            for method, prob in out_of_fold.items()
+        }
+        found.append(
+            {
+                "kind": kind,
+                "event": name,
+                "before": _curve(before, level, seed),
+                "methods": curves,
+            }
+        )
+    return found
+
+
+def _curve(event: Event, level: float, seed: int) -> dict[str, Any]:
+    n_bins = int(np.clip(len(event) // ROWS_PER_BIN, 2, MAX_BINS))
+    curve = reliability_curve(
+        event.hit.astype(np.intp),
+        event.prob,
+        strategy="quantile",
+        n_bins=n_bins,
+        band="consistency",
+        level=level,
+        n_resamples=N_DRAWS,
+        sample_weight=event.weight,
+        random_state=seed,
+    )
+    return {
+        "rows": len(event),
+        "predicted": numbers(curve.prob_pred),
+        "observed": numbers(curve.prob_true),
+        "weight": numbers(curve.weight),
+        "band_low": numbers(curve.band_low),
+        "band_high": numbers(curve.band_high),
+        "histogram": _histogram(event),
+    }
+
+
+def _histogram(event: Event) -> dict[str, Any]:
+    """Share of the events, and of the others, in bars of equal width on either axis."""
+    linear = np.minimum((event.prob * LINEAR_BARS).astype(np.intp), LINEAR_BARS - 1)
+    inner = np.linspace(-LOG_ODDS_LIMIT, LOG_ODDS_LIMIT, LOG_ODDS_BARS + 1)[1:-1]
+    curved = np.searchsorted(inner, log_odds(event.prob, "probability"), side="right")
+    return {
+        "linear": _shares(linear, event, LINEAR_BARS),
+        "log_odds": _shares(curved, event, LOG_ODDS_BARS),
+        "log_odds_limit": LOG_ODDS_LIMIT,
+    }
+
+
+def _shares(index: Any, event: Event, size: int) -> dict[str, list[float | None]]:
+    weight = np.ones(len(event)) if event.weight is None else event.weight
+    shares = {}
+    for name, own in (("events", event.hit), ("others", ~event.hit)):
+        mass = np.bincount(index[own], weight[own], size)
+        total = mass.sum()
+        shares[name] = [number(round(v, 5)) for v in mass / total] if total else [0.0] * size
+    return shares

@@ -1,0 +1,133 @@
+"""What a report looks at: probabilities as they are, what happened, and events made of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+from trueodds.maps import IdentityMap
+from trueodds.numerics.log_odds import positive_column
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    Labels,
+    check_scale,
+    encode_labels,
+    validate_scores,
+    validate_weights,
+)
+
+__all__ = ["Event", "Rows", "event_of", "read_rows", "sample_rows"]
+
+TOP_LABEL = -1
+"""Stands for the event that the most probable class is the true one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Probabilities of something, and whether it happened."""
+
+    prob: Floats
+    hit: npt.NDArray[np.bool_]
+    weight: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.prob)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Validated rows of positive weight.
+
+    ``score`` is on the scale of the input, ``prob`` are probabilities; both are 1-D with two
+    classes and have one column per class otherwise. ``index`` says which rows of the input are
+    left.
+    """
+
+    score: Floats
+    prob: Floats
+    codes: Labels
+    weight: Floats | None
+    classes: npt.NDArray[Any]
+    index: npt.NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two classes."""
+        return self.prob.ndim == 1
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The labels themselves."""
+        return np.asarray(self.classes[self.codes])
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(
+            self.score[rows],
+            self.prob[rows],
+            self.codes[rows],
+            weight,
+            self.classes,
+            self.index[rows],
+        )
+
+
+def read_rows(scores: Any, y: Any, sample_weight: Any, scale: InputScale) -> Rows:
+    """Validate everything once, and turn scores into the probabilities that they stand for."""
+    check_scale(scale)
+    score = validate_scores(scores, scale)
+    codes, classes = encode_labels(y)
+    if len(codes) != len(score):
+        raise InputError(f"scores and y differ in length: {len(score)} and {len(codes)}.")
+    weight = validate_weights(sample_weight, len(score))
+    columns = 2 if score.ndim == 1 else score.shape[1]
+    if len(classes) != columns:
+        raise InputError(
+            f"scores have {columns} columns (1-D counts as 2), but y has {len(classes)} classes; "
+            "a report needs rows of every class."
+        )
+    if score.ndim == 2 and columns == 2:
+        score = positive_column(score, scale)
+    index = np.arange(len(score))
+    if weight is not None and not weight.all():
+        index = np.flatnonzero(weight)
+        score, codes, weight = score[index], codes[index], weight[index]
+        if len(np.unique(codes)) < len(classes):
+            raise InputError("a class has no row of positive weight.")
+    return Rows(score, IdentityMap(input=scale)(score), codes, weight, classes, index)
+
+
+def event_of(
+    prob: Floats, codes: Labels, weight: Floats | None, of_class: int = TOP_LABEL
+) -> Event:
+    """The positive class; or one of several classes; or that the most probable one is right."""
+    if prob.ndim == 1:
+        return Event(prob, codes == 1, weight)
+    if of_class != TOP_LABEL:
+        return Event(np.ascontiguousarray(prob[:, of_class]), codes == of_class, weight)
+    top = prob.argmax(axis=1)
+    confidence = np.take_along_axis(prob, top[:, None], axis=1).ravel()
+    # Rounding of a row's sum may leave 1 + 2e-16.
+    return Event(np.minimum(confidence, 1.0), top == codes, weight)
+
+
+def sample_rows(rows: Rows, max_rows: int, rng: np.random.Generator) -> Rows:
+    """At most about ``max_rows`` rows, drawn from each class in proportion, in input order."""
+    if len(rows) <= max_rows:
+        return rows
+    share = max_rows / len(rows)
+    drawn = []
+    for code in range(len(rows.classes)):
+        own = np.flatnonzero(rows.codes == code)
+        count = min(len(own), max(20, round(share * len(own))))
+        drawn.append(rng.choice(own, count, replace=False))
+    return rows.take(np.sort(np.concatenate(drawn)))

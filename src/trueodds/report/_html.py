@@ -1,0 +1,116 @@
+"""The page: a template filled with the numbers, and a script that draws them.
+
+Names from the data are hostile until shown otherwise. They enter the page in three ways, each
+made safe in one place: as text (jinja2 escapes all of it), as JSON (where ``<``, ``>`` and ``&``
+are written as escapes, so that no tag can end the script element), and by the page's script,
+which only ever sets text. The page's own policy then forbids every script, style and request
+that is not in the file from the start.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from trueodds.report._marks import gain_marks, group_marks
+from trueodds.report._plain import percent, probability_text, show_method
+
+__all__ = ["render"]
+
+SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "page.js")
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("trueodds.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """All script files as one closed scope, so that nothing leaks into the page."""
+    return "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+
+
+def _policy(style: str, script: str) -> str:
+    """A Content-Security-Policy that lets these two texts run and nothing else."""
+
+    def hashed(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    return (
+        f"default-src 'none'; style-src {hashed(style)}; script-src {hashed(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def embedded_json(content: Any) -> str:
+    """JSON that stays inert inside a script element, whatever its strings hold."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            'a report needs jinja2, which is not installed: pip install "trueodds[report]"'
+        ) from error
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_asset),
+    )
+    environment.filters.update(
+        digits=_digits,
+        percent=_percent,
+        p_value=_p_value,
+        probability=lambda v: "–" if v is None else probability_text(v),
+        count=lambda v: f"{v:,}",
+        method=show_method,
+        signed=lambda v: "–" if v is None else f"{v:+.3f}".replace("-", "−"),
+    )
+    return environment
+
+
+def _digits(value: float | None, places: int = 4) -> str:
+    return "–" if value is None else f"{value:.{places}f}".replace("-", "−")
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else percent(value).replace("-", "−")
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def render(content: dict[str, Any]) -> str:
+    """The page as text."""
+    environment = _environment()
+    from markupsafe import Markup  # comes with jinja2
+
+    style, script = _asset("report.css"), _script()
+    return str(
+        environment.get_template("report.html.j2").render(
+            report=content,
+            policy=_policy(style, script),
+            # The three texts that are not escaped: two are ours, the third is made safe above.
+            style=Markup(style),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            data=Markup(embedded_json(content)),  # noqa: S704
+            gain_marks=gain_marks(content["methods"]),
+            group_marks=group_marks(content["groups"]["worst"]),
+        )
+    )

@@ -1,0 +1,57 @@
+"""Where the dots and whiskers in the tables stand, in units of their small pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["MARK_WIDTH", "gain_marks", "group_marks"]
+
+MARK_WIDTH = 120.0
+PADDING = 6.0
+
+
+def _scale(values: list[float]) -> Any:
+    low, high = min(values), max(values)
+    width = (high - low) or 1.0
+
+    def place(value: float | None) -> float | None:
+        if value is None:
+            return None
+        return round(PADDING + (value - low) / width * (MARK_WIDTH - 2 * PADDING), 1)
+
+    return place
+
+
+def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
+    """Gain with its interval for each method, on an axis that shows 0.
+
+    A method that makes things much worse would squeeze all others into a point, so the axis ends
+    at twice the range of those that help; what lies beyond is drawn at its end.
+    """
+    found = [row[k] for row in rows for k in ("gain", "gain_high") if row[k] is not None]
+    top = max([0.001, *found])
+    lows = [row["gain_low"] for row in rows if row["gain_low"] is not None]
+    bottom = max(min([0.0, *lows]), -2 * top)
+    place = _scale([bottom, 0.0, top])
+
+    def inside(value: float | None) -> float | None:
+        return None if value is None else place(max(bottom, min(top, value)))
+
+    return [
+        {
+            "zero": place(0.0),
+            "low": inside(row["gain_low"]),
+            "mid": inside(row["gain"]),
+            "high": inside(row["gain_high"]),
+        }
+        for row in rows
+    ]
+
+
+def group_marks(groups: list[dict[str, Any]]) -> list[dict[str, float | None]]:
+    """Observed frequency with its interval, and the mean probability, before calibration."""
+    if not groups:
+        return []
+    keys = ("predicted", "observed_low", "observed_high", "observed")
+    place = _scale([group["before"][key] for group in groups for key in keys])
+    return [{key: place(group["before"][key]) for key in keys} for group in groups]

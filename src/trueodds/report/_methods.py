@@ -1,0 +1,94 @@
+"""The table of methods, and the figures of the scores before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.metrics import confidence_interval, debiased_calibration_error, roc_auc_score
+from trueodds.report._evidence import Rows
+from trueodds.report._plain import number, show_method
+from trueodds.validation import Floats
+
+__all__ = ["headline_figures", "method_rows"]
+
+MEASURES = ("log_loss", "brier_score", "expected_calibration_error", "gain")
+N_RESAMPLES = 200
+
+
+def method_rows(comparison: Any) -> list[dict[str, Any]]:
+    """What the comparison found, one dict for each method, simplest first."""
+    found = []
+    for row in comparison.rows():
+        plain: dict[str, Any] = {"method": row["method"], "shown": show_method(row["method"])}
+        for measure in MEASURES:
+            for key in (measure, f"{measure}_low", f"{measure}_high"):
+                plain[key] = number(row.get(key))
+        plain["seconds"] = number(row.get("seconds"))
+        plain["chosen"] = row["method"] == comparison.best_method
+        found.append(plain)
+    return found
+
+
+def headline_figures(
+    sample: Rows,
+    out_of_fold: dict[str, Floats],
+    rows: list[dict[str, Any]],
+    shown: str,
+    *,
+    level: float,
+    seed: int,
+    n_jobs: int | None,
+) -> list[dict[str, Any]]:
+    """Before and after, for the few figures that stand at the top.
+
+    The first of ``rows`` is the baseline.
+    """
+    by_name = {row["method"]: row for row in rows}
+    before_and_after = (rows[0]["method"], shown)
+    figures = []
+    for measure, title in (("log_loss", "Log-loss"), ("brier_score", "Brier score")):
+        sides = [
+            [by_name[m][f"{measure}{end}"] for end in ("", "_low", "_high")]
+            for m in before_and_after
+        ]
+        figures.append(_figure(measure, title, *sides))
+    sides = []
+    for method in before_and_after:
+        interval = confidence_interval(
+            debiased_calibration_error,
+            sample.codes,
+            out_of_fold[method],
+            level=level,
+            n_resamples=N_RESAMPLES,
+            sample_weight=sample.weight,
+            classes=np.arange(len(sample.classes)),
+            random_state=seed,
+            n_jobs=n_jobs,
+            progress=False,
+        )
+        sides.append([number(v) for v in (interval.estimate, interval.low, interval.high)])
+    figures.append(_figure("debiased_calibration_error", "Calibration error", *sides))
+    if sample.binary:
+        sides = [
+            [_auc(sample, out_of_fold[method]), None, None] for method in before_and_after
+        ]
+        figures.append(_figure("roc_auc", "AUC (ranking)", *sides))
+    return figures
+
+
+def _auc(sample: Rows, prob: Floats) -> float | None:
+    return number(roc_auc_score(sample.codes, prob, sample_weight=sample.weight))
+
+
+def _figure(
+    measure: str, title: str, before: list[float | None], after: list[float | None]
+) -> dict[str, Any]:
+    keys = ("estimate", "low", "high")
+    return {
+        "measure": measure,
+        "title": title,
+        "before": dict(zip(keys, before, strict=True)),
+        "after": dict(zip(keys, after, strict=True)),
+    }

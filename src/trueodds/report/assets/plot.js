@@ -1,0 +1,114 @@
+/* Small drawing tools: elements, axes, markers, numbers. Text is only ever set as text. */
+const report = JSON.parse(document.getElementById("report-data").textContent);
+const SVG = "http://www.w3.org/2000/svg";
+
+function svg(name, attributes = {}, parent = null) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (parent) parent.append(element);
+  return element;
+}
+
+function html(name, text = "", parent = null, attributes = {}) {
+  const element = document.createElement(name);
+  element.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (parent) parent.append(element);
+  return element;
+}
+
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+const logit = (p) => Math.log(p / (1 - p));
+const expit = (z) => 1 / (1 + Math.exp(-z));
+
+/* A probability in as many digits as it needs: 0.42, 0.0013, 0.9987. */
+function probabilityText(p) {
+  if (p === 0 || p === 1) return String(p);
+  const distance = Math.min(p, 1 - p);
+  const places = clamp(Math.ceil(-Math.log10(distance)) + 1, 3, 8);
+  return p.toFixed(places);
+}
+
+function countText(value) {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+function signed(text) {
+  return text.replace("-", "\u2212");
+}
+
+/* Round numbers that part [low, high] into about `count` steps. */
+function niceTicks(low, high, count = 5) {
+  const raw = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw * 0.999);
+  const ticks = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1) ticks.push(k * step);
+  const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return ticks.map((value) => ({ value, text: value.toFixed(places) }));
+}
+
+const LOG_ODDS_TICKS = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
+const FINE_TICKS = [0.002, 0.005, 0.02, 0.05, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.95, 0.98, 0.995, 0.998];
+
+function logOddsTicks(low, high) {
+  const within = (list) => list.filter((p) => logit(p) >= low - 1e-9 && logit(p) <= high + 1e-9);
+  const coarse = within(LOG_ODDS_TICKS);
+  const chosen = coarse.length > 3 ? coarse : [...coarse, ...within(FINE_TICKS)].sort((a, b) => a - b);
+  if (chosen.length < 2) {
+    return niceTicks(expit(low), expit(high), 4).filter((t) => t.value > 0 && t.value < 1)
+      .map((t) => ({ value: logit(t.value), text: t.text }));
+  }
+  return chosen.map((p) => ({ value: logit(p), text: String(p) }));
+}
+
+function linearScale(low, high, from, to) {
+  const scale = (value) => from + ((value - low) / (high - low)) * (to - from);
+  scale.invert = (place) => low + ((place - from) / (to - from)) * (high - low);
+  return scale;
+}
+
+/* Shapes tell methods apart without colour. */
+const SHAPES = [
+  (r) => `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`,
+  (r) => `M${-r * 0.9} ${-r * 0.9}h${r * 1.8}v${r * 1.8}h${-r * 1.8}z`,
+  (r) => `M0 ${-r * 1.2}L${r * 1.1} ${r * 0.8}H${-r * 1.1}z`,
+  (r) => `M0 ${-r * 1.25}L${r * 1.25} 0 0 ${r * 1.25} ${-r * 1.25} 0z`,
+  (r) => `M0 ${r * 1.2}L${r * 1.1} ${-r * 0.8}H${-r * 1.1}z`,
+];
+
+/* Every method has one look in all pictures: before and the shown method come first. */
+const methodNames = report.methods.map((row) => row.method);
+const looks = new Map();
+[report.baseline, report.shown_method, ...methodNames].forEach((name) => {
+  if (looks.has(name)) return;
+  const index = looks.size;
+  looks.set(name, { color: `m${index % 8}`, shape: SHAPES[index % SHAPES.length], dash: index >= 8 ? " d1" : "" });
+});
+const labelOf = (name) => report.labels[name] ?? name;
+
+/* The methods that are drawn, shared by all pictures. */
+const drawn = new Set([report.shown_method]);
+const listeners = [];
+function onChange(listener) {
+  listeners.push(listener);
+}
+function changed() {
+  listeners.forEach((listener) => listener());
+}
+function drawnMethods() {
+  return methodNames.filter((name) => drawn.has(name));
+}
+
+function fillTable(place, caption, heads, rows) {
+  const table = html("table");
+  html("caption", caption, table, { class: "sr" });
+  const head = html("tr", "", html("thead", "", table));
+  heads.forEach((text) => html("th", text, head, { scope: "col" }));
+  const body = html("tbody", "", table);
+  rows.forEach((cells) => {
+    const row = html("tr", "", body);
+    cells.forEach((text, i) => html(i ? "td" : "th", text, row, i ? {} : { scope: "row" }));
+  });
+  place.replaceChildren(table);
+}

@@ -1,0 +1,312 @@
+/* Reliability diagrams before and after, each above the spread of its probabilities. */
+const view = { diagram: 0, axis: "linear", range: [0, 1], moved: false };
+const HISTOGRAM_HEIGHT = 84;
+const MARGIN = { left: 46, right: 12, top: 10, bottom: 40 };
+const HISTOGRAM_GAP = 44;
+
+const current = () => report.diagrams[view.diagram];
+
+/* The whole range of an axis; log-odds reach as far as the data, within reason. */
+function wholeRange() {
+  if (view.axis === "linear") return [0, 1];
+  let limit = 3;
+  for (const curve of [current().before, ...Object.values(current().methods)]) {
+    for (const p of [...curve.predicted, ...curve.observed]) {
+      if (p > 0 && p < 1) limit = Math.max(limit, Math.abs(logit(p)));
+    }
+  }
+  limit = Math.min(14, limit + 0.4);
+  return [-limit, limit];
+}
+
+const onAxis = (p) => {
+  if (view.axis === "linear") return p;
+  const [low, high] = wholeRange();
+  return p <= 0 ? low : p >= 1 ? high : clamp(logit(p), low, high);
+};
+const fromAxis = (value) => (view.axis === "linear" ? clamp(value, 0, 1) : expit(value));
+
+class ReliabilityPlot {
+  constructor(place, side) {
+    this.place = place;
+    this.side = side;
+    this.at = -1;
+    this.points = [];
+    this.root = svg("svg", { tabindex: 0, role: "img" }, place);
+    this.tooltip = new Tooltip(place);
+    this.listen();
+  }
+
+  curves() {
+    if (this.side === "before") return [[report.baseline, current().before]];
+    return drawnMethods().map((name) => [name, current().methods[name]]);
+  }
+
+  draw() {
+    const width = this.place.clientWidth || 320;
+    const side = width - MARGIN.left - MARGIN.right;
+    const bottom = MARGIN.top + side;
+    const height = bottom + HISTOGRAM_GAP + HISTOGRAM_HEIGHT + MARGIN.bottom;
+    const root = this.root;
+    root.replaceChildren();
+    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    root.setAttribute("width", width);
+    root.setAttribute("height", height);
+    root.setAttribute("aria-label", this.description());
+    const [low, high] = view.range;
+    this.x = linearScale(low, high, MARGIN.left, MARGIN.left + side);
+    this.y = linearScale(low, high, bottom, MARGIN.top);
+    this.bottom = bottom;
+    this.histogramTop = bottom + HISTOGRAM_GAP;
+    const clip = `clip-${this.side}`;
+    const area = { x: MARGIN.left, y: MARGIN.top, width: side, height: side };
+    svg("rect", area, svg("clipPath", { id: clip }, svg("defs", {}, root)));
+    this.drawAxes(root, side, low, high);
+    const inside = svg("g", { "clip-path": `url(#${clip})` }, root);
+    svg("line", { class: "diagonal", x1: this.x(low), y1: this.y(low), x2: this.x(high), y2: this.y(high) }, inside);
+    const curves = this.curves();
+    curves.forEach(([name, curve]) => this.drawBand(inside, name, curve));
+    this.points = [];
+    curves.forEach(([name, curve]) => this.drawCurve(inside, name, curve));
+    this.drawHistogram(root, curves, side);
+    if (this.at >= this.points.length) this.at = -1;
+    this.tooltip.hide();
+  }
+
+  description() {
+    const shown = this.curves().map(([name]) => labelOf(name)).join(", ") || "no method";
+    const outside = this.curves().map(([name, curve]) => {
+      const beyond = curve.observed.filter((y, i) => y < curve.band_low[i] || y > curve.band_high[i]).length;
+      return `${labelOf(name)}: ${beyond} of ${curve.observed.length} points outside the band`;
+    });
+    return `Reliability diagram ${this.side} calibration, ${shown}. ${outside.join("; ")}. Use the arrow keys to read the points.`;
+  }
+
+  drawAxes(root, side, low, high) {
+    const ticks = view.axis === "linear" ? niceTicks(low, high) : logOddsTicks(low, high);
+    const left = MARGIN.left;
+    ticks.forEach(({ value, text }) => {
+      const x = this.x(value);
+      const y = this.y(value);
+      svg("line", { class: "grid", x1: x, x2: x, y1: MARGIN.top, y2: this.bottom }, root);
+      svg("line", { class: "grid", x1: left, x2: left + side, y1: y, y2: y }, root);
+      svg("text", { x, y: this.bottom + 16, "text-anchor": "middle" }, root).textContent = text;
+      svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, root).textContent = text;
+    });
+    svg("rect", { class: "frame", x: left, y: MARGIN.top, width: side, height: side }, root);
+    svg("text", { x: left + side / 2, y: this.bottom + 33, "text-anchor": "middle" }, root).textContent = "probability";
+    const middle = MARGIN.top + side / 2;
+    svg("text", { x: 0, y: 0, transform: `translate(11 ${middle}) rotate(-90)`, "text-anchor": "middle" }, root).textContent = "came true";
+  }
+
+  drawBand(parent, name, curve) {
+    const edge = (values) => curve.predicted.map((p, i) => `${this.x(onAxis(p))},${this.y(onAxis(values[i]))}`);
+    if (curve.predicted.length > 1) {
+      const outline = [...edge(curve.band_low), ...edge(curve.band_high).reverse()].join(" ");
+      svg("polygon", { class: `band ${looks.get(name).color}`, points: outline }, parent);
+    } else {
+      const x = this.x(onAxis(curve.predicted[0]));
+      const top = this.y(onAxis(curve.band_high[0]));
+      const depth = this.y(onAxis(curve.band_low[0])) - top;
+      svg("rect", { class: `band ${looks.get(name).color}`, x: x - 6, y: top, width: 12, height: depth }, parent);
+    }
+  }
+
+  drawCurve(parent, name, curve) {
+    const look = looks.get(name);
+    const places = curve.predicted.map((p, i) => [this.x(onAxis(p)), this.y(onAxis(curve.observed[i]))]);
+    svg("polyline", { class: `curve ${look.color}${look.dash}`, points: places.map((xy) => xy.join(",")).join(" ") }, parent);
+    places.forEach(([x, y], i) => {
+      const outside = curve.observed[i] < curve.band_low[i] || curve.observed[i] > curve.band_high[i];
+      const element = svg("path", {
+        class: `point ${look.color}${outside ? " outside" : ""}`, d: look.shape(4.2), transform: `translate(${x} ${y})`,
+      }, parent);
+      this.points.push({ name, curve, i, x, y, element, outside });
+    });
+  }
+
+  drawHistogram(root, curves, side) {
+    if (!curves.length) return;
+    const [name, curve] = curves[curves.length - 1];
+    const { events, others } = curve.histogram[view.axis];
+    const limit = view.axis === "linear" ? [0, 1] : [-curve.histogram.log_odds_limit, curve.histogram.log_odds_limit];
+    const step = (limit[1] - limit[0]) / events.length;
+    const [low, high] = view.range;
+    const seen = events.map((_, i) => i).filter((i) => limit[0] + (i + 1) * step > low && limit[0] + i * step < high);
+    const top = Math.max(1e-9, ...seen.map((i) => Math.max(events[i], others[i])));
+    const half = HISTOGRAM_HEIGHT / 2;
+    const middle = this.histogramTop + half;
+    this.bars = [];
+    seen.forEach((i) => {
+      const x1 = clamp(this.x(limit[0] + i * step), MARGIN.left, MARGIN.left + side);
+      const x2 = clamp(this.x(limit[0] + (i + 1) * step), MARGIN.left, MARGIN.left + side);
+      const bar = { x: x1 + 0.5, width: Math.max(0.5, x2 - x1 - 1) };
+      const up = (events[i] / top) * half;
+      const down = (others[i] / top) * half;
+      svg("rect", { class: `bar ${looks.get(name).color}`, y: middle - up, height: up, ...bar }, root);
+      svg("rect", { class: "bar others", y: middle, height: down, ...bar }, root);
+      const ends = [i, i + 1].map((k) => probabilityText(Number(fromAxis(limit[0] + k * step).toPrecision(3))));
+      this.bars.push({ x1, x2, name, lines: [
+        `${labelOf(name)}: ${ends[0]} to ${ends[1]}`,
+        `${(100 * events[i]).toFixed(1)} % of ${words.events}`, `${(100 * others[i]).toFixed(1)} % of ${words.others}`,
+      ] });
+    });
+    svg("line", { class: "frame", x1: MARGIN.left, x2: MARGIN.left + side, y1: middle, y2: middle }, root);
+    svg("text", { x: MARGIN.left - 6, y: middle - 8, "text-anchor": "end" }, root).textContent = words.up;
+    svg("text", { x: MARGIN.left - 6, y: middle + 17, "text-anchor": "end" }, root).textContent = words.down;
+    const foot = curves.length > 1 ? `spread of ${labelOf(name)}` : "spread of probabilities";
+    svg("text", { x: MARGIN.left + side / 2, y: this.histogramTop + HISTOGRAM_HEIGHT + 20, "text-anchor": "middle" }, root).textContent = foot;
+  }
+
+  select(index, aloud) {
+    this.points.forEach((point) => point.element.classList.remove("current"));
+    this.at = index;
+    const point = this.points[index];
+    if (!point) { this.tooltip.hide(); return; }
+    point.element.classList.add("current");
+    const { curve, i } = point;
+    this.tooltip.show(point.x, point.y, [
+      `${labelOf(point.name)}: says ${probabilityText(curve.predicted[i])}`,
+      `came true: ${probabilityText(curve.observed[i])}`,
+      `chance band: ${probabilityText(curve.band_low[i])} to ${probabilityText(curve.band_high[i])}${point.outside ? ", outside" : ""}`,
+      `${countText(curve.weight[i])} ${report.data.weighted ? "of weight" : "rows"}`,
+    ], aloud);
+  }
+
+  place_of(event) {
+    const box = this.root.getBoundingClientRect();
+    const ratio = this.root.viewBox.baseVal.width / box.width;
+    return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+  }
+
+  hover(event) {
+    const [x, y] = this.place_of(event);
+    if (y > this.histogramTop - 6 && this.bars) {
+      const bar = this.bars.find((b) => x >= b.x1 && x < b.x2);
+      this.select(-1);
+      if (bar) this.tooltip.show(x, this.histogramTop, bar.lines);
+      return;
+    }
+    let best = -1;
+    let nearest = 28 ** 2;
+    this.points.forEach((point, i) => {
+      const distance = (point.x - x) ** 2 + (point.y - y) ** 2;
+      if (distance < nearest) { nearest = distance; best = i; }
+    });
+    this.select(best);
+  }
+
+  listen() {
+    const root = this.root;
+    let start = null;
+    let box = null;
+    root.addEventListener("pointermove", (event) => {
+      if (start === null) { this.hover(event); return; }
+      const x = this.place_of(event)[0];
+      box ??= svg("rect", { class: "selection", y: MARGIN.top, height: this.bottom - MARGIN.top }, root);
+      box.setAttribute("x", Math.min(start, x));
+      box.setAttribute("width", Math.abs(x - start));
+    });
+    root.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse") { this.hover(event); return; }
+      if (event.button === 0) { start = this.place_of(event)[0]; root.setPointerCapture(event.pointerId); }
+    });
+    root.addEventListener("pointerup", (event) => {
+      if (start === null) return;
+      const ends = [start, this.place_of(event)[0]].sort((a, b) => a - b);
+      start = null;
+      box = null;
+      if (ends[1] - ends[0] > 12) setRange(this.x.invert(ends[0]), this.x.invert(ends[1]));
+      else this.draw();
+    });
+    root.addEventListener("pointercancel", () => { start = null; box = null; this.draw(); });
+    root.addEventListener("pointerleave", () => { if (start === null) this.select(-1); });
+    root.addEventListener("dblclick", () => resetRange());
+    root.addEventListener("focus", () => { if (root.matches(":focus-visible")) this.select(0, true); });
+    root.addEventListener("blur", () => this.select(-1));
+    root.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (step && event.shiftKey) {
+      const shift = (step * (view.range[1] - view.range[0])) / 4;
+      setRange(view.range[0] + shift, view.range[1] + shift);
+    } else if (step && this.points.length) {
+      this.select((Math.max(this.at, 0) + step + this.points.length) % this.points.length, true);
+    } else if (event.key === "+" || event.key === "=") zoom(0.5);
+    else if (event.key === "-") zoom(2);
+    else if (event.key === "0") resetRange();
+    else if (event.key === "Escape") this.select(-1);
+    else return;
+    event.preventDefault();
+  }
+}
+
+/* Keeps a range within the whole one, without changing its width if that can be helped. */
+function setRange(low, high) {
+  const [least, most] = wholeRange();
+  const width = Math.min(Math.max(high - low, 1e-6), most - least);
+  const from = clamp(low, least, most - width);
+  view.range = [from, from + width];
+  view.moved = width < most - least - 1e-9;
+  drawReliability();
+}
+
+function resetRange() {
+  setRange(...wholeRange());
+}
+
+/* Zooming in keeps the low end where it is: that is where rare events are. */
+function zoom(factor) {
+  const [low, high] = view.range;
+  setRange(low, low + (high - low) * factor);
+}
+
+const several = !report.data.binary;
+const words = { events: "positives", others: "negatives", up: "pos", down: "neg" };
+function chooseWords() {
+  const { kind } = current();
+  if (kind === "top") Object.assign(words, { events: "hits", others: "misses", up: "hit", down: "miss" });
+  else if (several) Object.assign(words, { events: "this class", others: "other classes", up: "class", down: "rest" });
+}
+
+const plots = [
+  new ReliabilityPlot(document.getElementById("plot-before"), "before"),
+  new ReliabilityPlot(document.getElementById("plot-after"), "after"),
+];
+
+function drawReliability() {
+  chooseWords();
+  plots.forEach((plot) => plot.draw());
+  document.querySelector("[data-rows=before]").textContent = countText(current().before.rows);
+  document.querySelector("[data-rows=after]").textContent = countText(Object.values(current().methods)[0].rows);
+  const curves = [["before", current().before], ...drawnMethods().map((name) => [labelOf(name), current().methods[name]])];
+  const rows = curves.flatMap(([name, curve]) => curve.predicted.map((p, i) => [
+    name, probabilityText(p), probabilityText(curve.observed[i]),
+    `${probabilityText(curve.band_low[i])} to ${probabilityText(curve.band_high[i])}`, countText(curve.weight[i]),
+  ]));
+  fillTable(document.getElementById("diagram-table"), "Points of the reliability diagrams",
+    ["Method", "Says", "Came true", "Chance band", report.data.weighted ? "Weight" : "Rows"], rows);
+}
+onChange(drawReliability);
+
+function setAxis(axis) {
+  const [low, high] = view.range.map(fromAxis);
+  const keep = view.moved;
+  view.axis = axis;
+  document.getElementById("axis-linear").setAttribute("aria-pressed", axis === "linear");
+  document.getElementById("axis-log").setAttribute("aria-pressed", axis === "log_odds");
+  if (keep) setRange(onAxis(low), onAxis(high));
+  else resetRange();
+}
+
+document.getElementById("axis-linear").addEventListener("click", () => setAxis("linear"));
+document.getElementById("axis-log").addEventListener("click", () => setAxis("log_odds"));
+document.getElementById("zoom-in").addEventListener("click", () => zoom(0.5));
+document.getElementById("zoom-out").addEventListener("click", () => zoom(2));
+document.getElementById("zoom-reset").addEventListener("click", resetRange);
+document.getElementById("diagram")?.addEventListener("change", (event) => {
+  view.diagram = Number(event.target.value);
+  resetRange();
+});
