@@ -1,0 +1,34 @@
+"""The command line: ``trueodds evaluate``, ``fit``, ``apply``, ``compare``, ``report`` and more.
+
+Every command is one small module; it reads files through DuckDB, calls the library, and shows what
+came back. Nothing heavy is imported before a command needs it, so ``trueodds --help`` is quick.
+See ``docs/command-line.md``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code; the entry point ``trueodds``.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        The words after ``trueodds``; by default those of this process.
+    """
+    try:
+        from trueodds.cli._run import run
+    except ImportError as error:
+        if error.name not in ("typer", "rich", "click"):
+            raise
+        sys.stderr.write(
+            f"trueodds: the command line needs {error.name}; "
+            'install it with: pip install "trueodds[cli]"\n'
+        )
+        sys.exit(3)
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))

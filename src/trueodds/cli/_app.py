@@ -1,0 +1,62 @@
+"""The program: its commands, and the options that stand before them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trueodds.cli._apply import apply
+from trueodds.cli._compare import compare
+from trueodds.cli._demo import demo
+from trueodds.cli._evaluate import evaluate
+from trueodds.cli._export import export
+from trueodds.cli._fit import fit
+from trueodds.cli._methods import methods
+from trueodds.cli._report import report
+from trueodds.cli._study import study
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="trueodds",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
+    "3 a library is missing, 70 a bug, 130 interrupted, 143 terminated.",
+)
+for command in (evaluate, compare, report, fit, apply, export, methods, study, demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import trueodds
+
+        typer.echo(f"trueodds {trueodds.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")
+    ] = False,
+) -> None:
+    """Turn the scores of any classifier into probabilities people can act on.
+
+    \b
+    A file of scores and labels in, decisions out:
+      trueodds evaluate scores.csv --score p --label y     can they be trusted?
+      trueodds compare  scores.csv --score p --label y     what would help?
+      trueodds fit      scores.csv --score p --label y --method beta -o map.json
+      trueodds apply    map.json new.parquet --score p -o calibrated.parquet
+      trueodds report   scores.csv --score p --label y -o report.html
+      trueodds demo                                        all of it on a real model
+    """

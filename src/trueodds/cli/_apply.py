@@ -1,0 +1,197 @@
+"""``trueodds apply``: a calibrated column for every row of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Annotated, Any
+
+import typer
+
+from trueodds.cli import _options as o
+from trueodds.cli._columns import Columns
+from trueodds.cli._engine import MEMORY, arrow_batches, open_source
+from trueodds.cli._exit import UsageError
+from trueodds.cli._files import Format
+from trueodds.cli._prepare import Tally, examine
+from trueodds.cli._show import emit_json, note, working
+from trueodds.cli._sql import as_number, quoted
+from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, output_format, table_writer
+from trueodds.exceptions import InputError
+
+__all__ = ["MapFile", "apply"]
+
+MapFile = Annotated[
+    str, typer.Argument(metavar="MAP.JSON", help="A map that 'trueodds fit' saved.")
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="CSV, Parquet, Arrow or JSON lines by its name; '-' for standard output.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+OutputFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--output-format",
+        help="Format of the output; by default by its name.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+Into = Annotated[
+    str,
+    typer.Option(
+        "--into",
+        metavar="COLUMN",
+        help="Name of the new column; for several classes, what their names begin with.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+
+
+def apply(
+    map_file: MapFile,
+    file: o.File,
+    output: Output,
+    score: o.Score = ["score"],  # noqa: B006
+    into: Into = "probability",
+    input_format: o.InputFormat = None,
+    output_format_name: OutputFormat = None,
+    on_bad_rows: o.OnBad = "error",
+    memory: o.Memory = MEMORY,
+    as_json: o.Json = False,
+) -> None:
+    """Apply a map to every row of a file and write all columns with one more.
+
+    Rows stream through in their order, so the file may be much larger than memory. The output
+    appears under its name when it is complete; a run that fails or is interrupted leaves nothing.
+
+    \b
+    Examples:
+      trueodds apply map.json scores.csv --score p -o calibrated.parquet
+      trueodds apply map.json 'scores/*.parquet' --score p --into p_calibrated -o all.parquet
+      cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
+    """
+    import trueodds
+
+    if as_json and output == STANDARD_OUTPUT:
+        raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
+    kind = output_format(output, output_format_name)
+    fitted = trueodds.load(map_file)
+    features = _features_of(fitted)
+    columns = Columns(
+        tuple(score),
+        features=features,
+        input=fitted.input,
+        sums_to_one=fitted.family != "one_vs_rest",
+    )
+    names = _new_columns(fitted, into, len(score))
+    with open_source(
+        file,
+        format=input_format,
+        memory=memory,
+        skip_malformed=on_bad_rows == "skip",
+        detect_types=kind != "csv" or bool(features),
+    ) as source:
+        with working("checking rows", source.connection):
+            good, tally = examine(source, columns, on_bad_rows)
+        present = source.columns()
+        for name in names:
+            if name.casefold() in {other.casefold() for other in present}:
+                raise InputError(
+                    f"{source.name} already has a column {name!r}; name the new one with --into."
+                )
+        scores = [
+            f"{as_number(name, present[name])} AS {quoted(f'{SCRATCH}{number}')}"
+            for number, name in enumerate(score)
+        ]
+        relation = good.project(", ".join(["*", *scores]))
+        batches = _calibrated(relation, len(score), names, _predictor(fitted, features))
+        # The batches occupy one connection; the writer may need another.
+        _stream(batches, output, kind, tally, source.connection.cursor())
+    skipped = tally.skipped
+    if as_json:
+        content = {"map": map_file, "file": file, **tally.to_dict(), "output": output}
+        emit_json("apply", {**content, "columns": names})
+    elif output != STANDARD_OUTPUT or skipped:
+        left = "".join(f"; left out {count:,} × {why}" for why, count in skipped.items())
+        note(f"{output}: {tally.used:,} rows with {', '.join(names)}{left}.")
+
+
+SCRATCH = "trueodds score "
+
+
+def _features_of(fitted: Any) -> tuple[str, ...]:
+    """Columns that a tree asks for."""
+    if not hasattr(fitted, "categories"):
+        return ()
+    if fitted.names is None:
+        raise InputError("the map's attributes have no names, so they cannot be found in a file.")
+    return tuple(fitted.names)
+
+
+def _new_columns(fitted: Any, into: str, n_scores: int) -> list[str]:
+    n_classes = fitted.n_classes or max(2, n_scores)
+    if n_classes == 2 and n_scores <= 2:
+        return [into]
+    if n_scores != n_classes:
+        raise UsageError(
+            f"the map is for {n_classes} classes; pass one --score for each (got {n_scores})."
+        )
+    classes = fitted.classes or range(n_classes)
+    return [f"{into}_{label}" for label in classes]
+
+
+def _predictor(fitted: Any, features: tuple[str, ...]) -> Callable[[Any, Any], Any]:
+    def predict(scores: Any, batch: Any) -> Any:
+        if not features:
+            return fitted(scores)
+        import pyarrow as pa
+
+        return fitted(scores, features=pa.Table.from_batches([batch]).select(list(features)))
+
+    return predict
+
+
+def _stream(
+    batches: Iterator[Any], output: str, kind: Format, tally: Tally, connection: Any
+) -> None:
+    from trueodds.numerics.progress import Progress
+
+    first = next(batches)
+    with (
+        atomic_stream(output) as stream,
+        table_writer(stream, kind, first.schema, connection) as writer,
+        Progress(tally.used, "applying the map", None) as bar,
+    ):
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
+            bar.step(batch.num_rows)
+
+
+def _calibrated(
+    relation: Any, n_scores: int, names: list[str], predict: Callable[[Any, Any], Any]
+) -> Iterator[Any]:
+    """Batches of the file's own columns and the new ones."""
+    import numpy as np
+    import pyarrow as pa
+
+    for batch in arrow_batches(relation):
+        width = batch.num_columns - n_scores
+        columns = [batch.column(width + number).to_numpy() for number in range(n_scores)]
+        scores = columns[0] if n_scores == 1 else np.stack(columns, axis=1)
+        result = np.asarray(predict(scores, batch))
+        if result.ndim == 2 and len(names) == 1:
+            result = result[:, 1]
+        new = [result] if result.ndim == 1 else list(result.T)
+        yield pa.RecordBatch.from_arrays(
+            [
+                *(batch.column(number) for number in range(width)),
+                *(pa.array(np.ascontiguousarray(values)) for values in new),
+            ],
+            names=[*batch.schema.names[:width], *names],
+        )

@@ -1,0 +1,168 @@
+"""Files as relations of an embedded DuckDB, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueodds.cli._exit import UsageError, require
+from trueodds.cli._files import Format, InputFiles, csv_header, resolve
+from trueodds.exceptions import InputError
+
+__all__ = ["Source", "arrow_batches", "open_source"]
+
+MEMORY = "1GB"
+"""What DuckDB may use; what does not fit goes to a temporary folder."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of one or more files, not yet read."""
+
+    connection: Any
+    relation: Any
+    files: InputFiles
+    skip_malformed: bool
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return self.files.shown
+
+    @property
+    def is_untyped(self) -> bool:
+        """Whether all values are texts, so that labels such as 0 and 1 must be read as numbers."""
+        return self.files.format == "csv"
+
+    def columns(self) -> dict[str, str]:
+        """Types by column name."""
+        kinds = [str(kind) for kind in self.relation.types]
+        return dict(zip(self.relation.columns, kinds, strict=True))
+
+    def malformed_lines(self) -> int:
+        """How many lines the last reading of a CSV file left out."""
+        if not (self.skip_malformed and self.files.format == "csv"):
+            return 0
+        query = (
+            "SELECT count(DISTINCT (file_id, line)) FROM reject_errors "
+            "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors)"
+        )
+        return int(self.connection.sql(query).fetchone()[0])
+
+
+@contextmanager
+def open_source(
+    file: str,
+    *,
+    format: Format | None = None,  # noqa: A002
+    memory: str = MEMORY,
+    skip_malformed: bool = False,
+    detect_types: bool = False,
+) -> Iterator[Source]:
+    """Open files as one relation; all temporary files are gone afterwards.
+
+    Parameters
+    ----------
+    file : str
+        A name, a glob, or ``-``.
+    format : {"csv", "parquet", "arrow", "jsonl"}, default=None
+        By default told from the name.
+    memory : str, default="1GB"
+    skip_malformed : bool, default=False
+        Leave out lines of text files that do not have the columns of the header.
+    detect_types : bool, default=False
+        Give CSV columns the types that all their values have; otherwise all are texts.
+    """
+    duckdb = require("duckdb", "cli")
+    scratch = Path(tempfile.mkdtemp(prefix="trueodds-"))
+    connection = None
+    try:
+        files = resolve(file, format, scratch)
+        connection = duckdb.connect(":memory:", config=_config(memory, scratch))
+        relation = _relation(connection, files, scratch, skip_malformed, detect_types)
+        yield Source(connection, relation, files, skip_malformed)
+    finally:
+        if connection is not None:
+            connection.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _config(memory: str, scratch: Path) -> dict[str, Any]:
+    if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
+        raise UsageError(f"--memory must be a size such as 512MB or 4GB; got {memory!r}.")
+    return {
+        "memory_limit": memory,
+        "temp_directory": str(scratch / "spill"),
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2,
+        # Nothing is fetched from a network, whatever a file is called.
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+
+
+def _relation(
+    connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool, detect_types: bool
+) -> Any:
+    names = files.names_for_engine()
+    if files.format == "parquet":
+        return connection.read_parquet(names)
+    if files.format == "jsonl":
+        # All rows are looked at for types: a late text must not stop the reading half-way.
+        return connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
+    if files.format == "arrow":
+        dataset = require("pyarrow.dataset", "cli")
+        paths = [
+            str(_as_arrow_file(path, scratch / f"{number}.arrow"))
+            for number, path in enumerate(files.paths)
+        ]
+        return connection.from_arrow(dataset.dataset(paths, format="ipc"))
+    columns, delimiter = _common_header(files)
+    options: dict[str, Any] = {"header": True, "sep": delimiter, "quotechar": '"'}
+    options["escapechar"] = '"'
+    if detect_types:
+        found = connection.read_csv(names, sample_size=-1, ignore_errors=skip_malformed, **options)
+        kinds = [str(kind) for kind in found.types]
+        if len(kinds) == len(columns):
+            columns = dict(zip(columns, kinds, strict=True))
+    if skip_malformed:
+        options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
+    return connection.read_csv(names, columns=columns, auto_detect=False, **options)
+
+
+def _common_header(files: InputFiles) -> tuple[dict[str, str], str]:
+    header, delimiter = csv_header(files.paths[0])
+    for path in files.paths[1:]:
+        other, _ = csv_header(path)
+        if other != header:
+            raise InputError(
+                f"{path.name} has other columns than {files.paths[0].name}: "
+                f"{', '.join(other)} instead of {', '.join(header)}."
+            )
+    return dict.fromkeys(header, "VARCHAR"), delimiter
+
+
+def _as_arrow_file(path: Path, copy: Path) -> Path:
+    """Arrow comes as a file or as a stream; a stream is copied to a file, batch by batch."""
+    with path.open("rb") as stream:
+        if stream.read(6) == b"ARROW1":
+            return path
+    ipc = require("pyarrow.ipc", "cli")
+    with ipc.open_stream(str(path)) as source, ipc.new_file(str(copy), source.schema) as target:
+        for batch in source:
+            target.write_batch(batch)
+    return copy
+
+
+def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
+    """A relation's rows in order, as Arrow record batches, a few at a time."""
+    if hasattr(relation, "to_arrow_reader"):
+        yield from relation.to_arrow_reader(rows)
+    else:  # DuckDB before 1.4
+        yield from relation.fetch_record_batch(rows)

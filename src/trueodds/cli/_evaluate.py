@@ -1,0 +1,183 @@
+"""``trueodds evaluate``: how far the probabilities of a file can be trusted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from trueodds.cli import _options as o
+from trueodds.cli._columns import Columns
+from trueodds.cli._engine import MEMORY, open_source
+from trueodds.cli._exit import UsageError
+from trueodds.cli._prepare import Prepared, prepare
+from trueodds.cli._show import emit_json, interval, note, number, show_table, working
+
+__all__ = ["evaluate"]
+
+Level = Annotated[
+    float,
+    typer.Option("--level", min=0.5, max=0.999, help="Of all intervals.", rich_help_panel=o.RESULT),
+]
+Resamples = Annotated[
+    int,
+    typer.Option(
+        "--resamples", min=20, help="Bootstrap samples for intervals.", rich_help_panel=o.RESULT
+    ),
+]
+MaxGroups = Annotated[
+    int,
+    typer.Option(
+        "--max-groups", min=1, help="Look at so many groups, the largest.", rich_help_panel=o.ROWS
+    ),
+]
+
+
+def evaluate(
+    file: o.File,
+    score: o.Score = ["score"],  # noqa: B006
+    label: o.LabelColumn = "label",
+    weight: o.Weight = None,
+    group: o.Group = None,
+    input_scale: o.InputScaleOption = "probability",
+    positive: o.Positive = None,
+    class_names: o.ClassNames = None,
+    input_format: o.InputFormat = None,
+    on_bad_rows: o.OnBad = "error",
+    max_rows: o.MaxRows = 1_000_000,
+    max_groups: MaxGroups = 50,
+    level: Level = 0.9,
+    resamples: Resamples = 200,
+    seed: o.Seed = 0,
+    memory: o.Memory = MEMORY,
+    as_json: o.Json = False,
+) -> None:
+    """Measure how well probabilities agree with what happened.
+
+    One score column is grouped inside DuckDB, so a file may be much larger than memory; several
+    columns (classes) use at most --max-rows rows.
+
+    \b
+    Examples:
+      trueodds evaluate scores.parquet --score p --label y
+      trueodds evaluate 'scores/*.csv' --score p --label y --group country
+      trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
+    """
+    if input_scale == "score":
+        raise UsageError(
+            "margins are not probabilities, so their calibration cannot be measured; "
+            "run 'trueodds fit --input score' first."
+        )
+    columns = Columns(
+        tuple(score), label, weight, tuple(group or ()), (), input_scale, tuple(class_names or ())
+    )
+    options = {"level": level, "n_resamples": resamples, "random_state": seed}
+    with open_source(
+        file, format=input_format, memory=memory, skip_malformed=on_bad_rows == "skip"
+    ) as source:
+        with working("checking rows", source.connection):
+            prepared = prepare(
+                source, columns, on_bad_rows=on_bad_rows, positive=positive, as_probability=True
+            )
+        with working("measuring", source.connection):
+            result = _whole(prepared, max_rows, options)
+        groups = _groups(prepared, max_groups, options) if columns.groups else None
+    if as_json:
+        content = {"file": file, **prepared.describe(), "level": level, "evaluation": result}
+        emit_json("evaluation", content if groups is None else {**content, "groups": groups})
+        return
+    _show(file, prepared, result)
+    if groups is not None:
+        _show_groups(groups)
+
+
+def _whole(prepared: Prepared, max_rows: int, options: dict[str, Any]) -> dict[str, Any]:
+    if len(prepared.scores) == 1:
+        from trueodds.cli._evaluation import evaluate_relation
+
+        return evaluate_relation(prepared.relation, prepared.weight, options)
+    from trueodds.cli._evaluation import evaluate_rows
+    from trueodds.cli._rows import fetch_rows
+
+    rows = fetch_rows(prepared, max_rows, options["random_state"])
+    if rows.is_sample:
+        note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
+    return evaluate_rows(rows, prepared.classes.labels, options)
+
+
+def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dict[str, Any]:
+    from trueodds.cli._group_evaluation import evaluate_groups
+
+    if len(prepared.scores) > 1:
+        raise UsageError("--group needs a single score column.")
+    return evaluate_groups(prepared, max_groups, options)
+
+
+def _show(file: str, prepared: Prepared, result: dict[str, Any]) -> None:
+    rows = [
+        [_title(name), number(m["estimate"]), interval(m["low"], m["high"])]
+        for name, m in result["metrics"].items()
+    ]
+    share = round(100 * prepared_level(result), 1)
+    tally = prepared.tally
+    show_table(
+        f"{file}: {tally.used:,} rows{prepared.left_out()}",
+        ["metric", "value", f"{share:g} % interval"],
+        rows,
+    )
+    print_line(prepared.classes_line())
+    if "prevalence" in result:
+        print_line(
+            f"mean score {number(result['mean_score'])}, "
+            f"frequency of positives {number(result['prevalence'])}."
+        )
+    print_line(_verdict(result["test"]))
+
+
+def prepared_level(result: dict[str, Any]) -> float:
+    """The level of the intervals of an evaluation."""
+    return float(next(iter(result["metrics"].values()))["level"])
+
+
+def _verdict(test: dict[str, Any]) -> str:
+    p = test["p_value"]
+    shown = "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
+    if p < 0.05:
+        return f"The probabilities are not calibrated: chance would do this rarely ({shown})."
+    return f"No miscalibration beyond chance was found ({shown})."
+
+
+def print_line(text: str) -> None:
+    """A line of the result."""
+    typer.echo(text)
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").replace("roc auc", "ROC AUC")
+
+
+def _show_groups(groups: dict[str, Any]) -> None:
+    rows = [
+        [
+            f"{entry['column']} = {entry['value']}",
+            f"{entry['rows']:,}",
+            number(entry["mean_score"]),
+            number(entry["prevalence"]),
+            number(entry["expected_calibration_error"]),
+            number(entry["log_loss"]),
+            number(entry["p_adjusted"]),
+            "yes" if entry["flagged"] else "",
+        ]
+        for entry in groups["groups"]
+    ]
+    header = ["group", "rows", "mean score", "positives", "ECE", "log-loss", "p adjusted", "off"]
+    show_table(
+        f"{len(rows)} groups, worst first; 'off' keeps false alarms among all groups below 5 % "
+        f"({groups['correction']})",
+        header,
+        rows,
+    )
+    if groups["left_out"]:
+        print_line(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
+    if groups["one_class"]:
+        print_line(f"{groups['one_class']:,} groups have one class only and no measures.")

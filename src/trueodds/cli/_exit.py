@@ -1,0 +1,125 @@
+"""Exit codes, and what a person is told when a command fails."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import sys
+from typing import Any
+
+from trueodds.exceptions import InputError, MapFormatError
+
+__all__ = [
+    "BAD_INPUT",
+    "BROKEN_PIPE",
+    "INTERNAL",
+    "INTERRUPTED",
+    "MISSING_LIBRARY",
+    "OK",
+    "TERMINATED",
+    "USAGE",
+    "MissingLibraryError",
+    "Terminated",
+    "UsageError",
+    "code_and_sentence",
+    "require",
+]
+
+OK = 0
+BAD_INPUT = 1
+USAGE = 2
+MISSING_LIBRARY = 3
+INTERNAL = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+TERMINATED = 143
+
+
+class UsageError(Exception):
+    """Options that contradict each other, found after they were read one by one."""
+
+
+class MissingLibraryError(Exception):
+    """An optional library is needed and not installed."""
+
+
+class Terminated(BaseException):
+    """SIGTERM, as an exception, so that files are cleaned up on the way out."""
+
+
+def require(name: str, extra: str) -> Any:
+    """Import an optional library, or say how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingLibraryError(
+            f"this needs {error.name or name}, which is not installed; "
+            f'run: pip install "trueodds[{extra}]"'
+        ) from error
+
+
+def code_and_sentence(error: BaseException) -> tuple[int, str]:
+    """The exit code for an error and one sentence about it."""
+    if isinstance(error, UsageError):
+        return USAGE, str(error)
+    if isinstance(error, MissingLibraryError):
+        return MISSING_LIBRARY, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "interrupted; nothing was left behind."
+    if isinstance(error, Terminated):
+        return TERMINATED, "terminated; nothing was left behind."
+    if isinstance(error, (InputError, MapFormatError)):
+        return BAD_INPUT, str(error)
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE, ""
+    if isinstance(error, MemoryError):
+        return BAD_INPUT, "out of memory; pass a smaller --max-rows."
+    origin = type(error).__module__.partition(".")[0]
+    if origin in ("duckdb", "_duckdb", "pyarrow"):
+        return BAD_INPUT, engine_sentence(str(error))
+    if isinstance(error, OSError):
+        return BAD_INPUT, _of_os(error)
+    kind = type(error).__name__
+    return INTERNAL, f"internal error ({kind}: {error}); run again with --debug and report it."
+
+
+def _of_os(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    # The name of a temporary file means nothing to anybody; its folder does.
+    name = str(error.filename) if error.filename is not None else ""
+    if name.endswith(".tmp"):
+        name = os.path.dirname(name) or "."  # noqa: PTH120
+        return f"cannot write in the folder {name}: {reason}."
+    return f"{name}: {reason}." if name else f"{reason}."
+
+
+def engine_sentence(message: str) -> str:
+    """The first line of an engine's message, with the line of the file that it names."""
+    message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    found = re.search(r"^CSV Error on Line: (\d+)", message)
+    if found:
+        what = next((line for line in lines if line.startswith("Expected Number")), lines[-1])
+        if "unicode" in message:
+            what = "it is not UTF-8 text"
+        elif "quote" in message.lower().partition("possible")[0]:
+            what = "a quoted value has no end"
+        what = what.replace("Expected Number of Columns", "expected columns").replace(
+            " Found:", ", found:"
+        )
+        file = re.search(r"^\s*file = (.*)$", message, re.MULTILINE)
+        where = f"{os.path.basename(file.group(1))}: " if file else ""  # noqa: PTH119
+        return (
+            f"{where}line {found.group(1)} is malformed: {what}; "
+            "pass --on-bad-rows skip to leave such lines out."
+        )
+    first = lines[0] if lines else "the data could not be read"
+    return first if first.endswith((".", "!", "?")) else f"{first}."
+
+
+def silence_pipe() -> None:
+    """After a reader has gone, keep Python from complaining while it shuts down."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

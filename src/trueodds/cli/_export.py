@@ -1,0 +1,94 @@
+"""``trueodds export``: a map as SQL, ONNX or Python."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from trueodds.cli import _options as o
+from trueodds.cli._apply import MapFile
+from trueodds.cli._exit import UsageError
+from trueodds.cli._show import note
+from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, write_text
+from trueodds.exceptions import InputError
+
+__all__ = ["export"]
+
+Target = Annotated[
+    Literal["sql", "onnx", "python"], typer.Option("--to", help="What to turn the map into.")
+]
+Column = Annotated[
+    list[str],
+    typer.Option(
+        "--column",
+        "-c",
+        metavar="COLUMN",
+        help="For SQL: the score column; for several classes, once for each.",
+    ),
+]
+Dialect = Annotated[
+    Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"],
+    typer.Option("--dialect", help="For SQL."),
+]
+Name = Annotated[
+    str, typer.Option("--name", metavar="NAME", help="For Python: the name of the function.")
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="By default, texts are printed; ONNX needs a file.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+
+
+def export(
+    map_file: MapFile,
+    to: Target,
+    output: Output = STANDARD_OUTPUT,
+    column: Column = ["score"],  # noqa: B006
+    dialect: Dialect = "duckdb",
+    name: Name = "calibrate",
+) -> None:
+    """Turn a map into an SQL expression, an ONNX model or a Python function.
+
+    \b
+    Examples:
+      trueodds export map.json --to sql --column p
+      trueodds export map.json --to sql --dialect bigquery --column p
+      trueodds export map.json --to onnx -o map.onnx
+      trueodds export map.json --to python -o calibrate.py
+    """
+    import trueodds
+
+    fitted = trueodds.load(map_file)
+    if to == "onnx":
+        if output == STANDARD_OUTPUT:
+            raise UsageError("an ONNX model is binary: pass -o MAP.ONNX.")
+        model = fitted.to_onnx()
+        with atomic_stream(output) as stream:
+            stream.write(model.SerializeToString())
+    elif to == "python":
+        if not name.isidentifier():
+            raise UsageError(f"--name must be a Python name; got {name!r}.")
+        write_text(fitted.to_python(name), output)
+    else:
+        write_text(_sql(fitted, column, dialect), output)
+    if output != STANDARD_OUTPUT:
+        note(f"{output}: {to} of a {fitted.family} map.")
+
+
+def _sql(fitted: object, column: list[str], dialect: str) -> str:
+    n_classes = getattr(fitted, "n_classes", None) or max(2, len(column))
+    if n_classes == 2 and len(column) == 1:
+        return str(fitted.to_sql(column[0], dialect=dialect))  # type: ignore[attr-defined]
+    if len(column) != n_classes:
+        raise InputError(
+            f"the map is for {n_classes} classes; pass one --column for each (got {len(column)})."
+        )
+    parts = fitted.to_sql(list(column), dialect=dialect)  # type: ignore[attr-defined]
+    return str(parts) if isinstance(parts, str) else ",\n".join(parts)

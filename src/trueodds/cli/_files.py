@@ -1,0 +1,136 @@
+"""What a file argument stands for: names, globs, standard input, and the format."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from trueodds.cli._exit import UsageError
+from trueodds.exceptions import InputError
+
+__all__ = ["Format", "InputFiles", "csv_header", "format_of", "resolve"]
+
+Format = Literal["csv", "parquet", "arrow", "jsonl"]
+
+SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
+DELIMITERS = ",\t;|"
+COMPRESSED = (".gz",)
+LONGEST_HEADER = 1 << 20
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """Files of one format that are read as one table."""
+
+    shown: str
+    """What to call them in messages."""
+    paths: tuple[Path, ...]
+    format: Format
+
+    def names_for_engine(self) -> list[str]:
+        """Absolute names in which no character has a special meaning to the engine."""
+        return [glob.escape(str(path)) for path in self.paths]
+
+
+def format_of(path: Path) -> Format | None:
+    """The format that a file's name says; ``.csv.gz`` is CSV."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def resolve(file: str, given: Format | None, scratch: Path) -> InputFiles:
+    """Find the files, or copy standard input to a file that can be read more than once."""
+    if file == "-":
+        return _standard_input(given, scratch)
+    path = Path(file)
+    if path.is_dir():
+        raise InputError(f"{file} is a folder; name a file or a glob such as '{file}/*.parquet'.")
+    paths = [path]
+    if not path.exists():
+        if not glob.has_magic(file):
+            raise InputError(f"{file}: no such file.")
+        paths = [Path(name) for name in sorted(glob.glob(file, recursive=True))]  # noqa: PTH207
+        paths = [found for found in paths if found.is_file()]
+        if not paths:
+            raise InputError(f"no file matches {file!r}.")
+    formats = {given or format_of(path) for path in paths}
+    if None in formats:
+        raise UsageError(
+            f"the format of {paths[0]} cannot be told from its name; "
+            "pass --format csv, parquet, arrow or jsonl."
+        )
+    if len(formats) > 1:
+        raise InputError(f"{file!r} matches files of several formats; narrow it down.")
+    for path in paths:
+        if path.stat().st_size == 0:
+            raise InputError(f"{path} is empty (0 bytes).")
+    kind = next(iter(formats))
+    assert kind is not None  # noqa: S101
+    return InputFiles(file, tuple(path.absolute() for path in paths), kind)
+
+
+def _standard_input(given: Format | None, scratch: Path) -> InputFiles:
+    if given is None:
+        raise UsageError("with '-' for standard input, pass --format csv, parquet, arrow or jsonl.")
+    if sys.stdin.isatty():
+        raise UsageError("standard input is a terminal; pipe a file into it.")
+    copy = scratch / f"stdin.{given}"
+    with copy.open("wb") as target:
+        shutil.copyfileobj(sys.stdin.buffer, target, 1 << 20)
+    if copy.stat().st_size == 0:
+        raise InputError("standard input is empty (0 bytes).")
+    return InputFiles("standard input", (copy,), given)
+
+
+def csv_header(path: Path) -> tuple[list[str], str]:
+    """Column names and delimiter of a CSV file, from its first line alone.
+
+    The delimiter is the one of comma, tab, semicolon and bar that makes the most columns. Guessing
+    from more lines would let a broken line turn the whole file into one column.
+    """
+    try:
+        with _open_text(path) as stream:
+            first = stream.read(LONGEST_HEADER)
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not UTF-8 text.") from None
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path.name} cannot be read: {error}.") from None
+    rows = []
+    for delimiter in DELIMITERS:
+        # A quoted name may hold a delimiter or a line break, so each candidate reads for itself.
+        names = next(csv.reader(io.StringIO(first), delimiter=delimiter), [])
+        rows.append((len(names), names, delimiter))
+    count, names, delimiter = max(rows, key=lambda row: row[0])
+    if count == 0:
+        raise InputError(f"{path.name} has no header line.")
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InputError(f"{path.name} has the column {min(repeated)!r} twice.")
+    return names, delimiter
+
+
+def _open_text(path: Path) -> io.TextIOBase:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")  # type: ignore[return-value]
+    return path.open(encoding="utf-8-sig", newline="")

@@ -1,0 +1,170 @@
+"""``trueodds fit``: learn a calibration map from a file and save it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueodds.cli import _options as o
+from trueodds.cli._columns import Columns
+from trueodds.cli._engine import MEMORY, open_source
+from trueodds.cli._exit import UsageError
+from trueodds.cli._methods_list import complete_method, make_calibrator
+from trueodds.cli._prepare import Prepared, prepare
+from trueodds.cli._show import emit_json, note, working
+from trueodds.cli._write import STANDARD_OUTPUT, write_text
+
+__all__ = ["fit"]
+
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="NAME",
+        help="One of 'trueodds methods'.",
+        autocompletion=complete_method,
+    ),
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the method, such as n_bins=20 or label_smoothing=platt; repeatable.",
+    ),
+]
+Feature = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature",
+        metavar="COLUMN",
+        help="For --method tree: a column of attributes; repeatable.",
+        rich_help_panel=o.DATA,
+    ),
+]
+MapOutput = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="MAP.JSON",
+        help="Where to save the map; by default it is printed.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+
+
+def fit(
+    file: o.File,
+    method: Method,
+    score: o.Score = ["score"],  # noqa: B006
+    label: o.LabelColumn = "label",
+    weight: o.Weight = None,
+    output: MapOutput = STANDARD_OUTPUT,
+    option: MethodOption = None,
+    feature: Feature = None,
+    input_scale: o.InputScaleOption = "probability",
+    positive: o.Positive = None,
+    class_names: o.ClassNames = None,
+    input_format: o.InputFormat = None,
+    on_bad_rows: o.OnBad = "error",
+    max_rows: o.MaxRows = 1_000_000,
+    seed: o.Seed = 0,
+    memory: o.Memory = MEMORY,
+    as_json: o.Json = False,
+) -> None:
+    """Learn a calibration map from scores and labels, and save it as JSON.
+
+    One score column is grouped inside DuckDB, so a file may be much larger than memory. Several
+    columns, the tree and the automatic choice use at most --max-rows rows.
+
+    \b
+    Examples:
+      trueodds fit scores.parquet --score p --label y --method beta -o map.json
+      trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
+      trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
+    """
+    if as_json and output == STANDARD_OUTPUT:
+        raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
+    if output != STANDARD_OUTPUT and not Path(output).parent.is_dir():
+        # Said before the work is done, not after.
+        raise UsageError(f"cannot write {output}: there is no folder {Path(output).parent}.")
+    calibrator = make_calibrator(method, input_scale, option or ())
+    _check_features(calibrator, method, feature)
+    columns = Columns(
+        score=tuple(score),
+        label=label,
+        weight=weight,
+        features=tuple(feature or ()),
+        input=input_scale,
+        classes=tuple(class_names or ()),
+        sums_to_one=calibrator._rows_sum_to_one,
+    )
+    with open_source(
+        file,
+        format=input_format,
+        memory=memory,
+        skip_malformed=on_bad_rows == "skip",
+        detect_types=bool(feature),
+    ) as source:
+        with working("checking rows", source.connection):
+            prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
+        with working(f"fitting {method}", source.connection):
+            fitted, n_rows = _fit(calibrator, method, prepared, max_rows, seed)
+    _save(fitted, output)
+    if as_json:
+        content = {"file": file, **prepared.describe(), "method": method, "rows_fitted": n_rows}
+        emit_json("fit", {**content, "family": fitted.family, "output": output})
+    elif output != STANDARD_OUTPUT:
+        note(
+            f"{output}: {method} map of {n_rows:,} rows{prepared.left_out()}; "
+            f"{prepared.classes_line()}"
+        )
+
+
+def _check_features(calibrator: Any, method: str, feature: list[str] | None) -> None:
+    if calibrator.promises.needs_features and not feature:
+        raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
+    if feature and not calibrator.promises.needs_features:
+        raise UsageError(f"--method {method} takes no --feature.")
+
+
+def _fit(
+    calibrator: Any, method: str, prepared: Prepared, max_rows: int, seed: int
+) -> tuple[Any, int]:
+    from trueodds.table import ScoreTable
+
+    labels = prepared.classes.labels
+    needs_rows = len(prepared.scores) > 1 or prepared.columns.features or method == "auto"
+    if not needs_rows:
+        table = ScoreTable.from_frame(
+            prepared.relation,
+            score="score",
+            label="label",
+            weight=prepared.weight,
+            input=prepared.columns.input,
+        )
+        calibrator.fit_table(table)
+        return replace(calibrator.map_, classes=labels), prepared.tally.used
+    from trueodds.cli._rows import fetch_rows
+
+    rows = fetch_rows(prepared, max_rows, seed)
+    if rows.is_sample:
+        note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
+    calibrator.set_params(classes=list(labels))
+    features = {} if rows.features is None else {"features": rows.features}
+    calibrator.fit(rows.scores, rows.y, rows.weight, **features)
+    return calibrator.map_, len(rows)
+
+
+def _save(fitted: Any, output: str) -> None:
+    if output != STANDARD_OUTPUT:
+        fitted.save(output)
+        return
+    import json
+
+    write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)

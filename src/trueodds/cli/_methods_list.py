@@ -1,0 +1,68 @@
+"""Calibrators by name, and their options from the command line."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from trueodds.cli._exit import UsageError
+
+__all__ = ["complete_method", "first_line", "make_calibrator", "method_class", "method_names"]
+
+
+def method_names() -> list[str]:
+    """Names of all methods."""
+    return sorted(_all_methods())
+
+
+def _all_methods() -> dict[str, type[Any]]:
+    import trueodds
+    from trueodds.calibrators import all_calibrators
+
+    found = dict(all_calibrators())
+    auto = getattr(trueodds, "AutoCalibrator", None)
+    return found if auto is None else {**found, "auto": auto}
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """For shell completion."""
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+def method_class(name: str) -> type[Any]:
+    """The class of a method; a wrong name is answered with the nearest ones."""
+    found = _all_methods()
+    if name not in found:
+        near = difflib.get_close_matches(name, found, n=3, cutoff=0.5) or sorted(found)
+        raise UsageError(f"there is no method {name!r}; did you mean {', '.join(near)}?")
+    return found[name]
+
+
+def make_calibrator(name: str, scale: str, options: Sequence[str], **fixed: Any) -> Any:
+    """A calibrator with the options that are given as ``name=value``, values being JSON or text."""
+    kind = method_class(name)
+    known = [p for p in inspect.signature(kind).parameters if p not in ("input", "classes")]
+    chosen: dict[str, Any] = {}
+    for text in options:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--option must look like name=value; got {text!r}.")
+        if key not in known:
+            raise UsageError(f"{name} has no option {key!r}; it has {', '.join(known)}.")
+        chosen[key] = _value(value)
+    return kind(input=scale, **chosen, **fixed)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None if text in ("None", "none") else text
+
+
+def first_line(kind: type[Any]) -> str:
+    """The first line of a class's documentation, without the marks of reStructuredText."""
+    return (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", "")

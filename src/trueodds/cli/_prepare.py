@@ -1,0 +1,194 @@
+"""From files to good rows: what is wrong is counted, told, and either refused or left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from trueodds.cli._columns import Columns, Rule, check_names, rules_of
+from trueodds.cli._engine import Source
+from trueodds.cli._labels import Classes, find_classes
+from trueodds.cli._sql import as_number, quoted
+from trueodds.exceptions import InputError
+
+__all__ = ["OnBadRows", "Prepared", "Tally", "examine", "prepare"]
+
+OnBadRows = Literal["error", "skip"]
+MALFORMED = "malformed lines"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows there are, and how many were left out for which reason."""
+
+    rows: int
+    skipped: dict[str, int]
+
+    @property
+    def used(self) -> int:
+        """Rows that are good."""
+        return self.rows - sum(self.skipped.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"rows": self.rows, "rows_used": self.used, "rows_skipped": dict(self.skipped)}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Good rows with the names that commands use.
+
+    ``relation`` has ``score`` (or ``score_0``, ``score_1``, …), ``label`` as the code of the class,
+    ``weight``, ``group_0``, … and ``feature_0``, … , as far as they were asked for.
+    """
+
+    source: Source
+    relation: Any
+    tally: Tally
+    columns: Columns
+    classes: Classes
+
+    @property
+    def scores(self) -> list[str]:
+        """Names of the score columns of ``relation``."""
+        return score_names(len(self.columns.score))
+
+    @property
+    def weight(self) -> str | None:
+        """Name of the weight column of ``relation``, if there is one."""
+        return None if self.columns.weight is None else "weight"
+
+    def describe(self) -> dict[str, Any]:
+        """What was read, for ``--json``."""
+        return {
+            **self.tally.to_dict(),
+            "score": list(self.columns.score),
+            "label": self.columns.label,
+            "weight": self.columns.weight,
+            "input": self.columns.input,
+            "classes": list(self.classes.labels),
+        }
+
+    def left_out(self) -> str:
+        """How many rows were left out and why, as the end of a sentence; may be empty."""
+        skipped = self.tally.skipped
+        return f" ({_list(skipped)} left out)" if skipped else ""
+
+    def classes_line(self) -> str:
+        """Which label is positive, or which column belongs to which label."""
+        if len(self.columns.score) == 1:
+            return f"positive: {self.classes.labels[1]!r}, negative: {self.classes.labels[0]!r}."
+        pairs = zip(self.columns.score, self.classes.labels, strict=True)
+        return "classes: " + ", ".join(f"{name} = {label!r}" for name, label in pairs) + "."
+
+
+def score_names(count: int) -> list[str]:
+    """What score columns are called once they are prepared."""
+    return ["score"] if count == 1 else [f"score_{number}" for number in range(count)]
+
+
+def prepare(
+    source: Source,
+    columns: Columns,
+    *,
+    on_bad_rows: OnBadRows = "error",
+    positive: str | None = None,
+    as_probability: bool = False,
+) -> Prepared:
+    """Check all rows in one pass, find the classes, and give columns their plain names.
+
+    Parameters
+    ----------
+    source, columns
+    on_bad_rows : {"error", "skip"}, default="error"
+    positive : str, default=None
+        The label that counts as positive.
+    as_probability : bool, default=False
+        Turn log-odds into probabilities.
+    """
+    good, tally = examine(source, columns, on_bad_rows)
+    kinds = source.columns()
+    classes = find_classes(source, good, columns, positive)
+    numbers = [as_number(name, kinds[name]) for name in columns.score]
+    if as_probability and columns.input == "logit":
+        numbers = _probabilities(numbers)
+    names = score_names(len(numbers))
+    parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]
+    parts.append(f"{classes.code} AS label")
+    if columns.weight is not None:
+        parts.append(f"{as_number(columns.weight, kinds[columns.weight])} AS weight")
+    for title, group in (("group", columns.groups), ("feature", columns.features)):
+        parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
+    return Prepared(source, good.project(", ".join(parts)), tally, columns, classes)
+
+
+def _probabilities(logits: list[str]) -> list[str]:
+    if len(logits) == 1:
+        x = f"({logits[0]})"
+        return [f"CASE WHEN {x} >= 0 THEN 1 / (1 + exp(-{x})) ELSE 1 - 1 / (1 + exp({x})) END"]
+    top = f"greatest({', '.join(logits)})"
+    parts = [f"exp({logit} - {top})" for logit in logits]
+    return [f"{part} / ({' + '.join(parts)})" for part in parts]
+
+
+def examine(source: Source, columns: Columns, on_bad_rows: OnBadRows) -> tuple[Any, Tally]:
+    """The relation of good rows in the file's own columns, and the tally of the others."""
+    check_names(source, columns)
+    rules = rules_of(source, columns)
+    # The first rule that a row breaks is its reason; NULL for a good row.
+    cases = " ".join(f"WHEN {rule.condition} THEN {n}" for n, rule in enumerate(rules))
+    reason = f"CASE {cases} END"
+    counts = source.relation.aggregate(f"{reason} AS reason, count(*) AS n", reason).fetchall()
+    rows = sum(count for _, count in counts)
+    bad = {rules[number]: count for number, count in counts if number is not None}
+    bad = {rule: bad[rule] for rule in rules if rule in bad}
+    if rows == 0:
+        raise InputError(f"{source.name} has no rows.")
+    if bad and on_bad_rows == "error":
+        raise InputError(_refusal(source, reason, rules, bad, rows))
+    skipped = {f"{rule.column}: {rule.problem}": count for rule, count in bad.items()}
+    malformed = source.malformed_lines()
+    if malformed:
+        skipped[MALFORMED] = malformed
+    tally = Tally(rows + malformed, skipped)
+    if tally.used == 0:
+        raise InputError(f"{source.name}: none of {tally.rows} rows can be used: {_list(skipped)}.")
+    good = source.relation.filter(f"({reason}) IS NULL") if bad else source.relation
+    return good, tally
+
+
+def _list(skipped: dict[str, int]) -> str:
+    return "; ".join(f"{count:,} × {reason}" for reason, count in skipped.items())
+
+
+def _refusal(
+    source: Source, reason: str, rules: list[Rule], bad: dict[Rule, int], rows: int
+) -> str:
+    """One sentence: how many rows, why, and where the first of each kind is."""
+    shown = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))
+    numbered = source.relation.project(f"*, row_number() OVER () AS {quoted(ROW)}")
+    wrong = numbered.project(f"{quoted(ROW)} AS r, {reason} AS reason, *").filter(
+        "reason IS NOT NULL"
+    )
+    first = wrong.aggregate(
+        f"reason, min(r) AS r, arg_min(CASE reason {shown} END, r) AS shown", "reason"
+    ).fetchall()
+    places = {rules[number]: (row, value) for number, row, value in first}
+    parts = []
+    for rule, count in bad.items():
+        row, value = places[rule]
+        example = "" if value is None else f": {_shorten(value)!r}"
+        parts.append(f"{count:,} in {rule.column!r} {rule.problem} (first in row {row:,}{example})")
+    total = sum(bad.values())
+    hint = next((f" {rule.hint[:1].upper()}{rule.hint[1:]}" for rule in bad if rule.hint), "")
+    return (
+        f"{source.name}: {total:,} of {rows:,} rows cannot be used: {'; '.join(parts)}.{hint} "
+        "To leave them out, pass --on-bad-rows skip."
+    )
+
+
+ROW = "trueodds row number"
+
+
+def _shorten(value: str, length: int = 40) -> str:
+    return value if len(value) <= length else value[: length - 1] + "…"

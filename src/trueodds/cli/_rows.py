@@ -1,0 +1,97 @@
+"""Rows as NumPy arrays: all of them, or a sample that is the same every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.cli._engine import arrow_batches
+from trueodds.cli._prepare import Prepared
+from trueodds.validation import Floats
+
+__all__ = ["Rows", "fetch_rows", "sample_rows"]
+
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in the order of the file."""
+
+    scores: Floats
+    """Of shape (n,), or (n, n_classes)."""
+    y: npt.NDArray[Any]
+    weight: Floats | None
+    groups: dict[str, npt.NDArray[Any]]
+    features: Any
+    """An Arrow table, or None."""
+    n_available: int
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether rows were left out for their number."""
+        return len(self) < self.n_available
+
+
+def sample_rows(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
+    """``size`` of ``n_rows`` positions in increasing order, every subset equally likely.
+
+    How many fall into each block is drawn first, so memory is that of the sample.
+    """
+    rng = np.random.default_rng(seed)
+    starts = np.arange(0, n_rows, BLOCK)
+    lengths = np.minimum(BLOCK, n_rows - starts)
+    counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")
+    parts = [
+        start + np.sort(rng.choice(length, count, replace=False, shuffle=False))
+        for start, length, count in zip(starts, lengths, counts, strict=True)
+    ]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> Rows:
+    """Read the prepared rows, or a sample of at most ``max_rows`` of them."""
+    import pyarrow as pa
+
+    n_rows = prepared.tally.used
+    batches = arrow_batches(prepared.relation)
+    if n_rows > max_rows:
+        batches = _chosen(batches, sample_rows(n_rows, max_rows, seed))
+    table = pa.Table.from_batches(list(batches))
+    columns = [table.column(name).to_numpy() for name in prepared.scores]
+    scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+    labels = np.array(prepared.classes.labels)
+    weight = None if prepared.weight is None else table.column("weight").to_numpy()
+    groups = {
+        name: _texts(table.column(f"group_{number}"))
+        for number, name in enumerate(prepared.columns.groups)
+    }
+    features = None
+    if prepared.columns.features:
+        count = len(prepared.columns.features)
+        features = table.select([f"feature_{number}" for number in range(count)])
+        features = features.rename_columns(list(prepared.columns.features))
+    y = labels[table.column("label").to_numpy()]
+    return Rows(scores, y, weight, groups, features, n_rows)
+
+
+def _chosen(batches: Iterator[Any], positions: npt.NDArray[np.int64]) -> Iterator[Any]:
+    begin = 0
+    for batch in batches:
+        end = begin + batch.num_rows
+        low, high = np.searchsorted(positions, [begin, end])
+        yield batch.take(positions[low:high] - begin)
+        begin = end
+
+
+def _texts(column: Any) -> npt.NDArray[Any]:
+    return np.array(
+        ["(missing)" if v is None else str(v) for v in column.to_pylist()], dtype=object
+    )

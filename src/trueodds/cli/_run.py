@@ -1,0 +1,99 @@
+"""One run of the program: signals, warnings, errors and the exit code around a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from trueodds.cli import _exit
+from trueodds.cli._app import app
+from trueodds.exceptions import TrueoddsWarning
+
+__all__ = ["run"]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line without the program's name; returns the exit code."""
+    words, debug = _without_debug(list(arguments))
+    command = typer.main.get_command(app)
+    try:
+        with _signals(), _warnings(debug):
+            result = command.main(
+                args=words, prog_name="trueodds", standalone_mode=False, obj={"words": words}
+            )
+            sys.stdout.flush()
+    except SystemExit as leave:  # shell completion
+        return leave.code if isinstance(leave.code, int) else _exit.OK
+    except BaseException as error:  # every way out must end in one sentence and a code
+        return _report(error, debug)
+    return result if isinstance(result, int) else _exit.OK
+
+
+def _without_debug(words: list[str]) -> tuple[list[str], bool]:
+    """``--debug`` may stand anywhere before ``--``."""
+    end = words.index("--") if "--" in words else len(words)
+    kept = [word for word in words[:end] if word != "--debug"] + words[end:]
+    return kept, len(kept) < len(words) or bool(os.environ.get("TRUEODDS_DEBUG"))
+
+
+def _report(error: BaseException, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, BrokenPipeError):
+        _exit.silence_pipe()
+    if isinstance(error, typer.Abort):
+        error = KeyboardInterrupt()
+    if hasattr(error, "format_message"):  # typer's own: wrong or missing options
+        code, sentence = getattr(error, "exit_code", _exit.USAGE), error.format_message()
+    else:
+        code, sentence = _exit.code_and_sentence(error)
+    if sentence:
+        if code == _exit.USAGE:
+            path = getattr(getattr(error, "ctx", None), "command_path", "trueodds")
+            sentence = f"{sentence.rstrip()} See '{path} --help'."
+        sys.stderr.write(f"trueodds: {' '.join(sentence.split())}\n")
+    return int(code)
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Turn SIGTERM into an exception, as Python does with Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise _exit.Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _warnings(debug: bool) -> Iterator[None]:
+    """Our warnings as one line each; those of other libraries only for debugging."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in seen and (debug or issubclass(category, TrueoddsWarning)):
+            seen.add(text)
+            sys.stderr.write(f"trueodds: warning: {text}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always" if debug else "ignore")
+        warnings.simplefilter("always", TrueoddsWarning)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,112 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["console", "emit_json", "interval", "note", "number", "show_table", "working"]
+
+PIPE_WIDTH = 160
+
+
+def console() -> Any:
+    """A rich console on standard output; in a pipe wide enough for whole tables."""
+    from rich.console import Console
+
+    return Console(
+        width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False
+    )
+
+
+def emit_json(command: str, content: dict[str, Any]) -> None:
+    """Print one versioned document; numbers that JSON cannot hold become null."""
+    document = {"format": f"trueodds-{command}", "version": 1, **content}
+    text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False, indent=1)
+    sys.stdout.write(text + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Arrays and NumPy numbers as plain JSON values."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def note(text: str) -> None:
+    """Say something beside the result."""
+    sys.stderr.write(f"{text}\n")
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with a fixed count of decimals, small ones in scientific notation."""
+    if value is None or math.isnan(value):
+        return "–"
+    if value != 0 and abs(value) < 10.0**-digits:
+        return f"{value:.1e}"
+    return f"{value:.{digits}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 4) -> str:
+    """An interval as ``[low, high]``."""
+    return f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def show_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
+) -> None:
+    """Print a table whose first ``left`` columns are texts and the others numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for position, name in enumerate(header):
+        table.add_column(Text(name), justify="left" if position < left else "right")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+@contextmanager
+def working(text: str, connection: Any = None) -> Iterator[None]:
+    """On a terminal, show that something is going on, with the engine's progress if it tells."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=None)
+        done = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(connection, bar, task, done), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+
+def _watch(connection: Any, bar: Any, task: Any, done: threading.Event) -> None:
+    while not done.wait(0.2):
+        percent = -1.0
+        if connection is not None and hasattr(connection, "query_progress"):
+            percent = float(connection.query_progress())
+        if 0 < percent <= 100:
+            bar.update(task, total=100, completed=percent)
+        else:
+            bar.update(task, total=None)

@@ -1,0 +1,70 @@
+"""Text that goes into SQL: names and values of strangers, quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["as_number", "literal", "quoted", "values"]
+
+TEXT_TYPES = ("VARCHAR", "JSON")
+NUMBER_TYPES = (
+    "DOUBLE",
+    "FLOAT",
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "UHUGEINT",
+)
+
+
+def quoted(name: str) -> str:
+    """A column's name as an SQL identifier.
+
+    Examples
+    --------
+    >>> quoted('a"; drop')
+    '"a""; drop"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal.
+
+    Examples
+    --------
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def values(texts: Iterable[str]) -> str:
+    """Texts as an SQL list in parentheses."""
+    return "(" + ", ".join(literal(text) for text in texts) + ")"
+
+
+def is_numeric(kind: str) -> bool:
+    """Whether an engine's type is one of numbers."""
+    return kind in NUMBER_TYPES or kind.startswith("DECIMAL")
+
+
+def as_number(name: str, kind: str) -> str:
+    """A column as DOUBLE; NULL where it is text that is not a number."""
+    column = quoted(name)
+    if kind == "DOUBLE":
+        return column
+    return f"CAST({column} AS DOUBLE)" if is_numeric(kind) else f"TRY_CAST({column} AS DOUBLE)"
+
+
+def as_text(name: str, kind: str) -> str:
+    """A column as text, without the quotes of JSON."""
+    column = quoted(name)
+    return f"json_extract_string({column}, '$')" if kind == "JSON" else f"CAST({column} AS VARCHAR)"

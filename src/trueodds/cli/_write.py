@@ -1,0 +1,110 @@
+"""Results: written under a temporary name in the target's folder and then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from trueodds.cli._exit import UsageError, require
+from trueodds.cli._files import Format, format_of
+from trueodds.exceptions import InputError
+
+__all__ = ["atomic_stream", "output_format", "table_writer", "write_text"]
+
+STANDARD_OUTPUT = "-"
+
+
+def output_format(output: str, given: Format | None) -> Format:
+    """The format of a table that is to be written."""
+    kind = given or (None if output == STANDARD_OUTPUT else format_of(Path(output)))
+    if kind is None:
+        raise UsageError(
+            f"the format of the output {output!r} cannot be told from its name; "
+            "pass --output-format csv, parquet, arrow or jsonl."
+        )
+    return kind
+
+
+@contextmanager
+def atomic_stream(output: str) -> Iterator[IO[bytes]]:
+    """A binary stream whose file appears whole, or not at all; ``-`` is standard output."""
+    if output == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(output)
+    if path.is_dir():
+        raise InputError(f"cannot write {output}: it is a folder.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {output}: there is no folder {path.parent}.")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_text(text: str, output: str) -> None:
+    """Write a text file atomically, or print it."""
+    with atomic_stream(output) as stream:
+        stream.write(text.encode("utf-8"))
+        if not text.endswith("\n"):
+            stream.write(b"\n")
+
+
+@contextmanager
+def table_writer(stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> Iterator[Any]:
+    """Something that Arrow batches are written to with ``write_batch``."""
+    if kind == "parquet":
+        parquet = require("pyarrow.parquet", "cli")
+        with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+            yield writer
+    elif kind == "arrow":
+        with require("pyarrow.ipc", "cli").new_file(stream, schema) as writer:
+            yield writer
+    else:
+        yield _TextWriter(stream, kind, schema, connection)
+
+
+class _TextWriter:
+    """CSV and JSON lines, with numbers that read back as the same float64."""
+
+    def __init__(self, stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> None:
+        self._stream, self._kind, self._connection = stream, kind, connection
+        self._csv = require("pyarrow.csv", "cli")
+        if kind == "csv":
+            header = ",".join(_csv_cell(name) for name in schema.names)
+            stream.write(header.encode("utf-8") + b"\n")
+
+    def write_batch(self, batch: Any) -> None:
+        if self._kind == "csv":
+            options = self._csv.WriteOptions(include_header=False, quoting_style="needed")
+            self._csv.write_csv(batch, self._stream, options)
+            return
+        pyarrow = require("pyarrow", "cli")
+        rows = self._connection.from_arrow(pyarrow.Table.from_batches([batch]))
+        lines = rows.query(
+            "rows_to_write", "SELECT CAST(to_json(r) AS VARCHAR) FROM rows_to_write r"
+        )
+        text = "".join(f"{line}\n" for (line,) in lines.fetchall())
+        self._stream.write(text.encode("utf-8"))
+
+
+def _csv_cell(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\r\n') else text
