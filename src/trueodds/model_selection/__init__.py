@@ -1,6 +1,12 @@
 """Calibrating models: cross-fitting, prefit models, any calibrator; comparing methods."""
 
+from trueodds.model_selection._auto import AutoCalibrator
 from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
 from trueodds.model_selection._comparison import CalibratorComparison, compare_calibrators
 
-__all__ = ["CalibratedClassifier", "CalibratorComparison", "compare_calibrators"]
+__all__ = [
+    "AutoCalibrator",
+    "CalibratedClassifier",
+    "CalibratorComparison",
+    "compare_calibrators",
+]

@@ -12,20 +12,17 @@ from scipy.special import ndtri
 from trueodds.exceptions import InputError
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._comparison_choice import Choice, choose
-from trueodds.model_selection._comparison_folds import Cells, Folds, deal_folds, group_cells
+from trueodds.model_selection._comparison_folds import (
+    Cells,
+    Folds,
+    TooFewInstancesError,
+    deal_folds,
+)
+from trueodds.model_selection._comparison_input import Evidence, read_evidence
 from trueodds.model_selection._comparison_losses import LossTable, cell_losses
 from trueodds.model_selection._comparison_methods import resolve_calibrators
-from trueodds.model_selection._comparison_run import Evidence, HeldOut, MethodRun, run_methods
-from trueodds.numerics.log_odds import positive_column
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    check_choice,
-    check_scale,
-    encode_labels,
-    validate_scores,
-    validate_weights,
-)
+from trueodds.model_selection._comparison_run import HeldOut, MethodRun, run_methods
+from trueodds.validation import Floats, InputScale, check_choice
 
 __all__ = ["CalibratorComparison", "Rule", "Scoring", "compare_calibrators", "compare_evidence"]
 
@@ -232,24 +229,9 @@ def compare_calibrators(
     >>> round(result.rows()[1]["gain"], 2)
     0.13
     """
-    check_scale(input)
-    array = validate_scores(scores, input, rows_sum_to_one=True)
-    codes, labels = encode_labels(y, classes)
-    if len(codes) != len(array):
-        raise InputError(f"scores and y differ in length: {len(array)} and {len(codes)}.")
-    columns = 2 if array.ndim == 1 else array.shape[1]
-    if columns != len(labels):
-        hint = " Pass classes= to name those without instances." if columns > len(labels) else ""
-        raise InputError(
-            f"scores have {columns} columns (1-D counts as 2) but there are {len(labels)} "
-            f"classes.{hint}"
-        )
-    if array.ndim == 2 and columns == 2:
-        array = positive_column(array, input)
-    weight = validate_weights(sample_weight, len(array))
-    cells = group_cells(array, codes, weight, len(labels))
+    evidence, _ = read_evidence(scores, y, input, sample_weight, features, classes)
     return compare_evidence(
-        Evidence(array, codes, weight, features, input, cells),
+        evidence,
         calibrators=calibrators,
         cv=cv,
         n_repeats=n_repeats,
@@ -283,7 +265,7 @@ def compare_evidence(
     methods = resolve_calibrators(calibrators, cells.n_classes, evidence.features is not None)
     n_folds = min(cv, int(cells.units.sum()))
     if n_folds < 2:
-        raise InputError("comparing methods by cross-validation needs at least two instances.")
+        raise TooFewInstancesError("comparing methods needs at least two instances.")
     rng = np.random.default_rng(random_state)
     seeds = rng.integers(0, 2**63, size=n_repeats)
     partitions = [deal_folds(cells, n_folds, int(seed)) for seed in seeds]

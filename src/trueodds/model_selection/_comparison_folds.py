@@ -10,7 +10,12 @@ from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, Labels
 
-__all__ = ["Cells", "Folds", "deal_folds", "group_cells"]
+__all__ = ["Cells", "Folds", "TooFewInstancesError", "deal_folds", "group_cells"]
+
+
+class TooFewInstancesError(InputError):
+    """Not enough instances to hold any out and still learn."""
+
 
 MOST_CARDS = 5_000_000
 """Instances of one class that are dealt singly; more are dealt by multinomial draws."""
@@ -146,7 +151,7 @@ def _check_classes(cells: Cells, counts: Labels) -> None:
     np.add.at(left, cells.codes, cells.units[:, None] - counts)
     if ((left > 0).sum(axis=0) < 2).any():
         units = np.bincount(cells.codes, cells.units, cells.n_classes)
-        raise InputError(
+        raise TooFewInstancesError(
             "comparing methods by cross-validation needs at least two instances of two classes; "
             f"found {', '.join(str(int(n)) for n in units)} of each class."
         )

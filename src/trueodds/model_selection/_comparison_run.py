@@ -16,34 +16,12 @@ from sklearn.utils import _safe_indexing
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.model_selection._adapter import fit_calibrator, needs_features, predict_calibrated
-from trueodds.model_selection._comparison_folds import Cells, Folds
+from trueodds.model_selection._comparison_folds import Folds
+from trueodds.model_selection._comparison_input import Evidence
 from trueodds.numerics.progress import Progress
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import Floats, Labels
 
-__all__ = ["Evidence", "HeldOut", "MethodRun", "run_methods"]
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """The validated rows of a comparison.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,) or (n, n_classes)
-    codes : ndarray of shape (n,)
-    weight : ndarray of shape (n,) or None
-    features : array or frame of n rows, or None
-    scale : str
-    cells : Cells
-        The same rows, grouped.
-    """
-
-    scores: Floats
-    codes: Labels
-    weight: Floats | None
-    features: Any
-    scale: InputScale
-    cells: Cells
+__all__ = ["HeldOut", "MethodRun", "run_methods"]
 
 
 @dataclass(frozen=True, eq=False)
