@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from trueodds.exceptions import InputError, MapFormatError
+from trueodds.export import Expression, SqlDialect, render_sql
 from trueodds.maps import _json
+from trueodds.maps._export import feature_columns, formula_of, score_names
+from trueodds.maps._formulas import positive_expression
 from trueodds.numerics.log_odds import positive_column
 from trueodds.validation import Floats, InputScale, check_scale, validate_scores
 
 __all__ = ["BinaryMap", "CalibrationMap"]
 
 Label = str | int | float | bool
+Columns = list[str] | tuple[str, ...]
+Features = Sequence[str] | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,6 +73,21 @@ class CalibrationMap(ABC):
     @abstractmethod
     def __call__(self, scores: Any) -> Floats:
         """Turn scores into probabilities of the same shape."""
+
+    @abstractmethod
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The family's formula, from which SQL, ONNX and Python are written.
+
+        Parameters
+        ----------
+        scores : sequence of Expression
+            One for the positive class, or one for each class; on the scale that ``input`` says.
+
+        Returns
+        -------
+        tuple of Expression
+            The probability of the positive class, or of each class.
+        """
 
     def _freeze(self, name: str) -> Floats:
         """Make a field a read-only float64 array without NaN."""
@@ -146,6 +167,54 @@ class CalibrationMap(ABC):
         """Read a map from a file written by :meth:`save`; never executes anything."""
         return cls.from_dict(_json.read(Path(path)))
 
+    @overload
+    def to_sql(
+        self, column: str = ..., *, dialect: SqlDialect = ..., features: Features = ...
+    ) -> str: ...
+
+    @overload
+    def to_sql(
+        self, column: Columns, *, dialect: SqlDialect = ..., features: Features = ...
+    ) -> list[str]: ...
+
+    def to_sql(
+        self,
+        column: str | Columns = "score",
+        *,
+        dialect: SqlDialect = "duckdb",
+        features: Features = None,
+    ) -> str | list[str]:
+        """The map as an SQL expression over a column of scores; see ``docs/export.md``.
+
+        Parameters
+        ----------
+        column : str or list of str, default="score"
+            The column of the positive class's scores, or one column for each class. Names are
+            quoted, so they must be spelled as the engine stores them.
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"}, \
+                default="duckdb"
+        features : list of str, or mapping, default=None
+            For a tree: the columns of its attributes, in the order of the fit, or a mapping from
+            the names of the fit to columns. None if they have the names of the fit.
+
+        Returns
+        -------
+        str or list of str
+            The probability of the positive class, or of each class if columns are a list. NULL if
+            a score is NULL, NaN, or outside the range of its scale.
+
+        Examples
+        --------
+        >>> from trueodds.maps import StepMap
+        >>> print(StepMap(edges=[0.5], values=[0.2, 0.7]).to_sql("p"))
+        CAST(CASE WHEN CAST("p" AS DOUBLE) BETWEEN 0.0e0 AND 1.0e0 THEN CASE WHEN
+        CAST("p" AS DOUBLE) < 0.5e0 THEN 0.2e0 ELSE 0.7e0 END ELSE NULL END AS DOUBLE)
+        """
+        names = score_names(column)
+        formula = formula_of(self, len(names))
+        written = render_sql(formula, names, dialect, feature_columns(self, formula, features))
+        return written[0] if isinstance(column, str) else written
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalibrationMap):
             return NotImplemented
@@ -180,6 +249,17 @@ class BinaryMap(CalibrationMap):
             return self._apply(array)
         p = self._apply(positive_column(array, self.input))
         return np.stack([1 - p, p], axis=1)
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The formula of one score, or of the two columns of both classes."""
+        if len(scores) == 1:
+            return (self._formula(scores[0]),)
+        p = self._formula(positive_expression(scores, self.input))
+        return 1 - p, p
+
+    @abstractmethod
+    def _formula(self, score: Expression) -> Expression:
+        """The probability of the positive class."""
 
 
 def _plain_label(label: Any) -> Label:

@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.export._expression import LARGEST, Choose, Constant, Dot, Expression, Softmax, clip
+from trueodds.export._expression import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
+from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.charcoal_grill import coal_weights
 from trueodds.numerics.log_odds import log_odds, positive_column, sigmoid
 from trueodds.validation import Floats, validate_scores
@@ -16,6 +19,8 @@ from trueodds.validation import Floats, validate_scores
 __all__ = ["CharcoalGrillMap"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
+SATURATED = 1e4
+"""Log-odds beyond which the logistic function does not change any more."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,3 +111,27 @@ class CharcoalGrillMap(BinaryMap):
             z = np.clip(z, self.lower, self.upper)
             out[begin : begin + CHUNK] = sigmoid(z / self._field(z) + self.bias)
         return out
+
+    def _formula(self, score: Expression) -> Expression:
+        if self.input != "probability":
+            limit = min((SATURATED + abs(self.bias)) * float(self.temperatures.max()), LARGEST)
+            z = clip(score, max(self.lower, -limit), min(self.upper, limit))
+            return self._calibrated(z)
+        low, high = probability_bounds(self.lower, self.upper)
+        at_low, at_high = self._apply(np.array([low, high])).tolist()
+        return Choose(
+            ((score <= low, Constant(at_low)), (score >= high, Constant(at_high))),
+            self._calibrated(probability_log_odds(score)),
+        )
+
+    def _calibrated(self, z: Expression) -> Expression:
+        temperatures = self.temperatures.tolist()
+        if len(temperatures) == 1:
+            return sigmoid_expression(z / temperatures[0] + self.bias)
+        deviations = [
+            (z - mean) / width
+            for mean, width in zip(self.means.tolist(), self.widths.tolist(), strict=True)
+        ]
+        exponents = tuple(-0.5 * (d * d) for d in deviations)
+        shares = tuple(Softmax(exponents, coal) for coal in range(len(exponents)))
+        return sigmoid_expression(z / Dot(tuple(temperatures), shares) + self.bias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +10,9 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from trueodds.exceptions import InputError
+from trueodds.export._expression import Constant, Dot, Expression, Softmax, log, maximum, total
 from trueodds.maps._base import CalibrationMap
+from trueodds.maps._formulas import class_logits_expression, log_sum_exp
 from trueodds.numerics.charcoal_grill_classes import ClassCoals, class_coal_weights
 from trueodds.numerics.class_logits import class_logits
 from trueodds.validation import Floats, validate_scores
@@ -17,6 +20,8 @@ from trueodds.validation import Floats, validate_scores
 __all__ = ["CharcoalSoftmaxMap"]
 
 BLOCK = 1 << 19  # numbers in one temporary array
+NEGLIGIBLE = -60.0
+"""exp(-60) is lost when it is added to a probability."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,3 +114,38 @@ class CharcoalSoftmaxMap(CalibrationMap):
             eta = logs / self._field(logs)[:, None] + self.bias
             out[begin : begin + rows] = softmax(eta, axis=1)
         return out
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Logarithms of probabilities over a temperature that is an average over coals."""
+        logs = self._log_expressions(scores)
+        temperature = self._field_expression(logs)
+        eta = tuple(x / temperature + b for x, b in zip(logs, self.bias.tolist(), strict=True))
+        return tuple(Softmax(eta, index) for index in range(len(eta)))
+
+    def _log_expressions(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        if self.input == "probability" and NEGLIGIBLE > self.floor >= -700:
+            # Zeros that are raised so little add nothing to the sum: a shorter formula.
+            whole, least = total(scores), float(np.exp(self.floor)) * maximum(*scores)
+            return tuple(log(maximum(p, least) / whole) for p in scores)
+        logits = class_logits_expression(scores, self.input, self.floor)
+        whole = log_sum_exp(logits)
+        return tuple(logit - whole for logit in logits)
+
+    def _field_expression(self, logs: tuple[Expression, ...]) -> Expression:
+        if len(self.temperatures) == 1:
+            return Constant(float(self.temperatures[0]))
+        # Exponents −‖l − μ‖²/(2σ²) less that of the first coal, which the shares cannot see; the
+        # squares of l vanish if all coals are as wide.
+        precision = 1 / self.widths**2
+        linear = self.means * precision[:, None]
+        square = -0.5 * (precision - precision[0])
+        fixed = -0.5 * np.einsum("ck,ck->c", self.means, self.means) * precision
+        squares = total([x * x for x in logs])
+        exponents = []
+        for coal in range(len(precision)):
+            term: Expression = Dot(tuple((linear[coal] - linear[0]).tolist()), logs)
+            if square[coal] != 0:
+                term = term + float(square[coal]) * squares
+            exponents.append(term + float(fixed[coal] - fixed[0]))
+        shares = tuple(Softmax(tuple(exponents), coal) for coal in range(len(exponents)))
+        return Dot(tuple(self.temperatures.tolist()), shares)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
+from trueodds.export._expression import (
+    INFINITE,
+    MISSING,
+    Choose,
+    Expression,
+    Softmax,
+    maximum,
+    sigmoid,
+    total,
+)
 from trueodds.maps._base import CalibrationMap
-from trueodds.numerics.log_odds import sigmoid
+from trueodds.numerics import log_odds
 from trueodds.validation import Floats, validate_scores
 
 __all__ = ["IdentityMap"]
@@ -49,5 +60,15 @@ class IdentityMap(CalibrationMap):
                 return scores.copy()
             return np.asarray(scores / scores.sum(axis=1, keepdims=True))
         if scores.ndim == 1:
-            return sigmoid(scores)
+            return log_odds.sigmoid(scores)
         return np.asarray(softmax(scores, axis=1))
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The score itself, or each divided by the sum of its row."""
+        if len(scores) == 1:
+            return (scores[0] if self.input == "probability" else sigmoid(scores[0]),)
+        if self.input == "probability":
+            whole = total(scores)
+            return tuple(Choose(((whole > 0, p / whole),), MISSING) for p in scores)
+        logits = tuple(maximum(x, -INFINITE) if self.input == "logit" else x for x in scores)
+        return tuple(Softmax(logits, index) for index in range(len(logits)))

@@ -9,13 +9,29 @@ import numpy as np
 from scipy.special import log_expit
 
 from trueodds.exceptions import InputError
+from trueodds.export._expression import (
+    LARGEST,
+    Choose,
+    Constant,
+    Expression,
+    absolute,
+    clip,
+    exp,
+    log,
+    maximum,
+    minimum,
+)
+from trueodds.export._expression import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
+from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import log_odds, log_pair, sigmoid
 from trueodds.validation import Floats, check_choice
 
 __all__ = ["LogOddsMap"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
+SATURATED = 1e4
+"""Log-odds beyond which the logistic function does not change any more."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,3 +115,38 @@ class LogOddsMap(BinaryMap):
         """Both features increase with z, so its range is a range of each."""
         low, high = np.float64(self.lower), np.float64(self.upper)
         return (log_expit(low), log_expit(high)), (-log_expit(-low), -log_expit(-high))
+
+    def _formula(self, score: Expression) -> Expression:
+        if self.a == 0 and self.b == 0:
+            return Constant(float(sigmoid(np.array([self.c]))[0]))
+        if self.axis == "raw" or self.input != "probability":
+            # The scale of the scores is unknown, but not that of the log-odds they become.
+            slopes = [abs(slope) for slope in (self.a, self.b) if slope != 0]
+            limit = min((SATURATED + abs(self.c)) / min(slopes), LARGEST)
+            z = clip(score, max(self.lower, -limit), min(self.upper, limit))
+            return sigmoid_expression(self._eta(z))
+        low, high = probability_bounds(self.lower, self.upper)
+        at_low, at_high = self._apply(np.array([low, high])).tolist()
+        if self.a == self.b:
+            eta = self.a * probability_log_odds(score) + self.c
+        elif self.b == 0:
+            eta = self.a * log(score) + self.c
+        elif self.a == 0:
+            eta = self.c - self.b * log(1 - score)
+        else:
+            eta = self.a * log(score) - self.b * log(1 - score) + self.c
+        return Choose(
+            ((score <= low, Constant(at_low)), (score >= high, Constant(at_high))),
+            sigmoid_expression(eta),
+        )
+
+    def _eta(self, z: Expression) -> Expression:
+        """The calibrated log-odds from log-odds z.
+
+        With t = ln(1 + exp(−|z|)), ln p = min(z, 0) − t and −ln(1−p) = max(z, 0) + t.
+        """
+        if self.a == self.b:
+            return self.a * z + self.c
+        t = log(1 + exp(maximum(-absolute(z), -700.0)))
+        bent = self.a * minimum(z, 0.0) + self.b * maximum(z, 0.0)
+        return bent + (self.b - self.a) * t + self.c

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trueodds.exceptions import InputError, MapFormatError
+from trueodds.export._expression import Choose, Constant, Expression, total
 from trueodds.maps._base import BinaryMap, CalibrationMap
+from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.maps._identity import IdentityMap
 from trueodds.numerics.class_logits import one_vs_rest_scores
 from trueodds.validation import Floats, validate_scores
@@ -81,3 +84,11 @@ class OneVsRestMap(CalibrationMap):
         np.divide(result, total, out=result, where=total > 0)
         result[(total == 0).ravel()] = uniform
         return result
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Each class's own formula, divided by the sum of all."""
+        columns = one_vs_rest_expressions(scores, self.input)
+        values = [m.expression((x,))[0] for m, x in zip(self.maps, columns, strict=True)]
+        whole = total(values)
+        uniform = Constant(1 / self.n_classes)
+        return tuple(Choose(((whole > 0, value / whole),), uniform) for value in values)

@@ -8,6 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.export._expression import (
+    INFINITE,
+    Choose,
+    Condition,
+    Constant,
+    Expression,
+    LinearLookup,
+)
 from trueodds.maps._base import BinaryMap
 from trueodds.validation import Floats
 
@@ -58,3 +66,18 @@ class PiecewiseLinearMap(BinaryMap):
             if not finite[knot]:
                 result[scores == self.x[knot]] = self.y[knot]
         return result
+
+    def _formula(self, score: Expression) -> Expression:
+        finite = np.isfinite(self.x)
+        first, last = Constant(float(self.y[0])), Constant(float(self.y[-1]))
+        if not finite.any():
+            # Knots at −inf, +inf, or both: the last one's value counts from there on.
+            reached = score >= (INFINITE if self.x[-1] > 0 else -INFINITE)
+            return Choose(((reached, last),), first)
+        inner: Expression = LinearLookup(score, self.x[finite], self.y[finite])
+        ends: list[tuple[Condition, Expression]] = []
+        if not finite[0]:
+            ends.append((score <= -INFINITE, first))
+        if not finite[-1]:
+            ends.append((score >= INFINITE, last))
+        return Choose(tuple(ends), inner) if ends else inner

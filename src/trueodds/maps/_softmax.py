@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +10,9 @@ import numpy as np
 from scipy.special import softmax
 
 from trueodds.exceptions import InputError
+from trueodds.export._expression import Constant, Dot, Expression, Softmax
 from trueodds.maps._base import CalibrationMap
+from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.class_logits import class_logits
 from trueodds.validation import Floats, validate_scores
 
@@ -75,3 +78,16 @@ class SoftmaxMap(CalibrationMap):
         else:
             scaled = np.maximum(logits, -1e300) @ self.weights.T
         return np.asarray(softmax(scaled + self.bias, axis=1))
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Affine functions of the logits through the softmax."""
+        logits = class_logits_expression(scores, self.input, self.floor)
+        if self.weights.ndim == 1:
+            rows = [
+                w * x if w != 0 else Constant(0.0)
+                for w, x in zip(self.weights.tolist(), logits, strict=True)
+            ]
+        else:
+            rows = [Dot(tuple(row), logits) for row in self.weights.tolist()]
+        scaled = tuple(row + b for row, b in zip(rows, self.bias.tolist(), strict=True))
+        return tuple(Softmax(scaled, index) for index in range(len(scaled)))

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.export._expression import INFINITE, Expression, StepLookup
 from trueodds.maps._base import BinaryMap
 from trueodds.validation import Floats
 
@@ -48,3 +49,9 @@ class StepMap(BinaryMap):
 
     def _apply(self, scores: Floats) -> Floats:
         return np.asarray(self.values[np.searchsorted(self.edges, scores, side="right")])
+
+    def _formula(self, score: Expression) -> Expression:
+        # No score lies below an edge of −inf, and none but +inf reaches one of +inf.
+        first = 1 if len(self.edges) and self.edges[0] == -np.inf else 0
+        edges = np.where(self.edges == np.inf, INFINITE, self.edges)[first:]
+        return StepLookup(score, edges, self.values[first:])

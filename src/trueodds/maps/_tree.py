@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -10,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, MapFormatError
+from trueodds.export import Expression
 from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._log_odds import LogOddsMap
 from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._tree_features import FeatureSpace
+from trueodds.maps._tree_formula import tree_expressions
 from trueodds.maps._tree_text import tree_text
 from trueodds.numerics.log_odds import positive_column
 from trueodds.validation import Floats, InputScale, validate_scores
@@ -317,6 +320,10 @@ class TreeMap(CalibrationMap):
             if isinstance(m, SoftmaxMap) and m.weights.ndim == 2
         ]
         return np.array(planes) if len(planes) == len(self.maps) else None
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """A choice among the nodes' formulas by the attributes."""
+        return tree_expressions(self, scores, (ZERO, ONE))
 
     def export_text(self, decimals: int = 3) -> str:
         """The tree as lines of text, one for each branch, with the leaves' weights and maps."""

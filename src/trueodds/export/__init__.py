@@ -1,0 +1,10 @@
+"""Formulas written in other languages: SQL, ONNX, plain Python.
+
+This package knows no map. It has a small tree of typed expressions and one renderer for each
+language; every family of maps says its formula once, as such a tree.
+"""
+
+from trueodds.export._expression import Expression, Feature, Formula, Score
+from trueodds.export._sql import SqlDialect, render_sql
+
+__all__ = ["Expression", "Feature", "Formula", "Score", "SqlDialect", "render_sql"]

@@ -1,0 +1,103 @@
+"""From a map to the formula that the renderers write, and the names of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from trueodds.exceptions import InputError
+from trueodds.export import Feature, Formula, Score
+from trueodds.export._expression import (
+    MISSING,
+    All,
+    Choose,
+    Condition,
+    Expression,
+    FeatureAbove,
+    FeatureAtMost,
+    FeatureIs,
+    FeatureMissing,
+    Usable,
+)
+from trueodds.export._expression import Any as AnyOf
+
+if TYPE_CHECKING:
+    from trueodds.maps._base import CalibrationMap
+
+__all__ = ["feature_columns", "formula_of", "score_names"]
+
+
+def formula_of(drawn: CalibrationMap, n_scores: int) -> Formula:
+    """The map's formula, missing where a score is missing or outside the range of its scale."""
+    expected = drawn.n_classes
+    if n_scores != expected and not (n_scores == 1 and expected in (None, 2)) and expected:
+        raise InputError(
+            f"a map of {expected} classes needs {expected} columns of scores; got {n_scores}."
+        )
+    scores = tuple(Score(index) for index in range(n_scores))
+    outputs = drawn.expression(scores)
+    usable = All(tuple(Usable(score, drawn.input, n_scores > 1) for score in scores))
+    guarded = tuple(Choose(((usable, output),), MISSING) for output in outputs)
+    return Formula(n_scores, drawn.input, guarded, _features_in(outputs))
+
+
+def score_names(column: Any) -> tuple[str, ...]:
+    """One column's name, or those of several classes."""
+    names = (column,) if isinstance(column, str) else column
+    if not isinstance(names, Sequence) or not names or not all(isinstance(n, str) for n in names):
+        raise InputError(f"column must be a name, or a list of names; got {column!r}.")
+    if len(set(names)) != len(names):
+        raise InputError(f"the columns of scores must be distinct; got {list(names)}.")
+    return tuple(names)
+
+
+def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> tuple[str, ...]:
+    """The columns that hold the features of a formula.
+
+    ``features`` is a list of columns in the order of the fit, a mapping from the map's names of
+    attributes to columns, or None if they have the names of the fit.
+    """
+    if not formula.features:
+        return ()
+    known: tuple[str, ...] | None = getattr(drawn, "names", None)
+    if features is None:
+        if known is None:
+            raise InputError(
+                "the map was fitted on an array, so its attributes have no names: pass "
+                "features=[...] with their columns, in the order of the fit."
+            )
+        return tuple(feature.name for feature in formula.features)
+    if isinstance(features, Mapping):
+        for name in features:
+            if name not in (known or ()):
+                near = get_close_matches(str(name), known or (), n=3)
+                hint = f" Nearest: {', '.join(map(repr, near))}." if near else ""
+                raise InputError(f"the map has no attribute {name!r}.{hint}")
+        return tuple(features.get(feature.name, feature.name) for feature in formula.features)
+    count = len(getattr(drawn, "categories", ()))
+    if isinstance(features, str) or len(features) != count:
+        raise InputError(
+            f"features must name {count} columns, in the order of the fit; got {features!r}."
+        )
+    return tuple(features[feature.index] for feature in formula.features)
+
+
+def _features_in(outputs: Sequence[Expression]) -> tuple[Feature, ...]:
+    """The features that a tree of choices asks for, in the order of the fit."""
+    found: dict[int, Feature] = {}
+    seen: set[int] = set()
+    waiting: list[Expression | Condition] = list(outputs)
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Choose):
+            waiting.append(node.otherwise)
+            waiting.extend(part for branch in node.branches for part in branch)
+        elif isinstance(node, (All, AnyOf)):
+            waiting.extend(node.conditions)
+        elif isinstance(node, (FeatureAbove, FeatureAtMost, FeatureIs, FeatureMissing)):
+            found[node.feature.index] = node.feature
+    return tuple(found[index] for index in sorted(found))
