@@ -1,0 +1,98 @@
+"""The first second: importing a library, fitting a method in a new process, and disk space."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+from rivals.process import BENCHMARKS
+
+IMPORTS = {
+    "trueodds_": "from trueodds import BetaCalibrator",
+    "scikit_learn": "import sklearn.calibration",
+    "netcal": "import netcal.binning, netcal.scaling, netcal.metrics",
+    "pycalib": "import pycalib.models, pycalib.metrics",
+    "probmetrics": "import probmetrics.calibrators",
+    "model_diagnostics": "import model_diagnostics.calibration",
+    "torchmetrics": "import torchmetrics.functional.classification",
+}
+DISTRIBUTIONS = {
+    "trueodds_": "trueodds",
+    "scikit_learn": "scikit-learn",
+    "venn_abers": "venn-abers",
+    "model_diagnostics": "model-diagnostics",
+}
+FIRST_FIT = """
+import sys, warnings
+sys.stdout = sys.stderr = open({devnull!r}, "w")
+warnings.simplefilter("ignore")
+import numpy as np
+from rivals import {name}
+z = np.linspace(-3, 3, 1000)
+y = (np.sin(37 * np.arange(1000)) < np.tanh(z)).astype(int)
+{name}.adapter().fit[{method!r}](1 / (1 + np.exp(-2 * z)), y)
+"""
+
+
+def seconds(code: str, repeats: int = 3) -> float | None:
+    """Median wall time of a fresh interpreter; the first run fills caches and is not counted."""
+    taken = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": str(BENCHMARKS)},
+            capture_output=True,
+            check=False,
+        )
+        taken.append(time.perf_counter() - start)
+        if run.returncode:
+            return None
+    return statistics.median(taken[1:])
+
+
+def installed_megabytes(distribution: str) -> float:
+    """Files of a distribution and of everything that it requires, extras aside."""
+    seen: set[str] = set()
+    waiting, total = [distribution], 0
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for file in found.files or ():
+            path = found.locate_file(file)
+            if path.is_file() and path.suffix != ".pyc":
+                total += path.stat().st_size
+        waiting += [
+            re.split(r"[\s\[<>=!~;(]", requirement, maxsplit=1)[0]
+            for requirement in found.requires or ()
+            if "extra ==" not in requirement
+        ]
+    return total / 1e6
+
+
+def cold_table(names: list[str]) -> list[dict[str, object]]:
+    rows = []
+    nothing = seconds("pass")
+    for name in names:
+        imported = seconds(IMPORTS.get(name, f"import {name}"))
+        row = {
+            "library": name.removesuffix("_"),
+            "import_seconds": None if imported is None else imported - nothing,
+            "megabytes": installed_megabytes(DISTRIBUTIONS.get(name, name)),
+        }
+        for method in ("beta", "isotonic", "enir"):
+            code = FIRST_FIT.format(devnull=os.devnull, name=name, method=method)
+            row[method] = seconds(code)
+        rows.append(row)
+    return rows

@@ -1,0 +1,39 @@
+"""probmetrics, which brings its own solvers for temperature, logistic and matrix scaling."""
+
+from __future__ import annotations
+
+from rivals import Adapter, both
+
+
+def adapter() -> Adapter:
+    from probmetrics import calibrators
+
+    def fitter(name):
+        def fit(p, y):
+            fitted = calibrators.get_calibrator(name)
+            fitted.fit(both(p), y)
+            return lambda new: fitted.predict_proba(both(new))[:, 1]
+
+        return fit
+
+    def class_fitter(kind):
+        def fit(P, y):
+            fitted = kind()
+            fitted.fit(P, y)
+            return fitted.predict_proba
+
+        return fit
+
+    return Adapter(
+        fit={
+            "logistic": fitter("logistic"),
+            "temperature": fitter("temp-scaling"),
+            "isotonic": fitter("isotonic"),
+            "beta": fitter("beta"),
+        },
+        fit_classes={
+            "temperature": class_fitter(calibrators.TemperatureScalingCalibrator),
+            "vector": class_fitter(calibrators.VectorScalingCalibrator),
+            "matrix": class_fitter(calibrators.MatrixScalingCalibrator),
+        },
+    )

@@ -1,0 +1,27 @@
+"""PyCalib. Its logistic calibration does not run with a present scikit-learn."""
+
+from __future__ import annotations
+
+from rivals import Adapter
+
+
+def adapter() -> Adapter:
+    from pycalib import metrics, models
+
+    def fitter(kind):
+        def fit(p, y):
+            fitted = kind().fit(p, y)
+            return lambda new: fitted.predict_proba(new)[:, 1]
+
+        return fit
+
+    return Adapter(
+        fit={
+            "isotonic": fitter(models.IsotonicCalibration),
+            "histogram": fitter(models.BinningCalibration),
+        },
+        measure={
+            "ece": lambda y, p: metrics.binary_ECE(y, p, bins=10),
+            "mce": lambda y, p: metrics.binary_MCE(y, p, bins=10),
+        },
+    )
