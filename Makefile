@@ -7,10 +7,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Settings of other projects must not leak into this environment.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: demo test lint bench stubs clean
+.PHONY: demo test lint docs bench bench-full stubs clean
 
 demo: $(STAMP)
-	$(BIN)/python examples/demo.py demo-output
+	$(BIN)/trueodds demo demo-output
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
@@ -21,10 +21,29 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP)
-	$(BIN)/pip install -q -e ".[bench]"
-	$(BIN)/python benchmarks/fit_speed.py 1000000 9
-	$(BIN)/python benchmarks/import_time.py
+docs: $(STAMP)
+	$(BIN)/pip install -q -e ".[docs]"
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+# Rivals live in an environment of their own. Torch comes first and pinned; where the index's build
+# would bring CUDA along, set TORCH to the file of a CPU build.
+TORCH ?= torch==2.13.0
+RIVALS := .venv-rivals
+$(RIVALS)/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(RIVALS)
+	$(RIVALS)/bin/python -m pip install -q --upgrade pip
+	$(RIVALS)/bin/python -m pip install -q "$(TORCH)"
+	$(RIVALS)/bin/python -m pip install -q -e ".[plot,studies,bench]"
+	@touch $@
+
+bench: $(RIVALS)/.installed
+	$(RIVALS)/bin/python benchmarks/against_rivals.py
+
+bench-full: $(RIVALS)/.installed
+	$(RIVALS)/bin/python benchmarks/against_rivals.py --full --output bench-output-full
+	$(RIVALS)/bin/python benchmarks/fit_speed.py 1000000 9
+	$(RIVALS)/bin/python benchmarks/import_time.py
 
 stubs: $(STAMP)
 	$(BIN)/python tools/write_stubs.py
@@ -39,4 +58,4 @@ $(STAMP): pyproject.toml Makefile
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) demo-output build dist
+	rm -rf $(VENV) $(RIVALS) demo-output bench-output bench-output-full build dist docs/_build docs/gallery

@@ -20,15 +20,22 @@ from trueodds.calibrators._tree import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator
 from trueodds.maps import load as load
 from trueodds.maps._base import CalibrationMap as CalibrationMap
+from trueodds.model_selection._auto import AutoCalibrator as AutoCalibrator
 from trueodds.model_selection._calibrated_classifier import CalibratedClassifier as CalibratedClassifier
+from trueodds.model_selection._comparison import compare_calibrators as compare_calibrators
 from trueodds.table import ScoreTable as ScoreTable
 from trueodds import calibrators as calibrators
+from trueodds import compare as compare
+from trueodds import datasets as datasets
 from trueodds import decisions as decisions
+from trueodds import engines as engines
 from trueodds import exceptions as exceptions
 from trueodds import maps as maps
 from trueodds import metrics as metrics
 from trueodds import model_selection as model_selection
 from trueodds import plots as plots
+from trueodds import report as report
+from trueodds import studies as studies
 from trueodds import table as table
 from trueodds import testing as testing
 
