@@ -1,43 +1,60 @@
-"""Ours."""
+"""Ours. Each task imports what it needs and no more, as a user would."""
 
 from __future__ import annotations
 
-import trueodds
 from rivals import Adapter
-from trueodds import CalibratedClassifier, metrics
 
-BINARY = ("logistic", "temperature", "beta", "isotonic", "histogram", "bbq", "enir")
+import trueodds
+
+BINARY = {
+    "logistic": "LogisticCalibrator",
+    "temperature": "TemperatureCalibrator",
+    "beta": "BetaCalibrator",
+    "isotonic": "IsotonicCalibrator",
+    "histogram": "HistogramCalibrator",
+    "bbq": "BBQCalibrator",
+    "enir": "ENIRCalibrator",
+}
+SEVERAL = {
+    "temperature": "TemperatureCalibrator",
+    "vector": "VectorCalibrator",
+    "matrix": "MatrixCalibrator",
+}
 
 
 def adapter() -> Adapter:
-    kinds = trueodds.all_calibrators()
-
     def fitter(name):
-        def fit(p, y):
-            return kinds[name]().fit(p, y).map_
-
-        return fit
+        return lambda p, y: getattr(trueodds, name)().fit(p, y).map_
 
     def crosser(name):
         def cross_fit(model, X, y, X_new):
-            wrapped = CalibratedClassifier(model, kinds[name](), cv=5)
+            calibrator = getattr(trueodds, name)()
+            wrapped = trueodds.CalibratedClassifier(model, calibrator, cv=5, ensemble=False)
             return wrapped.fit(X, y).predict_proba(X_new)[:, 1]
 
         return cross_fit
 
+    def metric(name, **options):
+        return lambda y, p: getattr(trueodds.metrics, name)(y, p, **options)
+
+    def miscalibration(y, p):
+        return trueodds.metrics.corp_decomposition(y, p, loss="log").miscalibration
+
+    def curve(y, p):
+        trueodds.metrics.reliability_curve(y, p, band=None)
+
+    crossed = ("logistic", "isotonic", "temperature")
     return Adapter(
-        fit={name: fitter(name) for name in BINARY},
-        fit_classes={name: fitter(name) for name in ("temperature", "vector", "matrix")},
+        fit={method: fitter(name) for method, name in BINARY.items()},
+        fit_classes={method: fitter(name) for method, name in SEVERAL.items()},
         measure={
-            "ece": lambda y, p: metrics.expected_calibration_error(y, p, n_bins=10),
-            "mce": lambda y, p: metrics.maximum_calibration_error(y, p, n_bins=10),
-            "smooth ece": metrics.smooth_calibration_error,
-            "brier score": metrics.brier_score,
-            "log-loss": metrics.log_loss,
-            "corp decomposition": lambda y, p: (
-                metrics.corp_decomposition(y, p, loss="log_loss").miscalibration
-            ),
-            "reliability curve": lambda y, p: metrics.reliability_curve(y, p) and None,
+            "ece": metric("expected_calibration_error", n_bins=10),
+            "mce": metric("maximum_calibration_error", n_bins=10),
+            "smooth ece": metric("smooth_calibration_error"),
+            "brier score": metric("brier_score"),
+            "log-loss": metric("log_loss"),
+            "corp decomposition": miscalibration,
+            "reliability curve": curve,
         },
-        cross_fit={name: crosser(name) for name in ("logistic", "isotonic", "temperature")},
+        cross_fit={method: crosser(BINARY[method]) for method in crossed},
     )
