@@ -107,7 +107,7 @@ def boost_stumps(codes, n_distinct, positive, n_rounds):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def stump_margins(X, attribute, threshold, left, right, alpha):  # type: ignore[no-untyped-def]
-    """Σ over the stumps of alpha · vote, for each row of X (n, d); below or at a threshold is left."""
+    """Σ over the stumps of alpha · vote for each row of X (n, d); at most a threshold is left."""
     n = X.shape[0]
     margin = np.zeros(n)
     for i in range(n):

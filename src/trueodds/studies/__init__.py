@@ -68,9 +68,9 @@ Many machines
 -------------
 Units of work are run by joblib, so its back ends apply: inside ``with
 joblib.parallel_config(backend="dask"):`` (with a ``dask.distributed.Client`` open) or
-``backend="spark"`` (after ``joblibspark.register_spark()``) the same call runs on a cluster. Workers
-need trueodds, the data (``TRUEODDS_DATA``), and best a shared folder for scratch; results come back
-to the caller, who alone writes them.
+``backend="spark"`` (after ``joblibspark.register_spark()``) the same call runs on a cluster.
+Workers need trueodds, the data (``TRUEODDS_DATA``), and best a shared folder for scratch; results
+come back to the caller, who alone writes them.
 """
 
 from __future__ import annotations

@@ -48,8 +48,9 @@ class BoostedStumps(Estimator):
     >>> import numpy as np
     >>> from trueodds.studies import BoostedStumps
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> BoostedStumps().fit(X, [0, 1, 0, 1]).predict_proba(X).round(2)[:, 1]
-    array([0.  , 0.56, 0.44, 1.  ])
+    >>> model = BoostedStumps(probabilities="samme").fit(X, [0, 1, 0, 1])
+    >>> model.predict_proba(X)[:, 1].round(2)
+    array([0.34, 0.66, 0.34, 0.66])
     """
 
     def __init__(self, *, n_estimators: int = 200, probabilities: str = "original") -> None:

@@ -165,9 +165,7 @@ def inner_scores(
 
     whole = {**description, "n_inner": n_inner, "seed": seed, "refit": refit}
     arrays = scratch.arrays(whole, compute)
-    return InnerScores(
-        arrays["out_of_fold"], arrays["inner"], arrays["test"], arrays.get("refit")
-    )
+    return InnerScores(arrays["out_of_fold"], arrays["inner"], arrays["test"], arrays.get("refit"))
 
 
 def averaged(

@@ -52,7 +52,7 @@ def run_tasks(
         pending = [task for task, key in zip(tasks, keys, strict=True) if key not in done]
         failures = _run_pending(study, pending, store, n_jobs, progress)
         store.compact()
-        return _results(study, profile, tasks, keys, store, failures)
+        return _results(profile, tasks, keys, store, failures)
 
 
 def _run_pending(
@@ -96,12 +96,13 @@ def _each(jobs: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
         return
     delayed = joblib.delayed(_run_unit)
     if backend.supports_return_generator:
-        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        # No batches: a kill then loses the units that are running, not those that ended.
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(*job) for job in jobs)
         return
     # Back ends of clusters (Dask, Spark) return lists only: go in rounds, so that a kill loses no
     # more than a round, and rounds are long enough to keep every worker busy.
-    parallel = joblib.Parallel(n_jobs=n_jobs)
+    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1)
     size = max(8 * backend.effective_n_jobs(n_jobs if n_jobs is not None else workers), 1)
     remaining = list(jobs)
     for start in range(0, len(remaining), size):
@@ -121,7 +122,7 @@ def _run_unit(
             several = [found] if hasattr(found, "keys") else list(found)
             rows.extend(_stored(study, task, i, row, now - begin) for i, row in enumerate(several))
             begin = now
-    except Exception as error:  # noqa: BLE001 - one bad set must not end a night's run
+    except Exception as error:  # one bad set must not end a night's run
         place = ", ".join(f"{name} {value}" for name, value in task.options.items())
         return rows, f"{task.part}, after {place}: {type(error).__name__}: {error}", cost
     return rows, None, cost
@@ -146,21 +147,22 @@ def _stored(study: Study, task: Task, number: int, row: Row, seconds: float) -> 
 
 
 def _results(
-    study: Study,
     profile: str,
     tasks: list[Task],
     keys: list[str],
     store: ResultStore,
     failures: list[str],
 ) -> Results:
-    pandas, arrow, compute = need("pandas"), need("pyarrow"), need("pyarrow.compute")
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    need("pandas")
     table = store.read()
-    if table is None:
-        frame = pandas.DataFrame(columns=[TASK, ROW, PART])
-    else:
+    if table is not None:
         # Filtered before pandas sees it: a null of another profile would turn integers to floats.
-        mine = compute.is_in(table[TASK], value_set=arrow.array(keys))
-        frame = table.filter(mine).to_pandas()
+        table = table.filter(compute.is_in(table[TASK], value_set=arrow.array(keys)))
+    if table is None or not len(table):
+        reason = failures[0] if failures else "there are no tasks; are the data sets at hand?"
+        raise InputError(f"the study has no results: {reason}")
+    frame = table.to_pandas()
     position = {key: i for i, key in enumerate(keys)}
     frame = frame.assign(_position=frame[TASK].map(position)).sort_values(["_position", ROW])
     missing = len(keys) - frame[TASK].nunique()

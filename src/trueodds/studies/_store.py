@@ -52,7 +52,7 @@ class ResultStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder; the operating system lets go of it when the process ends or is killed."""
+        """Hold the folder; the operating system lets go of it when the process ends, however."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             import fcntl
@@ -74,9 +74,7 @@ class ResultStore:
         names = list(dict.fromkeys(name for row in rows for name in row))
         table = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
         name = digest(sorted({str(row[TASK]) for row in rows}))[:32]
-        write_atomically(
-            self._parts / f"{name}.parquet", lambda path: pq.write_table(table, path)
-        )
+        write_atomically(self._parts / f"{name}.parquet", lambda path: pq.write_table(table, path))
 
     def _part_files(self) -> list[Path]:
         return sorted(self._parts.glob("[!.]*.parquet"))

@@ -17,7 +17,7 @@ PROFILES = ("quick", "standard", "full")
 Row = Mapping[str, Plain]
 
 
-def _equal_cost(task: Task) -> float:
+def _equal_cost(_task: Task) -> float:
     return 1.0
 
 
@@ -40,9 +40,9 @@ class Study:
         The work, in the order in which the results table shall list it. Profiles may share tasks:
         what one has computed the other finds done.
     run : callable (tasks, scratch) → iterable of (Task, row or list of rows)
-        Runs tasks that belong together. A row is a flat mapping of names to numbers or text, without
-        the task's options, which are added. It must depend on the tasks alone: take seeds from
-        :func:`~trueodds.studies.stable_seed`, and keep what is dear in ``scratch``.
+        Runs tasks that belong together. A row is a flat mapping of names to numbers or text,
+        without the task's options, which are added. It must depend on the tasks alone: take
+        seeds from :func:`~trueodds.studies.stable_seed`, and keep what is dear in ``scratch``.
     report : callable (results) → ReportContent
         Tables beside the paper's, figures, and the claims with their verdicts.
     together : tuple of str
@@ -115,7 +115,7 @@ class Results:
         """
         frame = pick_rows(self.frame, **where)
         means = frame.groupby([rows, columns], sort=False, observed=True)[value].mean()
-        wide = means.unstack(columns)  # noqa: PD010 - the means are unique
+        wide = means.unstack(columns)
         return wide.reindex(
             index=frame[rows].drop_duplicates(), columns=frame[columns].drop_duplicates()
         )
