@@ -61,12 +61,12 @@ class ScoreCells:
         if self.scale == "probability":
             below = _rounded(score, self.bits)
             above = 1.0 - _rounded(1.0 - score, self.bits)
-            return np.where(score <= 0.5, below, above)
+            return np.asarray(np.where(score <= 0.5, below, above))
         usable = np.abs(score) < LARGEST
         z = np.where(usable, score, 0.0)
         right = _rounded(self.unit + z, self.bits) - self.unit
         left = self.unit - _rounded(self.unit - z, self.bits)
-        return np.where(usable, np.where(z >= 0, right, left), score)
+        return np.asarray(np.where(usable, np.where(z >= 0, right, left), score))
 
     def of_column(self, score: Any) -> Any:
         """The same, as a narwhals expression."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueodds.exceptions import InputError
-from trueodds.frames._collect import check_columns, collect_row
+from trueodds.frames._collect import check_columns, collect_columns, collect_row
 from trueodds.validation import InputScale
 
 __all__ = ["Columns", "Facts", "check_rows", "open_columns"]
 
-NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+NUMBER = r"^\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*$"
 FEW_ROWS = 1000
 
 
@@ -93,17 +93,14 @@ def _check_number(frame: Any, kind: Any, name: str, role: str) -> None:
         raise InputError(f"{role} column {name!r} must hold numbers; its type is {kind}.")
     is_text = ~nw.col(name).str.contains(NUMBER)
     row = collect_row(
-        frame.select(
-            nw.len().alias("rows"),
-            is_text.cast(nw.Int64).sum().alias("text"),
-            nw.when(is_text).then(nw.col(name)).otherwise(None).max().alias("example"),
-        )
+        frame.select(nw.len().alias("rows"), is_text.cast(nw.Int64).sum().alias("text"))
     )
     count = int(row["text"] or 0)
     if count:
+        example = collect_columns(frame.filter(is_text).select(name).head(1), [name])[name][0]
         raise InputError(
             f"{role} column {name!r} must hold numbers; {count} of {row['rows']} rows hold text, "
-            f"for example {row['example']!r}."
+            f"for example {str(example)!r}."
         )
     raise InputError(f"{role} column {name!r} holds numbers as text; cast it to numbers first.")
 
@@ -121,6 +118,10 @@ def check_rows(columns: Columns, scale: InputScale) -> Facts:
 
     score, label, weight = columns.score, columns.label, columns.weight
     finite = known(score)
+    if columns.label_is_float:
+        known_label = known(label)
+    else:  # pandas finds no least text among nulls, which are refused below
+        known_label = label.fill_null("") if columns.label_is_text else label
     if scale == "probability":
         outside, inner = (finite < 0) | (finite > 1), (finite > 0) & (finite < 1)
     else:
@@ -136,8 +137,8 @@ def check_rows(columns: Columns, scale: InputScale) -> Facts:
         "inner_min": nw.when(inner).then(finite).otherwise(None).min(),
         "inner_max": nw.when(inner).then(finite).otherwise(None).max(),
         "label_null": count(label.is_null()),
-        "label_min": (known(label) if columns.label_is_float else label).min(),
-        "label_max": (known(label) if columns.label_is_float else label).max(),
+        "label_min": known_label.min(),
+        "label_max": known_label.max(),
     }
     if columns.label_is_float:
         wanted["label_nan"] = count(label.is_nan() & ~label.is_null())

@@ -160,7 +160,7 @@ class _Query:
             frame = frame.filter(columns.weight > 0)
         is_positive = label == self.positive
         if columns.weight is None:
-            parts = {"positive": is_positive.cast(nw.Int64)}
+            parts = {"positive": is_positive.cast(nw.Float64)}
         else:
             parts = {
                 "positive": nw.when(is_positive).then(columns.weight).otherwise(0.0),
@@ -168,7 +168,7 @@ class _Query:
             }
         if self.may_have_more:
             neither = (label != facts.first_label) & (label != facts.last_label)
-            parts["neither"] = neither.cast(nw.Int64)
+            parts["neither"] = neither.cast(nw.Float64)
         key = score if cells is None else cells.of_column(score)
         keyed = frame.select(key.alias("score"), *(v.alias(name) for name, v in parts.items()))
         sums = [nw.col(name).sum() for name in parts]

@@ -98,11 +98,15 @@ class _Evidence:
         """A few hundred rows that stand for the finite ones; one for each saturated side."""
         finite = self.finite
         order = np.argsort(finite.z)
-        size = min(SEARCH_CELLS, len(order))
-        starts = np.arange(size) * len(order) // size
-        n_neg, n_pos = finite.n_neg[order], finite.n_pos[order]
+        z, n_neg, n_pos = finite.z[order], finite.n_neg[order], finite.n_pos[order]
+        # By weight and never parting equal scores: counts must give what their rows give.
+        starts = np.flatnonzero(np.concatenate([[True], z[1:] > z[:-1]]))
+        z, n_neg, n_pos = z[starts], *(np.add.reduceat(n, starts) for n in (n_neg, n_pos))
+        weight = n_neg + n_pos
+        share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * SEARCH_CELLS)
+        starts = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
         neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-        mean = np.add.reduceat(finite.z[order] * (n_neg + n_pos), starts) / (neg + pos)
+        mean = np.add.reduceat(z * weight, starts) / (neg + pos)
         return _Evidence(mean, neg, pos).ends_of(self)
 
     def fit(self, design: Design, nonnegative: bool) -> LogOddsFit:
