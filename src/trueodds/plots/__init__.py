@@ -3,8 +3,14 @@
 Drawing needs matplotlib: ``pip install "trueodds[plot]"``. Nothing here changes its settings.
 """
 
+from trueodds.plots._critical_difference import CriticalDifferenceDisplay
 from trueodds.plots._map import CalibrationMapDisplay
 from trueodds.plots._reliability import ReliabilityDisplay
 from trueodds.plots._tree import TreeDisplay
 
-__all__ = ["CalibrationMapDisplay", "ReliabilityDisplay", "TreeDisplay"]
+__all__ = [
+    "CalibrationMapDisplay",
+    "CriticalDifferenceDisplay",
+    "ReliabilityDisplay",
+    "TreeDisplay",
+]
