@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -27,8 +29,19 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
     "3 a library is missing, 70 a bug, 130 interrupted, 143 terminated.",
 )
+
+
+def _help(function: Callable[..., None]) -> str:
+    """A docstring for the terminal: prose flows, examples keep their lines."""
+    prose, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
+    paragraphs = [" ".join(part.split()) for part in prose.strip().split("\n\n")]
+    lines = "\n".join(f"  {line}" for line in examples.splitlines())
+    # \b is typer's mark for lines that must stay as they are.
+    return "\n\n".join([*paragraphs, f"\b\nExamples:\n{lines}"])
+
+
 for command in (evaluate, compare, report, fit, apply, export, methods, study, demo):
-    app.command()(command)
+    app.command(help=_help(command))(command)
 
 
 def _version(wanted: bool) -> None:
@@ -39,8 +52,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def program(
+def _program(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
@@ -51,12 +63,17 @@ def program(
 ) -> None:
     """Turn the scores of any classifier into probabilities people can act on.
 
-    \b
-    A file of scores and labels in, decisions out:
-      trueodds evaluate scores.csv --score p --label y     can they be trusted?
-      trueodds compare  scores.csv --score p --label y     what would help?
-      trueodds fit      scores.csv --score p --label y --method beta -o map.json
-      trueodds apply    map.json new.parquet --score p -o calibrated.parquet
-      trueodds report   scores.csv --score p --label y -o report.html
-      trueodds demo                                        all of it on a real model
+    A file of scores and labels in, decisions out.
+
+    Examples
+    --------
+    trueodds evaluate scores.csv --score p --label y     can they be trusted?
+    trueodds compare  scores.csv --score p --label y     what would help?
+    trueodds fit      scores.csv --score p --label y --method beta -o map.json
+    trueodds apply    map.json new.parquet --score p -o calibrated.parquet
+    trueodds report   scores.csv --score p --label y -o report.html
+    trueodds demo                                        all of it on a real model
     """
+
+
+app.callback(help=_help(_program))(_program)

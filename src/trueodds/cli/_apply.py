@@ -13,17 +13,15 @@ from trueodds.cli._columns import Columns
 from trueodds.cli._engine import MEMORY, arrow_batches, open_source
 from trueodds.cli._exit import UsageError
 from trueodds.cli._files import Format
-from trueodds.cli._prepare import Tally, examine
+from trueodds.cli._maps import MapFile, load_map
+from trueodds.cli._prepare import Tally, examine, in_words
 from trueodds.cli._show import emit_json, note, working
 from trueodds.cli._sql import as_number, quoted
 from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, output_format, table_writer
 from trueodds.exceptions import InputError
 
-__all__ = ["MapFile", "apply"]
+__all__ = ["apply"]
 
-MapFile = Annotated[
-    str, typer.Argument(metavar="MAP.JSON", help="A map that 'trueodds fit' saved.")
-]
 Output = Annotated[
     str,
     typer.Option(
@@ -70,18 +68,16 @@ def apply(
     Rows stream through in their order, so the file may be much larger than memory. The output
     appears under its name when it is complete; a run that fails or is interrupted leaves nothing.
 
-    \b
-    Examples:
-      trueodds apply map.json scores.csv --score p -o calibrated.parquet
-      trueodds apply map.json 'scores/*.parquet' --score p --into p_calibrated -o all.parquet
-      cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
+    Examples
+    --------
+    trueodds apply map.json scores.csv --score p -o calibrated.parquet
+    trueodds apply map.json 'scores/*.parquet' --score p --into p_calibrated -o all.parquet
+    cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
     """
-    import trueodds
-
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
     kind = output_format(output, output_format_name)
-    fitted = trueodds.load(map_file)
+    fitted = load_map(map_file)
     features = _features_of(fitted)
     columns = Columns(
         tuple(score),
@@ -118,7 +114,7 @@ def apply(
         content = {"map": map_file, "file": file, **tally.to_dict(), "output": output}
         emit_json("apply", {**content, "columns": names})
     elif output != STANDARD_OUTPUT or skipped:
-        left = "".join(f"; left out {count:,} × {why}" for why, count in skipped.items())
+        left = f" (left out: {in_words(skipped)})" if skipped else ""
         note(f"{output}: {tally.used:,} rows with {', '.join(names)}{left}.")
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from trueodds.cli._engine import Source
 from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted, values
 from trueodds.exceptions import InputError
-from trueodds.validation import ROW_SUM_TOLERANCE, InputScale
+
+if TYPE_CHECKING:
+    from trueodds.validation import InputScale
 
 __all__ = ["Columns", "Rule", "check_names", "rules_of"]
 
@@ -64,6 +67,8 @@ def check_names(source: Source, columns: Columns) -> None:
 
 def rules_of(source: Source, columns: Columns) -> list[Rule]:
     """All rules for the columns of a command, in the order in which they are told."""
+    from trueodds.validation import ROW_SUM_TOLERANCE
+
     kinds = source.columns()
     found: list[Rule] = []
     for name in columns.score:
@@ -73,7 +78,7 @@ def rules_of(source: Source, columns: Columns) -> list[Rule]:
         found.append(
             Rule(
                 " + ".join(columns.score),
-                "do not sum to 1",
+                "is not 1",
                 f"abs({total} - 1) > {ROW_SUM_TOLERANCE}",
                 f"CAST({total} AS VARCHAR)",
                 "if the columns are independent scores, fit --method one_vs_rest.",
@@ -90,11 +95,11 @@ def _number_rules(name: str, kind: str) -> list[Rule]:
     if not is_numeric(kind) and kind not in TEXT_TYPES:
         raise InputError(f"column {name!r} must hold numbers; its type is {kind}.")
     column, number, text = quoted(name), as_number(name, kind), as_text(name, kind)
-    found = [Rule(name, "are missing", f"{column} IS NULL", hint="drop or fill them.")]
+    found = [Rule(name, "is missing", f"{column} IS NULL", hint="drop or fill them.")]
     if kind in TEXT_TYPES:
-        found.append(Rule(name, "hold text", f"{number} IS NULL", text))
+        found.append(Rule(name, "is text", f"{number} IS NULL", text))
     if not is_numeric(kind) or kind in ("DOUBLE", "FLOAT"):
-        found.append(Rule(name, "are NaN", f"isnan({number})", text))
+        found.append(Rule(name, "is NaN", f"isnan({number})", text))
     return found
 
 
@@ -107,22 +112,22 @@ def _score_rules(name: str, kind: str, columns: Columns) -> list[Rule]:
             "if they are margins of another scale, pass --input score."
         )
         condition = f"{number} < 0 OR {number} > 1"
-        found.append(Rule(name, "lie outside [0, 1]", condition, text, hint))
+        found.append(Rule(name, "is outside [0, 1]", condition, text, hint))
     elif columns.input == "score":
-        found.append(Rule(name, "are infinite", f"isinf({number})", text))
+        found.append(Rule(name, "is infinite", f"isinf({number})", text))
     elif len(columns.score) > 1:
-        found.append(Rule(name, "are +infinity", f"{number} = CAST('inf' AS DOUBLE)", text))
+        found.append(Rule(name, "is +infinity", f"{number} = CAST('inf' AS DOUBLE)", text))
     return found
 
 
 def _label_rules(name: str, kind: str, columns: Columns) -> list[Rule]:
-    found = [Rule(name, "are missing", f"{quoted(name)} IS NULL")]
+    found = [Rule(name, "is missing", f"{quoted(name)} IS NULL")]
     text = as_text(name, kind)
     if kind in ("DOUBLE", "FLOAT"):
-        found.append(Rule(name, "are NaN", f"isnan({quoted(name)})", text))
+        found.append(Rule(name, "is NaN", f"isnan({quoted(name)})", text))
     if columns.classes:
         condition = f"{text} NOT IN {values(columns.classes)}"
-        found.append(Rule(name, "are not among --class", condition, text))
+        found.append(Rule(name, "is not among --class", condition, text))
     return found
 
 
@@ -130,6 +135,6 @@ def _weight_rules(name: str, kind: str) -> list[Rule]:
     number, text = as_number(name, kind), as_text(name, kind)
     return [
         *_number_rules(name, kind),
-        Rule(name, "are negative", f"{number} < 0", text),
-        Rule(name, "are infinite", f"isinf({number})", text),
+        Rule(name, "is negative", f"{number} < 0", text),
+        Rule(name, "is infinite", f"isinf({number})", text),
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +13,10 @@ from trueodds.cli._columns import Columns
 from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._methods_list import complete_method, method_class
 from trueodds.cli._prepare import Prepared, prepare
-from trueodds.cli._rows import Rows, fetch_rows
 from trueodds.cli._show import emit_json, interval, note, number, show_table, working
+
+if TYPE_CHECKING:
+    from trueodds.cli._rows import Rows
 
 __all__ = ["Folds", "Methods", "chosen_methods", "compare", "load_rows"]
 
@@ -55,10 +58,10 @@ def compare(
 
     The scores must come from rows that the model was not trained on.
 
-    \b
-    Examples:
-      trueodds compare scores.csv --score p --label y
-      trueodds compare scores.parquet -s p -l y -m beta -m isotonic --repeats 4 --json
+    Examples
+    --------
+    trueodds compare scores.csv --score p --label y
+    trueodds compare scores.parquet -s p -l y -m beta -m isotonic --repeats 4 --json
     """
     from trueodds.model_selection import compare_calibrators
 
@@ -114,12 +117,16 @@ def load_rows(
     seed: int,
 ) -> tuple[Prepared, Rows]:
     """Open, check and read a file, for commands that need its rows."""
-    with open_source(
-        file, format=input_format, memory=memory, skip_malformed=on_bad_rows == "skip"
-    ) as source:
-        with working("reading rows", source.connection):
-            prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
-            rows = fetch_rows(prepared, max_rows, seed)
+    from trueodds.cli._rows import fetch_rows
+
+    with (
+        open_source(
+            file, format=input_format, memory=memory, skip_malformed=on_bad_rows == "skip"
+        ) as source,
+        working("reading rows", source.connection),
+    ):
+        prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
+        rows = fetch_rows(prepared, max_rows, seed)
     if rows.is_sample:
         note(
             f"a random sample of {len(rows):,} of {rows.n_available:,} rows is used "
@@ -147,4 +154,4 @@ def _show(title: str, found: list[dict[str, Any]]) -> None:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:+.1f} %"
+    return "–" if share is None or not math.isfinite(share) else f"{100 * share:+.1f} %"

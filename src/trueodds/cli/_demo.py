@@ -28,9 +28,9 @@ def demo(folder: Folder = "demo-output") -> None:
     AdaBoost tells eights from other handwritten digits (the data ships with scikit-learn). It
     ranks them well, but its probabilities all lie near one half.
 
-    \b
-    Example:
-      trueodds demo demo-output
+    Examples
+    --------
+    trueodds demo demo-output
     """
     begin = time.monotonic()
     where = Path(folder)

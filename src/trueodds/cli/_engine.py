@@ -14,6 +14,7 @@ from typing import Any
 
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format, InputFiles, csv_header, resolve
+from trueodds.cli._types import with_types
 from trueodds.exceptions import InputError
 
 __all__ = ["Source", "arrow_batches", "open_source"]
@@ -54,7 +55,7 @@ class Source:
             "SELECT count(DISTINCT (file_id, line)) FROM reject_errors "
             "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors)"
         )
-        return int(self.connection.sql(query).fetchone()[0])
+        return int(self.connection.sql(query).fetchall()[0][0])
 
 
 @contextmanager
@@ -126,14 +127,10 @@ def _relation(
     columns, delimiter = _common_header(files)
     options: dict[str, Any] = {"header": True, "sep": delimiter, "quotechar": '"'}
     options["escapechar"] = '"'
-    if detect_types:
-        found = connection.read_csv(names, sample_size=-1, ignore_errors=skip_malformed, **options)
-        kinds = [str(kind) for kind in found.types]
-        if len(kinds) == len(columns):
-            columns = dict(zip(columns, kinds, strict=True))
     if skip_malformed:
         options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
-    return connection.read_csv(names, columns=columns, auto_detect=False, **options)
+    relation = connection.read_csv(names, columns=columns, auto_detect=False, **options)
+    return with_types(relation) if detect_types else relation
 
 
 def _common_header(files: InputFiles) -> tuple[dict[str, str], str]:

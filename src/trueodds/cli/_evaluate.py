@@ -57,11 +57,11 @@ def evaluate(
     One score column is grouped inside DuckDB, so a file may be much larger than memory; several
     columns (classes) use at most --max-rows rows.
 
-    \b
-    Examples:
-      trueodds evaluate scores.parquet --score p --label y
-      trueodds evaluate 'scores/*.csv' --score p --label y --group country
-      trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
+    Examples
+    --------
+    trueodds evaluate scores.parquet --score p --label y
+    trueodds evaluate 'scores/*.csv' --score p --label y --group country
+    trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
     """
     if input_scale == "score":
         raise UsageError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._apply import MapFile
 from trueodds.cli._exit import UsageError
+from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._show import note
 from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, write_text
 from trueodds.exceptions import InputError
@@ -56,16 +56,14 @@ def export(
 ) -> None:
     """Turn a map into an SQL expression, an ONNX model or a Python function.
 
-    \b
-    Examples:
-      trueodds export map.json --to sql --column p
-      trueodds export map.json --to sql --dialect bigquery --column p
-      trueodds export map.json --to onnx -o map.onnx
-      trueodds export map.json --to python -o calibrate.py
+    Examples
+    --------
+    trueodds export map.json --to sql --column p
+    trueodds export map.json --to sql --dialect bigquery --column p
+    trueodds export map.json --to onnx -o map.onnx
+    trueodds export map.json --to python -o calibrate.py
     """
-    import trueodds
-
-    fitted = trueodds.load(map_file)
+    fitted = load_map(map_file)
     if to == "onnx":
         if output == STANDARD_OUTPUT:
             raise UsageError("an ONNX model is binary: pass -o MAP.ONNX.")
@@ -82,13 +80,13 @@ def export(
         note(f"{output}: {to} of a {fitted.family} map.")
 
 
-def _sql(fitted: object, column: list[str], dialect: str) -> str:
-    n_classes = getattr(fitted, "n_classes", None) or max(2, len(column))
+def _sql(fitted: Any, column: list[str], dialect: str) -> str:
+    n_classes = fitted.n_classes or max(2, len(column))
     if n_classes == 2 and len(column) == 1:
-        return str(fitted.to_sql(column[0], dialect=dialect))  # type: ignore[attr-defined]
+        return str(fitted.to_sql(column[0], dialect=dialect))
     if len(column) != n_classes:
         raise InputError(
             f"the map is for {n_classes} classes; pass one --column for each (got {len(column)})."
         )
-    parts = fitted.to_sql(list(column), dialect=dialect)  # type: ignore[attr-defined]
+    parts = fitted.to_sql(list(column), dialect=dialect)
     return str(parts) if isinstance(parts, str) else ",\n".join(parts)

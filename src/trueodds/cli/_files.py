@@ -114,8 +114,8 @@ def csv_header(path: Path) -> tuple[list[str], str]:
             first = stream.read(LONGEST_HEADER)
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is not UTF-8 text.") from None
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path.name} cannot be read: {error}.") from None
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from None
     rows = []
     for delimiter in DELIMITERS:
         # A quoted name may hold a delimiter or a line break, so each candidate reads for itself.
@@ -132,5 +132,5 @@ def csv_header(path: Path) -> tuple[list[str], str]:
 
 def _open_text(path: Path) -> io.TextIOBase:
     if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")  # type: ignore[return-value]
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")

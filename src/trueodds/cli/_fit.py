@@ -82,11 +82,11 @@ def fit(
     One score column is grouped inside DuckDB, so a file may be much larger than memory. Several
     columns, the tree and the automatic choice use at most --max-rows rows.
 
-    \b
-    Examples:
-      trueodds fit scores.parquet --score p --label y --method beta -o map.json
-      trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
-      trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
+    Examples
+    --------
+    trueodds fit scores.parquet --score p --label y --method beta -o map.json
+    trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
+    trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")

@@ -37,7 +37,7 @@ def evaluate_groups(prepared: Prepared, max_groups: int, options: dict[str, Any]
         sizes = rows.aggregate(
             f"{text} AS value, count(*) AS n, count(DISTINCT label) AS classes", text
         ).order("n DESC, value")
-        left_out += max(0, sizes.aggregate("count(*)").fetchone()[0] - max_groups)
+        left_out += max(0, sizes.aggregate("count(*)").fetchall()[0][0] - max_groups)
         for value, size, classes in sizes.limit(max_groups).fetchall():
             if classes < 2:
                 one_class += 1

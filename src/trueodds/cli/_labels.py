@@ -1,4 +1,4 @@
-"""Which labels there are, which one is positive, and how SQL codes them as 0, 1, 2, …"""
+"""Which labels there are, which one is positive, and how SQL codes them as numbers from 0."""
 
 from __future__ import annotations
 

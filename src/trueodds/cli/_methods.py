@@ -15,10 +15,10 @@ __all__ = ["methods"]
 def methods(as_json: o.Json = False) -> None:
     """List all methods, with what they learn and what they promise.
 
-    \b
-    Examples:
-      trueodds methods
-      trueodds methods --json
+    Examples
+    --------
+    trueodds methods
+    trueodds methods --json
     """
     found = [_describe(name) for name in method_names()]
     if as_json:

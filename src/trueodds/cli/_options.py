@@ -53,7 +53,12 @@ LabelColumn = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    typer.Option("--weight", metavar="COLUMN", help="Column of weights.", rich_help_panel=DATA),
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column of weights; k counts as k rows.",
+        rich_help_panel=DATA,
+    ),
 ]
 Group = Annotated[
     list[str] | None,

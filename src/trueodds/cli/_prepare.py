@@ -11,7 +11,7 @@ from trueodds.cli._labels import Classes, find_classes
 from trueodds.cli._sql import as_number, quoted
 from trueodds.exceptions import InputError
 
-__all__ = ["OnBadRows", "Prepared", "Tally", "examine", "prepare"]
+__all__ = ["OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
 
 OnBadRows = Literal["error", "skip"]
 MALFORMED = "malformed lines"
@@ -72,7 +72,7 @@ class Prepared:
     def left_out(self) -> str:
         """How many rows were left out and why, as the end of a sentence; may be empty."""
         skipped = self.tally.skipped
-        return f" ({_list(skipped)} left out)" if skipped else ""
+        return f" (left out: {in_words(skipped)})" if skipped else ""
 
     def classes_line(self) -> str:
         """Which label is positive, or which column belongs to which label."""
@@ -146,19 +146,25 @@ def examine(source: Source, columns: Columns, on_bad_rows: OnBadRows) -> tuple[A
         raise InputError(f"{source.name} has no rows.")
     if bad and on_bad_rows == "error":
         raise InputError(_refusal(source, reason, rules, bad, rows))
-    skipped = {f"{rule.column}: {rule.problem}": count for rule, count in bad.items()}
+    skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
     malformed = source.malformed_lines()
     if malformed:
         skipped[MALFORMED] = malformed
     tally = Tally(rows + malformed, skipped)
     if tally.used == 0:
-        raise InputError(f"{source.name}: none of {tally.rows} rows can be used: {_list(skipped)}.")
+        raise InputError(
+            f"{source.name}: none of {tally.rows} rows can be used: {in_words(skipped)}."
+        )
     good = source.relation.filter(f"({reason}) IS NULL") if bad else source.relation
     return good, tally
 
 
-def _list(skipped: dict[str, int]) -> str:
-    return "; ".join(f"{count:,} × {reason}" for reason, count in skipped.items())
+def in_words(skipped: dict[str, int]) -> str:
+    """How many rows were left out for which reasons."""
+    return ", ".join(
+        f"{count:,} {reason}" if reason == MALFORMED else f"{count:,} where {reason}"
+        for reason, count in skipped.items()
+    )
 
 
 def _refusal(
@@ -178,7 +184,7 @@ def _refusal(
     for rule, count in bad.items():
         row, value = places[rule]
         example = "" if value is None else f": {_shorten(value)!r}"
-        parts.append(f"{count:,} in {rule.column!r} {rule.problem} (first in row {row:,}{example})")
+        parts.append(f"{rule.column!r} {rule.problem} in {count:,} (first in row {row:,}{example})")
     total = sum(bad.values())
     hint = next((f" {rule.hint[:1].upper()}{rule.hint[1:]}" for rule in bad if rule.hint), "")
     return (

@@ -48,11 +48,11 @@ def report(
 ) -> None:
     """Write a self-contained HTML page: verdict, diagrams, methods, costs, groups.
 
-    \b
-    Examples:
-      trueodds report scores.csv --score p --label y -o report.html
-      trueodds report scores.parquet -s p -l y --group country --group age -o report.html
-      trueodds report scores.csv -s p -l y --json > summary.json
+    Examples
+    --------
+    trueodds report scores.csv --score p --label y -o report.html
+    trueodds report scores.parquet -s p -l y --group country --group age -o report.html
+    trueodds report scores.csv -s p -l y --json > summary.json
     """
     from trueodds.report import build_report
 

@@ -59,7 +59,7 @@ def _report(error: BaseException, debug: bool) -> int:
     if sentence:
         if code == _exit.USAGE:
             path = getattr(getattr(error, "ctx", None), "command_path", "trueodds")
-            sentence = f"{sentence.rstrip()} See '{path} --help'."
+            sentence = f"{sentence.rstrip(' .')}. See '{path} --help'."
         sys.stderr.write(f"trueodds: {' '.join(sentence.split())}\n")
     return int(code)
 
@@ -71,7 +71,7 @@ def _signals() -> Iterator[None]:
         yield
         return
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(_number: int, _frame: Any) -> None:
         raise _exit.Terminated
 
     before = signal.signal(signal.SIGTERM, stop)
@@ -86,7 +86,7 @@ def _warnings(debug: bool) -> Iterator[None]:
     """Our warnings as one line each; those of other libraries only for debugging."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         text = " ".join(str(message).split())
         if text not in seen and (debug or issubclass(category, TrueoddsWarning)):
             seen.add(text)
@@ -95,5 +95,5 @@ def _warnings(debug: bool) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always" if debug else "ignore")
         warnings.simplefilter("always", TrueoddsWarning)
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield

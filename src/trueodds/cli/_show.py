@@ -53,6 +53,8 @@ def number(value: float | None, digits: int = 4) -> str:
     """A number with a fixed count of decimals, small ones in scientific notation."""
     if value is None or math.isnan(value):
         return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     if value != 0 and abs(value) < 10.0**-digits:
         return f"{value:.1e}"
     return f"{value:.{digits}f}"
@@ -71,11 +73,12 @@ def show_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
         table.add_column(Text(name), justify="left" if position < left else "right")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
+    sys.stdout.write(title + "\n")
     console().print(table)
 
 

@@ -40,10 +40,10 @@ def study(
 ) -> None:
     """Run the experiments of a paper and print its claims beside what was found.
 
-    \b
-    Examples:
-      trueodds study
-      trueodds study beta --profile quick -o study-beta
+    Examples
+    --------
+    trueodds study
+    trueodds study beta --profile quick -o study-beta
     """
     from trueodds.studies import available, run_study
 

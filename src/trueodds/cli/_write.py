@@ -87,23 +87,36 @@ class _TextWriter:
 
     def __init__(self, stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> None:
         self._stream, self._kind, self._connection = stream, kind, connection
-        self._csv = require("pyarrow.csv", "cli")
+        self._pyarrow, self._csv = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
         if kind == "csv":
             header = ",".join(_csv_cell(name) for name in schema.names)
             stream.write(header.encode("utf-8") + b"\n")
 
     def write_batch(self, batch: Any) -> None:
         if self._kind == "csv":
-            options = self._csv.WriteOptions(include_header=False, quoting_style="needed")
-            self._csv.write_csv(batch, self._stream, options)
+            self._stream.write(self._csv_lines(batch))
             return
-        pyarrow = require("pyarrow", "cli")
+        pyarrow = self._pyarrow
         rows = self._connection.from_arrow(pyarrow.Table.from_batches([batch]))
         lines = rows.query(
             "rows_to_write", "SELECT CAST(to_json(r) AS VARCHAR) FROM rows_to_write r"
         )
         text = "".join(f"{line}\n" for (line,) in lines.fetchall())
         self._stream.write(text.encode("utf-8"))
+
+    def _csv_lines(self, batch: Any) -> Any:
+        # "needed" quotes every text; "none" refuses a batch in which one needs quotes.
+        for style in ("none", "needed"):
+            sink = self._pyarrow.BufferOutputStream()
+            options = self._csv.WriteOptions(include_header=False, quoting_style=style)
+            try:
+                self._csv.write_csv(batch, sink, options)
+            except self._pyarrow.ArrowInvalid:
+                if style == "needed":
+                    raise
+            else:
+                break
+        return sink.getvalue()
 
 
 def _csv_cell(text: str) -> str:

@@ -1,0 +1,171 @@
+"""Files of every format, and names that want to do harm."""
+
+import gzip
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from cli.conftest import make_table, write_table
+
+import trueodds
+from trueodds.cli._exit import UsageError
+from trueodds.cli._files import csv_header, format_of, resolve
+from trueodds.cli._sql import literal, quoted
+from trueodds.exceptions import InputError
+
+FORMATS = ("csv", "parquet", "arrow", "jsonl")
+
+
+def test_every_format_gives_the_map_of_the_arrays(run, data, tmp_path):
+    expected = trueodds.load(data / "map.json")
+    for kind in FORMATS:
+        result = run(
+            "fit", data / f"scores.{kind}", "-s", "p", "-l", "y", "-m", "beta",
+            "-o", tmp_path / f"{kind}.json",
+        )  # fmt: skip
+        assert result.code == 0, result.err
+        fitted = trueodds.load(tmp_path / f"{kind}.json")
+        p = np.linspace(0, 1, 101)
+        np.testing.assert_allclose(fitted(p), expected(p), atol=1e-12)
+        assert fitted.classes == (0, 1)
+
+
+def test_a_glob_is_read_as_one_table(run, table, tmp_path, data):
+    for number, kind in enumerate(("parquet", "csv")):
+        folder = tmp_path / kind
+        folder.mkdir()
+        write_table(table.slice(0, 700), folder / f"a.{kind}")
+        write_table(table.slice(700), folder / f"b.{kind}")
+        result = run("evaluate", f"{folder}/*.{kind}", "-s", "p", "-l", "y", "--json")
+        whole = run("evaluate", data / f"scores.{kind}", "-s", "p", "-l", "y", "--json")
+        assert result.json["rows"] == 2000, number
+        assert result.json["evaluation"] == whole.json["evaluation"]
+
+
+def test_standard_input_of_every_format(run_process, data):
+    for kind in FORMATS:
+        content = (data / f"scores.{kind}").read_bytes()
+        result = run_process(
+            "fit", "-", "--format", kind, "-s", "p", "-l", "y", "-m", "beta", input=content
+        )
+        assert result.returncode == 0, result.stderr
+        assert b'"trueodds-map"' in result.stdout
+
+
+def test_standard_input_needs_a_format(run):
+    result = run("evaluate", "-", "-s", "p", "-l", "y")
+    assert result.code == 2
+    assert "--format" in result.err
+
+
+def test_an_arrow_stream_is_read_like_an_arrow_file(run, table, tmp_path):
+    path = tmp_path / "stream.arrow"
+    with pa.ipc.new_stream(str(path), table.schema) as stream:
+        stream.write_table(table)
+    assert run("evaluate", path, "-s", "p", "-l", "y", "--json").json["rows"] == 2000
+
+
+def test_delimiters_byte_order_marks_and_gzip(run, table, tmp_path):
+    lines = ["p;y"] + [f"{p!r};{y}" for p, y in zip(*_columns(table), strict=True)]
+    text = "\r\n".join(lines).encode("utf-8-sig")
+    (tmp_path / "a.csv").write_bytes(text)
+    with gzip.open(tmp_path / "b.csv.gz", "wb") as stream:
+        stream.write(text.replace(b";", b"\t"))
+    for name in ("a.csv", "b.csv.gz"):
+        assert run("evaluate", tmp_path / name, "-s", "p", "-l", "y", "--json").json["rows"] == 2000
+
+
+def _columns(table):
+    return table["p"].to_pylist(), table["y"].to_pylist()
+
+
+HOSTILE = ['a"; drop', "it's", "sum(p) --", "select", "naïve ✓", "a\nb", "score", "label"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_columns_of_any_name_can_be_used(run, table, tmp_path, name):
+    other = f"{name} label"
+    hostile = table.select(["p", "y"]).rename_columns([name, other])
+    for kind in ("csv", "parquet"):
+        path = write_table(hostile, tmp_path / f"x.{kind}")
+        fitted = run("fit", path, "-s", name, "-l", other, "-m", "beta", "-o", tmp_path / "m.json")
+        assert fitted.code == 0, fitted.err
+        applied = run("apply", tmp_path / "m.json", path, "-s", name, "-o", tmp_path / "o.parquet")
+        assert applied.code == 0, applied.err
+        out = pa.parquet.read_table(tmp_path / "o.parquet")
+        assert out.column_names == [name, other, "probability"]
+        grouped = run("evaluate", path, "-s", name, "-l", other, "-g", other, "--json")
+        assert grouped.code == 0, grouped.err
+
+
+@pytest.mark.parametrize("name", ["it's [1] *?.csv", "'; drop table x; --.csv", "a b.csv", "é.csv"])
+def test_files_of_any_name_can_be_used(run, table, tmp_path, name):
+    path = write_table(table, tmp_path / name)
+    write_table(make_table(50), tmp_path / "it's 1 xx.csv")  # what the glob would match
+    result = run("evaluate", path, "-s", "p", "-l", "y", "--json")
+    assert result.code == 0, result.err
+    assert result.json["rows"] == 2000
+
+
+def test_labels_with_quotes_are_labels(run, csv_file):
+    lines = ["p,y"] + [f"0.{i % 9}1,{QUOTED[i % 3 > 0]}" for i in range(60)]
+    path = csv_file(*lines)
+    result = run("evaluate", path, "-s", "p", "-l", "y", "--json")
+    assert result.json["classes"] == ['"; drop', "it's"]
+
+
+QUOTED = ('"""; drop"', "it's")
+
+
+def test_quoting():
+    assert quoted('a"b') == '"a""b"'
+    assert literal("it's") == "'it''s'"
+
+
+def test_a_broken_line_does_not_change_the_delimiter(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('p,"a;b",y\n0.1,2,1\n;;;;;;;;\n')
+    assert csv_header(path) == (["p", "a;b", "y"], ",")
+
+
+def test_formats_are_told_from_names(tmp_path):
+    assert format_of(tmp_path / "x.CSV.gz") == "csv"
+    assert format_of(tmp_path / "x.pq") == "parquet"
+    assert format_of(tmp_path / "x") is None
+
+
+def test_files_that_cannot_be_one_table_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("p,y\n1,1\n")
+    (tmp_path / "b.parquet").write_text("x")
+    (tmp_path / "c.xyz").write_text("x")
+    with pytest.raises(InputError, match="several formats"):
+        resolve(f"{tmp_path}/[ab].*", None, tmp_path)
+    with pytest.raises(UsageError, match="--format"):
+        resolve(f"{tmp_path}/c.xyz", None, tmp_path)
+    with pytest.raises(InputError, match="no file matches"):
+        resolve(f"{tmp_path}/*.arrow", None, tmp_path)
+    with pytest.raises(InputError, match="is a folder"):
+        resolve(str(tmp_path), None, tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        resolve(f"{tmp_path}/none.csv", None, tmp_path)
+
+
+def test_csv_files_with_other_columns_are_refused(run, tmp_path):
+    (tmp_path / "a.csv").write_text("p,y\n0.1,1\n")
+    (tmp_path / "b.csv").write_text("y,p\n1,0.1\n")
+    result = run("evaluate", f"{tmp_path}/*.csv", "-s", "p", "-l", "y")
+    assert result.code == 1
+    assert "b.csv has other columns than a.csv" in result.err
+
+
+def test_a_terminal_is_not_waited_for(run, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    result = run("evaluate", "-", "--format", "csv")
+    assert result.code == 2
+    assert "terminal" in result.err
