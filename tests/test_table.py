@@ -161,3 +161,13 @@ def test_columns_are_read_only():
     table = ScoreTable.from_arrays([0.1, 0.2], [0, 1])
     with pytest.raises(ValueError, match="read-only"):
         table.score[0] = 1
+
+
+@given(rows)
+def test_rows_of_a_table_make_the_same_table(data):
+    s, y, w = (list(column) for column in zip(*data, strict=True))
+    table = ScoreTable.from_arrays(s, y, w, pos_label=True)
+    again = ScoreTable.from_codes(*table.as_rows())
+    np.testing.assert_array_equal(again.score, table.score)
+    np.testing.assert_array_equal(again.n_neg, table.n_neg)
+    np.testing.assert_array_equal(again.n_pos, table.n_pos)

@@ -203,7 +203,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(engine, make_frame, case
 
 def test_a_missing_label_is_refused(engine, make_frame):
     rows = small_rows(label=["no", None, "yes", "yes"])
-    with pytest.raises(InputError, match="label column 'label' has no value .* in 1 of 4 rows"):
+    with pytest.raises(InputError, match=r"label column 'label' has no value .* in 1 of 4 rows"):
         ScoreTable.from_frame(make_frame(engine, rows), score="score", label="label")
 
 

@@ -12,8 +12,8 @@ from trueodds import (
     ScoreTable,
 )
 from trueodds.exceptions import InputError
-from trueodds.frames import group_scores
 from trueodds.frames import _grouping as grouping
+from trueodds.frames import group_scores
 
 
 def frame_of(score, y=None, **columns):

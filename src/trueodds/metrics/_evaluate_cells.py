@@ -69,8 +69,9 @@ class MetricCells:
         with np.errstate(divide="ignore"):
             losses = np.stack([-np.log1p(-score), -np.log(score)])
         counts = np.stack([table.n_neg, table.n_pos])
-        # Where nothing was seen, nothing is drawn, however impossible.
-        losses[counts == 0] = 0.0
+        # Where nothing was seen, nothing is drawn; and where the impossible was seen, the loss of
+        # the whole is infinite, and its replicates are not asked for.
+        losses[(counts == 0) | np.isinf(losses)] = 0.0
         residual = np.stack([score, 1 - score])
         sums = np.add.reduceat(counts, start, axis=1)
 
