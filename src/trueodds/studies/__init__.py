@@ -42,8 +42,10 @@ that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four p
    missing and why), :class:`Claim` objects (verdict True, False or None = *not tested*, always
    with figures), and tables, figures and text in order. ``results.table("log_loss", rows="set",
    columns="method", part="cv", model="ada-o")`` is a pandas frame of means; :func:`beside` puts
-   the paper's numbers, typed in as data, next to ours; ``Figure.of(name, title, figure)`` takes a
-   matplotlib figure. Put no timings and no dates into it: it must not depend on history.
+   the paper's numbers, typed in as data, next to ours; :func:`critical_difference_figure` draws
+   Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
+   :mod:`trueodds.compare` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
+   figure. Put no timings and no dates into it: it must not depend on history.
 
 The smallest study:
 
@@ -80,6 +82,7 @@ import pkgutil
 from pathlib import Path
 
 from trueodds.exceptions import InputError
+from trueodds.studies._diagrams import critical_difference_figure, significantly_better
 from trueodds.studies._learners import BoostedStumps, boosted_stumps, naive_bayes
 from trueodds.studies._protocol import (
     Fold,
@@ -120,6 +123,7 @@ __all__ = [
     "binary_labels",
     "boosted_stumps",
     "clipped_log_loss",
+    "critical_difference_figure",
     "crossed",
     "find_study",
     "inner_scores",
@@ -127,6 +131,7 @@ __all__ = [
     "pick_rows",
     "quietly",
     "run_study",
+    "significantly_better",
     "stable_seed",
     "stratified_fold",
 ]

@@ -50,7 +50,7 @@ def binary_labels(y: Any) -> npt.NDArray[np.int8]:
     """
     labels, codes = np.unique(np.asarray(y), return_inverse=True)
     positive = 1 if len(labels) == 2 else int(np.bincount(codes).argmax())
-    return (codes == positive).astype(np.int8)
+    return np.asarray(codes == positive, dtype=np.int8)
 
 
 def as_matrix(X: Any) -> Floats:

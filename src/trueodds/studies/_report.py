@@ -197,7 +197,7 @@ class StudyReport:
         environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
         environment.filters["prose"] = lambda text: _prose(text, need("markupsafe"))
         source = Path(__file__).with_name("_report.html").read_text(encoding="utf-8")
-        blocks = []
+        blocks: list[dict[str, Any]] = []
         for item in self.content.items:
             if isinstance(item, str):
                 blocks.append({"kind": "text", "text": item})
@@ -216,13 +216,9 @@ class StudyReport:
         place = Path(folder)
         for item in self.content.items:
             if isinstance(item, Figure):
-                png = item.png
-                write_atomically(
-                    place / self._picture(item), lambda path, png=png: _write(path, png)
-                )
-        texts = {f"{self.name}.html": self.html, f"{self.name}.md": self.markdown}
-        for name, text in texts.items():
-            write_atomically(place / name, lambda path, text=text: _write(path, text.encode()))
+                _save(place / self._picture(item), item.png)
+        _save(place / f"{self.name}.html", self.html.encode())
+        _save(place / f"{self.name}.md", self.markdown.encode())
         return place / f"{self.name}.md"
 
 
@@ -306,5 +302,8 @@ def _prose(text: str, markupsafe: Any) -> Any:
     return markupsafe.Markup("\n".join(parts))  # escaped above
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
+def _save(path: Path, data: bytes) -> None:
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(data)
+
+    write_atomically(path, write)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def _run_unit(
     try:
         for task, found in study.run(tasks, Scratch(scratch)):
             now = time.process_time()
-            several = [found] if hasattr(found, "keys") else list(found)
+            several = [found] if isinstance(found, Mapping) else found
             rows.extend(_stored(study, task, i, row, now - begin) for i, row in enumerate(several))
             begin = now
     except Exception as error:  # one bad set must not end a night's run

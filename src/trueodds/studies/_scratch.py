@@ -77,7 +77,7 @@ class Scratch:
 
 def _write(path: Path, arrays: Arrays) -> None:
     with path.open("wb") as file:  # a file object, because savez appends .npz to a name
-        np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def _read(path: Path) -> Arrays | None:

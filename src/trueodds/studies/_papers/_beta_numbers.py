@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from trueodds.datasets import available
 from trueodds.studies._store import need
 
-__all__ = ["FRIEDMAN", "PAPER_RANKS", "SETS", "table_2"]
+__all__ = ["COLUMNS", "FRIEDMAN", "PAPER_RANKS", "SETS", "sets_at_hand", "table_2"]
 
 # Our name; the first letters in Table 2; rows in Table 1; log-loss of uncalibrated, beta,
 # isotonic, logistic with Ada-O in Table 2. Both tables call wpbc "wdbc" a second time (194 × 33).
@@ -77,7 +80,13 @@ FRIEDMAN: dict[tuple[str, str, str], float] = {
 """P-values of the Friedman tests in the captions."""
 
 
-def table_2() -> object:
+def sets_at_hand() -> list[str]:
+    """Those of the paper's sets that are in the data folder or in an installed package."""
+    places = available()
+    return [name for name in SETS if places.get(name, "openml") != "openml"]
+
+
+def table_2() -> Any:
     """Table 2 as a pandas frame."""
     values = [[float(cell) for cell in row[3:]] for row in _ROWS]
     return need("pandas").DataFrame(values, index=list(SETS), columns=list(COLUMNS))

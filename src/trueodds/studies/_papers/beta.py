@@ -24,10 +24,10 @@ from trueodds.calibrators._beta import BetaCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator
 from trueodds.calibrators._isotonic import IsotonicCalibrator
 from trueodds.calibrators._logistic import LogisticCalibrator
-from trueodds.datasets import available, load
+from trueodds.datasets import load
 from trueodds.metrics import accuracy, brier_score
 from trueodds.studies._learners import Learner, boosted_stumps, naive_bayes
-from trueodds.studies._papers._beta_numbers import SETS
+from trueodds.studies._papers._beta_numbers import SETS, sets_at_hand
 from trueodds.studies._papers._beta_report import report
 from trueodds.studies._protocol import (
     InnerScores,
@@ -63,12 +63,6 @@ METHODS: dict[str, Callable[[], Calibrator]] = {
     "beta-am": lambda: BetaCalibrator("am", label_smoothing=SMOOTHING),
     "beta-ab": lambda: BetaCalibrator("ab", label_smoothing=SMOOTHING),
 }
-
-
-def sets_at_hand() -> list[str]:
-    """Those of the paper's sets that are in the data folder or in an installed package."""
-    places = available()
-    return [name for name in SETS if places.get(name, "openml") != "openml"]
 
 
 def tasks(profile: str) -> list[Task]:
