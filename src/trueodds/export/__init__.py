@@ -5,6 +5,19 @@ language; every family of maps says its formula once, as such a tree.
 """
 
 from trueodds.export._expression import Expression, Feature, Formula, Score
+from trueodds.export._onnx import render_onnx
+from trueodds.export._python import render_python
 from trueodds.export._sql import SqlDialect, render_sql
+from trueodds.export._walk import features_in
 
-__all__ = ["Expression", "Feature", "Formula", "Score", "SqlDialect", "render_sql"]
+__all__ = [
+    "Expression",
+    "Feature",
+    "Formula",
+    "Score",
+    "SqlDialect",
+    "features_in",
+    "render_onnx",
+    "render_python",
+    "render_sql",
+]

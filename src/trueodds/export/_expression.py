@@ -267,10 +267,11 @@ class FeatureMissing(Condition):
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """Outputs for a row of ``n_scores`` scores and some features."""
+    """Outputs for a row of ``n_scores`` scores and some features, missing if it is not usable."""
 
     n_scores: int
     scale: InputScale
+    usable: Condition
     outputs: tuple[Expression, ...]
     features: tuple[Feature, ...] = ()
 

@@ -70,7 +70,9 @@ def render_sql(
             )
     places = {f.index: name for f, name in zip(formula.features, features, strict=True)}
     writer = _Writer(columns, places, dialect, formula.scale)
-    return [writer.text(output) for output in formula.outputs]
+    return [
+        writer.text(e.Choose(((formula.usable, output),), e.MISSING)) for output in formula.outputs
+    ]
 
 
 def _check_name(name: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from trueodds.exceptions import InputError, MapFormatError
-from trueodds.export import Expression, SqlDialect, render_sql
+from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
 from trueodds.maps._export import feature_columns, formula_of, score_names
 from trueodds.maps._formulas import positive_expression
@@ -61,6 +61,11 @@ class CalibrationMap(ABC):
     @abstractmethod
     def n_classes(self) -> int | None:
         """How many classes the map is for; None if for any number."""
+
+    @property
+    def takes_one_score(self) -> bool:
+        """Whether scores may be those of the positive class alone."""
+        return False
 
     @abstractmethod
     def _check(self) -> None:
@@ -215,6 +220,55 @@ class CalibrationMap(ABC):
         written = render_sql(formula, names, dialect, feature_columns(self, formula, features))
         return written[0] if isinstance(column, str) else written
 
+    def to_onnx(self) -> Any:
+        """The map as an ONNX graph in float64; see ``docs/export.md``.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the input ``scores`` of shape (N,), or (N, n_classes) if the map needs a column
+            for each class, and the output ``probability`` or ``probabilities`` of the same shape;
+            NaN where a score is NaN or outside the range of its scale. A tree has one more input
+            for each attribute that it asks for, ``feature_<name>`` of shape (N,).
+        """
+        formula = formula_of(self, self._n_scores)
+        classes = None if self.classes is None else list(self.classes)
+        return render_onnx(
+            formula, {"family": self.family, "input": self.input, "classes": classes}
+        )
+
+    def to_python(self, name: str = "calibrate") -> str:
+        """The map as the source of a Python function without dependencies; see ``docs/export.md``.
+
+        Parameters
+        ----------
+        name : str, default="calibrate"
+            What the function is called.
+
+        Returns
+        -------
+        str
+            The function takes one score and returns a float, or takes a sequence of one score for
+            each class and returns a list. NaN if a score is None, NaN, or outside the range of its
+            scale. That of a tree takes the attributes, too: a mapping by their names, or a
+            sequence if it was fitted on an array.
+
+        Examples
+        --------
+        >>> from trueodds.maps import StepMap
+        >>> namespace = {}
+        >>> exec(StepMap(edges=[0.5], values=[0.2, 0.7]).to_python(), namespace)
+        >>> namespace["calibrate"](0.5)
+        0.7
+        """
+        formula = formula_of(self, self._n_scores)
+        return render_python(formula, name, named_features=getattr(self, "names", None) is not None)
+
+    @property
+    def _n_scores(self) -> int:
+        """One column of scores if that is enough, else one for each class."""
+        return 1 if self.takes_one_score else self.n_classes or 1
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalibrationMap):
             return NotImplemented
@@ -230,6 +284,11 @@ class BinaryMap(CalibrationMap):
     def n_classes(self) -> int:
         """Always 2."""
         return 2
+
+    @property
+    def takes_one_score(self) -> bool:
+        """Always."""
+        return True
 
     def __call__(self, scores: Any) -> Floats:
         """Turn scores into probabilities.

@@ -7,20 +7,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from trueodds.exceptions import InputError
-from trueodds.export import Feature, Formula, Score
-from trueodds.export._expression import (
-    MISSING,
-    All,
-    Choose,
-    Condition,
-    Expression,
-    FeatureAbove,
-    FeatureAtMost,
-    FeatureIs,
-    FeatureMissing,
-    Usable,
-)
-from trueodds.export._expression import Any as AnyOf
+from trueodds.export import Formula, Score, features_in
+from trueodds.export._expression import All, Usable
 
 if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap
@@ -31,15 +19,16 @@ __all__ = ["feature_columns", "formula_of", "score_names"]
 def formula_of(drawn: CalibrationMap, n_scores: int) -> Formula:
     """The map's formula, missing where a score is missing or outside the range of its scale."""
     expected = drawn.n_classes
-    if n_scores != expected and not (n_scores == 1 and expected in (None, 2)) and expected:
+    one_is_enough = n_scores == 1 and drawn.takes_one_score
+    if not one_is_enough and expected is not None and n_scores != expected:
         raise InputError(
-            f"a map of {expected} classes needs {expected} columns of scores; got {n_scores}."
+            f"a map of {expected} classes needs a list of {expected} columns of scores; got "
+            f"{n_scores}."
         )
     scores = tuple(Score(index) for index in range(n_scores))
     outputs = drawn.expression(scores)
     usable = All(tuple(Usable(score, drawn.input, n_scores > 1) for score in scores))
-    guarded = tuple(Choose(((usable, output),), MISSING) for output in outputs)
-    return Formula(n_scores, drawn.input, guarded, _features_in(outputs))
+    return Formula(n_scores, drawn.input, usable, outputs, features_in(outputs))
 
 
 def score_names(column: Any) -> tuple[str, ...]:
@@ -81,23 +70,3 @@ def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> t
             f"features must name {count} columns, in the order of the fit; got {features!r}."
         )
     return tuple(features[feature.index] for feature in formula.features)
-
-
-def _features_in(outputs: Sequence[Expression]) -> tuple[Feature, ...]:
-    """The features that a tree of choices asks for, in the order of the fit."""
-    found: dict[int, Feature] = {}
-    seen: set[int] = set()
-    waiting: list[Expression | Condition] = list(outputs)
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Choose):
-            waiting.append(node.otherwise)
-            waiting.extend(part for branch in node.branches for part in branch)
-        elif isinstance(node, (All, AnyOf)):
-            waiting.extend(node.conditions)
-        elif isinstance(node, (FeatureAbove, FeatureAtMost, FeatureIs, FeatureMissing)):
-            found[node.feature.index] = node.feature
-    return tuple(found[index] for index in sorted(found))

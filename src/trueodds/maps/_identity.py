@@ -46,6 +46,11 @@ class IdentityMap(CalibrationMap):
         """None: any number, unless ``classes`` says."""
         return None if self.classes is None else len(self.classes)
 
+    @property
+    def takes_one_score(self) -> bool:
+        """Unless there are more than two classes."""
+        return self.n_classes in (None, 2)
+
     def _check(self) -> None:
         pass
 

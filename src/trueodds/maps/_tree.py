@@ -106,6 +106,11 @@ class TreeMap(CalibrationMap):
         return self.maps[0].n_classes or 2
 
     @property
+    def takes_one_score(self) -> bool:
+        """If there are two classes."""
+        return self.n_classes == 2
+
+    @property
     def space(self) -> FeatureSpace:
         """The attributes, ready to encode."""
         return FeatureSpace(self.names, self.categories, self.fill)

@@ -1,0 +1,312 @@
+"""Formulas as ONNX graphs in float64.
+
+Numbers are vectors with one entry for each row. Lookups are binary searches that are unrolled into
+as many steps as the table has binary digits, so they are exact and need no matrix of rows × knots.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.export import _expression as e
+from trueodds.export._optional import require
+from trueodds.export._walk import all_nodes
+from trueodds.validation import Floats
+
+__all__ = ["OPSET", "render_onnx"]
+
+OPSET = 17
+ML_OPSET = 3
+IR_VERSION = 8
+MISSING_TEXT = -2
+
+COMPARISONS = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
+OPERATORS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}
+FUNCTIONS = {
+    "log": "Log",
+    "exp": "Exp",
+    "abs": "Abs",
+    "negative": "Neg",
+    "max": "Max",
+    "min": "Min",
+}
+
+
+def render_onnx(formula: e.Formula, metadata: Mapping[str, Any]) -> Any:
+    """A checked ``onnx.ModelProto``.
+
+    The input is ``scores``, of shape (N,), or (N, n_classes) for several columns; and
+    ``feature_<name>`` for each feature, of numbers (NaN if missing) or texts ("" if missing). The
+    output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
+    """
+    onnx = require("onnx", "an export to ONNX", "onnx")
+    graph = _Graph(onnx, formula)
+    model = onnx.helper.make_model(
+        graph.build(),
+        producer_name="trueodds",
+        ir_version=IR_VERSION,
+        opset_imports=[
+            onnx.helper.make_opsetid("", OPSET),
+            onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+        ],
+    )
+    texts = {f"trueodds.{name}": json.dumps(value) for name, value in metadata.items()}
+    onnx.helper.set_model_props(model, texts)
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+class _Graph:
+    def __init__(self, onnx: Any, formula: e.Formula) -> None:
+        self.onnx = onnx
+        self.formula = formula
+        self.nodes: list[Any] = []
+        self.tables: dict[tuple[str, bytes, tuple[int, ...]], str] = {}
+        self.initializers: list[Any] = []
+        self.known: dict[int, str] = {}
+        self.scalars: set[str] = set()  # results with one entry for all rows
+        self.columns: dict[int, str] = {}  # of scores, by position
+        self.shares: dict[str, str] = {}  # softmax of a matrix, by its name
+        self.codes: dict[int, dict[str, int]] = {}  # of texts, by feature
+        self.encoded: dict[int, str] = {}
+
+    def build(self) -> Any:
+        several = self.formula.n_scores > 1
+        double, text = self.onnx.TensorProto.DOUBLE, self.onnx.TensorProto.STRING
+        info = self.onnx.helper.make_tensor_value_info
+        shape: list[str | int] = ["N", self.formula.n_scores] if several else ["N"]
+        inputs = [info("scores", double, shape)]
+        inputs += [
+            info(_feature_name(f), text if f.text else double, ["N"]) for f in self.formula.features
+        ]
+        self._code_texts()
+        usable = self.condition(self.formula.usable)
+        missing = self.constant(np.nan)
+        results = [
+            self.op("Where", usable, self.number(output), missing)
+            for output in self.formula.outputs
+        ]
+        if several:
+            self._rename(self.stack(results), "probabilities")
+            outputs = [info("probabilities", double, ["N", len(results)])]
+        else:
+            self._rename(results[0], "probability")
+            outputs = [info("probability", double, ["N"])]
+        return self.onnx.helper.make_graph(
+            self.nodes, "calibration", inputs, outputs, self.initializers
+        )
+
+    # Building blocks ------------------------------------------------------------------------
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Add one operation; returns the name of its result."""
+        result = f"v{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [result], **attributes))
+        if inputs and all(name in self.scalars for name in inputs):
+            self.scalars.add(result)
+        return result
+
+    def table(self, values: npt.NDArray[Any]) -> str:
+        """An array that the graph holds; equal ones are held once."""
+        key = (str(values.dtype), values.tobytes(), values.shape)
+        if key not in self.tables:
+            name = f"c{len(self.tables)}"
+            self.tables[key] = name
+            self.initializers.append(self.onnx.numpy_helper.from_array(values, name))
+        return self.tables[key]
+
+    def constant(self, value: float) -> str:
+        name = self.table(np.array(value, dtype=np.float64))
+        self.scalars.add(name)
+        return name
+
+    def integers(self, *values: int) -> str:
+        return self.table(np.array(values, dtype=np.int64))
+
+    def stack(self, columns: Sequence[str]) -> str:
+        """Vectors as the columns of one matrix."""
+        wide = [self._for_all_rows(name) for name in columns]
+        standing = [self.op("Unsqueeze", name, self.integers(1)) for name in wide]
+        return self.op("Concat", *standing, axis=1)
+
+    def _for_all_rows(self, name: str) -> str:
+        if name not in self.scalars:
+            return name
+        return self.op("Expand", name, self.op("Shape", self._first_score()))
+
+    def _first_score(self) -> str:
+        return self._score(e.Score(0))
+
+    def _column(self, matrix: str, index: int) -> str:
+        return self.op("Gather", matrix, self.table(np.array(index, dtype=np.int64)), axis=1)
+
+    def _rename(self, result: str, name: str) -> None:
+        self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name]))
+
+    # Numbers --------------------------------------------------------------------------------
+
+    def number(self, node: e.Expression) -> str:
+        if id(node) not in self.known:
+            self.known[id(node)] = getattr(self, f"_{type(node).__name__.lower()}")(node)
+        return self.known[id(node)]
+
+    def _constant(self, node: e.Constant) -> str:
+        return self.constant(node.value)
+
+    def _score(self, node: e.Score) -> str:
+        if self.formula.n_scores == 1:
+            return "scores"
+        if node.index not in self.columns:
+            self.columns[node.index] = self._column("scores", node.index)
+        return self.columns[node.index]
+
+    def _arithmetic(self, node: e.Arithmetic) -> str:
+        return self.op(OPERATORS[node.operator], self.number(node.left), self.number(node.right))
+
+    def _function(self, node: e.Function) -> str:
+        return self.op(FUNCTIONS[node.name], *[self.number(x) for x in node.arguments])
+
+    def _matrix(self, terms: tuple[e.Expression, ...]) -> str:
+        if id(terms) not in self.known:
+            self.known[id(terms)] = self.stack([self.number(term) for term in terms])
+        return self.known[id(terms)]
+
+    def _dot(self, node: e.Dot) -> str:
+        return self.op("MatMul", self._matrix(node.terms), self.table(np.array(node.weights)))
+
+    def _softmax(self, node: e.Softmax) -> str:
+        logits = self._matrix(node.logits)
+        if logits not in self.shares:
+            self.shares[logits] = self.op("Softmax", logits, axis=1)
+        return self._column(self.shares[logits], node.index)
+
+    def _choose(self, node: e.Choose) -> str:
+        result = self.number(node.otherwise)
+        for condition, value in reversed(node.branches):
+            result = self.op("Where", self.condition(condition), self.number(value), result)
+        return result
+
+    def _steplookup(self, node: e.StepLookup) -> str:
+        if not len(node.edges):
+            return self.constant(float(node.values[0]))
+        place, n_places = self._search(self.number(node.at), node.edges)
+        values = np.append(node.values, np.full(n_places - len(node.values), node.values[-1]))
+        return self.op("Gather", self.table(values), place)
+
+    def _linearlookup(self, node: e.LinearLookup) -> str:
+        x, y = node.x, node.y
+        if len(x) == 1:
+            return self.constant(float(y[0]))
+        low, high = self.constant(float(x[0])), self.constant(float(x[-1]))
+        at = self.op("Min", self.op("Max", self.number(node.at), low), high)
+        place, n_places = self._search(at, x[1:])
+        with np.errstate(over="ignore"):
+            slope = np.append(np.diff(y) / np.diff(x), 0.0)
+        slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+        slopes, begins, levels = (
+            self.op(
+                "Gather",
+                self.table(np.append(part, np.full(n_places - len(part), part[-1]))),
+                place,
+            )
+            for part in (slope, x, y)
+        )
+        return self.op("Add", self.op("Mul", slopes, self.op("Sub", at, begins)), levels)
+
+    def _search(self, at: str, edges: Floats) -> tuple[str, int]:
+        """How many edges are at most ``at``, and how many answers there could be.
+
+        The table is filled up with +inf to one less than a power of two. After each step the
+        answer lies between ``place`` and place + step − 1.
+        """
+        digits = len(edges).bit_length()
+        n_places = 1 << digits
+        filled = self.table(np.append(edges, np.full(n_places - 1 - len(edges), np.inf)))
+        place = self.integers(0)
+        for digit in reversed(range(digits)):
+            step = 1 << digit
+            pivot = self.op("Gather", filled, self.op("Add", place, self.integers(step - 1)))
+            reached = self.op("GreaterOrEqual", at, pivot)
+            place = self.op("Where", reached, self.op("Add", place, self.integers(step)), place)
+        return place, n_places
+
+    # Conditions -----------------------------------------------------------------------------
+
+    def condition(self, node: e.Condition) -> str:
+        if id(node) not in self.known:
+            self.known[id(node)] = getattr(self, f"_{type(node).__name__.lower()}")(node)
+        return self.known[id(node)]
+
+    def _comparison(self, node: e.Comparison) -> str:
+        return self.op(COMPARISONS[node.operator], self.number(node.left), self.number(node.right))
+
+    def _all(self, node: e.All) -> str:
+        return self._joined("And", node.conditions)
+
+    def _any(self, node: e.Any) -> str:
+        return self._joined("Or", node.conditions)
+
+    def _joined(self, kind: str, conditions: Sequence[e.Condition]) -> str:
+        result = self.condition(conditions[0])
+        for condition in conditions[1:]:
+            result = self.op(kind, result, self.condition(condition))
+        return result
+
+    def _usable(self, node: e.Usable) -> str:
+        score = self._score(node.score)
+        low, high = {
+            "probability": (0.0, 1.0),
+            "score": (-e.LARGEST, e.LARGEST),
+            "logit": (-np.inf, e.LARGEST if node.several else np.inf),
+        }[node.scale]
+        above = self.op("GreaterOrEqual", score, self.constant(low))
+        return self.op("And", above, self.op("LessOrEqual", score, self.constant(high)))
+
+    def _featureatmost(self, node: e.FeatureAtMost) -> str:
+        return self.op("LessOrEqual", _feature_name(node.feature), self.constant(node.cut))
+
+    def _featureabove(self, node: e.FeatureAbove) -> str:
+        return self.op("Greater", _feature_name(node.feature), self.constant(node.cut))
+
+    def _featureis(self, node: e.FeatureIs) -> str:
+        if isinstance(node.value, str):
+            return self._has_code(node.feature, self.codes[node.feature.index][node.value])
+        return self.op("Equal", _feature_name(node.feature), self.constant(node.value))
+
+    def _featuremissing(self, node: e.FeatureMissing) -> str:
+        if node.feature.text:
+            return self._has_code(node.feature, MISSING_TEXT)
+        return self.op("IsNaN", _feature_name(node.feature))
+
+    # Texts ----------------------------------------------------------------------------------
+
+    def _code_texts(self) -> None:
+        """Turn every feature of texts into integers; ONNX has no missing text, so "" stands in."""
+        for node in all_nodes(self.formula.outputs):
+            if isinstance(node, e.FeatureIs) and isinstance(node.value, str):
+                codes = self.codes.setdefault(node.feature.index, {})
+                codes.setdefault(node.value, len(codes))
+        for feature in self.formula.features:
+            if not feature.text:
+                continue
+            codes = {"": MISSING_TEXT} | self.codes[feature.index]
+            self.encoded[feature.index] = self.op(
+                "LabelEncoder",
+                _feature_name(feature),
+                domain="ai.onnx.ml",
+                keys_strings=list(codes),
+                values_int64s=list(codes.values()),
+                default_int64=-1,
+            )
+
+    def _has_code(self, feature: e.Feature, code: int) -> str:
+        return self.op("Equal", self.encoded[feature.index], self.integers(code))
+
+
+def _feature_name(feature: e.Feature) -> str:
+    return f"feature_{feature.name}"

@@ -1,0 +1,293 @@
+"""Formulas as the source of a Python function that needs the standard library only.
+
+Names and texts enter the source as ASCII literals or not at all, so whatever a column or a category
+is called, it cannot become code.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from trueodds.exceptions import InputError
+from trueodds.export import _expression as e
+from trueodds.export._walk import parts_of
+from trueodds.validation import Floats
+
+__all__ = ["render_python"]
+
+RESERVED = frozenset({"bisect", "math", "score", "scores", "features"})
+
+LINE = '''
+def _{name}_line(at, x, y):
+    """Interpolate between knots; constant beyond them."""
+    if at <= x[0]:
+        return y[0]
+    if at >= x[-1]:
+        return y[-1]
+    j = bisect.bisect_right(x, at) - 1
+    if at == x[j]:
+        return y[j]
+    return (y[j + 1] - y[j]) / (x[j + 1] - x[j]) * (at - x[j]) + y[j]
+'''
+
+SOFTMAX = '''
+def _{name}_softmax(*logits):
+    """Exponentials over their sum, without overflow."""
+    top = max(logits)
+    powers = [math.exp(logit - top) for logit in logits]
+    whole = math.fsum(powers)
+    return [power / whole for power in powers]
+'''
+
+NUMBER = '''
+def _{name}_number(value):
+    """A float; NaN if there is none."""
+    return math.nan if value is None else float(value)
+'''
+
+
+def render_python(formula: e.Formula, name: str, *, named_features: bool) -> str:
+    """The source of a function of one row.
+
+    Parameters
+    ----------
+    formula : Formula
+    name : str
+        What the function is called.
+    named_features : bool
+        Whether features are found by name or by position.
+    """
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(f"name must be a name that Python accepts; got {name!r}.")
+    if name in RESERVED or not name.isascii():
+        raise InputError(f"name must be plain ASCII and none of {sorted(RESERVED)}; got {name!r}.")
+    return _Writer(formula, name, named_features).source()
+
+
+@dataclass
+class _Writer:
+    formula: e.Formula
+    name: str
+    named_features: bool
+    lines: list[str] = field(default_factory=list)
+    constants: list[str] = field(default_factory=list)
+    depth: int = 1
+    n_names: int = 0
+    # Names of what has been computed, for each block that encloses the current line.
+    scopes: list[dict[int, str]] = field(default_factory=lambda: [{}])
+
+    def source(self) -> str:
+        several = self.formula.n_scores > 1
+        self.uses = _uses(self.formula)
+        self._emit_inputs(several)
+        missing = f"[math.nan] * {len(self.formula.outputs)}" if several else "math.nan"
+        self._line(f"if not ({self.condition(self.formula.usable)}):")
+        self._line(f"    return {missing}")
+        results = [self.number(output) for output in self.formula.outputs]
+        self._line(f"return [{', '.join(results)}]" if several else f"return {results[0]}")
+        body = "\n".join(self.lines)
+        helpers = [NUMBER]
+        helpers += [LINE] if f"_{self.name}_line(" in body else []
+        helpers += [SOFTMAX] if f"_{self.name}_softmax(" in body else []
+        parameters = "scores" if several else "score"
+        parameters += ", features" if self.formula.features else ""
+        return (
+            "import bisect\nimport math\n\n"
+            + "".join(f"{constant}\n" for constant in self.constants)
+            + "".join(f"{helper.replace('{name}', self.name)}\n" for helper in helpers)
+            + f"\ndef {self.name}({parameters}):\n"
+            + f'    """{self._summary(several)}"""\n'
+            + f"{body}\n"
+        )
+
+    def _summary(self, several: bool) -> str:
+        what = "probabilities of the classes, from a row of" if several else "probability, from a"
+        scale = {"probability": "probabilit", "logit": "log-odds", "score": "margin"}
+        ending = {
+            "probability": ("y", "ies"),
+            "logit": ("", ""),
+            "score": ("", "s"),
+        }[self.formula.scale][several]
+        given = scale[self.formula.scale] + ending
+        return f"Calibrated {what} {given}; NaN if a score is missing or out of range."
+
+    def _emit_inputs(self, several: bool) -> None:
+        for index in range(self.formula.n_scores):
+            given = f"scores[{index}]" if several else "score"
+            self._line(f"s{index} = _{self.name}_number({given})")
+        for feature in self.formula.features:
+            key = ascii(feature.name) if self.named_features else str(feature.index)
+            given = f"features[{key}]"
+            given = given if feature.text else f"_{self.name}_number({given})"
+            self._line(f"f{feature.index} = {given}")
+
+    # Numbers --------------------------------------------------------------------------------
+
+    def number(self, node: e.Expression) -> str:
+        """Text that stands for a node, after whatever lines it needs."""
+        for scope in self.scopes:
+            if id(node) in scope:
+                return scope[id(node)]
+        written = str(getattr(self, f"_{type(node).__name__.lower()}")(node))
+        if self.uses[id(node)] > 1 and not isinstance(node, (e.Constant, e.Score)):
+            return self._remember(id(node), self._new_name(written))
+        return written
+
+    def _new_name(self, value: str) -> str:
+        self.n_names += 1
+        self._line(f"v{self.n_names} = {value}")
+        return f"v{self.n_names}"
+
+    def _remember(self, key: int, name: str) -> str:
+        self.scopes[-1][key] = name
+        return name
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def _constant(self, node: e.Constant) -> str:
+        return _literal(node.value)
+
+    def _score(self, node: e.Score) -> str:
+        return f"s{node.index}"
+
+    def _arithmetic(self, node: e.Arithmetic) -> str:
+        return f"({self.number(node.left)} {node.operator} {self.number(node.right)})"
+
+    def _function(self, node: e.Function) -> str:
+        arguments = ", ".join([self.number(argument) for argument in node.arguments])
+        if node.name == "negative":
+            return f"(-{arguments})"
+        return {"log": "math.log", "exp": "math.exp"}.get(node.name, node.name) + f"({arguments})"
+
+    def _dot(self, node: e.Dot) -> str:
+        terms = [
+            f"{_literal(weight)} * {self.number(term)}"
+            for weight, term in zip(node.weights, node.terms, strict=True)
+            if weight != 0
+        ]
+        return f"({' + '.join(terms) or '0.0'})"
+
+    def _softmax(self, node: e.Softmax) -> str:
+        key = id(node.logits)
+        for scope in self.scopes:
+            if key in scope:
+                return f"{scope[key]}[{node.index}]"
+        logits = ", ".join([self.number(logit) for logit in node.logits])
+        shares = self._remember(key, self._new_name(f"_{self.name}_softmax({logits})"))
+        return f"{shares}[{node.index}]"
+
+    def _steplookup(self, node: e.StepLookup) -> str:
+        edges, values = self._table("edges", node.edges), self._table("values", node.values)
+        return f"{values}[bisect.bisect_right({edges}, {self.number(node.at)})]"
+
+    def _linearlookup(self, node: e.LinearLookup) -> str:
+        x, y = self._table("x", node.x), self._table("y", node.y)
+        return f"_{self.name}_line({self.number(node.at)}, {x}, {y})"
+
+    def _table(self, kind: str, numbers: Floats) -> str:
+        table = f"_{self.name}_{kind}_{len(self.constants)}"
+        items = "".join(f"{_literal(number)}, " for number in numbers.tolist())
+        self.constants.append(f"{table} = ({items.rstrip()})")
+        return table
+
+    # Choices --------------------------------------------------------------------------------
+
+    def _choose(self, node: e.Choose) -> str:
+        self.n_names += 1
+        result = f"v{self.n_names}"
+        self._branch(list(node.branches), node.otherwise, result)
+        return self._remember(id(node), result)
+
+    def _branch(
+        self,
+        branches: list[tuple[e.Condition, e.Expression]],
+        otherwise: e.Expression,
+        result: str,
+        word: str = "if",
+    ) -> None:
+        condition, value = branches[0]
+        self._line(f"{word} {self.condition(condition)}:")
+        self._assign(result, value)
+        if len(branches) > 1:
+            if _is_plain(branches[1][0]):
+                self._branch(branches[1:], otherwise, result, "elif")
+                return
+            self._assign(result, e.Choose(tuple(branches[1:]), otherwise), "else:")
+            return
+        self._assign(result, otherwise, "else:")
+
+    def _assign(self, result: str, value: e.Expression, opening: str | None = None) -> None:
+        if opening is not None:
+            self._line(opening)
+        self.depth += 1
+        self.scopes.append({})
+        self._line(f"{result} = {self.number(value)}")
+        self.scopes.pop()
+        self.depth -= 1
+
+    # Conditions -----------------------------------------------------------------------------
+
+    def condition(self, node: e.Condition) -> str:
+        """Text that stands for a condition, after whatever lines it needs."""
+        return str(getattr(self, f"_{type(node).__name__.lower()}")(node))
+
+    def _comparison(self, node: e.Comparison) -> str:
+        return f"{self.number(node.left)} {node.operator} {self.number(node.right)}"
+
+    def _all(self, node: e.All) -> str:
+        return " and ".join(f"({self.condition(c)})" for c in node.conditions)
+
+    def _any(self, node: e.Any) -> str:
+        return " or ".join(f"({self.condition(c)})" for c in node.conditions)
+
+    def _usable(self, node: e.Usable) -> str:
+        score = self._score(node.score)
+        if node.scale == "probability":
+            return f"0.0 <= {score} <= 1.0"
+        if node.scale == "score":
+            return f"math.isfinite({score})"
+        return f"{score} < math.inf" if node.several else f"not math.isnan({score})"
+
+    def _featureatmost(self, node: e.FeatureAtMost) -> str:
+        return f"f{node.feature.index} <= {_literal(node.cut)}"
+
+    def _featureabove(self, node: e.FeatureAbove) -> str:
+        return f"f{node.feature.index} > {_literal(node.cut)}"
+
+    def _featureis(self, node: e.FeatureIs) -> str:
+        value = ascii(node.value) if isinstance(node.value, str) else _literal(node.value)
+        return f"f{node.feature.index} == {value}"
+
+    def _featuremissing(self, node: e.FeatureMissing) -> str:
+        name = f"f{node.feature.index}"
+        return f"{name} is None or {name} != {name}"
+
+
+def _literal(number: float) -> str:
+    """The shortest text that reads back as the same float64."""
+    if number != number:
+        return "math.nan"
+    return f"({number!r})" if number < 0 else repr(number)
+
+
+def _is_plain(condition: e.Condition) -> bool:
+    """Whether a condition needs no lines of its own, so that it can follow ``elif``."""
+    if isinstance(condition, e.Comparison):
+        return all(isinstance(x, (e.Score, e.Constant)) for x in (condition.left, condition.right))
+    return not isinstance(condition, e.All)
+
+
+def _uses(formula: e.Formula) -> Counter[int]:
+    """How many other nodes ask for a node; the outputs ask once more."""
+    uses: Counter[int] = Counter()
+    waiting: list[Any] = [formula.usable, *formula.outputs]
+    while waiting:
+        node = waiting.pop()
+        uses[id(node)] += 1
+        if uses[id(node)] == 1:
+            waiting.extend(parts_of(node))
+    return uses
