@@ -9,7 +9,7 @@ import textwrap
 
 import pyarrow as pa
 import pytest
-from cli.conftest import write_table
+from score_files import write_table
 
 COMMANDS = ("evaluate", "fit", "apply", "compare", "report")
 
@@ -78,7 +78,7 @@ def test_scores_that_are_no_numbers_at_all(attempt, tmp_path, command):
     assert "column 'p' must hold numbers; its type is TIMESTAMP" in attempt(command, path)
 
 
-@pytest.mark.parametrize("command", ("evaluate", "fit", "compare", "report"))
+@pytest.mark.parametrize("command", ["evaluate", "fit", "compare", "report"])
 def test_labels_that_are_not_two_classes(attempt, csv_file, command):
     path = csv_file("p,y", "0.2,1", "0.4,0", "0.4,2")
     message = attempt(command, path)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from cli.conftest import make_table, write_table
+from score_files import make_table, write_table
 
 import trueodds
 from trueodds.cli._exit import UsageError

@@ -31,10 +31,12 @@ def run(arguments: Sequence[str]) -> int:
                 args=words, prog_name="trueodds", standalone_mode=False, obj={"words": words}
             )
             sys.stdout.flush()
-    except SystemExit as leave:  # shell completion
-        return leave.code if isinstance(leave.code, int) else _exit.OK
+    except SystemExit as leave:  # typer: 0 after shell completion, 1 if the reader has gone
+        return _exit.BROKEN_PIPE if leave.code else _exit.OK
     except BaseException as error:  # every way out must end in one sentence and a code
         return _report(error, debug)
+    if result == _exit.INTERRUPTED:  # typer turns Ctrl-C into a code by itself
+        return _report(KeyboardInterrupt(), debug)
     return result if isinstance(result, int) else _exit.OK
 
 
