@@ -45,7 +45,7 @@ def build_report(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
-    max_rows: int = 100_000,
+    max_rows: int = 200_000,
     level: float = 0.9,
 ) -> Report:
     """Find out whether probabilities can be trusted, where not, and what would help.
@@ -78,7 +78,7 @@ def build_report(
         As in :func:`trueodds.model_selection.compare_calibrators`.
     progress : bool, default=False
         Show progress on stderr.
-    max_rows : int, default=100_000
+    max_rows : int, default=200_000
         Methods are compared on at most about so many rows, drawn from each class in proportion.
         What is said of the scores as they are uses all rows.
     level : float, default=0.9

@@ -93,7 +93,7 @@ def _histogram(event: Event) -> dict[str, Any]:
 
 def _shares(index: Any, event: Event, size: int) -> dict[str, list[float | None]]:
     weight = np.ones(len(event)) if event.weight is None else event.weight
-    shares = {}
+    shares: dict[str, list[float | None]] = {}
     for name, own in (("events", event.hit), ("others", ~event.hit)):
         mass = np.bincount(index[own], weight[own], size)
         total = mass.sum()

@@ -43,22 +43,25 @@ def binned_gaps(event: Event, n_bins: int) -> Gaps:
     index = np.searchsorted(edges, event.prob, side="right")
     size = len(edges) + 1
     weight = np.ones(len(event)) if event.weight is None else event.weight
-    rows = np.bincount(index, minlength=size).astype(np.float64)
-    mass = np.bincount(index, weight, size)
-    prob = np.bincount(index, weight * event.prob, size) / mass
-    hits = np.bincount(index, weight * event.hit, size)
-    mean = np.clip(prob, 0.0, 1.0)
+
+    def sums(values: Floats) -> Floats:
+        return np.bincount(index, values, size).astype(np.float64, copy=False)
+
+    rows = sums(np.ones(len(event)))
+    mass = sums(weight)
+    hits = sums(weight * event.hit)
+    mean = np.clip(sums(weight * event.prob) / mass, 0.0, 1.0)
     if event.weight is None:
         p_value = _binomial(hits, rows, mean)
     else:
-        spread = np.bincount(index, weight**2 * event.prob * (1 - event.prob), size)
+        spread = sums(weight**2 * event.prob * (1 - event.prob))
         p_value = _normal(hits - mass * mean, spread, mass)
     return Gaps(
         np.concatenate([[0.0], edges]),
         np.concatenate([edges, [1.0]]),
         rows,
         mass,
-        np.bincount(index, weight**2, size),
+        sums(weight**2),
         mean,
         hits / mass,
         p_value,

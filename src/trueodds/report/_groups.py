@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ MIN_ROWS = 20
 """Smaller groups are not tested: they could prove nothing, and would only weaken the others."""
 MAX_VALUES = 100
 """Most frequent values of a column that are tested."""
-MAX_LISTED = 40
+MAX_LISTED = 25
 NUMBER_BANDS = 5
 ROWS_PER_BIN = 100
 MAX_BINS = 5
@@ -74,7 +75,7 @@ def _bands(name: str, array: Floats) -> GroupColumn:
     codes = np.searchsorted(cuts, array, side="right")
     ends = [f"{cut:.4g}" for cut in cuts]
     labels = [f"below {ends[0]}"]
-    labels += [f"{a} to {b}" for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    labels += [f"{a} to {b}" for a, b in pairwise(ends)]
     labels.append(f"{ends[-1]} and above")
     codes[missing] = len(labels)
     return GroupColumn(name, codes.astype(np.intp), [*labels, MISSING])

@@ -20,11 +20,15 @@ N_RESAMPLES = 200
 def method_rows(comparison: Any) -> list[dict[str, Any]]:
     """What the comparison found, one dict for each method, simplest first."""
     found = []
-    for row in comparison.rows():
+    rows = comparison.rows()
+    for row in rows:
         plain: dict[str, Any] = {"method": row["method"], "shown": show_method(row["method"])}
         for measure in MEASURES:
             for key in (measure, f"{measure}_low", f"{measure}_high"):
                 plain[key] = number(row.get(key))
+        if not np.isfinite(rows[0]["log_loss"]):
+            # Every finite loss is 100 % less than an infinite one, which says nothing.
+            plain["gain"] = plain["gain_low"] = plain["gain_high"] = None
         plain["seconds"] = number(row.get("seconds"))
         plain["chosen"] = row["method"] == comparison.best_method
         found.append(plain)
@@ -71,9 +75,7 @@ def headline_figures(
         sides.append([number(v) for v in (interval.estimate, interval.low, interval.high)])
     figures.append(_figure("debiased_calibration_error", "Calibration error", *sides))
     if sample.binary:
-        sides = [
-            [_auc(sample, out_of_fold[method]), None, None] for method in before_and_after
-        ]
+        sides = [[_auc(sample, out_of_fold[method]), None, None] for method in before_and_after]
         figures.append(_figure("roc_auc", "AUC (ranking)", *sides))
     return figures
 

@@ -15,7 +15,14 @@ import trueodds
 from trueodds.report._evidence import Rows
 from trueodds.report._plain import number, show_method
 
-__all__ = ["data_summary", "fingerprint", "provenance_of", "reproduce", "warnings_of_methods", "warnings_seen"]
+__all__ = [
+    "data_summary",
+    "fingerprint",
+    "provenance_of",
+    "reproduce",
+    "warnings_of_methods",
+    "warnings_seen",
+]
 
 
 def fingerprint(rows: Rows) -> str:
@@ -81,11 +88,6 @@ def warnings_seen(caught: list[Any]) -> list[dict[str, Any]]:
 
 def warnings_of_methods(comparison: Any) -> list[dict[str, Any]]:
     """What the methods warned of while they were compared, and which could not be fitted."""
-    found = []
-    for method, messages in comparison.warnings.items():
-        for message in messages:
-            found.append({"category": show_method(method), "message": message, "count": 1})
-    for method, message in comparison.failures.items():
-        text = f"left out of the comparison: {message}"
-        found.append({"category": show_method(method), "message": text, "count": 1})
-    return found
+    said = [(name, text) for name, texts in comparison.warnings.items() for text in texts]
+    said += [(m, f"left out of the comparison: {e}") for m, e in comparison.failures.items()]
+    return [{"category": show_method(m), "message": text, "count": 1} for m, text in said]

@@ -61,9 +61,7 @@ class Report:
         """
         target = Path(path)
         page = self.to_html()
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".tmp", dir=target.parent
-        )
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         temporary = Path(name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:

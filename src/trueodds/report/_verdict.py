@@ -18,6 +18,8 @@ MAX_BINS = 20
 ROWS_PER_BIN = 50
 N_DRAWS = 1000
 ALMOST_ALL = 0.8
+NEARLY_HALF = 0.4
+"""A bin that reaches a little over ½ still belongs to its side."""
 
 
 def diagnose(rows: Rows, seed: int) -> dict[str, Any]:
@@ -111,12 +113,12 @@ def _place(region: dict[str, Any], both_sides: bool, several: bool) -> tuple[str
         return direction, "on the whole"
     if high == 1:
         where = f"above {probability_text(low)}"
-        if both_sides and low >= 0.5:
+        if both_sides and low >= NEARLY_HALF:
             return "over-confident" if direction == "too high" else "under-confident", where
         return direction, where
     if low == 0:
         where = f"below {probability_text(high)}"
-        if both_sides and not several and high <= 0.5:
+        if both_sides and not several and high <= 1 - NEARLY_HALF:
             return "over-confident" if direction == "too low" else "under-confident", where
         return direction, where
     return direction, f"between {probability_text(low)} and {probability_text(high)}"
@@ -129,7 +131,7 @@ def _join(places: list[str]) -> str:
 
 
 def _short(share: float) -> str:
-    return probability_text(float(f"{share:.2g}"))
+    return f"{share:.2g}"
 
 
 def verdict(

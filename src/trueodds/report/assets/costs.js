@@ -2,7 +2,7 @@
 const costs = report.costs;
 const slider = document.getElementById("ratio");
 const COST_HEIGHT = 300;
-const COST_MARGIN = { left: 52, right: 14, top: 12, bottom: 44 };
+const COST_MARGIN = { left: 52, right: 20, top: 12, bottom: 44 };
 
 const costOf = (name, i) => costs.methods[name].cheap[i] + costs.ratios[i] * costs.methods[name].dear[i];
 const relativeCost = (name, i) => costOf(name, i) / costs.default[i];
@@ -64,7 +64,7 @@ class CostPlot {
       const x = this.x(power);
       if (x < COST_MARGIN.left - 1 || x > right + 1) continue;
       svg("line", { class: "grid", x1: x, x2: x, y1: COST_MARGIN.top, y2: bottom }, root);
-      svg("text", { x, y: bottom + 16, "text-anchor": power === 3 ? "end" : "middle" }, root).textContent = String(10 ** power);
+      svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, root).textContent = String(10 ** power);
     }
     svg("text", { x: (COST_MARGIN.left + right) / 2, y: bottom + 35, "text-anchor": "middle" }, root).textContent =
       costs.kind === "act" ? "cost of a miss / cost of a false alarm" : "cost of a wrong answer / cost of asking";

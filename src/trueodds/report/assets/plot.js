@@ -48,6 +48,13 @@ function niceTicks(low, high, count = 5) {
   return ticks.map((value) => ({ value, text: value.toFixed(places) }));
 }
 
+/* 0.001 as it is, smaller ones as powers; the same from the other end. */
+function powerText(p) {
+  const power = (q) => `10\u207b${"\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076"[Math.round(-Math.log10(q))]}`;
+  if (p < 0.000999) return power(p);
+  return p > 0.9991 ? `1\u2212${power(1 - p)}` : String(p);
+}
+
 const LOG_ODDS_TICKS = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 const FINE_TICKS = [0.002, 0.005, 0.02, 0.05, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.95, 0.98, 0.995, 0.998];
 
@@ -59,7 +66,7 @@ function logOddsTicks(low, high) {
     return niceTicks(expit(low), expit(high), 4).filter((t) => t.value > 0 && t.value < 1)
       .map((t) => ({ value: logit(t.value), text: t.text }));
   }
-  return chosen.map((p) => ({ value: logit(p), text: String(p) }));
+  return chosen.map((p) => ({ value: logit(p), text: powerText(p) }));
 }
 
 function linearScale(low, high, from, to) {

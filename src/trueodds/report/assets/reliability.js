@@ -3,20 +3,22 @@ const view = { diagram: 0, axis: "linear", range: [0, 1], moved: false };
 const HISTOGRAM_HEIGHT = 84;
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 40 };
 const HISTOGRAM_GAP = 44;
+const LOG_ODDS_LIMIT = 12;
 
 const current = () => report.diagrams[view.diagram];
 
-/* The whole range of an axis; log-odds reach as far as the data, within reason. */
+/* The whole range of an axis; log-odds reach as far as the points, within reason. */
 function wholeRange() {
   if (view.axis === "linear") return [0, 1];
-  let limit = 3;
-  for (const curve of [current().before, ...Object.values(current().methods)]) {
+  let [low, high] = [-2.2, 2.2];
+  for (const curve of [current().before, current().methods[report.shown_method]]) {
     for (const p of [...curve.predicted, ...curve.observed]) {
-      if (p > 0 && p < 1) limit = Math.max(limit, Math.abs(logit(p)));
+      if (p <= 0 || p >= 1) continue;
+      low = Math.min(low, logit(p) - 0.3);
+      high = Math.max(high, logit(p) + 0.3);
     }
   }
-  limit = Math.min(14, limit + 0.4);
-  return [-limit, limit];
+  return [Math.max(low, -LOG_ODDS_LIMIT), Math.min(high, LOG_ODDS_LIMIT)];
 }
 
 const onAxis = (p) => {
@@ -67,7 +69,8 @@ class ReliabilityPlot {
     const curves = this.curves();
     curves.forEach(([name, curve]) => this.drawBand(inside, name, curve));
     this.points = [];
-    curves.forEach(([name, curve]) => this.drawCurve(inside, name, curve));
+    const above = svg("g", {}, root);
+    curves.forEach(([name, curve]) => this.drawCurve(inside, above, name, curve));
     this.drawHistogram(root, curves, side);
     if (this.at >= this.points.length) this.at = -1;
     this.tooltip.hide();
@@ -85,12 +88,16 @@ class ReliabilityPlot {
   drawAxes(root, side, low, high) {
     const ticks = view.axis === "linear" ? niceTicks(low, high) : logOddsTicks(low, high);
     const left = MARGIN.left;
+    let written = -Infinity;
     ticks.forEach(({ value, text }) => {
       const x = this.x(value);
       const y = this.y(value);
+      const half = 3.4 * text.length;
+      const fits = x - half > written + 6;
+      if (fits) written = x + half;
       svg("line", { class: "grid", x1: x, x2: x, y1: MARGIN.top, y2: this.bottom }, root);
       svg("line", { class: "grid", x1: left, x2: left + side, y1: y, y2: y }, root);
-      svg("text", { x, y: this.bottom + 16, "text-anchor": "middle" }, root).textContent = text;
+      if (fits) svg("text", { x, y: this.bottom + 16, "text-anchor": "middle" }, root).textContent = text;
       svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, root).textContent = text;
     });
     svg("rect", { class: "frame", x: left, y: MARGIN.top, width: side, height: side }, root);
@@ -112,15 +119,20 @@ class ReliabilityPlot {
     }
   }
 
-  drawCurve(parent, name, curve) {
+  drawCurve(parent, above, name, curve) {
     const look = looks.get(name);
     const places = curve.predicted.map((p, i) => [this.x(onAxis(p)), this.y(onAxis(curve.observed[i]))]);
-    svg("polyline", { class: `curve ${look.color}${look.dash}`, points: places.map((xy) => xy.join(",")).join(" ") }, parent);
+    // On the axis of log-odds, frequencies of 0 and 1 lie at infinity: a marker at the edge, no line.
+    const finite = places.filter((_, i) => view.axis === "linear" || (curve.observed[i] > 0 && curve.observed[i] < 1));
+    svg("polyline", { class: `curve ${look.color}${look.dash}`, points: finite.map((xy) => xy.join(",")).join(" ") }, parent);
+    const [left, right] = view.range.map(this.x);
     places.forEach(([x, y], i) => {
+      // Markers at the ends are drawn whole; those of another part of the range, not at all.
+      if (x < left - 1 || x > right + 1 || y < MARGIN.top - 1 || y > this.bottom + 1) return;
       const outside = curve.observed[i] < curve.band_low[i] || curve.observed[i] > curve.band_high[i];
       const element = svg("path", {
         class: `point ${look.color}${outside ? " outside" : ""}`, d: look.shape(4.2), transform: `translate(${x} ${y})`,
-      }, parent);
+      }, above);
       this.points.push({ name, curve, i, x, y, element, outside });
     });
   }

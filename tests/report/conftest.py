@@ -1,0 +1,56 @@
+"""Reports that several tests look at, made once."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from report_samples import HOSTILE, METHODS, method, over_confident, several_classes
+
+from trueodds.report import build_report
+
+
+@pytest.fixture(scope="session")
+def binary_report():
+    p, y, groups = over_confident()
+    return build_report(
+        p,
+        y,
+        groups=groups,
+        calibrators=METHODS,
+        provenance={"file": "predictions.parquet"},
+        command="trueodds report predictions.parquet --score p --label y -o report.html",
+    )
+
+
+@pytest.fixture(scope="session")
+def hostile_report():
+    p, y, groups = over_confident(n=1500)
+    return build_report(
+        p,
+        np.where(y, HOSTILE, "a"),
+        groups={HOSTILE: np.where(groups["region"] == "west", HOSTILE, "fine")},
+        calibrators={"identity": method("identity"), HOSTILE: method("temperature")},
+        names={"score": HOSTILE, "label": HOSTILE, "title": HOSTILE},
+        provenance={HOSTILE: HOSTILE},
+        command=HOSTILE,
+    )
+
+
+@pytest.fixture(scope="session")
+def several_report():
+    p, y = several_classes()
+    rng = np.random.default_rng(0)
+    groups = {"site": rng.choice(["a", "b"], len(y))}
+    return build_report(p, y, groups=groups, calibrators=["identity", "temperature", "vector"])
+
+
+@pytest.fixture
+def run_fresh():
+    """Run lines in a new interpreter and fail if they do."""
+
+    def run(lines):
+        done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return run

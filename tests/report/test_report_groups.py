@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from trueodds.report._evidence import read_rows
+from trueodds.report._groups import group_table, read_groups
+
+
+def table_of(p, y, groups, weight=None):
+    rows = read_rows(p, y, weight, "probability")
+    return group_table(read_groups(groups, len(p)), rows, rows, rows.prob, level=0.9)
+
+
+def test_the_group_that_is_off_comes_first_and_is_proven():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 4000)
+    group = rng.choice(["a", "b", "c", "d"], 4000)
+    y = rng.random(4000) < np.where(group == "c", p * 0.7, p)
+    table = table_of(p, y, {"g": group})
+    assert table["worst"][0]["value"] == "c"
+    assert table["significant_before"] == 1
+    assert table["worst"][0]["before"]["gap"] == pytest.approx(0.15, abs=0.03)
+
+
+def test_calibrated_groups_raise_an_alarm_in_few_samples():
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for _ in range(100):
+        p = rng.beta(1, 4, 1500)
+        groups = {"g": rng.integers(0, 8, 1500), "h": rng.choice(["x", "y"], 1500)}
+        alarms += table_of(p, rng.random(1500) < p, groups)["significant_before"] > 0
+    assert alarms <= 10
+
+
+def test_a_group_that_errs_both_ways_is_found_though_its_mean_is_right():
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.05, 0.95, 3000)
+    y = rng.random(3000) < np.where(p > 0.5, p - 0.15, p + 0.15)
+    side = table_of(p, y, {"g": np.zeros(3000, int)})["worst"][0]["before"]
+    assert abs(side["gap"]) < 0.03
+    assert side["p_adjusted"] < 0.001
+    assert side["worst_between"] is not None
+
+
+def test_small_groups_are_counted_and_not_tested():
+    rng = np.random.default_rng(3)
+    p = rng.random(300)
+    group = np.array(["big"] * 290 + ["small"] * 10)
+    table = table_of(p, rng.random(300) < p, {"g": group})
+    assert (table["tested"], table["too_small"]) == (1, 1)
+
+
+def test_rare_values_beyond_a_hundred_are_counted():
+    rng = np.random.default_rng(4)
+    p = rng.random(6000)
+    group = rng.integers(0, 130, 6000).astype(str)
+    table = table_of(p, rng.random(6000) < p, {"g": group})
+    assert (table["tested"], table["too_many_values"]) == (100, 30)
+
+
+def test_missing_values_are_a_group_and_numbers_of_many_values_are_bands():
+    rng = np.random.default_rng(5)
+    age = rng.normal(40, 10, 1000)
+    age[:100] = np.nan
+    kind = np.array(["x", None] * 500, dtype=object)
+    columns = read_groups({"age": age, "kind": kind}, 1000)
+    assert len(columns[0].values) == 6
+    assert columns[0].values[-1] == "(missing)"
+    assert (columns[0].codes == 5).sum() == 100
+    assert sorted(columns[1].values) == ["(missing)", "x"]
+
+
+def test_columns_of_frames_are_understood():
+    polars = pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
+    columns = read_groups(
+        {"a": polars.Series(["x", None]), "b": pandas.Series([1.0, float("nan")])}, 2
+    )
+    assert [sorted(column.values) for column in columns] == [["(missing)", "x"], ["(missing)", "1"]]
+
+
+def test_weights_change_what_a_group_is_compared_with():
+    p = np.full(400, 0.5)
+    y = np.arange(400) % 2 == 0
+    weight = np.where(y, 3.0, 1.0)
+    side = table_of(p, y, {"g": np.zeros(400, int)}, weight)["worst"][0]["before"]
+    assert side["observed"] == pytest.approx(0.75)
+    assert side["p_adjusted"] < 0.001

@@ -1,0 +1,103 @@
+import re
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from report_samples import HOSTILE
+
+from trueodds.report import Report
+from trueodds.report._html import embedded_json
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.text = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parse(report):
+    page = Page()
+    page.feed(report.to_html())
+    return page
+
+
+def test_the_page_names_nothing_outside_itself(binary_report):
+    page = parse(binary_report)
+    links = [value for _, name, value in page.attributes if name in ("src", "href", "action")]
+    assert all(link.startswith(("#", "data:")) for link in links), links
+    own = binary_report.to_html().replace("http://www.w3.org/2000/svg", "")
+    assert "http://" not in own
+    assert "https://" not in own
+    assert "@import" not in own
+    assert "url(" not in re.sub(r"url\(#", "", own)
+
+
+def test_hostile_names_are_text_and_only_text(hostile_report):
+    page = parse(hostile_report)
+    assert "img" not in page.tags
+    assert page.tags.count("script") == 2
+    assert not [a for a in page.attributes if a[1].startswith("on")]
+    text = "".join(page.text)
+    assert text.count(HOSTILE) >= 8  # title, names, group, method, provenance, command
+
+
+def test_embedded_json_cannot_end_its_element():
+    text = embedded_json({"<!--": "</script> & <script> \u2028"})
+    assert not set("<>&\u2028") & set(text)
+    import json
+
+    assert json.loads(text) == {"<!--": "</script> & <script> \u2028"}
+
+
+def test_the_policy_allows_these_texts_and_nothing_else(binary_report):
+    page = binary_report.to_html()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r'\sstyle="', page)
+
+
+def test_every_table_has_a_caption_and_every_control_a_name(binary_report):
+    page = binary_report.to_html()
+    assert page.count("<table") == page.count("<caption")
+    for control in ("zoom-in", "zoom-out", "zoom-reset", "theme", "download"):
+        assert re.search(rf'<button[^>]*id="{control}"', page)
+    assert '<label for="ratio">' in page
+
+
+def test_the_page_holds_the_verdict_the_command_and_the_provenance(binary_report):
+    text = "".join(parse(binary_report).text)
+    shown = text.replace("\u00a0", " ").replace("\u2011", "-")
+    assert binary_report.verdict in shown
+    assert "trueodds report predictions.parquet --score p" in text
+    assert binary_report.to_json()["data"]["fingerprint"] in text
+    assert "Holm’s method" in text
+
+
+def test_a_summary_that_was_saved_gives_the_same_page(binary_report):
+    assert Report(binary_report.to_json()).to_html() == binary_report.to_html()
+
+
+def test_a_missing_jinja2_is_an_error_that_names_the_extra(binary_report, monkeypatch):
+    from trueodds.report import _html
+
+    _html._environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r'pip install "trueodds\[report\]"'):
+        binary_report.to_html()
+    monkeypatch.undo()
+    _html._environment.cache_clear()
+
+
+def test_building_needs_neither_jinja2_nor_matplotlib(run_fresh):
+    run_fresh(
+        "import sys, trueodds.report\n"
+        "assert not {'jinja2', 'matplotlib', 'pandas', 'duckdb'} & set(sys.modules)"
+    )

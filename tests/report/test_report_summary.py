@@ -1,0 +1,406 @@
+import json
+
+import numpy as np
+import pytest
+from report_samples import METHODS, calibrated, expit, method, over_confident, several_classes
+
+from trueodds.decisions import realised_cost
+from trueodds.exceptions import InputError
+from trueodds.model_selection import compare_calibrators
+from trueodds.report import Report, build_report
+from trueodds.report._plain import percent, probability_text
+
+NUMBER = (int, float)
+OPTIONAL = (int, float, type(None))
+CURVE = {
+    "rows": int,
+    "predicted": [NUMBER],
+    "observed": [NUMBER],
+    "weight": [NUMBER],
+    "band_low": [NUMBER],
+    "band_high": [NUMBER],
+    "histogram": {
+        "linear": {"events": [NUMBER], "others": [NUMBER]},
+        "log_odds": {"events": [NUMBER], "others": [NUMBER]},
+        "log_odds_limit": NUMBER,
+    },
+}
+SIDE = {
+    "rows": int,
+    "predicted": NUMBER,
+    "observed": NUMBER,
+    "observed_low": NUMBER,
+    "observed_high": NUMBER,
+    "gap": NUMBER,
+    "gap_at_least": NUMBER,
+    "worst_between": (list, type(None)),
+    "p_value": NUMBER,
+    "p_adjusted": NUMBER,
+}
+INTERVAL = {"estimate": OPTIONAL, "low": OPTIONAL, "high": OPTIONAL}
+MEASURES = ("log_loss", "brier_score", "expected_calibration_error", "gain")
+SCHEMA = {
+    "format": str,
+    "version": int,
+    "title": str,
+    "level": NUMBER,
+    "data": {
+        "rows": int,
+        "compared_rows": int,
+        "weighted": bool,
+        "score": str,
+        "label": str,
+        "input": str,
+        "binary": bool,
+        "positive": (str, type(None)),
+        "classes": [{"label": str, "rows": int, "share": NUMBER}],
+        "fingerprint": str,
+    },
+    "verdict": {
+        "sentence": str,
+        "finding": str,
+        "advice": str,
+        "status": str,
+        "method": str,
+        "gain": OPTIONAL,
+        "gain_low": OPTIONAL,
+        "gain_high": OPTIONAL,
+        "level": NUMBER,
+    },
+    "diagnosis": {
+        "p_value": NUMBER,
+        "miscalibrated": bool,
+        "test": str,
+        "mean_predicted": NUMBER,
+        "observed": NUMBER,
+        "regions": [
+            {
+                "direction": str,
+                "from": NUMBER,
+                "to": NUMBER,
+                "share": NUMBER,
+                "predicted": NUMBER,
+                "observed": NUMBER,
+            }
+        ],
+        "finding": str,
+    },
+    "figures": [{"measure": str, "title": str, "before": INTERVAL, "after": INTERVAL}],
+    "baseline": str,
+    "shown_method": str,
+    "methods": [
+        {
+            "method": str,
+            "shown": str,
+            "seconds": OPTIONAL,
+            "chosen": bool,
+            **{m + end: OPTIONAL for m in MEASURES for end in ("", "_low", "_high")},
+        }
+    ],
+    "explanation": str,
+    "folds": int,
+    "diagrams": [{"kind": str, "event": str, "before": CURVE, "methods": {...: CURVE}}],
+    "costs": {
+        "kind": str,
+        "ratios": [NUMBER],
+        "thresholds": [NUMBER],
+        "start": int,
+        "rows": int,
+        "default": [NUMBER],
+        "methods": {
+            ...: {
+                "cheap": [NUMBER],
+                "dear": [NUMBER],
+                "saving_low": [NUMBER],
+                "saving_high": [NUMBER],
+            }
+        },
+    },
+    "groups": {
+        "columns": [str],
+        "tested": int,
+        "too_small": int,
+        "too_many_values": int,
+        "min_rows": int,
+        "correction": str,
+        "significant_before": int,
+        "significant_after": int,
+        "worst": [{"column": str, "value": str, "before": SIDE, "after": (dict, type(None))}],
+    },
+    "provenance": {"given": {...: str}, "made_by": {...: str}, "created": str},
+    "reproduce": {"command": (str, type(None)), "python": str},
+    "warnings": [{"category": str, "message": str, "count": int}],
+    "labels": {...: str},
+}
+
+
+def check(value, schema, path="report"):
+    """A value has exactly the keys and types of the schema; ``...`` stands for any key."""
+    if isinstance(schema, dict):
+        assert isinstance(value, dict), path
+        if ... not in schema:
+            assert set(value) == set(schema), path
+        for key, part in value.items():
+            check(part, schema.get(key, schema.get(...)), f"{path}.{key}")
+    elif isinstance(schema, list):
+        assert isinstance(value, list), path
+        for i, part in enumerate(value):
+            check(part, schema[0], f"{path}[{i}]")
+    else:
+        assert isinstance(value, schema), f"{path} is {value!r}"
+
+
+@pytest.mark.parametrize("name", ["binary_report", "several_report", "hostile_report"])
+def test_the_summary_follows_its_schema_and_is_plain_json(name, request):
+    content = request.getfixturevalue(name).to_json()
+    check(content, SCHEMA)
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert (content["format"], content["version"]) == ("trueodds-report", 1)
+
+
+def test_the_summary_cannot_be_changed_from_outside(binary_report):
+    binary_report.to_json()["verdict"]["sentence"] = "all is well"
+    assert binary_report.verdict != "all is well"
+
+
+def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_report):
+    content = binary_report.to_json()
+    assert "ver-confident below" in content["verdict"]["finding"]
+    assert "above" in content["verdict"]["finding"]
+    assert content["verdict"]["status"] == "calibrate"
+    row = next(r for r in content["methods"] if r["chosen"])
+    expected = f"{percent(row['gain'])} % [{percent(row['gain_low'])}, {percent(row['gain_high'])}]"
+    assert f"would cut log-loss by {expected}." in binary_report.verdict
+
+
+def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
+    p, y, _ = over_confident()
+    rows = compare_calibrators(p, y, calibrators=METHODS).rows()
+    for ours, theirs in zip(binary_report.to_json()["methods"], rows, strict=True):
+        assert ours["method"] == theirs["method"]
+        assert ours["gain"] == pytest.approx(theirs["gain"], rel=1e-5)
+
+
+def test_calibrated_probabilities_are_left_alone():
+    p, y = calibrated()
+    content = build_report(p, y, calibrators=METHODS).to_json()
+    assert content["verdict"]["method"] == "identity"
+    assert content["verdict"]["sentence"].startswith(
+        "No sign of miscalibration; leave it alone: no method"
+    )
+    assert content["verdict"]["status"] == "fine"
+    # There is still something to draw beside it.
+    assert content["shown_method"] != "identity"
+
+
+def test_scores_that_are_too_high_everywhere_are_called_so():
+    rng = np.random.default_rng(3)
+    truth = rng.normal(-3, 1, 20000)
+    y = rng.random(20000) < expit(truth)
+    report = build_report(expit(truth + 1.5), y, calibrators=["identity", "logistic"])
+    assert report.verdict.startswith("Probabilities are too high nearly everywhere")
+
+
+def test_a_gain_that_may_be_nothing_is_not_promised(binary_report):
+    from trueodds.report._verdict import verdict
+
+    content = binary_report.to_json()
+    table = content["methods"]
+    for row in table[1:]:
+        row["gain_low"] = -0.01
+    best = content["verdict"]["method"]
+    found = verdict(content["diagnosis"], table, best, level=0.9)
+    assert found["status"] == "unclear"
+    assert "may cut log-loss, but that is not certain" in found["sentence"]
+
+
+def test_miscalibration_that_no_method_repairs_is_said_as_such(binary_report):
+    from trueodds.report._verdict import verdict
+
+    content = binary_report.to_json()
+    found = verdict(content["diagnosis"], content["methods"], "identity", level=0.9)
+    assert found["status"] == "unclear"
+    assert "leave it alone all the same" in found["sentence"]
+
+
+def test_an_infinite_log_loss_is_said_and_not_hidden():
+    p, y, _ = over_confident(n=1000)
+    p[:5], y[:5] = 0.0, True
+    report = build_report(p, y, calibrators=METHODS)
+    content = report.to_json()
+    assert content["methods"][0]["log_loss"] is None
+    assert "would make log-loss finite" in report.verdict
+    assert "∞" in report.to_html()
+    json.dumps(content, allow_nan=False)
+
+
+def test_costs_are_those_of_the_decisions_module(binary_report):
+    p, y, _ = over_confident()
+    costs = binary_report.to_json()["costs"]
+    after = compare_calibrators(p, y, calibrators=METHODS).out_of_fold["beta"]
+    for i in (0, 37, 60, 110):
+        ratio = costs["ratios"][i]
+        for name, prob in (("identity", p), ("beta", after)):
+            part = costs["methods"][name]
+            expected = realised_cost(y, prob, [[0, 1], [ratio, 0]])
+            assert part["cheap"][i] + ratio * part["dear"][i] == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_saving_lies_within_its_interval_and_that_covers_a_bootstrap(binary_report):
+    p, y, _ = over_confident()
+    content = binary_report.to_json()
+    costs, i = content["costs"], 85
+    after = compare_calibrators(p, y, calibrators=METHODS).out_of_fold[content["shown_method"]]
+    ratio, t = costs["ratios"][i], costs["thresholds"][i]
+    rows = [np.where(y, ratio * (q < t), q >= t).astype(float) for q in (p, after)]
+    rng = np.random.default_rng(0)
+    difference = rows[0] - rows[1]
+    draws = [difference[rng.integers(0, len(y), len(y))].mean() for _ in range(2000)]
+    part = costs["methods"][content["shown_method"]]
+    assert part["saving_low"][i] < difference.mean() < part["saving_high"][i]
+    width = part["saving_high"][i] - part["saving_low"][i]
+    assert width == pytest.approx(np.subtract(*np.quantile(draws, [0.95, 0.05])), rel=0.1)
+
+
+def test_diagrams_count_every_row_and_bands_hold_the_diagonal(binary_report):
+    diagram = binary_report.to_json()["diagrams"][0]
+    for curve in [diagram["before"], *diagram["methods"].values()]:
+        assert sum(curve["weight"]) == 3000
+        assert all(
+            low <= p <= high
+            for low, p, high in zip(
+                curve["band_low"], curve["predicted"], curve["band_high"], strict=True
+            )
+        )
+        for axis in ("linear", "log_odds"):
+            assert sum(curve["histogram"][axis]["events"]) == pytest.approx(1, abs=1e-3)
+
+
+def test_several_classes_have_a_diagram_of_confidence_and_one_for_each(several_report):
+    content = several_report.to_json()
+    kinds = [diagram["kind"] for diagram in content["diagrams"]]
+    assert kinds == ["top"] + 4 * ["class"]
+    assert content["costs"]["kind"] == "ask"
+    assert content["verdict"]["finding"].startswith("over-confident")
+    assert content["verdict"]["method"] == "temperature"
+
+
+def test_many_rows_are_compared_on_a_sample_that_is_owned_up_to():
+    p, y, groups = over_confident(n=6000)
+    report = build_report(p, y, groups=groups, calibrators=METHODS, max_rows=1000)
+    data = report.to_json()["data"]
+    assert (data["rows"], data["compared_rows"]) == (6000, 1000)
+    assert "random sample of 1,000 of the 6,000 rows" in report.to_html()
+    assert report.to_json()["diagrams"][0]["before"]["rows"] == 6000
+
+
+def test_the_same_input_gives_the_same_numbers(binary_report):
+    p, y, groups = over_confident()
+    again = build_report(p, y, groups=groups, calibrators=METHODS).to_json()
+    first = binary_report.to_json()
+    for key in ("verdict", "diagnosis", "figures", "diagrams", "costs", "groups", "data"):
+        assert again[key] == first[key], key
+
+
+def test_rows_of_weight_zero_are_as_if_absent():
+    p, y, groups = over_confident(n=1200)
+    weight = np.ones(1200)
+    weight[800:] = 0
+    dropped = {k: v[:800] for k, v in groups.items()}
+    some = build_report(
+        p[:800], y[:800], sample_weight=weight[:800], groups=dropped, calibrators=METHODS
+    )
+    same = build_report(p, y, sample_weight=weight, groups=groups, calibrators=METHODS)
+    for key in ("verdict", "diagrams", "groups", "costs", "data"):
+        assert some.to_json()[key] == same.to_json()[key], key
+
+
+def test_log_odds_give_the_report_of_the_probabilities():
+    p, y, _ = over_confident(n=1000)
+    of_logits = build_report(np.log(p / (1 - p)), y, input="logit", calibrators=METHODS)
+    of_probabilities = build_report(p, y, calibrators=METHODS)
+    a, b = of_logits.to_json(), of_probabilities.to_json()
+    assert a["verdict"]["sentence"] == b["verdict"]["sentence"]
+    assert a["data"]["input"] == "logit"
+
+
+def test_warnings_and_failures_of_methods_are_in_the_report_and_nowhere_else():
+    class Broken:
+        def fit(self, *args, **options):
+            raise ValueError("this method is broken")
+
+        def get_params(self, deep=False):
+            return {}
+
+    y = np.arange(400) % 2
+    p = np.where(y == 1, 0.9, 0.1)  # separated: parametric methods have no optimum
+    logistic = method("logistic", label_smoothing=None)
+    methods = {"identity": method("identity"), "logistic": logistic, "broken": Broken()}
+    report = build_report(p, y, calibrators=methods)
+    found = report.to_json()["warnings"]
+    assert any("separate" in warning["message"] for warning in found)
+    assert any("this method is broken" in warning["message"] for warning in found)
+    assert "this method is broken" in report.to_html()
+
+
+def test_a_renamed_identity_is_still_the_baseline():
+    p, y, _ = over_confident(n=800)
+    methods = {"raw": method("identity"), "mine": method("temperature")}
+    report = build_report(p, y, calibrators=methods)
+    assert report.to_json()["baseline"] == "raw"
+    assert "mine calibration" in report.verdict
+    report.to_html()
+
+
+def test_constant_scores_make_a_report():
+    y = np.arange(300) % 3 == 0
+    report = build_report(np.full(300, 0.7), y, calibrators=METHODS)
+    assert report.to_json()["diagnosis"]["miscalibrated"]
+    report.to_html()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [0.2, 1.4, 0.3]}, r"scores must lie in \[0, 1\]; got 1.4"),
+        ({"y": [0, 1]}, "differ in length: 3 and 2"),
+        ({"y": [0, 0, 0]}, "a report needs rows of every class"),
+        ({"groups": {"g": [1, 2]}}, r"groups\['g'\] must have shape \(3,\); got \(2,\)"),
+        ({"max_rows": 3}, "max_rows must be an integer of at least 100; got 3"),
+        ({"random_state": None}, "random_state must be an integer"),
+        ({"input": "odds"}, "input must be one of"),
+        ({"sample_weight": [1, 0, 0]}, "a class has no row of positive weight"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(change, message):
+    given = {"scores": [0.2, 0.4, 0.3], "y": [0, 1, 1], **change}
+    scores, y = given.pop("scores"), given.pop("y")
+    with pytest.raises(InputError, match=message):
+        build_report(scores, y, **given)
+
+
+def test_a_report_is_saved_whole_or_not_at_all(tmp_path, binary_report, monkeypatch):
+    path = binary_report.save(tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == binary_report.to_html()
+    monkeypatch.setattr("os.fsync", _fail)
+    with pytest.raises(OSError, match="disk full"):
+        Report(binary_report.to_json()).save(tmp_path / "other.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def _fail(handle):
+    raise OSError("disk full")
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.0, "0"), (1.0, "1"), (0.8, "0.8"), (0.354, "0.35"), (0.0042, "0.004"), (0.9987, "0.999")],
+)
+def test_probabilities_are_written_in_the_digits_that_count(p, text):
+    assert probability_text(p) == text
+
+
+def test_groups_of_several_classes_ask_whether_the_named_class_was_right(several_report):
+    p, _ = several_classes()
+    group = several_report.to_json()["groups"]["worst"][0]
+    assert group["before"]["predicted"] == pytest.approx(p.max(axis=1).mean(), abs=0.03)
