@@ -145,7 +145,7 @@ class AutoCalibrator(Calibrator):
             return Promises(monotone=False, native_multiclass=True)
         methods = list(resolve_calibrators(self.calibrators, 2, has_features=False).values())
         return Promises(
-            monotone=all(method.promises.monotone for method in methods),
+            monotone=all(isinstance(m, Calibrator) and m.promises.monotone for m in methods),
             native_multiclass=True,
             needs_features=any(needs_features(method) for method in methods),
         )

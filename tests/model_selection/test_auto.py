@@ -1,0 +1,234 @@
+"""The calibrator that chooses: its choice, its contract, and its place inside a classifier."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.isotonic import IsotonicRegression
+from sklearn.naive_bayes import GaussianNB
+
+from trueodds import (
+    CalibratedClassifier,
+    CalibrationMap,
+    HistogramCalibrator,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+    OneVsRestCalibrator,
+    ScoreTable,
+    TemperatureCalibrator,
+)
+from trueodds.exceptions import InputError, TrueoddsWarning
+from trueodds.model_selection import AutoCalibrator, compare_calibrators
+from trueodds.testing import calibrator_checks
+from trueodds.testing._sample import binary_sample, multiclass_sample
+
+FAST = ["temperature", "beta", "isotonic"]
+
+
+@pytest.fixture(scope="module")
+def sure():
+    rng = np.random.default_rng(0)
+    z = 3 * rng.logistic(size=1500)
+    return 1 / (1 + np.exp(-z)), (rng.random(1500) < 1 / (1 + np.exp(-z / 3))).astype(int)
+
+
+@pytest.mark.parametrize("check", calibrator_checks(AutoCalibrator(FAST)), ids=str)
+def test_it_keeps_the_contract_of_all_calibrators(check):
+    check()
+
+
+@pytest.mark.parametrize("check", calibrator_checks(AutoCalibrator(["beta", "tree"])), ids=str)
+def test_it_keeps_the_contract_with_a_tree_among_the_methods(check):
+    check()
+
+
+def test_it_takes_what_compare_calibrators_chooses_and_fits_it_on_everything(sure):
+    auto = AutoCalibrator(FAST).fit(*sure)
+    assert auto.best_method_ == compare_calibrators(*sure, calibrators=FAST).best_method
+    assert auto.best_method_ == "temperature"
+    alone = TemperatureCalibrator().fit(*sure)
+    assert auto.map_ == alone.map_
+    assert auto.calibrator_.temperature_ == alone.temperature_
+
+
+def test_calibrated_scores_are_left_alone():
+    rng = np.random.default_rng(1)
+    p = rng.random(2000)
+    auto = AutoCalibrator(FAST).fit(p, rng.random(2000) < p)
+    assert auto.best_method_ == "identity"
+    np.testing.assert_array_equal(auto.predict_proba(p)[:, 1], p)
+    assert auto.explanation_.endswith("the scores are best left as they are.")
+
+
+def test_results_are_a_frame_with_one_row_for_each_method(sure):
+    auto = AutoCalibrator(FAST).fit(*sure)
+    assert isinstance(auto.results_, pd.DataFrame)
+    assert auto.results_["method"].tolist() == ["identity", *FAST]
+    assert auto.results_.loc[auto.results_["chosen"], "method"].tolist() == ["temperature"]
+
+
+def test_results_are_plain_dicts_without_pandas(sure, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    auto = AutoCalibrator(["temperature"]).fit(*sure)
+    assert [row["method"] for row in auto.results_] == ["identity", "temperature"]
+    comparison = compare_calibrators(*sure, calibrators=["temperature"])
+    with pytest.raises(ImportError, match="pip install"):
+        comparison.to_frame()
+
+
+def test_the_lowest_loss_wins_if_asked(sure):
+    auto = AutoCalibrator(FAST, rule="best", scoring="brier_score").fit(*sure)
+    frame = auto.results_
+    assert auto.best_method_ == frame.loc[frame["brier_score"].idxmin(), "method"]
+    assert "Brier score" in auto.explanation_
+
+
+def test_the_default_methods_suit_the_number_of_classes():
+    two = AutoCalibrator().fit(*_few(binary_sample(60)))
+    assert len(two.results_) >= 10
+    assert "enir" in set(two.results_["method"])
+    three = AutoCalibrator().fit(*_few(multiclass_sample(90)))
+    assert {"temperature", "vector", "charcoal_grill", "isotonic"} <= set(three.results_["method"])
+
+
+def _few(sample):
+    return sample.scores, sample.y
+
+
+def test_its_map_is_json(tmp_path, sure):
+    auto = AutoCalibrator(FAST).fit(sure[0], np.array(["no", "yes"])[sure[1]])
+    auto.map_.save(tmp_path / "map.json")
+    again = CalibrationMap.load(tmp_path / "map.json")
+    assert again == auto.map_
+    assert again.classes == ("no", "yes")
+    np.testing.assert_array_equal(again(sure[0]), auto.predict_proba(sure[0])[:, 1])
+
+
+def test_label_smoothing_is_given_to_every_method(sure):
+    smooth = AutoCalibrator(["isotonic"], label_smoothing="platt", rule="best").fit(*sure)
+    assert np.isfinite(smooth.results_["log_loss"]).all()
+    assert smooth.calibrator_.label_smoothing == "platt"
+    plain = AutoCalibrator(["isotonic", "logistic"]).fit(*sure)
+    assert np.isinf(plain.results_["log_loss"]).any()
+    assert plain.calibrator_.label_smoothing == LogisticCalibrator().label_smoothing
+
+
+def test_too_few_instances_to_compare_leave_the_scores_alone():
+    auto = AutoCalibrator().fit([0.2, 0.4, 0.9], [0, 0, 1])
+    assert auto.best_method_ == "identity"
+    assert "without a comparison" in auto.explanation_
+    assert len(auto.results_) == 0
+
+
+def test_a_method_that_fails_is_warned_of(sure, monkeypatch):
+    def fail(self, table):
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setattr(HistogramCalibrator, "_fit", fail)
+    with pytest.warns(TrueoddsWarning, match="left out: histogram .ZeroDivisionError: no luck"):
+        auto = AutoCalibrator(["histogram", "temperature"]).fit(*sure)
+    assert auto.best_method_ == "temperature"
+    assert list(auto.failures_) == ["histogram"]
+
+
+def test_a_fitted_object_keeps_no_training_data(sure):
+    auto = AutoCalibrator(["temperature"]).fit(*sure)
+    held = [value for value in vars(auto).values() if isinstance(value, np.ndarray)]
+    assert all(len(array) < 10 for array in held)
+
+
+def test_it_learns_from_a_table_of_counts(sure):
+    scores, y = np.round(sure[0], 2), sure[1]
+    table = ScoreTable.from_arrays(scores, y)
+    a = AutoCalibrator(FAST).fit_table(table)
+    b = AutoCalibrator(FAST).fit(scores, y)
+    assert a.best_method_ == b.best_method_
+    np.testing.assert_allclose(a.predict_proba(scores), b.predict_proba(scores), atol=1e-9)
+
+
+def test_it_can_be_compared_with_the_methods_that_it_chooses_from(sure):
+    result = compare_calibrators(
+        *sure, calibrators={"auto": AutoCalibrator(["temperature"]), "temperature": "temperature"}
+    )
+    losses = {row["method"]: row["log_loss"] for row in result.rows()}
+    assert losses["auto"] == pytest.approx(losses["temperature"])
+
+
+def test_it_works_inside_a_classifier_of_two_classes():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 3))
+    X = np.concatenate([X, X[:, :1], X[:, :1]], axis=1)  # naive Bayes counts it three times
+    y = rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))
+    model = CalibratedClassifier(GaussianNB(), AutoCalibrator(FAST), ensemble=False).fit(X, y)
+    member = model.calibrated_classifiers_[0]
+    assert member.calibrator.best_method_ in {"temperature", "beta"}
+    assert model.predict_proba(X).shape == (400, 2)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_it_works_inside_a_classifier_of_three_classes(ensemble):
+    X, y = load_iris(return_X_y=True)
+    auto = AutoCalibrator(["temperature", "vector", "isotonic"])
+    forest = RandomForestClassifier(20, random_state=0)
+    model = CalibratedClassifier(forest, auto, ensemble=ensemble, cv=3).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert (model.predict(X) == y).mean() > 0.9
+    names = {member.calibrator.best_method_ for member in model.calibrated_classifiers_}
+    assert names <= {"identity", "temperature", "vector", "isotonic"}
+
+
+def test_a_tree_among_the_methods_gets_the_features_of_the_classifier():
+    rng = np.random.default_rng(3)
+    X = rng.random((600, 2))
+    y = rng.random(600) < np.where(X[:, 0] > 0.5, 0.9, 0.1)
+
+    class Constant(GaussianNB):
+        def predict_proba(self, X):
+            return np.full((len(X), 2), 0.5)
+
+    auto = AutoCalibrator(["logistic", "tree"])
+    model = CalibratedClassifier(Constant(), auto, ensemble=False).fit(X, y)
+    assert model.calibrated_classifiers_[0].calibrator.best_method_ == "tree"
+    assert model.score(X, y) > 0.8
+
+
+def test_one_vs_rest_may_choose_for_each_class(sure):
+    sample = multiclass_sample(300)
+    inner = AutoCalibrator(["temperature"])
+    p = OneVsRestCalibrator(inner).fit(sample.scores, sample.y).predict_proba(sample.scores)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+def test_promises_are_those_that_all_methods_keep():
+    assert AutoCalibrator(["temperature", "isotonic"]).promises.monotone
+    assert not AutoCalibrator(["temperature", "enir"]).promises.monotone
+    assert not AutoCalibrator().promises.needs_features
+    assert AutoCalibrator(["tree"]).promises.needs_features
+
+
+def test_clones_copy_the_methods():
+    auto = AutoCalibrator([IsotonicCalibrator(interpolation="step")])
+    copy = clone(auto)
+    assert copy.calibrators[0] is not auto.calibrators[0]
+    assert copy.calibrators[0].interpolation == "step"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"calibrators": [HistogramCalibrator(n_bins=0)]}, "n_bins must be"),
+        ({"calibrators": [IsotonicRegression()]}, "compare_calibrators takes any"),
+        ({"calibrators": "isotonic"}, r"pass \[\"isotonic\"\]"),
+        ({"label_smoothing": 2}, "label_smoothing must be"),
+        ({"cv": 0}, "cv must be"),
+        ({"rule": "two"}, "rule must be"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_fitted(options, message, sure):
+    with pytest.raises(InputError, match=message):
+        AutoCalibrator(**options).fit(*sure)

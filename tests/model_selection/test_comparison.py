@@ -1,0 +1,348 @@
+"""Methods compared on the same folds: what is reported, and that it is honest."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from trueodds import (
+    BetaCalibrator,
+    HistogramCalibrator,
+    IdentityCalibrator,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+    TemperatureCalibrator,
+    TreeCalibrator,
+)
+from trueodds.exceptions import InputError, SeparableScoresWarning
+from trueodds.metrics import brier_score, expected_calibration_error, log_loss
+from trueodds.model_selection import compare_calibrators
+from trueodds.model_selection._comparison_folds import deal_folds, group_cells
+from trueodds.testing._sample import multiclass_sample
+
+FAST = ["temperature", "logistic", "isotonic"]
+
+
+@pytest.fixture(scope="module")
+def sure():
+    """Log-odds that are three times too large, with some ties."""
+    rng = np.random.default_rng(0)
+    z = np.round(3 * rng.logistic(size=1500), 2)
+    return z, (rng.random(1500) < 1 / (1 + np.exp(-z / 3))).astype(int)
+
+
+@pytest.fixture(scope="module")
+def comparison(sure):
+    return compare_calibrators(*sure, input="logit", calibrators=FAST, n_repeats=2)
+
+
+def test_identity_takes_part_and_the_simplest_comes_first(comparison):
+    assert comparison.methods == ("identity", "temperature", "logistic", "isotonic")
+
+
+def test_a_row_has_the_agreed_keys_and_is_json(comparison):
+    rows = json.loads(json.dumps(comparison.rows()))
+    assert list(rows[0]) == [
+        "method",
+        "log_loss",
+        "log_loss_low",
+        "log_loss_high",
+        "brier_score",
+        "brier_score_low",
+        "brier_score_high",
+        "expected_calibration_error",
+        "gain",
+        "gain_low",
+        "gain_high",
+        "seconds",
+        "chosen",
+    ]
+    assert [row["method"] for row in rows if row["chosen"]] == [comparison.best_method]
+
+
+def test_identity_out_of_fold_is_the_score_itself(sure, comparison):
+    z, y = sure
+    p = 1 / (1 + np.exp(-z))
+    np.testing.assert_allclose(comparison.out_of_fold["identity"], p, rtol=1e-12)
+    row = comparison.rows()[0]
+    assert row["log_loss"] == pytest.approx(log_loss(y, p))
+    assert row["brier_score"] == pytest.approx(brier_score(y, p))
+    assert row["expected_calibration_error"] == pytest.approx(expected_calibration_error(y, p))
+    assert (row["gain"], row["gain_low"], row["gain_high"]) == (0, 0, 0)
+
+
+def test_reported_losses_are_those_of_the_out_of_fold_forecasts(sure):
+    z, y = sure
+    once = compare_calibrators(z, y, input="logit", calibrators=FAST)
+    for row in once.rows():
+        p = once.out_of_fold[row["method"]]
+        assert row["log_loss"] == pytest.approx(log_loss(y, p))
+        assert row["brier_score"] == pytest.approx(brier_score(y, p))
+
+
+def test_out_of_fold_forecasts_come_from_maps_that_did_not_see_the_row():
+    # The labels are noise: a method that had seen them would look good.
+    rng = np.random.default_rng(1)
+    p, y = rng.random(400), rng.integers(0, 2, 400)
+    result = compare_calibrators(p, y, calibrators=[HistogramCalibrator(n_bins=100)])
+    fitted = HistogramCalibrator(n_bins=100).fit(p, y).predict_proba(p)[:, 1]
+    assert brier_score(y, fitted) < 0.22
+    assert result.rows()[1]["brier_score"] > 0.26
+
+
+def test_fold_losses_are_paired_and_average_to_the_reported_loss(sure, comparison):
+    n_folds = 5 * 2
+    for metric in ("log_loss", "brier_score", "expected_calibration_error"):
+        assert set(comparison.fold_losses[metric]) == set(comparison.methods)
+        assert comparison.fold_losses[metric]["identity"].shape == (n_folds,)
+    for row in comparison.rows():
+        folds = comparison.fold_losses["brier_score"][row["method"]]
+        assert folds.mean() == pytest.approx(row["brier_score"], rel=1e-3)
+
+
+def test_intervals_of_a_mean_of_independent_losses_by_hand(sure):
+    z, y = sure
+    row = compare_calibrators(z, y, input="logit", calibrators=[], level=0.9).rows()[0]
+    losses = np.logaddexp(0, np.where(y == 1, -z, z))
+    half = 1.6448536269514722 * losses.std() / np.sqrt(len(y))
+    # Two instances of one score and class count as one cell with their common loss.
+    assert row["log_loss_high"] - row["log_loss"] == pytest.approx(half, rel=1e-6)
+
+
+def test_gain_interval_is_paired_and_covers_the_gain(comparison):
+    row = comparison.rows()[1]
+    assert row["method"] == "temperature"
+    assert row["gain_low"] < row["gain"] < row["gain_high"]
+    assert row["gain"] == pytest.approx(1 - row["log_loss"] / comparison.rows()[0]["log_loss"])
+    # Unpaired, the interval would be at least as wide as that of the loss itself.
+    assert row["gain_high"] - row["gain_low"] < (row["log_loss_high"] - row["log_loss_low"]) * 2
+
+
+def test_the_simplest_method_within_one_standard_error_is_chosen(sure, comparison):
+    assert comparison.best_method == "temperature"
+    assert "temperature has an out-of-fold log-loss of 0." in comparison.explanation
+    best = compare_calibrators(*sure, input="logit", calibrators=FAST, rule="best")
+    losses = {row["method"]: row["log_loss"] for row in best.rows()}
+    assert best.best_method == min(losses, key=losses.get)
+
+
+def test_an_infinite_log_loss_is_reported_and_never_chosen(comparison):
+    row = comparison.rows()[-1]
+    assert row["method"] == "isotonic"
+    assert row["log_loss"] == row["log_loss_low"] == row["log_loss_high"] == np.inf
+    assert row["gain"] == row["gain_low"] == row["gain_high"] == -np.inf
+    assert np.isfinite(row["brier_score_high"])
+    for each in comparison.rows():
+        numbers = [value for value in each.values() if isinstance(value, float)]
+        assert not np.isnan(numbers).any()
+
+
+def test_if_every_log_loss_is_infinite_the_brier_score_decides():
+    p = np.array([0.0, 1.0] * 50)
+    y = np.array([0, 1] * 45 + [1, 0] * 5)  # the identity is certain and sometimes wrong
+    result = compare_calibrators(p, y, calibrators=[IdentityCalibrator()])
+    assert result.best_method == "identity"
+    assert "the Brier score decides" in result.explanation
+    assert result.rows()[0]["gain"] == 0
+    better = compare_calibrators(p, y, calibrators=["isotonic"])
+    assert better.best_method == "isotonic"
+    assert better.rows()[1]["gain"] == 1
+    assert "uncalibrated it is infinite" in better.explanation
+
+
+def test_a_method_that_fails_is_named_and_left_out(sure):
+    z, y = sure
+    result = compare_calibrators(
+        z, y, input="logit", calibrators={"bad": HistogramCalibrator(n_bins=-1), "t": "temperature"}
+    )
+    assert result.methods == ("identity", "t")
+    assert "n_bins must be" in result.failures["bad"]
+    assert "left out" in str(result)
+
+
+def test_warnings_of_ours_are_collected_and_not_shown():
+    p = np.linspace(0.01, 0.99, 60)
+    y = (p > 0.5).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = compare_calibrators(p, y, calibrators=["beta"])
+    with pytest.warns(SeparableScoresWarning) as seen:
+        BetaCalibrator().fit(p, y)
+    assert result.warnings == {"beta": (str(seen[0].message),)}
+
+
+def test_input_order_does_not_matter(sure):
+    z, y = sure
+    order = np.random.default_rng(3).permutation(len(y))
+    a = compare_calibrators(z, y, input="logit", calibrators=FAST).rows()
+    b = compare_calibrators(z[order], y[order], input="logit", calibrators=FAST).rows()
+    for one, other in zip(a, b, strict=True):
+        assert one["brier_score"] == pytest.approx(other["brier_score"], rel=1e-12)
+        assert one["brier_score_high"] == pytest.approx(other["brier_score_high"], rel=1e-12)
+
+
+def test_weights_equal_repetition_in_losses_and_intervals(sure):
+    z, y = sure[0][:300], sure[1][:300]
+    counts = np.random.default_rng(4).integers(0, 4, 300)
+    options = {"input": "logit", "calibrators": FAST}
+    a = compare_calibrators(z, y, sample_weight=counts, **options)
+    b = compare_calibrators(np.repeat(z, counts), np.repeat(y, counts), **options)
+    assert a.best_method == b.best_method
+    for one, other in zip(a.rows(), b.rows(), strict=True):
+        for key in ("brier_score", "brier_score_high", "gain"):
+            assert one[key] == pytest.approx(other[key], rel=1e-9)
+    assert a.out_of_fold["temperature"].shape == (300,)
+    assert np.isfinite(a.out_of_fold["temperature"]).all()
+
+
+def test_importance_weights_of_any_scale_give_the_same_choice(sure):
+    z, y = sure
+    weight = np.random.default_rng(5).random(len(y))
+    options = {"input": "logit", "calibrators": ["temperature"]}
+    a = compare_calibrators(z, y, sample_weight=weight, **options).rows()
+    b = compare_calibrators(z, y, sample_weight=weight / 1000, **options).rows()
+    assert a[1]["gain_low"] == pytest.approx(b[1]["gain_low"], abs=0.01)
+
+
+def test_folds_are_balanced_by_class_and_share_nothing():
+    rng = np.random.default_rng(6)
+    scores, codes = rng.random(103), (rng.random(103) < 0.2).astype(np.intp)
+    folds = deal_folds(group_cells(scores, codes, None, 2), 5, 0)
+    for k in range(2):
+        sizes = np.bincount(folds.fold_of_row[codes == k], minlength=5)
+        assert np.ptp(sizes) <= 1
+    for fold in range(5):
+        table = folds.train_table(fold)
+        kept = folds.fold_of_row != fold
+        np.testing.assert_array_equal(table.score, np.sort(scores[kept]))
+        assert table.total_pos == codes[kept].sum()
+
+
+def test_tables_of_folds_add_up_for_heavy_ties():
+    rng = np.random.default_rng(7)
+    scores = np.round(rng.random(5000), 1)
+    codes = (rng.random(5000) < scores).astype(np.intp)
+    folds = deal_folds(group_cells(scores, codes, None, 2), 4, 0)
+    assert len(folds.cells.codes) <= 22
+    total = sum(folds.train_table(fold).total for fold in range(4))
+    assert total == pytest.approx(3 * 5000)
+    assert np.ptp(np.bincount(folds.fold_of_row)) <= 2
+
+
+def test_three_classes_with_native_and_one_vs_rest_methods():
+    sample = multiclass_sample(400)
+    result = compare_calibrators(
+        sample.scores, sample.y, calibrators=["temperature", "vector", "isotonic"]
+    )
+    assert result.methods == ("identity", "temperature", "vector", "isotonic")
+    assert result.out_of_fold["vector"].shape == (400, 3)
+    row = result.rows()[1]
+    assert row["log_loss"] == pytest.approx(log_loss(sample.y, result.out_of_fold["temperature"]))
+    assert row["brier_score"] == pytest.approx(
+        brier_score(sample.y, result.out_of_fold["temperature"])
+    )
+    assert result.best_method == "temperature"
+
+
+def test_a_tree_sees_the_features_of_its_own_rows():
+    rng = np.random.default_rng(8)
+    x = rng.random(600)
+    y = (rng.random(600) < np.where(x > 0.5, 0.9, 0.1)).astype(int)
+    result = compare_calibrators(
+        np.full(600, 0.5),
+        y,
+        calibrators=["logistic", TreeCalibrator()],
+        features=pd.DataFrame({"x": x}),
+    )
+    assert result.best_method == "tree"
+    high = result.out_of_fold["tree"][x > 0.5]
+    assert high.mean() == pytest.approx(0.9, abs=0.05)
+
+
+def test_any_object_with_fit_and_predict_can_be_compared(sure):
+    from sklearn.isotonic import IsotonicRegression
+
+    z, y = sure
+    p = 1 / (1 + np.exp(-z))
+    result = compare_calibrators(
+        p, y, calibrators=[IsotonicRegression(out_of_bounds="clip"), IsotonicCalibrator()]
+    )
+    assert result.methods == ("identity", "isotonic", "IsotonicRegression")
+    ours, theirs = result.rows()[1:]
+    assert theirs["brier_score"] == pytest.approx(ours["brier_score"], abs=2e-3)
+
+
+def test_two_instances_of_one_method_get_two_names(sure):
+    result = compare_calibrators(
+        *sure, input="logit", calibrators=[LogisticCalibrator(), "logistic"]
+    )
+    assert result.methods == ("identity", "logistic", "logistic-2")
+
+
+def test_several_processes_give_the_same_result(sure):
+    options = {"input": "logit", "calibrators": ["temperature"], "cv": 2}
+    a = compare_calibrators(*sure, **options)
+    b = compare_calibrators(*sure, **options, n_jobs=2)
+    np.testing.assert_array_equal(
+        a.fold_losses["log_loss"]["temperature"], b.fold_losses["log_loss"]["temperature"]
+    )
+
+
+def test_another_random_state_gives_other_folds(sure):
+    options = {"input": "logit", "calibrators": ["temperature"]}
+    a = compare_calibrators(*sure, **options)
+    b = compare_calibrators(*sure, **options, random_state=1)
+    assert not np.array_equal(
+        a.fold_losses["log_loss"]["temperature"], b.fold_losses["log_loss"]["temperature"]
+    )
+
+
+def test_progress_is_shown_on_request(sure, capsys):
+    compare_calibrators(*sure, input="logit", calibrators=["temperature"], progress=True)
+    assert "comparing methods" in capsys.readouterr().err
+
+
+def test_the_frame_has_the_rows(comparison):
+    frame = comparison.to_frame()
+    assert frame["method"].tolist() == list(comparison.methods)
+    assert frame["log_loss"].tolist() == [row["log_loss"] for row in comparison.rows()]
+
+
+def test_text_labels_and_declared_classes():
+    p = np.array([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1]] * 20)
+    y = np.array(["a", "b"] * 20)
+    result = compare_calibrators(p, y, classes=["a", "b", "c"], calibrators=["temperature"])
+    assert result.out_of_fold["temperature"].shape == (40, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"calibrators": "beta"}, r"pass \[\"beta\"\]"),
+        ({"calibrators": ["betta"]}, "no method is called 'betta'"),
+        ({"calibrators": [TemperatureCalibrator]}, "name or an instance"),
+        ({"calibrators": 3}, "a list of names"),
+        ({"cv": 1}, "cv must be"),
+        ({"n_repeats": 0}, "n_repeats must be"),
+        ({"level": 90}, "level must be"),
+        ({"scoring": "accuracy"}, "scoring must be"),
+        ({"rule": "worst"}, "rule must be"),
+        ({"input": "odds"}, "input must be"),
+        ({"classes": [0, 1, 2]}, "2 columns"),
+        ({"sample_weight": [1.0]}, "sample_weight must have shape"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        compare_calibrators([0.1, 0.2, 0.8, 0.9], [0, 1, 0, 1], **options)
+
+
+def test_too_few_instances_are_refused_with_their_number():
+    with pytest.raises(InputError, match="found 3, 1 of each class"):
+        compare_calibrators([0.1, 0.2, 0.3, 0.9], [0, 0, 0, 1])
+    with pytest.raises(InputError, match="one class only"):
+        compare_calibrators([0.1, 0.2], [0, 0])
+    with pytest.raises(InputError, match="differ in length"):
+        compare_calibrators([0.1, 0.2], [0, 1, 1])
