@@ -28,7 +28,7 @@ def hostile_report():
     p, y, groups = over_confident(n=1500)
     return build_report(
         p,
-        np.where(y, HOSTILE, "a"),
+        np.where(y, HOSTILE, "!"),
         groups={HOSTILE: np.where(groups["region"] == "west", HOSTILE, "fine")},
         calibrators={"identity": method("identity"), HOSTILE: method("temperature")},
         names={"score": HOSTILE, "label": HOSTILE, "title": HOSTILE},
