@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chisquare, ks_2samp
 
 from naive_isotonic import FIXTURE_SETS, read_columns
+from trueodds.calibrators import _bayesian_isotonic
 from trueodds.calibrators._bayesian_isotonic import (
     BayesianIsotonicCalibrator,
     DominantMapWarning,
@@ -166,21 +167,78 @@ def test_chains_agree_with_importance_sampling_without_bounds(name, fixtures):
     assert (difference < 4 * error).all()
 
 
-@pytest.mark.parametrize("name", ["n50", "n200", "ties1000"])
-def test_chains_are_near_the_authors_means_where_the_bounds_leave_the_posterior_alone(
-    name, fixtures
-):
-    """The bounds change the prior everywhere, by about a hundredth even where they do not bind."""
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("n50", 1500), ("n200", 500), ("ties1000", 1000), ("n1000", 10)]
+)
+def test_chains_between_the_authors_bounds_have_the_authors_means(name, wanted, fixtures):
+    """Everywhere, whether bounds bind or not: it is the same law."""
     table = fixture_table(fixtures, name)
     expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
+    bounds = isotonic_bounds(table.n_neg, table.n_pos, "authors")
     chains = run_chains(
-        table.n_neg, table.n_pos, n_chains=2, wanted=400, max_draws=4000, seed=0, n_threads=2
-    )
+        *(table.n_neg, table.n_pos), bounds=bounds, n_chains=4, wanted=wanted, max_draws=2000,
+        seed=0, n_threads=2,
+    )  # fmt: skip
     draws = chains.draws.reshape(-1, len(table))
-    inside = ((draws >= expected["lower"]) & (draws <= expected["upper"])).mean(axis=0)
-    difference = np.abs(draws.mean(axis=0) - expected["mean_converged"])[inside > 0.98]
-    assert np.median(difference) < 0.01
-    assert difference.max() < 0.02
+    assert (draws >= bounds[0]).all()
+    assert (draws <= bounds[1]).all()
+    difference = np.abs(draws.mean(axis=0) - expected["mean_converged"])
+    assert difference.max() < (0.01 if wanted > 100 else 0.05)
+    error = np.hypot(draws.std(axis=0) / np.sqrt(chains.effective_sample_size), expected["mcse"])
+    assert (difference < 5 * error).all()
+
+
+def test_without_data_chains_between_bounds_stay_in_the_bounded_prior():
+    """More ranks than are redrawn at once: rotations must know of the bounds too."""
+    ranks = LARGEST + 10
+    lower = np.repeat([0.0, 0.2, 0.5], ranks // 3)
+    upper = np.repeat([0.4, 0.6, 0.9], ranks // 3)
+    nothing = np.zeros(ranks)
+    draws = Chain(nothing, nothing, seed=0, index=0, bounds=(lower, upper)).run(4000, thin=2)
+    prior = draw_maps(lower, upper, np.arange(20_000), seed=1)
+    for found, direct in (
+        (draws, prior),
+        (np.log(np.diff(draws) + 1e-9), np.log(np.diff(prior) + 1e-9)),
+    ):
+        size = effective_sample_size(found[None])
+        error = np.hypot(found.std(axis=0) / np.sqrt(size), direct.std(axis=0) / np.sqrt(20_000))
+        assert (np.abs(found.mean(axis=0) - direct.mean(axis=0)) < 5 * error).all()
+
+
+def test_the_calibrator_can_run_chains_between_bounds():
+    scores, y = sample(8, 60)
+    chains, free = (
+        BayesianIsotonicCalibrator(n_groups=None, bounds=bounds, min_effective_size=1000).fit(
+            scores, y
+        )
+        for bounds in ("authors", "auto")
+    )
+    importance = BayesianIsotonicCalibrator(sampler="importance", n_samples=40_000).fit(scores, y)
+    size = 1 / (1 / chains.effective_sample_size_ + 1 / importance.effective_sample_size_)
+    error = chains.posterior_.draws.std(axis=0) / np.sqrt(size)
+    assert (np.abs(chains.map_.y - importance.map_.y) < 5 * error).all()
+    lower, upper = importance.posterior_.bounds
+    assert ((chains.posterior_.draws >= lower) & (chains.posterior_.draws <= upper)).all()
+    assert ((free.posterior_.draws < lower) | (free.posterior_.draws > upper)).any(axis=1).any()
+    grouped = BayesianIsotonicCalibrator(n_groups=20, bounds="authors").fit(scores, y)
+    assert (grouped.posterior_.draws[:, 0] <= upper[3]).all()
+    assert (grouped.posterior_.draws[:, -1] >= lower[-4]).all()
+
+
+@pytest.mark.parametrize("name", ["n50", "n200"])
+def test_bounds_change_the_mean_a_little_where_they_do_not_bind(name, fixtures):
+    """Other ranks, where they bind, carry it there. So the means differ, by less than 0.02."""
+    table = fixture_table(fixtures, name)
+    expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
+    chains = run_chains(table.n_neg, table.n_pos, n_chains=4, wanted=1000, max_draws=4000, seed=0)
+    draws = chains.draws.reshape(-1, len(table))
+    inside = ((draws > expected["lower"]) & (draws < expected["upper"])).mean(axis=0)
+    difference = np.abs(draws.mean(axis=0) - expected["mean_converged"])
+    error = np.hypot(draws.std(axis=0) / np.sqrt(chains.effective_sample_size), expected["mcse"])
+    free = inside > 0.999
+    assert free.sum() > 20
+    assert difference[free].max() < 0.02
+    assert (difference > 5 * error)[free].any()
 
 
 def test_effective_sample_size_of_an_autoregression_is_the_known_one():
@@ -225,6 +283,29 @@ def test_there_are_never_more_groups_than_rows():
     np.testing.assert_array_equal(group_starts(np.array([1e9, 1e-9, 1e9]), 2)[:1], [0])
 
 
+def test_shifted_groups_have_their_limits_half_way_between_the_others():
+    even, shifted = (group_starts(np.ones(10_000), 50, shift) for shift in (0.0, 0.5))
+    assert len(even) == 50
+    assert len(shifted) == 51
+    assert (shifted[1:] > even).all()
+    assert (shifted[1:-1] < even[1:]).all()
+
+
+def test_the_two_groupings_are_mixed_evenly_and_each_draw_belongs_to_one():
+    scores, y = sample(9, 2000)
+    posterior = BayesianIsotonicCalibrator().fit(scores, y).posterior_
+    table = ScoreTable.from_arrays(scores, y)
+    half = len(posterior.draws) // 2
+    for k, shift in enumerate((0.0, 0.5)):
+        starts = group_starts(table.weight, default_groups(2000), shift)
+        knots = np.add.reduceat(table.score, starts) / np.diff(np.append(starts, len(table)))
+        own = np.isin(posterior.score.round(12), knots.round(12))
+        assert own.sum() == len(starts)
+        part = posterior.draws[k * half : (k + 1) * half]
+        line = [np.interp(posterior.score, posterior.score[own], draw[own]) for draw in part]
+        np.testing.assert_allclose(part, line, atol=1e-9)
+
+
 def test_the_number_of_groups_grows_slowly():
     assert [default_groups(10.0**k) for k in (0, 2, 3, 4, 5, 9)] == [30, 30, 39, 70, 124, 200]
 
@@ -260,7 +341,7 @@ def test_chains_reach_what_was_asked_for(n):
     calibrator = BayesianIsotonicCalibrator().fit(*sample(3, n))
     assert calibrator.effective_sample_size_ >= 400
     assert calibrator.r_hat_ < 1.05
-    assert len(calibrator.map_.x) == default_groups(n)
+    assert default_groups(n) < len(calibrator.map_.x) <= 2 * default_groups(n) + 1
 
 
 def test_the_map_is_closer_to_the_truth_than_isotonic_regression():
@@ -286,6 +367,48 @@ def test_a_dominant_map_is_flagged():
         calibrator = BayesianIsotonicCalibrator(sampler="importance", n_samples=20).fit(scores, y)
     assert calibrator.max_weight_ > 0.5
     assert calibrator.effective_sample_size_ < 4
+    assert not hasattr(calibrator, "r_hat_")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda c: c.fit([0.1, 0.2], [1, 1]),
+        lambda c: c.fit([0.1, np.nan], [0, 1]),
+        lambda c: c.set_params(n_chains=0).fit([0.1, 0.2], [0, 1]),
+    ],
+)
+def test_a_fit_that_fails_leaves_the_earlier_one_usable(wrong):
+    scores, y = sample(0, 100)
+    calibrator = BayesianIsotonicCalibrator().fit(scores, y)
+    band, size = calibrator.predict_interval(scores), calibrator.effective_sample_size_
+    with pytest.raises(InputError, match=r"one class only|NaN|n_chains"):
+        wrong(calibrator)
+    np.testing.assert_array_equal(calibrator.predict_interval(scores), band)
+    assert calibrator.effective_sample_size_ == size
+    assert calibrator.map_.classes == tuple(calibrator.classes_.tolist())
+
+
+def test_a_fit_that_is_interrupted_leaves_the_earlier_one_usable(monkeypatch):
+    scores, y = sample(0, 100)
+    calibrator = BayesianIsotonicCalibrator().fit(scores, np.where(y, "yes", "no"))
+    band = calibrator.predict_interval(scores)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_bayesian_isotonic, "chain_posterior", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        calibrator.fit(scores, y)
+    np.testing.assert_array_equal(calibrator.predict_interval(scores), band)
+    assert calibrator.classes_.tolist() == ["no", "yes"]
+    assert calibrator.effective_sample_size_ >= 400
+
+
+def test_another_sampler_leaves_no_diagnostics_of_the_one_before():
+    scores, y = sample(0, 100)
+    calibrator = BayesianIsotonicCalibrator().fit(scores, y)
+    calibrator.set_params(sampler="importance").fit(scores, y)
     assert not hasattr(calibrator, "r_hat_")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from trueodds.calibrators._base import Calibrator
@@ -23,6 +24,10 @@ __all__ = ["BayesianIsotonicCalibrator", "DominantMapWarning", "PoorMixingWarnin
 
 HIGHEST_R_HAT = 1.05
 """Chains that disagree more are warned of."""
+
+
+FITTED = ("map_", "classes_", "posterior_", "effective_sample_size_", "r_hat_", "max_weight_")
+"""What a fit leaves behind."""
 
 
 class DominantMapWarning(TrueoddsWarning):
@@ -47,7 +52,8 @@ class BayesianIsotonicCalibrator(Calibrator):
         paper's algorithm, for comparison; it degrades from some hundred instances on.
     n_groups : int, "auto" or None, default="auto"
         Groups of ranks that share a value (``"mcmc"``). ``"auto"``: 7·N^¼, from 30 to 200. None:
-        each distinct score is its own, as in the paper; slower, and rougher with many.
+        each distinct score is its own, as in the paper; slower, and rougher with many. Half of
+        the chains have groups shifted by half of one, and the map has the knots of both.
     min_effective_size : float, default=400
         Chains run until the mean of the map is as precise, at every knot, as that of so many
         independent draws: with 400, to within a twentieth of the posterior standard deviation.
@@ -56,9 +62,10 @@ class BayesianIsotonicCalibrator(Calibrator):
     n_chains : int, default=4
     n_samples : int, default=10000
         Maps to draw (``"importance"``).
-    bounds : {"authors", "paper", None}, default="authors"
-        Limits within which maps are drawn (``"importance"``): as in the authors' program, as in
-        the paper, or none.
+    bounds : {"auto", "authors", "paper", None}, default="auto"
+        Limits within which maps are drawn: as in the authors' program, as in the paper, or none.
+        They change the prior. ``"auto"``: none for ``"mcmc"``, which does not need them;
+        ``"authors"`` for ``"importance"``, which does.
     random_state : int, Generator, RandomState or None, default=0
         The result depends on it, but not on ``n_jobs``. None makes each fit different.
     n_jobs : int, default=None
@@ -81,7 +88,7 @@ class BayesianIsotonicCalibrator(Calibrator):
         How many independent draws the mean is worth, at its worst knot. With several classes,
         this and the next two are those of the worst.
     r_hat_ : float
-        The largest split-R̂ of the chains (``"mcmc"``); 1 if they agree.
+        The largest split-R̂ of chains on the same groups (``"mcmc"``); 1 if they agree.
     max_weight_ : float
         The share of the heaviest map (``"importance"``).
     posterior_ : IsotonicPosterior
@@ -95,9 +102,10 @@ class BayesianIsotonicCalibrator(Calibrator):
 
     Deviations from the paper: Markov chains instead of weighted draws between bounds, which change
     the prior; ranks in groups, which are smaller at both ends. ``sampler="importance"`` has none
-    with ``bounds="paper"``, and is the authors' program with ``bounds="authors"``.
+    with ``bounds="paper"``, and is the authors' program with ``bounds="authors"``. Chains with
+    ``n_groups=None`` and the same bounds converge to the same mean.
 
-    Cost: one sort, and chains on at most 200 groups, whatever N is.
+    Cost: one sort, and chains on at most 201 groups, whatever N is.
 
     References
     ----------
@@ -133,7 +141,7 @@ class BayesianIsotonicCalibrator(Calibrator):
         max_draws: int = 20_000,
         n_chains: int = 4,
         n_samples: int = 10_000,
-        bounds: Literal["paper", "authors"] | None = "authors",
+        bounds: Literal["auto", "paper", "authors"] | None = "auto",
         random_state: Any = 0,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -157,7 +165,7 @@ class BayesianIsotonicCalibrator(Calibrator):
 
     def _check_options(self) -> None:
         check_choice(self.sampler, ("mcmc", "importance"), "sampler")
-        check_choice(self.bounds, ("paper", "authors", None), "bounds")
+        check_choice(self.bounds, ("auto", "paper", "authors", None), "bounds")
         if self.n_groups is not None and self.n_groups != "auto":
             _check_count(self.n_groups, "n_groups", 1, ', "auto" or None')
         _check_count(self.max_draws, "max_draws", 10)
@@ -168,17 +176,31 @@ class BayesianIsotonicCalibrator(Calibrator):
                 f"min_effective_size must be a positive number; got {self.min_effective_size!r}."
             )
         _seed(self.random_state, draw=False)
-        # Those of an earlier fit with another sampler or number of classes.
-        for name in ("posterior_", "effective_sample_size_", "r_hat_", "max_weight_"):
-            self.__dict__.pop(name, None)
+
+    def _learn(
+        self, array: Floats, codes: Labels, weight: Floats | None, classes: npt.NDArray[Any]
+    ) -> Self:
+        # Diagnostics of an earlier fit, perhaps with another sampler, must not mix with the new
+        # ones; but a fit that fails leaves all as it was.
+        before = {name: self.__dict__.pop(name) for name in FITTED if name in self.__dict__}
+        try:
+            return super()._learn(array, codes, weight, classes)
+        except BaseException:
+            for name in FITTED:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+            raise
 
     def _fit(self, table: ScoreTable) -> CalibrationMap:
         seed = _seed(self.random_state)
         n_threads = effective_n_jobs(self.n_jobs)
+        bounds = self.bounds
+        if bounds == "auto":
+            bounds = "authors" if self.sampler == "importance" else None
         if self.sampler == "importance":
             posterior = importance_posterior(
                 table,
-                bounds=self.bounds,
+                bounds=bounds,
                 n_samples=self.n_samples,
                 seed=seed,
                 n_threads=n_threads,
@@ -188,6 +210,7 @@ class BayesianIsotonicCalibrator(Calibrator):
             posterior = chain_posterior(
                 table,
                 n_groups=self.n_groups,
+                bounds=bounds,
                 n_chains=self.n_chains,
                 wanted=self.min_effective_size,
                 max_draws=self.max_draws,

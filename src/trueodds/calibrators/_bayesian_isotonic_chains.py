@@ -51,6 +51,8 @@ def run_chains(
     wanted: float,
     max_draws: int,
     seed: int,
+    first_index: int = 0,
+    bounds: tuple[Floats, Floats] | None = None,
     n_threads: int = 1,
     done: Callable[[int], None] | None = None,
 ) -> Chains:
@@ -64,7 +66,10 @@ def run_chains(
         Effective sample size at which to stop.
     max_draws : int
         Of each chain; stop then in any case.
-    seed : int
+    seed, first_index : int
+        Of the random streams; chains have consecutive indices.
+    bounds : tuple of two ndarrays of shape (n_ranks,), default=None
+        Limits of the values, as in the paper's section 4.3.
     n_threads : int
         Chains that run at once. It changes the time only.
     done : callable, default=None
@@ -72,7 +77,10 @@ def run_chains(
     """
     from trueodds.kernels._isotonic_mcmc import Chain  # loads numba
 
-    chains = [Chain(n_neg, n_pos, seed=seed, index=index) for index in range(n_chains)]
+    chains = [
+        Chain(n_neg, n_pos, seed=seed, index=first_index + k, bounds=bounds)
+        for k in range(n_chains)
+    ]
     rounds: list[Draws] = []
     length, warm_up, reached = min(FIRST_ROUND, max_draws), WARM_UP, 0
     with ThreadPoolExecutor(min(n_threads, n_chains)) as pool:

@@ -23,6 +23,11 @@ moves, and each leaves that law invariant.
    and by redrawing their smaller subtrees.
 
 A tree is kept as the range lo[k]…hi[k] of ranks below each k.
+
+*Bounds.* The paper's maps between bounds (section 4.3) are draws of the same tree with v[k] uniform
+between max(l, lower[k]) and min(u, upper[k]). The same two moves sample their posterior, with these
+widths in place of u − l. What hangs on a moved value is then no longer affine in it, and is found
+from its fractions down the tree; in the sum over trees, the width depends on the root k.
 """
 
 from __future__ import annotations
@@ -33,15 +38,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from trueodds.kernels._isotonic_tree import LARGEST, list_tree, redraw, rotate, width_of
 from trueodds.kernels._random_stream import begin_stream, uniform
 
-__all__ = ["Chain"]
-
-LARGEST = 80
-"""Ranks of a subtree that is redrawn at once. Z, scaled, is above 1/(n!)², hence no underflow."""
-
-TINY = 1e-300
-"""Stands for a width that rounding made zero."""
+__all__ = ["LARGEST", "Chain"]
 
 TRIES = 200
 """A slice is left as it is after so many; a bracket has then shrunk below any rounding."""
@@ -57,14 +57,26 @@ class Chain:
     n_neg, n_pos : array of shape (n_ranks,)
     seed, index : int
         Chains of different indices have independent random streams.
+    bounds : tuple of two arrays of shape (n_ranks,), default=None
+        Lower and upper, both non-decreasing.
     """
 
-    def __init__(self, n_neg: Floats, n_pos: Floats, *, seed: int, index: int) -> None:
+    def __init__(
+        self,
+        n_neg: Floats,
+        n_pos: Floats,
+        *,
+        seed: int,
+        index: int,
+        bounds: tuple[Floats, Floats] | None = None,
+    ) -> None:
         ranks = len(n_neg)
         self._n_ranks = ranks
         self._data = tuple(
             np.append(0.0, column) for column in (n_neg, np.cumsum(n_neg), n_pos, np.cumsum(n_pos))
         )
+        lower, upper = (np.zeros(ranks), np.ones(ranks)) if bounds is None else bounds
+        self._bounds = (bounds is not None, np.append(0.0, lower), np.append(1.0, upper))
         # Ranks are 1…n in the kernel, between values of 0 and 1 that never change.
         self._state = (
             np.append(np.zeros(ranks + 1), 1.0),
@@ -72,24 +84,29 @@ class Chain:
             np.zeros(1, dtype=np.uint64),
         )
         side = min(ranks, LARGEST) + 2
-        self._work = (*(np.empty((side, side)) for _ in range(2)), np.empty(side))
+        self._work = (
+            *(np.empty((side, side)) for _ in range(2)),
+            *(np.empty(ranks + 2) for _ in range(2)),
+            *(np.empty(ranks + 2, dtype=np.int64) for _ in range(2)),
+        )
         kernel: Any = _begin
-        kernel(*self._state, np.uint64(seed), index)
+        kernel(*self._bounds[1:], *self._state, np.uint64(seed), index)
 
     def run(self, n_draws: int, thin: int = 1) -> Floats:
         """Go on for ``n_draws · thin`` sweeps and return every ``thin``-th map, as rows."""
         draws = np.empty((n_draws, self._n_ranks))
         kernel: Any = _sweep
-        kernel(*self._data, *self._state, *self._work, thin, draws)
+        kernel(*self._data, *self._bounds, *self._state, *self._work, thin, draws)
         return draws
 
 
 @njit(
-    "void(float64[::1], int64[::1], int64[::1], uint64[::1], uint64, int64)",
+    "void(float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], uint64[::1],"
+    "uint64, int64)",
     cache=True,
     error_model="numpy",
 )
-def _begin(v, lo, hi, state, seed, index):  # type: ignore[no-untyped-def]
+def _begin(lower, upper, v, lo, hi, state, seed, index):  # type: ignore[no-untyped-def]
     """Draw tree and values from the prior."""
     begin_stream(state, seed, index)
     n = len(v) - 2
@@ -106,42 +123,100 @@ def _begin(v, lo, hi, state, seed, index):  # type: ignore[no-untyped-def]
             j += 1
         k = i + int(uniform(state) * (j - i + 1))
         lo[k], hi[k] = i, j
-        v[k] = v[i - 1] + uniform(state) * (v[j + 1] - v[i - 1])
+        floor, ceiling = max(v[i - 1], lower[k]), min(v[j + 1], upper[k])
+        v[k] = floor + uniform(state) * (ceiling - floor)
 
 
 @njit(error_model="numpy")
-def _log_likelihood(n_neg, n_pos, v, i, j, k, low, high, value):  # type: ignore[no-untyped-def]
-    """Of the ranks i…j if v[k] were ``value`` and carried them along, between low and high."""
+def _fractions(lower, upper, v, lo, hi, order, first, last, fraction):  # type: ignore[no-untyped-def]
+    """Where the values at the places first…last of the order lie between their limits."""
+    for p in range(first, last + 1):
+        m = order[p]
+        floor = max(v[lo[m] - 1], lower[m])
+        fraction[m] = (v[m] - floor) / width_of(lower, upper, v, lo[m], hi[m], m)
+
+
+@njit(error_model="numpy")
+def _log_likelihood(n_neg, n_pos, m, value):  # type: ignore[no-untyped-def]
+    """Of rank m alone."""
     total = 0.0
-    stretch = (value - low) / (v[k] - low)
-    for m in range(i, k):
-        moved = min(low + (v[m] - low) * stretch, value)
-        if n_pos[m] > 0:
-            total += n_pos[m] * np.log(moved)
-        if n_neg[m] > 0:
-            total += n_neg[m] * np.log(1 - moved)
-    if n_pos[k] > 0:
-        total += n_pos[k] * np.log(value)
-    if n_neg[k] > 0:
-        total += n_neg[k] * np.log(1 - value)
-    stretch = (high - value) / (high - v[k])
-    for m in range(k + 1, j + 1):
-        moved = max(high - (high - v[m]) * stretch, value)
-        if n_pos[m] > 0:
-            total += n_pos[m] * np.log(moved)
-        if n_neg[m] > 0:
-            total += n_neg[m] * np.log(1 - moved)
+    if n_pos[m] > 0:
+        total += n_pos[m] * np.log(value)
+    if n_neg[m] > 0:
+        total += n_neg[m] * np.log(1 - value)
     return total
 
 
 @njit(error_model="numpy")
-def _slice(n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k):  # type: ignore[no-untyped-def]
-    """Move v[k] with its subtree: stepping out, then shrinking."""
-    i, j = lo[k], hi[k]
-    low, high, now = v[i - 1], v[j + 1], v[k]
+def _stretched(n_neg, n_pos, v, i, j, k, value):  # type: ignore[no-untyped-def]
+    """Log-likelihood of the ranks i…j if v[k] were ``value`` and carried them along."""
+    low, high = v[i - 1], v[j + 1]
+    total = _log_likelihood(n_neg, n_pos, k, value)
+    factor = (value - low) / (v[k] - low)
+    for m in range(i, k):
+        total += _log_likelihood(n_neg, n_pos, m, min(low + (v[m] - low) * factor, value))
+    factor = (high - value) / (high - v[k])
+    for m in range(k + 1, j + 1):
+        total += _log_likelihood(n_neg, n_pos, m, max(high - (high - v[m]) * factor, value))
+    return total
+
+
+@njit(error_model="numpy")
+def _stretch(v, i, j, k, value):  # type: ignore[no-untyped-def]
+    """Do what ``_stretched`` weighs."""
+    low, high = v[i - 1], v[j + 1]
+    factor = (value - low) / (v[k] - low)
+    for m in range(i, k):
+        v[m] = min(low + (v[m] - low) * factor, value)
+    factor = (high - value) / (high - v[k])
+    for m in range(k + 1, j + 1):
+        v[m] = max(high - (high - v[m]) * factor, value)
+    v[k] = value
+
+
+@njit(error_model="numpy")
+def _hung(  # type: ignore[no-untyped-def]
+    n_neg, n_pos, lower, upper, lo, hi, fraction, order, place, k, value, moved
+):
+    """The same between bounds, from the fractions; the ranks are then in ``moved``."""
+    total = _log_likelihood(n_neg, n_pos, k, value)
+    moved[k] = value
+    for p in range(place[k] + 1, place[k] + hi[k] - lo[k] + 1):
+        m = order[p]
+        floor, ceiling = max(moved[lo[m] - 1], lower[m]), min(moved[hi[m] + 1], upper[m])
+        moved[m] = min(floor + fraction[m] * max(ceiling - floor, 0.0), ceiling)
+        total += _log_likelihood(n_neg, n_pos, m, moved[m])
+    return total
+
+
+@njit(error_model="numpy")
+def _weigh(n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place):  # type: ignore[no-untyped-def]
+    if lower is None:
+        return _stretched(n_neg, n_pos, v, lo[k], hi[k], k, value)
+    return _hung(n_neg, n_pos, lower, upper, lo, hi, fraction, order, place, k, value, moved)
+
+
+@njit(error_model="numpy")
+def _slice(  # type: ignore[no-untyped-def]
+    n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k,
+    lower=None, upper=None, fraction=None, moved=None, order=None, place=None,
+):  # fmt: skip
+    """Move v[k] with its subtree: stepping out, then shrinking.
+
+    Without bounds this is compiled without what they need, which is a third faster.
+    """
+    i, j, now = lo[k], hi[k], v[k]
+    low, high = v[i - 1], v[j + 1]
+    if lower is not None:
+        low, high = max(low, lower[k]), min(high, upper[k])
+        first, last = place[k] + 1, place[k] + j - i
+        _fractions(lower, upper, v, lo, hi, order, first, last, fraction)
+        moved[i - 1], moved[j + 1] = v[i - 1], v[j + 1]
     if not low < now < high:
         return
-    level = _log_likelihood(n_neg, n_pos, v, i, j, k, low, high, now) + np.log(uniform(state))
+    level = _weigh(
+        n_neg, n_pos, v, lo, hi, k, now, lower, upper, fraction, moved, order, place
+    ) + np.log(uniform(state))
     # The first bracket may depend on all but v[k]: about four standard errors of a frequency.
     neg, pos = sum_neg[j] - sum_neg[i - 1] + 1, sum_pos[j] - sum_pos[i - 1] + 1
     width = 4 * np.sqrt(neg * pos / (neg + pos)) / (neg + pos)
@@ -149,24 +224,37 @@ def _slice(n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k):  # type: ignore
     if width < 0.5 * (high - low):
         left = now - width * uniform(state)
         right = left + width
-        while left > low and _log_likelihood(n_neg, n_pos, v, i, j, k, low, high, left) > level:
+        while (
+            left > low
+            and _weigh(
+                n_neg, n_pos, v, lo, hi, k, left, lower, upper, fraction, moved, order, place
+            )
+            > level
+        ):
             left -= width
-        while right < high and _log_likelihood(n_neg, n_pos, v, i, j, k, low, high, right) > level:
+        while (
+            right < high
+            and _weigh(
+                n_neg, n_pos, v, lo, hi, k, right, lower, upper, fraction, moved, order, place
+            )
+            > level
+        ):
             right += width
         left, right = max(left, low), min(right, high)
     for _ in range(TRIES):
         value = left + uniform(state) * (right - left)
         if (
             low < value < high
-            and _log_likelihood(n_neg, n_pos, v, i, j, k, low, high, value) > level
+            and _weigh(
+                n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place
+            )
+            > level
         ):
-            stretch = (value - low) / (now - low)
-            for m in range(i, k):
-                v[m] = min(low + (v[m] - low) * stretch, value)
-            stretch = (high - value) / (high - now)
-            for m in range(k + 1, j + 1):
-                v[m] = max(high - (high - v[m]) * stretch, value)
-            v[k] = value
+            if lower is None:
+                _stretch(v, i, j, k, value)
+            else:
+                for m in range(i, j + 1):
+                    v[m] = moved[m]
             return
         if value < now:
             left = value
@@ -174,107 +262,43 @@ def _slice(n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k):  # type: ignore
             right = value
 
 
-@njit(error_model="numpy")
-def _redraw(v, lo, hi, state, begin, end, rows, columns, gap):  # type: ignore[no-untyped-def]
-    """Draw the tree over the ranks begin…end from its law given the values.
-
-    Every tree contains every rank once, so Z may be scaled by a factor per rank: the width that
-    rank k has as a leaf. rows[i, k] is then that width times Z(i, k − 1), and columns[j, k] is
-    Z(k, j), such that both factors of the sum lie in a row. Places are counted from ``begin``.
-    """
-    n = end - begin + 1
-    for i in range(n):
-        gap[i] = max(v[begin + i + 1] - v[begin + i - 1], TINY)
-        rows[i, i] = gap[i]
-        columns[i, i + 1] = 1.0
-    for length in range(1, n + 1):
-        for i in range(n - length + 1):
-            j = i + length - 1
-            first, second = 0.0, 0.0
-            k = i
-            while k < j:
-                first += rows[i, k] * columns[j, k + 1]
-                second += rows[i, k + 1] * columns[j, k + 2]
-                k += 2
-            if k == j:
-                first += rows[i, j] * columns[j, j + 1]
-            width = max(v[begin + j + 1] - v[begin + i - 1], TINY)
-            z = (first + second) / (width * length)
-            columns[j, i] = z
-            if j + 1 < n:
-                rows[i, j + 1] = gap[j + 1] * z
-    for k in range(begin, end + 1):
-        lo[k] = 0
-    i = 0
-    while i < n:
-        if lo[begin + i] > 0:
-            i += 1
-            continue
-        j = i
-        while j + 1 < n and lo[begin + j + 1] == 0:
-            j += 1
-        width = max(v[begin + j + 1] - v[begin + i - 1], TINY)
-        left = uniform(state) * columns[j, i] * width * (j - i + 1)
-        k = i
-        while k < j:
-            left -= rows[i, k] * columns[j, k + 1]
-            if left <= 0:
-                break
-            k += 1
-        lo[begin + k], hi[begin + k] = begin + i, begin + j
-
-
-@njit(error_model="numpy")
-def _rotate(v, lo, hi, state, k):  # type: ignore[no-untyped-def]
-    """Perhaps turn the edge above rank k round, with the odds of the two trees.
-
-    Every tree has n − 1 edges, and turning one round twice restores the tree.
-    """
-    n = len(v) - 2
-    i, j = lo[k], hi[k]
-    before, after = i - 1, j + 1
-    if before < 1 and after > n:
-        return  # the root
-    # Both neighbours of the range are above k; its parent is the lower of the two.
-    parent = after
-    if after > n or (before >= 1 and hi[before] - lo[before] < hi[after] - lo[after]):
-        parent = before
-    begin, end = lo[parent], hi[parent]
-    first, last = (k + 1, end) if k < parent else (begin, k - 1)  # the parent's range if turned
-    now = (j - i + 1) * max(v[j + 1] - v[i - 1], TINY)
-    turned = (last - first + 1) * max(v[last + 1] - v[first - 1], TINY)
-    # The density has 1/now or 1/turned; all else is the same.
-    if uniform(state) * (now + turned) < now:
-        lo[k], hi[k] = begin, end
-        lo[parent], hi[parent] = first, last
-
-
 @njit(
     "void(float64[::1], float64[::1], float64[::1], float64[::1],"
+    "boolean, float64[::1], float64[::1],"
     "float64[::1], int64[::1], int64[::1], uint64[::1],"
-    "float64[:, ::1], float64[:, ::1], float64[::1], int64, float64[:, ::1])",
+    "float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], int64[::1], int64[::1],"
+    "int64, float64[:, ::1])",
     cache=True,
     nogil=True,
     error_model="numpy",
 )
 def _sweep(  # type: ignore[no-untyped-def]
-    n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, rows, columns, gap, thin, draws
-):
+    n_neg, sum_neg, n_pos, sum_pos, bounded, lower, upper, v, lo, hi, state,
+    rows, columns, fraction, moved, order, place, thin, draws,
+):  # fmt: skip
     """Sweeps; the values after every ``thin``-th fill a row of ``draws``."""
     n = len(v) - 2
     for row in range(len(draws)):
         for _ in range(thin):
             if n <= LARGEST:
-                _redraw(v, lo, hi, state, 1, n, rows, columns, gap)
+                redraw(bounded, lower, upper, v, lo, hi, state, 1, n, rows, columns)
             else:
                 for _turn in range(n):
-                    _rotate(v, lo, hi, state, 1 + int(uniform(state) * n))
+                    rotate(lower, upper, v, lo, hi, state, 1 + int(uniform(state) * n))
                 for _tree in range(n // 8):
                     # The root of a range is chosen as often whatever the tree inside is.
                     k = 1 + int(uniform(state) * n)
                     if 2 <= hi[k] - lo[k] < LARGEST:
-                        _redraw(v, lo, hi, state, lo[k], hi[k], rows, columns, gap)
+                        redraw(bounded, lower, upper, v, lo, hi, state, lo[k], hi[k], rows, columns)
+            if bounded:
+                list_tree(lo, order, place)
             for k in range(1, n + 1):
-                _slice(n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k)
+                if bounded:
+                    _slice(
+                        n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k,
+                        lower, upper, fraction, moved, order, place,
+                    )  # fmt: skip
+                else:
+                    _slice(n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k)
         for k in range(n):
             draws[row, k] = v[k + 1]
