@@ -158,6 +158,8 @@ def _fit(
     calibrator.set_params(classes=list(labels))
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.y, rows.weight, **features)
+    if method == "auto":
+        note(f"auto chose {calibrator.best_method_}: {calibrator.explanation_}")
     return calibrator.map_, len(rows)
 
 

@@ -1,0 +1,351 @@
+"""What every command prints, for people and for machines."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from score_files import make_table, write_table
+
+import trueodds
+from trueodds.cli._rows import sample_rows
+from trueodds.metrics import brier_score, log_loss
+
+
+def columns(*more):
+    return ["-s", "p", "-l", "y", *more]
+
+
+def test_evaluation_equals_the_metrics_of_the_rows(run, data, table):
+    found = run("evaluate", data / "scores.parquet", *columns("--json")).json
+    y, p = table["y"].to_numpy(), table["p"].to_numpy()
+    assert found["format"] == "trueodds-evaluation"
+    assert found["version"] == 1
+    assert found["rows"] == found["rows_used"] == 2000
+    assert found["rows_skipped"] == {}
+    assert found["classes"] == [0, 1]
+    metrics = found["evaluation"]["metrics"]
+    assert metrics["log_loss"]["estimate"] == pytest.approx(log_loss(y, p), abs=1e-12)
+    assert metrics["brier_score"]["estimate"] == pytest.approx(brier_score(y, p), abs=1e-12)
+    for measure in metrics.values():
+        assert set(measure) >= {"estimate", "low", "high", "level"}
+    assert found["evaluation"]["test"]["p_value"] < 1e-6
+
+
+def test_weights_are_repetitions(run, data, table, tmp_path):
+    weighted = run("evaluate", data / "scores.csv", *columns("--weight", "w", "--json")).json
+    repeated = table.take(np.repeat(np.arange(2000), table["w"].to_numpy()))
+    path = write_table(repeated, tmp_path / "r.parquet")
+    metrics = run("evaluate", path, *columns("--json")).json["evaluation"]["metrics"]
+    for name, measure in weighted["evaluation"]["metrics"].items():
+        assert measure["estimate"] == pytest.approx(metrics[name]["estimate"], abs=1e-9), name
+
+
+def test_logits_are_turned_into_probabilities(run, data):
+    by_p = run("evaluate", data / "scores.parquet", *columns("--json")).json
+    words = ["-s", "z", "-l", "y", "--input", "logit", "--json"]
+    by_z = run("evaluate", data / "scores.parquet", *words).json
+    for name, measure in by_p["evaluation"]["metrics"].items():
+        other = by_z["evaluation"]["metrics"][name]["estimate"]
+        assert other == pytest.approx(measure["estimate"], abs=1e-9)
+
+
+def test_margins_cannot_be_evaluated(run, data):
+    result = run("evaluate", data / "scores.parquet", *columns("--input", "score"))
+    assert result.code == 2
+    assert "margins are not probabilities" in result.err
+
+
+def test_positive_turns_the_labels_round(run, csv_file):
+    lines = [
+        f"{p},{label}" for p, label in zip(np.linspace(0.01, 0.99, 40), "ab" * 20, strict=True)
+    ]
+    path = csv_file("p,y", *lines)
+    found = run("evaluate", path, *columns("--positive", "a", "--json")).json
+    assert found["classes"] == ["b", "a"]
+    shown = run("evaluate", path, *columns("--positive", "a")).out
+    assert "positive: 'a', negative: 'b'" in shown
+
+
+def test_one_label_against_several(run, csv_file, tmp_path):
+    lines = [f"{p},{k % 3}" for k, p in enumerate(np.linspace(0.01, 0.99, 60))]
+    path, out = csv_file("p,y", *lines), tmp_path / "m.json"
+    result = run("fit", path, *columns("--positive", "2", "-m", "logistic", "-o", out))
+    assert result.code == 0, result.err
+    assert trueodds.load(out).classes == ("not 2", 2)
+
+
+@pytest.fixture
+def grouped(tmp_path):
+    """Calibrated in nine groups, far off in the tenth; each of 1000 rows."""
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.05, 0.95, 10_000)
+    g = np.repeat([f"g{k}" for k in range(10)], 1000)
+    truth = np.where(g == "g7", p / 2, p)
+    y = (rng.random(10_000) < truth).astype(int)
+    return write_table(pa.table({"p": p, "y": y, "g": g}), tmp_path / "g.parquet")
+
+
+def test_the_group_that_is_off_is_first_and_flagged(run, grouped):
+    found = run("evaluate", grouped, *columns("-g", "g", "--json")).json["groups"]
+    assert found["correction"] == "Holm"
+    entries = found["groups"]
+    assert [entry["value"] for entry in entries if entry["flagged"]] == ["g7"]
+    assert entries[0]["value"] == "g7"
+    assert entries[0]["rows"] == 1000
+    assert all(entry["p_adjusted"] >= entry["p_value"] for entry in entries)
+    shown = run("evaluate", grouped, *columns("-g", "g", "--max-groups", "4"))
+    assert "6 smaller groups were left out" in shown.out
+
+
+def test_groups_with_missing_values_and_of_one_class(run, csv_file):
+    lines = [f"0.{k % 9 + 1},{k % 2},{'' if k % 4 else 'a'}" for k in range(80)]
+    path = csv_file("p,y,g", *lines, "0.5,1,only")
+    found = run("evaluate", path, *columns("-g", "g", "--json"))
+    assert found.code == 0, found.err
+    groups = found.json["groups"]
+    assert {entry["value"] for entry in groups["groups"]} == {"(missing)"}
+    assert groups["one_class"] == 2
+
+
+@pytest.mark.parametrize("method", ["logistic", "isotonic", "histogram", "bbq", "enir"])
+def test_a_fit_on_grouped_rows_equals_the_fit_on_arrays(run, data, table, tmp_path, method):
+    out = tmp_path / "m.json"
+    assert run("fit", data / "scores.parquet", *columns("-m", method, "-o", out)).code == 0
+    direct = trueodds.all_calibrators()[method]().fit(table["p"].to_numpy(), table["y"].to_numpy())
+    p = np.linspace(0, 1, 501)
+    np.testing.assert_allclose(trueodds.load(out)(p), direct.map_(p), atol=1e-9)
+
+
+def test_the_automatic_choice_says_what_it_chose(run, data, tmp_path):
+    result = run("fit", data / "scores.csv", *columns("-m", "auto", "-o", tmp_path / "m.json"))
+    assert result.code == 0, result.err
+    assert "auto chose " in result.err
+    assert trueodds.load(tmp_path / "m.json").classes == (0, 1)
+
+
+def test_options_of_a_method(run, data, tmp_path):
+    out = tmp_path / "m.json"
+    words = ["-m", "histogram", "--option", "n_bins=3", "--option", "strategy=uniform", "-o", out]
+    assert run("fit", data / "scores.csv", *columns(*words)).code == 0
+    assert trueodds.load(out).edges.tolist() == pytest.approx([1 / 3, 2 / 3])
+    for option, word in [("bins=3", "n_bins"), ("n_bins", "name=value")]:
+        result = run("fit", data / "scores.csv", *columns("-m", "histogram", "--option", option))
+        assert result.code == 2
+        assert word in result.err
+    result = run("fit", data / "scores.csv", *columns("-m", "histogram", "--option", "n_bins=-1"))
+    assert result.code == 1
+    assert "n_bins must be a positive integer" in result.err
+
+
+def test_a_misspelt_method_is_answered_with_near_ones(run, data):
+    for command in ("fit", "compare", "report"):
+        result = run(command, data / "scores.csv", *columns("-m", "isotonik"))
+        assert result.code == 2
+        assert "no method 'isotonik'; did you mean isotonic" in result.err
+
+
+def test_a_map_is_printed_unless_it_gets_a_file(run, data, table):
+    result = run("fit", data / "scores.csv", *columns("-m", "beta"))
+    assert result.json["family"] == "log_odds"
+    both = run("fit", data / "scores.csv", *columns("-m", "beta", "--json"))
+    assert both.code == 2
+
+
+def test_fit_summary_for_machines(run, data, tmp_path):
+    out = tmp_path / "m.json"
+    found = run("fit", data / "scores.csv", *columns("-m", "beta", "-o", out, "--json")).json
+    assert found["format"] == "trueodds-fit"
+    assert found["method"] == "beta"
+    assert found["rows_fitted"] == 2000
+
+
+def test_comparison(run, data):
+    words = columns("-m", "identity", "-m", "beta", "-m", "isotonic")
+    found = run("compare", data / "scores.csv", *words, "--json").json
+    assert found["best_method"] == "beta"
+    assert {row["method"] for row in found["methods"]} == {"identity", "beta", "isotonic"}
+    shown = run("compare", data / "scores.csv", *words)
+    assert "beta *" in shown.out
+    assert found["explanation"] in shown.out
+
+
+def test_a_large_file_is_sampled_reproducibly_and_that_is_said(run, tmp_path):
+    path = write_table(make_table(3000), tmp_path / "x.parquet")
+    words = ["compare", path, *columns("-m", "identity", "-m", "beta", "--max-rows", "500")]
+    first, second = run(*words, "--json"), run(*words, "--json")
+    assert first.json["rows_compared"] == 500
+    for row, other in zip(first.json["methods"], second.json["methods"], strict=True):
+        assert row["log_loss"] == other["log_loss"]
+    assert "a random sample of 500 of 3,000 rows is used" in first.err
+    third = run(*words, "--json", "--seed", "1")
+    assert third.json["methods"][0]["log_loss"] != first.json["methods"][0]["log_loss"]
+
+
+def test_samples_are_even_and_without_repetition():
+    rows = sample_rows(3_000_000, 30_000, seed=0)
+    assert len(np.unique(rows)) == 30_000
+    assert (np.diff(rows) > 0).all()
+    shares = np.histogram(rows, bins=10, range=(0, 3_000_000))[0]
+    assert abs(shares - 3000).max() < 5 * np.sqrt(3000)
+    np.testing.assert_array_equal(rows, sample_rows(3_000_000, 30_000, seed=0))
+    np.testing.assert_array_equal(sample_rows(10, 10, seed=5), np.arange(10))
+
+
+def test_report(run, data, tmp_path):
+    out = tmp_path / "r.html"
+    words = [data / "scores.csv", *columns("-m", "identity", "-m", "beta", "-g", "g")]
+    result = run("report", *words, "-o", out, "--title", "A <b>title</b>")
+    assert result.code == 0, result.err
+    page = out.read_text()
+    assert page.startswith("<!doctype html>")
+    assert "trueodds report" in page
+    assert "<b>title</b>" not in page
+    assert "beta" in result.err
+    found = run("report", *words, "--json").json
+    assert found["report"]["verdict"]["method"] == "beta"
+
+
+def test_exports_run(run, data, table, tmp_path):
+    import duckdb
+
+    fitted, p = data / "map.json", table["p"].to_numpy()
+    expected = trueodds.load(fitted)(p)
+    sql = run("export", fitted, "--to", "sql", "--column", "p").out
+    relation = duckdb.sql(f"SELECT {sql} AS q FROM '{data}/scores.parquet'")  # noqa: S608
+    np.testing.assert_allclose(relation.fetchnumpy()["q"], expected, atol=1e-9)
+    code = tmp_path / "calibrate.py"
+    assert run("export", fitted, "--to", "python", "-o", code, "--name", "odds").code == 0
+    space: dict = {}
+    exec(code.read_text(), space)  # noqa: S102
+    assert space["odds"](float(p[0])) == pytest.approx(expected[0], abs=1e-9)
+    model = tmp_path / "map.onnx"
+    assert run("export", fitted, "--to", "onnx", "-o", model).code == 0
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(model)
+    given = session.get_inputs()[0]
+    scores = p.reshape(-1, 1) if len(given.shape) == 2 else p
+    found = session.run(None, {given.name: scores})[0]
+    np.testing.assert_allclose(np.ravel(found)[-len(p) :], expected, atol=1e-9)
+    assert run("export", fitted, "--to", "onnx").code == 2
+    assert run("export", fitted, "--to", "python", "--name", "a b").code == 2
+
+
+def test_methods_lists_every_calibrator(run):
+    shown = run("methods")
+    found = run("methods", "--json").json["methods"]
+    names = {entry["method"] for entry in found}
+    assert names >= set(trueodds.all_calibrators())
+    for entry in found:
+        assert entry["method"] in shown.out
+        assert entry["description"]
+    tree = next(entry for entry in found if entry["method"] == "tree")
+    assert tree["needs_features"]
+    assert tree["native_multiclass"]
+
+
+def test_studies_are_listed(run):
+    found = run("study", "--json").json["studies"]
+    assert "beta" in found
+    assert run("study").out.split() == found
+    result = run("study", "bta")
+    assert result.code == 2
+    assert "did you mean" in result.err
+
+
+def test_version_and_help(run):
+    assert run("--version").out == f"trueodds {trueodds.__version__}\n"
+    for command in ("evaluate", "fit", "apply", "compare", "report", "export", "study", "demo"):
+        result = run(command, "--help")
+        assert result.code == 0
+        assert "Examples:" in result.out
+        assert f"trueodds {command}" in result.out
+    assert "Exit codes" in run("--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["evaluat"], "No such command"),
+        (["evaluate"], "Missing argument"),
+        (["evaluate", "x.csv", "--nonsense"], "No such option"),
+        (["evaluate", "x.csv", "--input", "odds"], "odds"),
+        (["evaluate", "x.csv", "--max-rows", "1"], "max-rows"),
+        (["fit", "x.csv"], "--method"),
+        (["fit", "x.csv", "-m", "tree"], "--feature"),
+        (["fit", "x.csv", "-m", "beta", "--feature", "x"], "takes no --feature"),
+        (["evaluate", __file__, "--memory", "lots", "--format", "csv"], "--memory"),
+        (["apply", "map.json", "x.csv", "-o", "out.xyz"], "--output-format"),
+    ],
+)
+def test_wrong_usage_is_code_2_and_one_line(run, words, part):
+    result = run(*words)
+    assert result.code == 2
+    assert part in result.err
+    assert result.err.count("\n") == 1
+    assert "--help'" in result.err
+
+
+def test_errors_inside_are_bugs(run, data, monkeypatch):
+    monkeypatch.setattr("trueodds.metrics.evaluate_table", lambda *a, **k: 1 / 0)
+    result = run("evaluate", data / "scores.csv", *columns())
+    assert result.code == 70
+    assert "internal error (ZeroDivisionError" in result.err
+    assert "--debug" in result.err
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it(run, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    result = run("evaluate", data / "scores.csv", *columns())
+    assert result.code == 3
+    assert 'pip install "trueodds[cli]"' in result.err
+
+
+def test_without_typer_the_program_says_what_to_install():
+    script = "import sys; sys.modules['typer'] = None; from trueodds.cli import main; main(['x'])"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 3
+    assert 'pip install "trueodds[cli]"' in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_loads_no_heavy_library():
+    script = (
+        "import sys, json\n"
+        "from trueodds.cli._run import run\n"
+        "run(['--help'])\n"
+        "heavy = {'numpy', 'scipy', 'duckdb', 'pyarrow', 'pandas', 'sklearn', 'numba'}\n"
+        "sys.stderr.write(json.dumps(sorted(heavy & set(sys.modules))))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert json.loads(result.stderr) == []
+
+
+def test_shell_completion(tmp_path):
+    environment = {**os.environ, "_TRUEODDS_COMPLETE": "complete_bash"}
+    for words, cword, expected in [
+        ("trueodds ev", 1, "evaluate"),
+        ("trueodds fit x -m iso", 4, "isotonic"),
+    ]:
+        result = subprocess.run(
+            [sys.executable, "-m", "trueodds.cli"],
+            env={**environment, "COMP_WORDS": words, "COMP_CWORD": str(cword)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.stdout.split() == [expected], result
+
+
+def test_pipes_get_results_on_stdout_and_nothing_else(run_process, data):
+    result = run_process("evaluate", data / "scores.csv", *columns("--json"))
+    assert json.loads(result.stdout)["rows"] == 2000
+    assert result.stderr == b""
