@@ -8,8 +8,9 @@
         mean weighted / unweighted ECE by temperature, drawn into docs/images/charcoal-figure9.png
 
 1000 uniform probabilities p are labelled by equation 5: z = ln(p/(1 − p)) is right up to 0 and is
-divided by T above. Held out: the 10⁶ midpoints of an even grid of p with the true probabilities in
-place of labels, that is what the paper's 10⁶ sampled points approximate, without their noise. ECE
+divided by T above. Held out: the 10⁶ midpoints of an even grid of p (10⁵ for the factor and figure
+9) with the true probabilities in place of labels, that is what the paper's 10⁶ sampled points
+approximate, without their noise. ECE
 in %, ten bins of equal width; unweighted: the mean over bins that are not empty. Log-loss in
 nats. The paper shows one run; ours are means over seeds, ± the standard deviation of one seed.
 """
@@ -25,19 +26,17 @@ import numpy as np
 from scipy.special import expit, logit
 
 from trueodds import (
-    BetaCalibrator,
     CharcoalGrillCalibrator,
-    ENIRCalibrator,
-    HistogramCalibrator,
     IdentityCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
     TemperatureCalibrator,
 )
+from trueodds.calibrators import all_calibrators
 from trueodds.exceptions import ConvergenceWarning, TrueoddsWarning
 from trueodds.numerics.charcoal_grill_fit import PULL
 
-N_FIT, N_HELD_OUT = 1000, 10**6
+N_FIT = 1000
 FACTORS = (1, 20, 100)
 TEMPERATURES = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
 PAPER = {
@@ -96,25 +95,27 @@ def table_methods() -> dict[str, Callable[[], object]]:
 
 
 def figure_methods() -> dict[str, Callable[[], object]]:
-    return {
-        "original": IdentityCalibrator,
-        "temperature": TemperatureCalibrator,
-        "logistic": LogisticCalibrator,
-        "beta": BetaCalibrator,
-        "histogram": HistogramCalibrator,
-        "isotonic": IsotonicCalibrator,
-        "ENIR": ENIRCalibrator,
-        "2 coals": lambda: CharcoalGrillCalibrator(n_coals=2),
-        "3 coals": CharcoalGrillCalibrator,
-        "5 coals": lambda: CharcoalGrillCalibrator(n_coals=5),
-    }
+    """Every method that needs a score alone, and 2, 3 and 5 coals.
+
+    One-vs-rest is for several classes, and on two classes matrix scaling is vector scaling.
+    """
+    methods: dict[str, Callable[[], object]] = {"original": IdentityCalibrator}
+    for name, method in all_calibrators().items():
+        if name not in ("identity", "charcoal_grill", "one_vs_rest", "tree", "matrix"):
+            methods[name.replace("_", " ")] = method
+    for n in (2, 3, 5):
+        methods[f"{n} coals"] = lambda n=n: CharcoalGrillCalibrator(n_coals=n)
+    return methods
 
 
 def run(
-    methods: dict[str, Callable[[], object]], temperature: float, seeds: range
+    methods: dict[str, Callable[[], object]],
+    temperature: float,
+    seeds: range,
+    held_out: int = 10**5,
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
     """(seeds, 3) measures for each method, and how often it fell back to one coal."""
-    grid = (np.arange(N_HELD_OUT) + 0.5) / N_HELD_OUT
+    grid = (np.arange(held_out) + 0.5) / held_out
     true = true_probability(grid, temperature)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
     fallbacks = dict.fromkeys(methods, 0)
@@ -130,7 +131,7 @@ def run(
 
 
 def table1(seeds: range) -> None:
-    results, fallbacks = run(table_methods(), 5.0, seeds)
+    results, fallbacks = run(table_methods(), 5.0, seeds, 10**6)
     print(f"seeds {seeds[0]} to {seeds[-1]}, T = 5")
     print(
         "| model | paper: weighted | unweighted | ours: weighted | unweighted | worst | log-loss |"
@@ -155,7 +156,7 @@ def factor() -> None:
     methods: dict[str, Callable[[], object]] = {}
     for times in FACTORS:
         for bias in (False, True):
-            for n in (2, 3, 5):
+            for n in (2, 3):
                 methods[f"{times}: {n} coals, {'bias' if bias else 'no bias'}"] = (
                     lambda n=n, bias=bias, lam=0.01 * times / PULL: CharcoalGrillCalibrator(
                         n_coals=n, bias=bias, lam=lam
@@ -165,10 +166,9 @@ def factor() -> None:
     print("| factor: model | weighted ECE, seeds 0 to 9 | seeds 100 to 119 | log-loss, both |")
     print("|---|---|---|---|")
     for name in methods:
-        cells = []
-        for values in (chosen[name], fresh[name]):
-            cells.append(f"{values[:, 0].mean():.2f} ± {values[:, 0].std(ddof=1):.2f}")
-        losses = f"{chosen[name][:, 2].mean():.4f}, {fresh[name][:, 2].mean():.4f}"
+        both = chosen[name], fresh[name]
+        cells = [f"{v[:, 0].mean():.2f} ± {v[:, 0].std(ddof=1):.2f}" for v in both]
+        losses = ", ".join(f"{v[:, 2].mean():.4f}" for v in both)
         print(f"| {name} | {cells[0]} | {cells[1]} | {losses} |")
 
 
@@ -191,18 +191,20 @@ def draw(means: dict[str, np.ndarray], seeds: int) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.6), sharey=True, layout="constrained")
     words = ("weighted ECE, %", "unweighted ECE, %")
     for column, (ax, word) in enumerate(zip(axes, words, strict=True)):
-        for name, rows in means.items():
+        colours = plt.get_cmap("tab20").colors
+        for colour, (name, rows) in zip(colours, means.items(), strict=False):
             ours = "coals" in name
             ax.plot(
                 TEMPERATURES,
                 rows[:, column],
-                marker="o",
-                ms=3,
-                lw=2.0 if ours else 1.0,
+                marker="s" if ours else "o",
+                ms=4 if ours else 3,
+                lw=2.2 if ours else 1.0,
                 ls="-" if ours else "--",
+                color=colour,
                 label=name,
             )
         ax.set(xscale="log", xlabel="temperature that corrupts scores above ½", ylim=(0, 15))

@@ -58,9 +58,14 @@ def test_derivatives_agree_with_finite_differences(layout, penalty):
     theta[2 * layout.n_coals - 1] += 2.5  # a hot coal, so that some slopes are negative
     cells = np.arange(0, 9999, 400)
     h = 1e-5
-    up = [problem.objective(theta + d, penalty, cells) for d in h * np.eye(layout.size)]
-    down = [problem.objective(theta - d, penalty, cells) for d in h * np.eye(layout.size)]
-    loss, gradient, hessian = problem.objective(theta, penalty, cells)
+
+    def at(t):
+        loss, derivatives = problem.objective(t, penalty, cells)
+        return loss, *derivatives()
+
+    up = [at(theta + d) for d in h * np.eye(layout.size)]
+    down = [at(theta - d) for d in h * np.eye(layout.size)]
+    loss, gradient, hessian = at(theta)
     if penalty:
         assert loss > problem.objective(theta, 0.0, cells)[0] + 1e-4
     numeric = np.array([(a[0] - b[0]) / (2 * h) for a, b in zip(up, down, strict=True)])

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
-from trueodds.numerics.charcoal_grill_newton import minimise_bounded
+from trueodds.numerics.charcoal_grill_newton import Derivatives, minimise_bounded
 from trueodds.numerics.compression import compress
 from trueodds.validation import Floats, Labels
 
@@ -127,49 +127,52 @@ class _Problem:
         self.spacing = float(self.grid[1] - self.grid[0])
         self.least_slope = min(LEAST_SLOPE, 0.05 * evidence.slope)
 
-    def objective(
-        self, theta: Floats, penalty: float, cells: Labels
-    ) -> tuple[float, Floats, Floats]:
-        """Loss, gradient and Hessian, with the slopes in some cells of the grid penalised."""
+    def objective(self, theta: Floats, penalty: float, cells: Labels) -> tuple[float, Derivatives]:
+        """Loss, and gradient and Hessian on demand, with some cells' slopes penalised."""
         evidence, n = self.evidence, self.layout.n_coals
         at = evaluate(evidence.z, theta, self.layout)
-        weight = evidence.n_neg + evidence.n_pos
-        probability = expit(at.eta)
-        residual = weight * probability - evidence.n_pos
-        loss = negative_log_likelihood(at.eta, evidence.n_neg, evidence.n_pos)
-        gradient = at.jacobian @ residual
-        fisher = weight * probability * (1 - probability)
-        hessian = (at.jacobian * fisher) @ at.jacobian.T + at.curvature(residual)
         pull = theta[n : 2 * n] + self.log_slope
         strength = PULL * self.lam
+        loss = negative_log_likelihood(at.eta, evidence.n_neg, evidence.n_pos)
         loss += strength * float(pull @ pull)
-        gradient[n : 2 * n] += 2 * strength * pull
-        diagonal = np.arange(n, 2 * n)
-        hessian[diagonal, diagonal] += 2 * strength
-        if self.layout.fit_width:  # R_σ of equation 13
-            narrow = np.exp(-2 * theta[2 * n : 3 * n])
-            loss += self.lam * float(narrow.sum())
-            gradient[2 * n : 3 * n] -= 2 * self.lam * narrow
-            hessian[diagonal + n, diagonal + n] += 4 * self.lam * narrow
-        if len(cells):
-            loss += self._add_penalty(theta, penalty, cells, gradient, hessian)
-        return loss, gradient, hessian
+        narrow = np.exp(-2 * theta[2 * n : 3 * n]) if self.layout.fit_width else np.zeros(n)
+        loss += self.lam * float(narrow.sum())  # R_σ of equation 13
+        slopes, short, scale = self._short_slopes(theta, penalty, cells)
+        loss += scale * float(short @ short)
 
-    def _add_penalty(
-        self, theta: Floats, penalty: float, cells: Labels, gradient: Floats, hessian: Floats
-    ) -> float:
-        """The curvature is that of Gauss and Newton: of the slopes that are too small alone."""
+        def derivatives() -> tuple[Floats, Floats]:
+            weight = evidence.n_neg + evidence.n_pos
+            probability = expit(at.eta)
+            residual = weight * probability - evidence.n_pos
+            gradient = at.jacobian @ residual
+            fisher = weight * probability * (1 - probability)
+            hessian = (at.jacobian * fisher) @ at.jacobian.T + at.curvature(residual)
+            gradient[n : 2 * n] += 2 * strength * pull
+            diagonal = np.einsum("ii->i", hessian)
+            diagonal[n : 2 * n] += 2 * strength
+            if self.layout.fit_width:
+                gradient[2 * n : 3 * n] -= 2 * self.lam * narrow
+                diagonal[2 * n : 3 * n] += 4 * self.lam * narrow
+            if len(short):  # the curvature of Gauss and Newton
+                gradient -= 2 * scale * (slopes @ short)
+                hessian += 2 * scale * (slopes @ slopes.T)
+            return gradient, hessian
+
+        return loss, derivatives
+
+    def _short_slopes(
+        self, theta: Floats, penalty: float, cells: Labels
+    ) -> tuple[Floats, Floats, float]:
+        """Slopes' Jacobian and what they lack, where too small; the weight of its square."""
+        n = len(cells)
+        if not n:
+            return np.empty((self.layout.size, 0)), np.empty(0), 0.0
         ends = np.concatenate([self.grid[cells], self.grid[cells + 1]])
         at = evaluate(ends, theta, self.layout)
-        n = len(cells)
         short = self.least_slope - (at.eta[n:] - at.eta[:n]) / self.spacing
         used = short > 0
-        short = short[used]
         slopes = (at.jacobian[:, n:] - at.jacobian[:, :n])[:, used] / self.spacing
-        scale = penalty * self.evidence.total / n
-        gradient -= 2 * scale * (slopes @ short)
-        hessian += 2 * scale * (slopes @ slopes.T)
-        return scale * float(short @ short)
+        return slopes, short[used], penalty * self.evidence.total / n
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Coals stay near the data, temperatures within e⁶ of the one-coal fit."""
@@ -197,7 +200,7 @@ class _Problem:
 
             def objective(
                 t: Floats, penalty: float = penalty, cells: Labels = cells
-            ) -> tuple[float, Floats, Floats]:
+            ) -> tuple[float, Derivatives]:
                 return self.objective(t, penalty, cells)
 
             result = minimise_bounded(objective, theta, lower, upper, max_iter=MAX_ITER)

@@ -9,9 +9,10 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["NewtonResult", "minimise_bounded"]
+__all__ = ["Derivatives", "NewtonResult", "minimise_bounded"]
 
-Objective = Callable[[Floats], tuple[float, Floats, Floats]]
+Derivatives = Callable[[], tuple[Floats, Floats]]
+Objective = Callable[[Floats], tuple[float, Derivatives]]
 
 MAX_STEP = 1.5
 """No parameter moves further in one step: all are log-odds or logarithms."""
@@ -44,16 +45,18 @@ def minimise_bounded(
     Parameters
     ----------
     objective : callable
-        θ → loss, gradient, Hessian.
+        θ → loss, and a function that gives gradient and Hessian: a third of all steps tried are
+        refused, for their loss alone.
     start, lower, upper : ndarray
     max_iter : int, default=200
     tolerance : float, default=1e-11
         Stop when a step promises less than this times (1 + loss).
     """
     theta = np.clip(start, lower, upper)
-    loss, gradient, hessian = objective(theta)
+    loss, derivatives = objective(theta)
     damping = 1e-3
     for n_iter in range(max_iter):
+        gradient, hessian = derivatives()
         held = ((theta <= lower) & (gradient > 0)) | ((theta >= upper) & (gradient < 0))
         free = np.flatnonzero(~held)
         if not len(free):
@@ -72,13 +75,13 @@ def minimise_bounded(
             if longest > MAX_STEP:
                 step *= MAX_STEP / longest
             candidate = np.clip(theta + step, lower, upper)
-            new = objective(candidate)
+            new_loss, new_derivatives = objective(candidate)
             moved = candidate - theta
-            if new[0] <= loss + 1e-4 * min(0.0, float(gradient @ moved)) and new[0] < loss:
+            if new_loss <= loss + 1e-4 * min(0.0, float(gradient @ moved)) and new_loss < loss:
                 break
             damping = max(damping * 8, 1e-9)
             if damping > 1e8:  # the loss cannot fall any further in float64
                 return NewtonResult(theta, loss, promise <= 1e-6 * (1 + abs(loss)), n_iter)
-        theta, (loss, gradient, hessian) = candidate, new
+        theta, loss, derivatives = candidate, new_loss, new_derivatives
         damping = damping / 8 if damping > 1e-12 else 0.0
     return NewtonResult(theta, loss, False, max_iter)
