@@ -123,7 +123,9 @@ class LogisticProblem:
                 second[i, k] += vf.sum()
             first[k] += p.sum()
             second[k, k] += v.sum()
-        return first, np.triu(second) + np.triu(second, 1).T
+        second += second.T  # it was filled above the diagonal
+        second.flat[:: k + 2] /= 2
+        return first, second
 
     def loss(self, theta: Floats) -> float:
         """Negative log-likelihood per unit of weight."""
