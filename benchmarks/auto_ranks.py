@@ -40,10 +40,38 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.model_selection import compare_calibrators
 
-SETS = """2dplanes adult australian bankruptcy-1year bankruptcy-5year breast-cancer cal_housing
-cod-rna coil2000 covtype-2v4 diabetes fourclass fried german-credit house_16H house_8L htru2 ijcnn1
-kr-vs-kp mammography scene-classification sick spambase splice-libsvm svmguide1 svmguide3
-taiwan-credit tic-tac us-crime wdbc""".split()
+SETS = [
+    "2dplanes",
+    "adult",
+    "australian",
+    "bankruptcy-1year",
+    "bankruptcy-5year",
+    "breast-cancer",
+    "cal_housing",
+    "cod-rna",
+    "coil2000",
+    "covtype-2v4",
+    "diabetes",
+    "fourclass",
+    "fried",
+    "german-credit",
+    "house_16H",
+    "house_8L",
+    "htru2",
+    "ijcnn1",
+    "kr-vs-kp",
+    "mammography",
+    "scene-classification",
+    "sick",
+    "spambase",
+    "splice-libsvm",
+    "svmguide1",
+    "svmguide3",
+    "taiwan-credit",
+    "tic-tac",
+    "us-crime",
+    "wdbc",
+]
 MOST_ROWS = 3000
 MODELS = {
     "naive Bayes": GaussianNB(),

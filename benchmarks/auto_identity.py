@@ -1,0 +1,44 @@
+"""How often AutoCalibrator leaves calibrated scores alone, and distorted ones not.
+
+    OMP_NUM_THREADS=1 python benchmarks/auto_identity.py [--rows N] [--seeds N]
+
+Labels are drawn from the scores themselves, so that the best map is the identity; then from scores
+that are one and a half times, and three times, too sure. Printed is how often each method is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+
+import numpy as np
+
+from trueodds.model_selection import AutoCalibrator
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--seeds", type=int, default=50)
+    options = parser.parse_args()
+    for factor in (1.0, 1.5, 3.0):
+        chosen: Counter[str] = Counter()
+        start = time.process_time()
+        for seed in range(options.seeds):
+            rng = np.random.default_rng(seed)
+            z = rng.logistic(size=options.rows)
+            y = rng.random(options.rows) < 1 / (1 + np.exp(-z))
+            auto = AutoCalibrator(input="logit").fit(factor * z, y)
+            chosen[auto.best_method_] += 1
+        listed = ", ".join(f"{method} {n}" for method, n in chosen.most_common())
+        print(
+            f"{options.rows} rows, scores {factor:g} times too sure, {options.seeds} seeds "
+            f"({time.process_time() - start:.0f} s of CPU time): {listed}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
