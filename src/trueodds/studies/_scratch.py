@@ -18,14 +18,18 @@ __all__ = ["Scratch", "write_atomically"]
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a temporary file and rename it, so that no half-written file is seen."""
+def write_atomically(path: Path, write: Callable[[Path], None], *, durable: bool = True) -> None:
+    """Let ``write`` fill a temporary file and rename it, so that no half-written file is seen.
+
+    ``durable`` waits for the disk, so that a power cut does not leave an empty file either.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         write(temporary)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
+        if durable:
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -71,7 +75,8 @@ class Scratch:
         if kept is not None:
             return kept
         made = compute()
-        write_atomically(path, lambda temporary: _write(temporary, made))
+        # Not durable: a file that a power cut damages is found out and made again.
+        write_atomically(path, lambda temporary: _write(temporary, made), durable=False)
         return made
 
 
