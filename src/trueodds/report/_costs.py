@@ -15,7 +15,7 @@ __all__ = ["decision_costs"]
 
 BINARY_RATIOS = np.geomspace(1e-3, 1e3, 121)
 """Cost of a miss, a false alarm being 1: twenty steps to a power of ten."""
-SEVERAL_RATIOS = np.geomspace(1.25, 1000, 101)
+SEVERAL_RATIOS = 10 ** (np.arange(2, 61) / 20)
 """Cost of a wrong answer, asking somebody being 1; below 1 nobody would ask."""
 
 

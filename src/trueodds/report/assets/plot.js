@@ -90,7 +90,7 @@ const looks = new Map();
 [report.baseline, report.shown_method, ...methodNames].forEach((name) => {
   if (looks.has(name)) return;
   const index = looks.size;
-  looks.set(name, { color: `m${index % 8}`, shape: SHAPES[index % SHAPES.length], dash: index >= 8 ? " d1" : "" });
+  looks.set(name, { color: `m${index % 8}`, shape: SHAPES[index % SHAPES.length], dash: index >= 5 ? " d1" : "" });
 });
 const labelOf = (name) => report.labels[name] ?? name;
 

@@ -170,7 +170,8 @@ class ReliabilityPlot {
     svg("text", { x: MARGIN.left + side / 2, y: this.histogramTop + HISTOGRAM_HEIGHT + 20, "text-anchor": "middle" }, root).textContent = foot;
   }
 
-  select(index, aloud) {
+  select(index, aloud = false) {
+    this.byKeyboard = aloud;
     this.points.forEach((point) => point.element.classList.remove("current"));
     this.at = index;
     const point = this.points[index];
@@ -232,7 +233,7 @@ class ReliabilityPlot {
       else this.draw();
     });
     root.addEventListener("pointercancel", () => { start = null; box = null; this.draw(); });
-    root.addEventListener("pointerleave", () => { if (start === null) this.select(-1); });
+    root.addEventListener("pointerleave", () => { if (start === null && !this.byKeyboard) this.select(-1); });
     root.addEventListener("dblclick", () => resetRange());
     root.addEventListener("focus", () => { if (root.matches(":focus-visible")) this.select(0, true); });
     root.addEventListener("blur", () => this.select(-1));
