@@ -132,6 +132,8 @@ def one_pair(X: Any, y: Any, model: Any) -> dict[str, Any]:
         "auto": comparison.best_method,
         "auto (lowest)": lowest,
         "cross_validated": {row["method"]: row["log_loss"] for row in comparison.rows()},
+        "above_lowest": {m: comparison.difference(m, lowest) for m in comparison.methods},
+        "below_identity": {m: comparison.difference("identity", m) for m in comparison.methods},
         "held_out": {name: losses.mean() for name, losses in held.items()},
         "against_identity": gaps,
         "explanation": comparison.explanation,

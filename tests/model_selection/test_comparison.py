@@ -346,3 +346,17 @@ def test_too_few_instances_are_refused_with_their_number():
         compare_calibrators([0.1, 0.2], [0, 0])
     with pytest.raises(InputError, match="differ in length"):
         compare_calibrators([0.1, 0.2], [0, 1, 1])
+
+
+def test_differences_are_paired_by_instance(sure):
+    z, y = sure
+    result = compare_calibrators(z, y, input="logit", calibrators=FAST)
+    p, q = result.out_of_fold["identity"], result.out_of_fold["temperature"]
+    gap = (p - y) ** 2 - (q - y) ** 2
+    mean, error = result.difference("identity", "temperature", metric="brier_score")
+    assert mean == pytest.approx(gap.mean())
+    assert error == pytest.approx(gap.std() / np.sqrt(len(gap)), rel=0.01)
+    assert result.difference("isotonic", "identity") == (np.inf, np.inf)
+    assert result.difference("isotonic", "isotonic") == (0, np.inf)
+    with pytest.raises(InputError, match="method must be"):
+        result.difference("identity", "tempo")

@@ -114,6 +114,21 @@ class CalibratorComparison:
             rows.append(row)
         return rows
 
+    def difference(
+        self, method: str, other: str, *, metric: Scoring = "log_loss"
+    ) -> tuple[float, float]:
+        """How much greater the loss of ``method`` is than that of ``other``.
+
+        Returns
+        -------
+        mean, standard_error : float
+            Paired by instance. If a loss is infinite: the difference (0 if both are) and infinity.
+        """
+        check_choice(metric, ("log_loss", "brier_score"), "metric")
+        for name in (method, other):
+            check_choice(name, self.methods, "method")
+        return self._tables[metric].difference(method, other)
+
     def to_frame(self) -> Any:
         """:meth:`rows` as a pandas frame."""
         return rows_to_frame(self.rows())
