@@ -134,7 +134,11 @@ def test_two_processes_give_the_same_table_as_one(tmp_path):
 )
 def test_a_dask_cluster_gives_the_same_table(tmp_path):
     import joblib
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, get_worker
+
+    def run(todo, scratch):
+        place = get_worker().name  # an error outside the cluster
+        return [(task, {**row, "place": str(place)}) for task, row in toy_study.run(todo, scratch)]
 
     one = run_study(STUDY, folder=tmp_path / "one", profile="full")
     with (
@@ -144,6 +148,22 @@ def test_a_dask_cluster_gives_the_same_table(tmp_path):
         Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
+        there = dataclasses.replace(STUDY, run=run)
+        two = run_study(there, folder=tmp_path / "two", profile="full")
+    assert two.results.frame["place"].nunique() == 2
+    pd.testing.assert_frame_equal(
+        one.results.frame, two.results.frame.drop(columns="place"), check_exact=True
+    )
+
+
+def test_back_ends_that_return_lists_go_in_rounds(tmp_path, monkeypatch):
+    from joblib.parallel import ThreadingBackend
+
+    monkeypatch.setattr(ThreadingBackend, "supports_return_generator", False)
+    import joblib
+
+    one = run_study(STUDY, folder=tmp_path / "one", profile="full")
+    with joblib.parallel_config(backend="threading", n_jobs=1):
         two = run_study(STUDY, folder=tmp_path / "two", profile="full")
     pd.testing.assert_frame_equal(one.results.frame, two.results.frame, check_exact=True)
 

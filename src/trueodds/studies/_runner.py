@@ -91,19 +91,16 @@ def _each(jobs: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
     """Results of jobs as they end, on whatever back end of joblib is active."""
     joblib = need("joblib")
     backend, workers = joblib.parallel.get_active_backend()
-    if n_jobs in (None, 1) and workers == 1:
-        yield from (_run_unit(*job) for job in jobs)
-        return
     delayed = joblib.delayed(_run_unit)
+    # No batches: a kill then loses the units that are running, not those that ended.
     if backend.supports_return_generator:
-        # No batches: a kill then loses the units that are running, not those that ended.
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(*job) for job in jobs)
         return
-    # Back ends of clusters (Dask, Spark) return lists only: go in rounds, so that a kill loses no
-    # more than a round, and rounds are long enough to keep every worker busy.
+    # Some back ends of clusters return lists only: go in rounds, so that a kill loses no more than
+    # a round, and rounds are long enough to keep every worker busy.
     parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1)
-    size = max(8 * backend.effective_n_jobs(n_jobs if n_jobs is not None else workers), 1)
+    size = 8 * max(backend.effective_n_jobs(n_jobs or workers or -1), 1)
     remaining = list(jobs)
     for start in range(0, len(remaining), size):
         yield from parallel(delayed(*job) for job in remaining[start : start + size])
