@@ -42,13 +42,17 @@ def test_counts_give_what_their_rows_give(name):
 
 
 @pytest.mark.parametrize("calibrator", [BetaCalibrator, LogisticCalibrator])
-@pytest.mark.parametrize("saturated", [False, True])
-def test_more_rows_than_are_kept_apart_give_the_same(calibrator, saturated):
-    """From 65,536 rows on the log-odds are compressed; the table is short enough not to be."""
-    p, y = rows(100_000)
-    if saturated:  # pure enough to lie beyond the other scores
-        p[:2000], y[:2000] = 0.0, 0
-        y[0] = 1
+@pytest.mark.parametrize("share_at_0", [None, 0.0, 0.05])
+def test_more_rows_than_are_kept_apart_give_the_same(calibrator, share_at_0):
+    """From 65,536 rows on the log-odds are compressed, though the table is shorter.
+
+    Scores of exactly 0 go beyond all others if they are pure, and among them if they are not.
+    """
+    rng = np.random.default_rng(5)
+    p = rng.integers(1, 30_000, 70_000) / 30_000
+    y = (rng.random(len(p)) < p**1.3).astype(int)
+    if share_at_0 is not None:
+        p[:3000], y[:3000] = 0.0, rng.random(3000) < share_at_0
     from_rows = calibrator().fit(p, y)
     from_counts = calibrator().fit_table(ScoreTable.from_arrays(p, y))
     np.testing.assert_allclose(

@@ -147,7 +147,8 @@ def fit_log_odds(
         What a negative and a positive count as, after label smoothing.
     """
     fit = None
-    if len(score) >= COMPRESS_FROM:
+    # By weight also: a table of counts must take the way that its rows would take.
+    if len(score) >= COMPRESS_FROM or sum(map(np.sum, counts(slice(None)))) >= COMPRESS_FROM:
         summary = compress(score, scale, counts)
         rows = _Evidence(summary.z, summary.n_neg, summary.n_pos).with_targets(*targets)
         rough = _fit(rows, design, nonnegative)
