@@ -267,14 +267,11 @@ class ScoreTable(Evidence):
         Notes
         -----
         Rounding keeps k significant binary digits of p, or of 1 − p above one half: the most that
-        ``max_rows`` allows for between the least and the greatest score. No score moves by more
-        than 2^−k of its distance from the nearer end, and no log-odds by more than 2^(1−k), so
-        the log-loss of any map whose slope in the log-odds is at most a changes by less than
-        a·2^(1−k). With a million rows, k is 15 for scores between 1e-8 and 1 − 1e-8. A log-odds
-        or margin z keeps k digits of |z| + u, where u is 1, or a millionth of the greatest margin.
+        ``max_rows`` allows for. No score moves by more than 2^−k of its distance from the nearer
+        end, and no log-odds by more than 2^(1−k); k is 15 for a million rows and scores between
+        1e-8 and 1 − 1e-8. See ``docs/engines.md`` for other scales, and for what maps lose by it.
 
-        Cost: two or three passes on the engine (checks; whether there are many scores; grouping).
-        Memory there: at most 1.25·max_rows groups, never all distinct scores.
+        Cost: two or three passes on the engine, which never holds all distinct scores at once.
 
         Examples
         --------
