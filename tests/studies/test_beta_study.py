@@ -43,9 +43,9 @@ def test_three_sets_run_from_end_to_end(tmp_path, monkeypatch):
     )
     found = run_study(few, profile="quick", folder=tmp_path / "s")
     frame = found.results.frame
-    assert len(frame) == 3 * 5 * 3 * 6
+    assert len(frame) == 3 * 5 * (3 * 6 + 2)
     assert found.results.n_missing == 0
-    losses = found.results.table("log_loss", rows="set", columns="method", model="ada-o")
+    losses = found.results.table("log_loss", rows="set", columns="method", part="cv", model="ada-o")
     assert losses.loc["iris", "uncalibrated"] == pytest.approx(0.127, abs=0.001)  # as printed
     assert losses.loc["diabetes", "beta"] == pytest.approx(0.484, abs=0.03)
     assert losses.loc["sonar", "beta"] < losses.loc["sonar", "uncalibrated"]
@@ -61,14 +61,15 @@ def results_of(noise):
     rows = []
     for name, line in table_2().iterrows():
         for model in beta.MODELS:
-            for method in beta.METHODS:
-                column = "beta" if method.startswith("beta") else method
+            for method in [*beta.METHODS, *beta.WITH_PLATT]:
+                column = "beta" if method.startswith("beta") else method.removesuffix("-platt")
                 extra = {"beta-am": 1e-4, "beta-ab": 2e-4}.get(method, 0.0)
                 loss = line[column] + extra + noise * rng.normal()
                 loss += 1e-3 * ranks.loc[name, column] / 4
+                part = "cv" if method in beta.METHODS else "separable"
                 rows.append(
                     {
-                        "part": "cv", "set": name, "repeat": 0, "fold": 0, "model": model,
+                        "part": part, "set": name, "repeat": 0, "fold": 0, "model": model,
                         "method": method, "log_loss": loss, "brier_score": loss,
                         "accuracy": 0.8, "confidence": 0.7 if model == "ada-s" else 0.9,
                     }
