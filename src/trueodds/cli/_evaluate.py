@@ -153,7 +153,7 @@ def print_line(text: str) -> None:
 
 
 def _title(name: str) -> str:
-    return name.replace("_", " ").replace("roc auc", "ROC AUC")
+    return name.replace("_", " ").replace("roc auc", "ROC AUC").replace("brier", "Brier")
 
 
 def _show_groups(groups: dict[str, Any]) -> None:

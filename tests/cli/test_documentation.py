@@ -1,0 +1,81 @@
+"""Every command of the page on the command line runs and prints what the page says."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def documented() -> list[tuple[str, str]]:
+    """Command lines and the output that is shown below each."""
+    found: list[tuple[str, str]] = []
+    for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+def agree(expected: str, printed: str) -> bool:
+    """Whether words agree; three dots stand for anything, and white space is free."""
+    words = [re.escape(word).replace(r"\.\.\.", ".*") for word in expected.split()]
+    return re.fullmatch(r"\s*".join(words), printed.strip(), re.DOTALL) is not None
+
+
+def test_pages_and_output_are_really_compared():
+    assert agree("a ... c\n", "a b\n  c\n")
+    assert not agree("a ... c\n", "a b\n")
+    assert not agree("a 0.12\n", "a 0.13\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The page's own example files, and a program called trueodds."""
+    where = tmp_path_factory.mktemp("page")
+    program = where / "bin" / "trueodds"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m trueodds.cli "$@"\n')
+    program.chmod(0o755)
+    examples = doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8"))
+    before = Path.cwd()
+    os.chdir(where)
+    try:
+        exec("".join(example.source for example in examples), {})  # noqa: S102
+    finally:
+        os.chdir(before)
+    return where
+
+
+def test_every_command_prints_what_the_page_says(folder):
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    assert len(documented()) > 15
+    for command, expected in documented():
+        result = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert agree(expected, result.stdout), (
+            f"{command}\nprinted\n{result.stdout}\ninstead of\n{expected}"
+        )
+
+
+def test_every_command_is_on_the_page():
+    from trueodds.cli._app import app
+
+    shown = "\n".join(command for command, _ in documented())
+    for command in app.registered_commands:
+        name = command.callback.__name__
+        assert name == "demo" or f"trueodds {name}" in shown
