@@ -1,9 +1,10 @@
 """How often AutoCalibrator leaves calibrated scores alone, and distorted ones not.
 
-    OMP_NUM_THREADS=1 python benchmarks/auto_identity.py [--rows N] [--seeds N]
+    OMP_NUM_THREADS=1 python benchmarks/auto_identity.py [--rows N] [--seeds N] [--factors 1 2]
 
-Labels are drawn from the scores themselves, so that the best map is the identity; then from scores
-that are one and a half times, and three times, too sure. Printed is how often each method is taken.
+Log-odds are multiplied by a factor after the labels have been drawn from them. With a factor of 1
+the best map is the identity; with greater ones the scores are too sure of themselves. Printed is
+how often each method is taken.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--factors", type=float, nargs="+", default=[1.0, 1.5])
     options = parser.parse_args()
-    for factor in (1.0, 1.5, 3.0):
+    for factor in options.factors:
         chosen: Counter[str] = Counter()
         start = time.process_time()
         for seed in range(options.seeds):
@@ -34,7 +36,7 @@ def main() -> None:
             chosen[auto.best_method_] += 1
         listed = ", ".join(f"{method} {n}" for method, n in chosen.most_common())
         print(
-            f"{options.rows} rows, scores {factor:g} times too sure, {options.seeds} seeds "
+            f"{options.rows} rows, factor {factor:g}, {options.seeds} seeds "
             f"({time.process_time() - start:.0f} s of CPU time): {listed}",
             flush=True,
         )
