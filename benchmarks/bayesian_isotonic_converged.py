@@ -40,7 +40,7 @@ def main():
                 *(table.n_neg, table.n_pos),
                 bounds=bounds,
                 n_chains=4,
-                wanted=2000,
+                wanted=1000,
                 max_draws=options.draws,
                 seed=0,
                 n_threads=2,

@@ -120,11 +120,11 @@ class BayesianIsotonicCalibrator(Calibrator):
     >>> scores = rng.random(1000)
     >>> y = rng.random(1000) < scores**2
     >>> calibrator = BayesianIsotonicCalibrator().fit(scores, y)
-    >>> calibrator.predict_proba([0.1, 0.5, 0.9])[:, 1].round(1)
-    array([0. , 0.3, 0.8])
-    >>> low, high = calibrator.predict_interval([0.1, 0.5, 0.9], level=0.9)
+    >>> calibrator.predict_proba([0.1, 0.5, 0.8])[:, 1].round(1)
+    array([0. , 0.3, 0.6])
+    >>> low, high = calibrator.predict_interval([0.1, 0.5, 0.8], level=0.9)
     >>> low.round(1), high.round(1)
-    (array([0. , 0.2, 0.7]), array([0. , 0.3, 0.9]))
+    (array([0. , 0.2, 0.5]), array([0. , 0.3, 0.7]))
     """
 
     posterior_: IsotonicPosterior
