@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
 from spark_session import spark
 
 __all__ = ["spark"]

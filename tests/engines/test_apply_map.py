@@ -1,8 +1,174 @@
+"""A map gives the same column on every engine, lazily where the frame is lazy."""
+
+import numpy as np
 import pandas as pd
+import pytest
+
+from trueodds.engines import apply_map
+from trueodds.exceptions import InputError
+from trueodds.maps import (
+    IdentityMap,
+    LogOddsMap,
+    OneVsRestMap,
+    PiecewiseLinearMap,
+    SoftmaxMap,
+    StepMap,
+    TreeMap,
+)
+
+LAZY = {"polars-lazy", "duckdb", "ibis", "dask", "spark"}
+BETA = LogOddsMap(a=0.5, b=0.9, c=0.1)
+STEPS = StepMap(edges=[0.3, 0.30000000000000004], values=[0.1, 0.2, 0.9])
+LINES = PiecewiseLinearMap(x=[0.0, 0.25, 1.0], y=[0.1, 0.2, 0.9])
+HOSTILE = "my \"score`'s; --"
+
+
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    score = np.concatenate([[0.0, 1.0, 0.3, 0.30000000000000004, 0.25], rng.random(200)])
+    return pd.DataFrame({"row": np.arange(len(score)), "score": score})
 
 
 def test_every_engine_gives_back_the_rows_it_was_given(engine, make_frame, collect):
-    rows = pd.DataFrame({"row": [0, 1, 2], "score": [0.0, 0.25, 1.0], "text": ["a", "b", "c"]})
-    back = collect(make_frame(engine, rows)).sort_values("row").reset_index(drop=True)
+    given = pd.DataFrame({"row": [0, 1, 2], "score": [0.0, 0.25, 1.0], "text": ["a", "b", "c"]})
+    back = collect(make_frame(engine, given)).sort_values("row").reset_index(drop=True)
     assert back["score"].tolist() == [0.0, 0.25, 1.0]
     assert back["text"].tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("fitted", [BETA, STEPS, LINES], ids=lambda fitted: fitted.family)
+def test_every_engine_gives_the_column_of_numpy(fitted, engine, make_frame, collect):
+    given = rows()
+    frame = make_frame(engine, given)
+    result = apply_map(fitted, frame, score="score", into="calibrated")
+    assert type(result) is type(frame)
+    found = collect(result).sort_values("row")
+    assert list(found.columns) == ["row", "score", "calibrated"]
+    np.testing.assert_array_equal(found["score"], given["score"])
+    np.testing.assert_allclose(found["calibrated"], fitted(given["score"]), rtol=0, atol=1e-9)
+
+
+def test_scores_that_cannot_be_used_give_missing_values(engine, make_frame, collect):
+    given = pd.DataFrame({"row": range(5), "score": [0.5, np.nan, 1.2, -0.1, 1.0]})
+    found = collect(apply_map(STEPS, make_frame(engine, given), score="score")).sort_values("row")
+    assert found["probability"].isna().tolist() == [False, True, True, True, False]
+    assert found["probability"].iloc[[0, 4]].tolist() == [0.9, 0.9]
+
+
+def test_several_classes_give_a_column_each(engine, make_frame, collect):
+    p = np.random.default_rng(1).dirichlet([1, 1, 1], 50)
+    p[0] = [1, 0, 0]
+    given = pd.DataFrame({"row": range(50), "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
+    maps = (BETA, STEPS, LINES)
+    for fitted in (
+        SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=("x", "y", "z")),
+        OneVsRestMap(maps=maps, classes=("x", "y", "z")),
+    ):
+        result = apply_map(fitted, make_frame(engine, given), score=["a", "b", "c"], into="new")
+        found = collect(result).sort_values("row")[["new_x", "new_y", "new_z"]]
+        np.testing.assert_allclose(found, fitted(p), rtol=0, atol=1e-9)
+
+
+def tree() -> TreeMap:
+    line = [LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 0.4, 2.0, 3.0)]
+    return TreeMap(
+        maps=line,
+        parent=[-1, 0, 0, 2, 2],
+        attribute=[0, -1, 1, -1, -1],
+        cut=[40.0, 0, 0, 0, 0],
+        weight=np.ones(5),
+        names=("age", "town"),
+        categories=(None, ("Bonn", "Ulm")),
+        fill=[50.0, 1.0],
+    )
+
+
+def test_a_tree_takes_its_attributes_from_the_frame(engine, make_frame, collect):
+    given = pd.DataFrame(
+        {
+            "row": range(6),
+            "score": [0.1, 0.9, 0.0, 0.4, 0.6, 0.7],
+            "age": [30.0, 60.0, 40.0, 41.0, 80.0, 70.0],
+            "place": ["Ulm", "Ulm", "Bonn", "Bonn", None, "unseen"],
+        }
+    )
+    names = {"town": "place"}
+    result = apply_map(tree(), make_frame(engine, given), score="score", features=names)
+    expected = tree()(
+        given["score"], features=given[["age", "place"]].rename(columns={"place": "town"})
+    )
+    found = collect(result).sort_values("row")["probability"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_hostile_names_of_columns_stay_names(engine, make_frame, collect):
+    given = rows().rename(columns={"score": HOSTILE})
+    result = apply_map(STEPS, make_frame(engine, given), score=HOSTILE, into="p\"`'; DROP")
+    found = collect(result).sort_values("row")
+    np.testing.assert_array_equal(found["p\"`'; DROP"], STEPS(given[HOSTILE]))
+
+
+def test_a_missing_column_is_named_with_those_that_are_like_it(engine, make_frame):
+    frame = make_frame(engine, rows())
+    with pytest.raises(InputError, match=r"no column 'scroe'; did you mean 'score'"):
+        apply_map(BETA, frame, score="scroe")
+
+
+def test_a_column_that_exists_is_not_overwritten(engine, make_frame):
+    frame = make_frame(engine, rows())
+    with pytest.raises(InputError, match="already has a column 'row'"):
+        apply_map(BETA, frame, score="score", into="ROW")
+
+
+def test_spark_runs_no_job_until_the_result_is_asked_for(spark):
+    frame = spark.createDataFrame(rows())
+    tracker = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("lazy", "apply_map")
+    result = apply_map(BETA, frame, score="score")
+    assert list(tracker.getJobIdsForGroup("lazy")) == []
+    assert result.count() == len(rows())
+    assert list(tracker.getJobIdsForGroup("lazy")) != []
+
+
+def test_dask_computes_nothing_until_asked(dask_client):
+    import dask
+    import dask.dataframe as dd
+
+    def refuse(*args, **kwargs):
+        raise AssertionError
+
+    with dask.config.set(scheduler=refuse):
+        apply_map(BETA, dd.from_pandas(rows(), npartitions=2), score="score")
+
+
+def test_a_pandas_frame_keeps_its_index_and_is_not_changed():
+    given = rows().set_index(np.arange(205)[::-1])
+    result = apply_map(IdentityMap(), given, score="score")
+    assert result.index.equals(given.index)
+    assert list(given.columns) == ["row", "score"]
+    np.testing.assert_array_equal(result["probability"], given["score"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": ["score", "row"], "into": ["a"]}, "2 distinct names"),
+        ({"score": "score", "into": ""}, "into must be a name"),
+        ({"score": ["score", "row", "third"]}, "list of 2 columns"),
+        ({"score": []}, "column must be a name"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        apply_map(BETA, rows(), **options)
+
+
+def test_text_scores_are_refused_with_their_column():
+    given = pd.DataFrame({"score": ["0.5", "high"]})
+    with pytest.raises(InputError, match="'score' must hold numbers"):
+        apply_map(BETA, given, score="score")
+
+
+def test_what_is_not_a_map_is_refused():
+    with pytest.raises(InputError, match=r"needs a CalibrationMap.*got dict"):
+        apply_map({}, rows(), score="score")

@@ -32,8 +32,8 @@ __all__ = ["MOST_NODES", "SqlDialect", "render_sql"]
 
 SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 
-MOST_NODES = 1_000_000
-"""The largest formula that is written, counted in nodes of SQL; about 10 MB of text."""
+MOST_NODES = 200_000
+"""The largest formula that is written, counted in nodes of SQL; about 2 MB of text."""
 
 TINY = 1e-290
 """PostgreSQL refuses products that underflow: scores closer to 0 than this count as 0 there."""

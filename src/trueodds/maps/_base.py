@@ -67,6 +67,11 @@ class CalibrationMap(ABC):
         """Whether scores may be those of the positive class alone."""
         return False
 
+    @property
+    def rows_sum_to_one(self) -> bool:
+        """Whether the probabilities of several classes must sum to 1."""
+        return True
+
     @abstractmethod
     def _check(self) -> None:
         """Refuse impossible parameters, and bring arrays into their canonical form."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import Constant, Dot, Expression, Softmax, log, maximum, total
+from trueodds.export._expression import Constant, Dot, Expression, Softmax, exp, log, maximum, total
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
 from trueodds.numerics.charcoal_grill_classes import ClassCoals, class_coal_weights
@@ -22,6 +22,8 @@ __all__ = ["CharcoalSoftmaxMap"]
 BLOCK = 1 << 19  # numbers in one temporary array
 NEGLIGIBLE = -60.0
 """exp(-60) is lost when it is added to a probability."""
+LOWEST_POWER = -700.0
+"""exp(-700) is a float64 with all its digits."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,36 +118,49 @@ class CharcoalSoftmaxMap(CalibrationMap):
         return out
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        """Logarithms of probabilities over a temperature that is an average over coals."""
-        logs = self._log_expressions(scores)
-        temperature = self._field_expression(logs)
-        eta = tuple(x / temperature + b for x, b in zip(logs, self.bias.tolist(), strict=True))
+        """Logarithms of probabilities over a temperature that is an average over coals.
+
+        The logarithms are r − L, where L is the same for all classes of a row: the softmax cannot
+        see it, and where it is seen it is written once.
+        """
+        relative, whole = self._log_parts(scores)
+        temperature = self._field_expression(relative, whole)
+        eta = tuple(r / temperature + b for r, b in zip(relative, self.bias.tolist(), strict=True))
         return tuple(Softmax(eta, index) for index in range(len(eta)))
 
-    def _log_expressions(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        if self.input == "probability" and NEGLIGIBLE > self.floor >= -700:
-            # Zeros that are raised so little add nothing to the sum: a shorter formula.
-            whole, least = total(scores), float(np.exp(self.floor)) * maximum(*scores)
-            return tuple(log(maximum(p, least) / whole) for p in scores)
-        logits = class_logits_expression(scores, self.input, self.floor)
-        whole = log_sum_exp(logits)
-        return tuple(logit - whole for logit in logits)
+    def _log_parts(self, scores: Sequence[Expression]) -> tuple[tuple[Expression, ...], Expression]:
+        """The r and L of :meth:`expression`."""
+        top = maximum(*scores)
+        if self.input == "probability" and self.floor >= LOWEST_POWER:
+            least = float(np.exp(self.floor)) * top
+            raised = tuple(maximum(p, least) for p in scores)
+            whole = total(scores) if self.floor < NEGLIGIBLE else total(raised)
+            return tuple(log(p) for p in raised), log(whole)
+        if self.input == "probability":
+            relative = class_logits_expression(scores, self.input, self.floor)
+            return relative, log_sum_exp(relative)
+        relative = tuple(maximum(x - top, self.floor) for x in scores)
+        powers = [exp(maximum(r, LOWEST_POWER)) for r in relative]
+        return relative, log(total(powers))
 
-    def _field_expression(self, logs: tuple[Expression, ...]) -> Expression:
+    def _field_expression(self, relative: tuple[Expression, ...], whole: Expression) -> Expression:
         if len(self.temperatures) == 1:
             return Constant(float(self.temperatures[0]))
         # Exponents −‖l − μ‖²/(2σ²) less that of the first coal, which the shares cannot see; the
         # squares of l vanish if all coals are as wide.
         precision = 1 / self.widths**2
         linear = self.means * precision[:, None]
+        linear = linear - linear[0]
         square = -0.5 * (precision - precision[0])
         fixed = -0.5 * np.einsum("ck,ck->c", self.means, self.means) * precision
-        squares = total([x * x for x in logs])
+        squares = total([(r - whole) * (r - whole) for r in relative])
+        parts = (*relative, whole)
         exponents = []
         for coal in range(len(precision)):
-            term: Expression = Dot(tuple((linear[coal] - linear[0]).tolist()), logs)
+            weights = (*linear[coal].tolist(), -float(linear[coal].sum()))
+            term = Dot(weights, parts) + float(fixed[coal] - fixed[0])
             if square[coal] != 0:
                 term = term + float(square[coal]) * squares
-            exponents.append(term + float(fixed[coal] - fixed[0]))
+            exponents.append(term)
         shares = tuple(Softmax(tuple(exponents), coal) for coal in range(len(exponents)))
         return Dot(tuple(self.temperatures.tolist()), shares)

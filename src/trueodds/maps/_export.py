@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
-from trueodds.export._expression import All, Usable
+from trueodds.export._expression import LARGEST, All, Condition, Usable, absolute, maximum, total
+from trueodds.validation import ROW_SUM_TOLERANCE, Floats
 
 if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap
 
-__all__ = ["feature_columns", "formula_of", "score_names"]
+__all__ = ["feature_columns", "formula_of", "score_names", "usable_rows"]
 
 
 def formula_of(drawn: CalibrationMap, n_scores: int) -> Formula:
@@ -27,8 +31,30 @@ def formula_of(drawn: CalibrationMap, n_scores: int) -> Formula:
         )
     scores = tuple(Score(index) for index in range(n_scores))
     outputs = drawn.expression(scores)
-    usable = All(tuple(Usable(score, drawn.input, n_scores > 1) for score in scores))
+    conditions: list[Condition] = [Usable(score, drawn.input, n_scores > 1) for score in scores]
+    if n_scores > 1 and drawn.input == "probability" and drawn.rows_sum_to_one:
+        conditions.append(absolute(total(scores) - 1) <= ROW_SUM_TOLERANCE)
+    elif n_scores > 1 and drawn.input == "logit":
+        conditions.append(maximum(*scores) >= -LARGEST)
+    usable = All(tuple(conditions))
     return Formula(n_scores, drawn.input, usable, outputs, features_in(outputs))
+
+
+def usable_rows(drawn: CalibrationMap, scores: Floats) -> npt.NDArray[np.bool_]:
+    """Which rows of scores (n, n_scores) the formula is not missing for: its twin in NumPy."""
+    several = scores.shape[1] > 1
+    with np.errstate(invalid="ignore"):
+        if drawn.input == "probability":
+            usable = ((scores >= 0) & (scores <= 1)).all(axis=1)
+            if several and drawn.rows_sum_to_one:
+                usable &= np.abs(scores.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
+        elif drawn.input == "score":
+            usable = np.isfinite(scores).all(axis=1)
+        elif several:
+            usable = (scores < np.inf).all(axis=1) & ~np.isneginf(scores).all(axis=1)
+        else:
+            usable = ~np.isnan(scores).any(axis=1)
+    return np.asarray(usable)
 
 
 def score_names(column: Any) -> tuple[str, ...]:

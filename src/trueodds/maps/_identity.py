@@ -11,8 +11,6 @@ from scipy.special import softmax
 
 from trueodds.export._expression import (
     INFINITE,
-    MISSING,
-    Choose,
     Expression,
     Softmax,
     maximum,
@@ -74,6 +72,6 @@ class IdentityMap(CalibrationMap):
             return (scores[0] if self.input == "probability" else sigmoid(scores[0]),)
         if self.input == "probability":
             whole = total(scores)
-            return tuple(Choose(((whole > 0, p / whole),), MISSING) for p in scores)
+            return tuple(p / whole for p in scores)
         logits = tuple(maximum(x, -INFINITE) if self.input == "logit" else x for x in scores)
         return tuple(Softmax(logits, index) for index in range(len(logits)))

@@ -50,6 +50,11 @@ class OneVsRestMap(CalibrationMap):
         """The number of maps."""
         return len(self.maps)
 
+    @property
+    def rows_sum_to_one(self) -> bool:
+        """No: each column is a score of its own."""
+        return False
+
     def _check(self) -> None:
         object.__setattr__(self, "maps", tuple(self.maps))
         if len(self.maps) < 2 or not all(

@@ -1,0 +1,270 @@
+"""One more column on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueodds.engines._rows import apply_to_rows
+from trueodds.exceptions import InputError
+from trueodds.frames import open_frame
+from trueodds.frames._collect import check_columns
+from trueodds.maps import CalibrationMap
+from trueodds.maps._export import feature_columns, formula_of, score_names
+from trueodds.validation import Floats
+
+__all__ = ["apply_map"]
+
+IBIS_DIALECTS = {
+    "bigquery": "bigquery",
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "pyspark": "spark",
+    "databricks": "spark",
+    "snowflake": "snowflake",
+    "sqlite": "sqlite",
+}
+
+
+def apply_map(
+    calibration_map: CalibrationMap,
+    frame: Any,
+    *,
+    score: str | Sequence[str],
+    into: str | Sequence[str] = "probability",
+    features: Sequence[str] | Mapping[str, str] | None = None,
+) -> Any:
+    """Add calibrated probabilities to a frame, on its own engine.
+
+    Parameters
+    ----------
+    calibration_map : CalibrationMap
+    frame : frame of pandas, polars, PyArrow, DuckDB, PySpark, Dask or Ibis
+        A lazy frame stays lazy: nothing is computed or collected.
+    score : str or list of str
+        The column of the positive class's scores, or one column for each class.
+    into : str or list of str, default="probability"
+        The new column; for several classes the new columns, or a prefix to which ``_`` and the
+        class is added (its position, if the map has no names of classes).
+    features : list of str, or mapping, default=None
+        For a tree: the columns of its attributes, in the order of the fit, or a mapping from the
+        names of the fit to columns. None if they have the names of the fit.
+
+    Returns
+    -------
+    frame
+        Of the same kind, with the new columns last. Missing (NULL, or NaN in pandas and Dask) where
+        a score is missing, NaN, or outside the range of its scale, as a query cannot stop at a row.
+
+    Notes
+    -----
+    DuckDB, Spark and Ibis compute an SQL expression (:meth:`CalibrationMap.to_sql`); polars and
+    Dask call NumPy on batches and partitions; pandas and PyArrow on all rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from trueodds.engines import apply_map
+    >>> from trueodds.maps import StepMap
+    >>> rows = pd.DataFrame({"p": [0.1, 0.6, None]})
+    >>> apply_map(StepMap(edges=[0.5], values=[0.2, 0.7]), rows, score="p", into="calibrated")
+         p  calibrated
+    0  0.1         0.2
+    1  0.6         0.7
+    2  NaN         NaN
+    """
+    import narwhals as nw
+
+    if not isinstance(calibration_map, CalibrationMap):
+        raise InputError(
+            f"apply_map needs a CalibrationMap, such as calibrator.map_; got "
+            f"{type(calibration_map).__name__}."
+        )
+    opened = open_frame(frame)
+    plan = _plan(calibration_map, score, into, features)
+    check_columns(opened, [*plan.scores, *plan.features.values()])
+    _check_free(opened.collect_schema().names(), plan.into)
+    kind = opened.implementation
+    lazy = isinstance(opened, nw.LazyFrame)
+    if kind.is_duckdb():
+        return frame.select(f"*, {plan.select_list('duckdb')}")
+    if kind.is_spark_like():
+        return _on_spark(frame, plan)
+    if kind.is_ibis():
+        return _on_ibis(frame, plan)
+    if kind.is_dask():
+        return _on_dask(frame, plan)
+    if kind.is_polars() and lazy:
+        return _on_polars(frame, plan)
+    columns = plan.compute({name: _values(opened[name]) for name in plan.read})
+    new = [
+        nw.new_series(name, _with_nulls(values, kind), nw.Float64, backend=kind)
+        for name, values in columns.items()
+    ]
+    if kind.is_pandas_like():  # the rows keep their labels
+        return frame.assign(**columns)
+    return opened.with_columns(*new).to_native()
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Which columns are read, by position of the attribute for features, and written."""
+
+    map: CalibrationMap
+    scores: tuple[str, ...]
+    into: tuple[str, ...]
+    features: dict[int, str]
+    one: bool
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.scores, *self.features.values()]))
+
+    def sql(self, dialect: Any) -> list[str]:
+        """One expression for each new column."""
+        columns: list[str] = []
+        if self.features:
+            known = [""] * (max(self.features) + 1)
+            columns = known + [""] * (len(getattr(self.map, "categories", ())) - len(known))
+            for index, name in self.features.items():
+                columns[index] = name
+        if self.one:
+            return [self.map.to_sql(self.scores[0], dialect=dialect, features=columns or None)]
+        return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
+
+    def select_list(self, dialect: Any) -> str:
+        from sqlglot import exp
+
+        names = [exp.to_identifier(name, quoted=True).sql(dialect=dialect) for name in self.into]
+        return ", ".join(
+            f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)
+        )
+
+    def compute(self, columns: Mapping[str, Any]) -> dict[str, Floats]:
+        """The new columns from arrays of those that are read."""
+        scores = np.stack([_numbers(columns[name], name) for name in self.scores], axis=1)
+        features = {str(index): columns[name] for index, name in self.features.items()}
+        values = apply_to_rows(self.map, scores, features)
+        return {name: values[:, k] for k, name in enumerate(self.into)}
+
+
+def _plan(drawn: CalibrationMap, score: Any, into: Any, features: Any) -> _Plan:
+    scores = score_names(score)
+    one = isinstance(score, str)
+    formula = formula_of(drawn, len(scores))
+    places = feature_columns(drawn, formula, features)
+    found = {f.index: name for f, name in zip(formula.features, places, strict=True)}
+    return _Plan(drawn, scores, _new_names(drawn, into, len(formula.outputs), one), found, one)
+
+
+def _new_names(drawn: CalibrationMap, into: Any, count: int, one: bool) -> tuple[str, ...]:
+    if isinstance(into, str) and one:
+        names: tuple[Any, ...] = (into,)
+    elif isinstance(into, str):
+        names = tuple(f"{into}_{label}" for label in drawn.classes or range(count))
+    else:
+        names = tuple(into)
+    if len(names) != count or len(set(names)) != count or not all(_is_name(n) for n in names):
+        raise InputError(
+            f"into must be {'a name' if count == 1 else f'{count} distinct names or a prefix'}; "
+            f"got {into!r}."
+        )
+    return names
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name != ""
+
+
+def _check_free(present: Sequence[str], into: Sequence[str]) -> None:
+    taken = {str(name).lower(): name for name in present}  # engines may ignore case
+    for name in into:
+        if name.lower() in taken:
+            raise InputError(
+                f"the frame already has a column {taken[name.lower()]!r}: choose another name "
+                f"than into={name!r}, or drop it first."
+            )
+
+
+def _on_spark(frame: Any, plan: _Plan) -> Any:
+    return frame.selectExpr(
+        "*",
+        *[
+            f"{sql} AS {_quoted(name, 'spark')}"
+            for sql, name in zip(plan.sql("spark"), plan.into, strict=True)
+        ],
+    )
+
+
+def _quoted(name: str, dialect: str) -> str:
+    from sqlglot import exp
+
+    return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
+
+
+def _on_ibis(frame: Any, plan: _Plan) -> Any:
+    import ibis
+    import ibis.expr.operations as ops
+
+    backend = frame.get_backend().name
+    if backend not in IBIS_DIALECTS:
+        raise InputError(
+            f"maps are written as SQL for {', '.join(sorted(IBIS_DIALECTS))}; this Ibis table "
+            f"lives on {backend!r}."
+        )
+    dialect = IBIS_DIALECTS[backend]
+    rows = "trueodds_rows"
+    schema = ibis.schema(dict(frame.schema().items()) | dict.fromkeys(plan.into, "float64"))
+    # As Table.sql does, which would ask the engine for the schema that is known here.
+    query = f"SELECT *, {plan.select_list(dialect)} FROM {rows}"  # noqa: S608  # names are quoted
+    return ops.SQLStringView(parent=frame.alias(rows).op(), query=query, schema=schema).to_expr()
+
+
+def _on_dask(frame: Any, plan: _Plan) -> Any:
+    def extend(part: Any) -> Any:
+        return part.assign(**plan.compute({name: part[name].to_numpy() for name in plan.read}))
+
+    meta = frame._meta.assign(**{name: np.empty(0) for name in plan.into})
+    return frame.map_partitions(extend, meta=meta)
+
+
+def _on_polars(frame: Any, plan: _Plan) -> Any:
+    import polars as pl
+
+    schema = pl.Struct(dict.fromkeys(plan.into, pl.Float64))
+
+    def extend(batch: Any) -> Any:
+        columns = plan.compute({n: _polars_values(batch.struct.field(n)) for n in plan.read})
+        new = pl.DataFrame(columns, schema=dict.fromkeys(plan.into, pl.Float64))
+        return new.with_columns(pl.all().fill_nan(None)).to_struct(batch.name)
+
+    added = pl.struct(plan.read).map_batches(extend, return_dtype=schema, is_elementwise=True)
+    holder = "\0trueodds"
+    return frame.with_columns(added.alias(holder)).unnest(holder)
+
+
+def _polars_values(series: Any) -> Any:
+    return series.to_numpy() if series.dtype.is_numeric() else np.array(series.to_list(), object)
+
+
+def _values(series: Any) -> Any:
+    if series.dtype.is_numeric():
+        return series.to_numpy()
+    return np.array(series.to_list(), dtype=object)
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    """A column as float64, NaN where it is missing."""
+    array = np.asarray(values)
+    if array.dtype.kind in "fiu":
+        return array.astype(np.float64)
+    if all(isinstance(v, (int, float, np.number)) or v is None or v != v for v in array.tolist()):
+        return np.array([np.nan if v is None or v != v else v for v in array.tolist()], np.float64)
+    raise InputError(f"the column {name!r} must hold numbers; got {array.dtype} values.")
+
+
+def _with_nulls(values: Floats, kind: Any) -> Any:
+    return values if kind.is_pandas_like() else [None if v != v else v for v in values.tolist()]

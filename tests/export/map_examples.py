@@ -1,0 +1,247 @@
+"""At least one map of every family, with scores that lie where formulas go wrong."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from trueodds.maps import (
+    CalibrationMap,
+    CharcoalGrillMap,
+    CharcoalSoftmaxMap,
+    IdentityMap,
+    LogOddsMap,
+    OneVsRestMap,
+    PiecewiseLinearMap,
+    SoftmaxMap,
+    StepMap,
+    TreeMap,
+)
+
+INF = np.inf
+SCALES = ("probability", "logit", "score")
+N_ROWS = int(os.environ.get("TRUEODDS_EXPORT_ROWS", "100000"))
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A map, the scores to call it on, and attributes for a tree."""
+
+    name: str
+    map: CalibrationMap
+    n_scores: int = 1
+    features: pd.DataFrame | None = None
+
+    @property
+    def scores(self) -> np.ndarray:
+        if self.n_scores == 1:
+            return one_column(self.map.input)
+        return several_columns(self.map.input, self.n_scores)
+
+    @property
+    def expected(self) -> np.ndarray:
+        if self.features is None:
+            return self.map(self.scores)
+        return self.map(self.scores, features=self.features)
+
+    @property
+    def columns(self) -> list[str]:
+        return [f"s{k}" for k in range(self.n_scores)]
+
+    def frame(self) -> pd.DataFrame:
+        """The scores and attributes as a frame."""
+        table = self.scores.reshape(len(self.scores), -1)
+        rows = pd.DataFrame(dict(zip(self.columns, table.T, strict=True)))
+        return rows if self.features is None else pd.concat([rows, self.features], axis=1)
+
+
+@cache
+def one_column(scale: str) -> np.ndarray:
+    """10⁵ scores with 0, 1, both infinities where legal, edges, their neighbours, and ties."""
+    rng = np.random.default_rng(1)
+    edges = [0.1, 0.3, 0.30000000000000004, 0.5, 0.9]
+    special = [0.0, 1.0, 5e-324, 2.3e-308, 1e-300, 1e-17, *edges]
+    special += [float(np.nextafter(x, side)) for x in edges for side in (0.0, 1.0)]
+    special += [1 - 2**-53, 1 - 2**-40]
+    if scale != "probability":
+        special += [-x for x in special]
+        special += [-2.0, 2.0, 36.7, -36.7, 708.0, -708.0, 709.8, -745.2, 1e5, -1e5, 1e299, -1e299]
+    if scale == "logit":
+        special += [INF, -INF]
+    size = N_ROWS - 10 * len(special)
+    drawn = rng.beta(0.3, 0.4, size) if scale == "probability" else rng.normal(0, 8, size)
+    drawn[: size // 4] = np.round(drawn[: size // 4], 2)  # ties
+    return np.concatenate([np.tile(special, 10), drawn])
+
+
+@cache
+def several_columns(scale: str, n_classes: int) -> np.ndarray:
+    """Rows of class scores, with zeros and certainties."""
+    rng = np.random.default_rng(n_classes)
+    logits = rng.normal(0, 3, (N_ROWS, n_classes))
+    logits[: N_ROWS // 10] *= 100
+    logits[N_ROWS // 10 : N_ROWS // 5].round(0, out=logits[N_ROWS // 10 : N_ROWS // 5])
+    if scale == "score":
+        return logits
+    rows = np.arange(0, N_ROWS, 7)
+    logits[rows, rng.integers(0, n_classes, len(rows))] = -INF
+    certain = np.arange(0, N_ROWS, 31)
+    logits[certain] = -INF
+    logits[certain, rng.integers(0, n_classes, len(certain))] = 2.0
+    if scale == "logit":
+        return logits
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@cache
+def attributes() -> pd.DataFrame:
+    """Numbers, texts and numeric categories, with missing and unseen values."""
+    rng = np.random.default_rng(7)
+    age = rng.normal(40, 15, N_ROWS).round(0)
+    age[rng.random(N_ROWS) < 0.1] = np.nan
+    age[:5] = [INF, -INF, 40.0, 55.0, np.nan]
+    towns = np.array(["Ulm", "O'Fallon", 'the "Bay" \\', "unseen", None, "--; drop table t"])
+    codes = np.array([1.0, 2.0, 3.0, 9.0, np.nan])
+    return pd.DataFrame(
+        {
+            "age": age,
+            "home town": rng.choice(towns, N_ROWS),
+            "code": rng.choice(codes, N_ROWS),
+        }
+    )
+
+
+def tree_of(maps: tuple[CalibrationMap, ...], scale: str) -> TreeMap:
+    """A tree of nine nodes that asks for a number, a text and a numeric category."""
+    assert len(maps) == 9
+    texts = tuple(sorted(["Ulm", "O'Fallon", 'the "Bay" \\']))
+    return TreeMap(
+        maps=maps,
+        parent=[-1, 0, 1, 1, 1, 0, 5, 5, 5],
+        attribute=[0, 1, -1, -1, -1, 2, -1, -1, -1],
+        cut=[40.0, 0, 0, 0, 0, 0, 0, 0, 0],
+        weight=np.ones(9),
+        names=("age", "home town", "code"),
+        categories=(None, texts, (1.0, 2.0, 3.0)),
+        fill=[45.0, 1.0, 2.0],
+        input=scale,
+    )
+
+
+def _binary(scale: str) -> list[CalibrationMap]:
+    edges = [0.1, 0.3, 0.30000000000000004, 0.9]
+    many = np.unique(np.random.default_rng(3).random(300))
+    slopes = [(0.4, 0.4), (0.4, 0.9), (-1.4, 0.7), (2.0, 0.0), (0.0, 0.5), (0.0, 0.0), (60.0, 60.0)]
+    maps: list[CalibrationMap] = [IdentityMap(input=scale)]
+    maps += [LogOddsMap(a=a, b=b, c=0.1, input=scale) for a, b in slopes]
+    maps += [
+        LogOddsMap(a=a, b=b, c=0.1, lower=-3.3, upper=30.0, input=scale) for a, b in slopes[:3]
+    ]
+    maps += [
+        LogOddsMap(a=3.0, b=3.0, c=0.1, axis="raw", input=scale),
+        StepMap(edges=edges, values=[0.0, 0.2, 0.3, 0.3, 1.0], input=scale),
+        StepMap(edges=[], values=[0.4], input=scale),
+        StepMap(edges=many, values=np.linspace(0, 1, len(many) + 1) ** 2, input=scale),
+        PiecewiseLinearMap(x=[0.0, *edges], y=[0.1, 0.2, 0.3, 0.4, 1.0], input=scale),
+        PiecewiseLinearMap(x=[0.5], y=[0.4], input=scale),
+        PiecewiseLinearMap(x=many, y=np.sqrt(many), input=scale),
+        CharcoalGrillMap(
+            means=[-3.0, 3.0, 0.0], temperatures=[1.0, 5.0, 0.3], widths=[1.0, 1.0, 2.0], bias=0.2,
+            input=scale,
+        ),
+        CharcoalGrillMap(
+            means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[0.5, 0.5], lower=-9.0, upper=31.0,
+            input=scale,
+        ),
+        CharcoalGrillMap(means=[-3.0], temperatures=[1.5], widths=[1.0], bias=0.2, input=scale),
+    ]  # fmt: skip
+    if scale == "logit":
+        maps += [
+            StepMap(edges=[-INF, -1, 2, INF], values=[0.0, 0.2, 0.3, 0.5, 1.0], input=scale),
+            PiecewiseLinearMap(x=[-INF, -1, 2, INF], y=[0.0, 0.3, 0.5, 1.0], input=scale),
+            PiecewiseLinearMap(x=[-INF, INF], y=[0.1, 0.3], input=scale),
+            PiecewiseLinearMap(x=[-INF], y=[0.3], input=scale),
+            PiecewiseLinearMap(x=[INF], y=[0.3], input=scale),
+        ]
+    return maps
+
+
+def _several(scale: str) -> list[CalibrationMap]:
+    full = [[1.2, -0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.3, 0.9]]
+    means = [[0, -3, -3], [-1, -1, -1], [-4, -0.1, -4]]
+    maps: list[CalibrationMap] = [IdentityMap(input=scale)]
+    for floor in (-INF, -20.0):
+        maps += [
+            SoftmaxMap(weights=[0.5, 1.5, 0.0], bias=[0.1, -0.2, 0.3], floor=floor, input=scale),
+            SoftmaxMap(weights=full, bias=[0.1, -0.2, 0.3], floor=floor, input=scale),
+        ]
+    maps += [
+        CharcoalSoftmaxMap(
+            means=means, temperatures=[2.0, 1.0, 0.5], widths=widths, bias=[0.1, 0.0, -0.1],
+            floor=floor, input=scale,
+        )
+        for widths in ([1.0, 1.0, 1.0], [1.0, 2.0, 0.7])
+        for floor in (-700.0, -20.0)
+    ]  # fmt: skip
+    maps.append(
+        CharcoalSoftmaxMap(
+            means=means[:1], temperatures=[2.0], widths=[1.0], bias=[0.1, 0.0, -0.1], input=scale
+        )
+    )
+    maps.append(
+        OneVsRestMap(
+            maps=(
+                LogOddsMap(a=0.5, b=0.9, c=0.1, input=scale),
+                StepMap(edges=[0.1, 0.4], values=[0.0, 0.3, 0.9], input=scale),
+                PiecewiseLinearMap(x=[0.1, 0.7], y=[0.0, 0.8], input=scale),
+            ),
+            input=scale,
+        )
+    )
+    # A row that every map sends to 0 becomes uniform.
+    zero = StepMap(edges=[2.0], values=[0.0, 0.5], input=scale)
+    maps.append(OneVsRestMap(maps=(zero, zero, zero), input=scale))
+    return maps
+
+
+def _trees(scale: str) -> list[tuple[CalibrationMap, int]]:
+    lines = tuple(LogOddsMap(a=a, b=a, c=0.3, input="score") for a in np.linspace(0.2, 1.5, 9))
+    betas = tuple(LogOddsMap(a=a, b=1.0, c=0.3, input=scale) for a in np.linspace(0.2, 1.5, 9))
+    planes = tuple(
+        SoftmaxMap(weights=np.eye(3) * a + 0.1, bias=[0.1, 0.0, 0.2], input="score")
+        for a in np.linspace(0.2, 1.5, 9)
+    )
+    pairs = tuple(
+        SoftmaxMap(weights=np.eye(2) * a + 0.1, bias=[0.1, 0.0], input="score")
+        for a in np.linspace(0.2, 1.5, 9)
+    )
+    found: list[tuple[CalibrationMap, int]] = [
+        (tree_of(lines, scale), 1),
+        (tree_of(betas, scale), 1),
+        (tree_of(pairs, scale), 1),
+        (tree_of(planes, scale), 3),
+    ]
+    return found
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """Every family on every scale of scores."""
+    found: list[tuple[CalibrationMap, int]] = []
+    for scale in SCALES:
+        found += [(m, 1) for m in _binary(scale)]
+        found += [(m, 3) for m in _several(scale)]
+        found.append((LogOddsMap(a=0.4, b=0.9, c=0.1, input=scale), 2))
+        found += _trees(scale)
+    return tuple(
+        Example(
+            f"{index}-{m.family}-{m.input}-{n_scores}",
+            m,
+            n_scores,
+            attributes() if isinstance(m, TreeMap) else None,
+        )
+        for index, (m, n_scores) in enumerate(found)
+    )
