@@ -289,6 +289,14 @@ def test_separable_classes_fall_back_on_platts_targets():
         assert p.max() < 1
 
 
+def test_one_row_that_contradicts_another_does_not_hide_that_the_rest_is_separated():
+    logits = np.random.default_rng(0).normal(size=(155, 12))  # matrix scaling: 156 parameters
+    y = logits.argmax(axis=1)
+    logits[0], y[0] = logits[1], (y[1] + 1) % 12
+    with pytest.warns(SeparableScoresWarning, match="Platt"):
+        MatrixCalibrator(input="logit").fit(logits, y)
+
+
 def test_inverted_classes_get_an_infinite_temperature():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(300, 3))

@@ -34,6 +34,8 @@ __all__ = [
 
 GRADIENT_TOLERANCE = 1e-8
 MAX_ITERATIONS = 200
+INTERPOLATED = 0.01
+"""Mean log-loss below which more parameters than rows are taken to have separated the classes."""
 MOST_BLOCKS = 256
 """Classes up to which k matrices of size k + 1 are held, to solve for a step: 135 MB at most."""
 
@@ -216,7 +218,8 @@ def fit_softmax(
     -------
     SoftmaxFit
         ``separates`` tells that the solution gives every row's likeliest target the highest score:
-        then, without ridge or smoothing, no finite optimum exists.
+        then, without ridge or smoothing, no finite optimum exists. With more parameters than rows
+        it also tells that the rows are all but interpolated.
     """
     loss = _Loss(model, targets, row_weight)
     scale = np.sqrt(np.maximum(model.squared_adjoint(loss.column + 0 * targets), 1e-300))
@@ -225,7 +228,11 @@ def fit_softmax(
     theta, eta, value = loss.scaled(start)
     converged = False
     n_iter = 0
-    while n_iter < MAX_ITERATIONS and not (unbounded and _separates(eta, targets)):
+    # With more parameters than rows, a few rows may stop the fall, but only far out and slowly.
+    crowded = unbounded and len(start) >= len(targets)
+    while n_iter < MAX_ITERATIONS:
+        if (crowded and value < INTERPOLATED) or (unbounded and _separates(eta, targets)):
+            break
         n_iter += 1
         p = _softmax(eta)
         gradient = loss.gradient(theta, p)
@@ -244,7 +251,8 @@ def fit_softmax(
             break  # the loss cannot fall any further in float64
         theta, eta, value = candidate, new_eta, new_value
     weights, bias = model.weights_and_bias(theta)
-    return SoftmaxFit(theta, weights, bias, value, converged, n_iter, _separates(eta, targets))
+    separates = (crowded and value < INTERPOLATED) or _separates(eta, targets)
+    return SoftmaxFit(theta, weights, bias, value, converged, n_iter, separates)
 
 
 class _Loss:
