@@ -203,7 +203,7 @@ def _slice(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Move v[k] with its subtree: stepping out, then shrinking.
 
-    Without bounds this is compiled without what they need, which is a third faster.
+    Without bounds this is compiled without what they need.
     """
     i, j, now = lo[k], hi[k], v[k]
     low, high = v[i - 1], v[j + 1]
