@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from report_samples import over_confident
 
+from trueodds.report import build_report
 from trueodds.report._evidence import read_rows
 from trueodds.report._groups import group_table, read_groups
 
@@ -85,3 +87,23 @@ def test_weights_change_what_a_group_is_compared_with():
     side = table_of(p, y, {"g": np.zeros(400, int)}, weight)["worst"][0]["before"]
     assert side["observed"] == pytest.approx(0.75)
     assert side["p_adjusted"] < 0.001
+
+
+def test_a_calibrated_group_is_rejected_no_more_often_than_said_though_it_has_six_tests():
+    rng = np.random.default_rng(6)
+    rejected = 0
+    for _ in range(300):
+        p = rng.uniform(0.3, 0.7, 600)
+        table = table_of(p, rng.random(600) < p, {"g": np.zeros(600, int)})
+        rejected += table["worst"][0]["before"]["p_value"] < 0.05
+    assert rejected <= 300 * 0.05 + 2.6 * np.sqrt(300 * 0.05 * 0.95)
+
+
+def test_sampled_rows_keep_the_group_they_are_in():
+    p, y, _ = over_confident(n=4000)
+    groups = {"side": np.where(p > 0.5, "high", "low")}
+    report = build_report(p, y, groups=groups, calibrators=["temperature"], max_rows=500)
+    after = {g["value"]: g["after"] for g in report.to_json()["groups"]["worst"]}
+    assert after["high"]["rows"] + after["low"]["rows"] == 500
+    assert after["low"]["predicted"] < 0.5 < after["high"]["predicted"]
+    assert after["high"]["gap"] == pytest.approx(0, abs=0.1)
