@@ -2,7 +2,8 @@
 
 from trueodds.model_selection._auto import AutoCalibrator
 from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
-from trueodds.model_selection._comparison import CalibratorComparison, compare_calibrators
+from trueodds.model_selection._comparison import compare_calibrators
+from trueodds.model_selection._comparison_result import CalibratorComparison
 
 __all__ = [
     "AutoCalibrator",

@@ -13,17 +13,16 @@ from trueodds.calibrators import Calibrator, IdentityCalibrator, Promises
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._adapter import needs_features
-from trueodds.model_selection._comparison import (
-    CalibratorComparison,
-    Rule,
-    Scoring,
-    check_comparison_options,
-    compare_evidence,
-    rows_to_frame,
-)
+from trueodds.model_selection._comparison import check_comparison_options, compare_evidence
 from trueodds.model_selection._comparison_folds import TooFewInstancesError
 from trueodds.model_selection._comparison_input import Evidence, read_evidence
 from trueodds.model_selection._comparison_methods import resolve_calibrators
+from trueodds.model_selection._comparison_result import (
+    CalibratorComparison,
+    Rule,
+    Scoring,
+    rows_to_frame,
+)
 from trueodds.table import LabelledScores, LabelSmoothing, ScoreTable, _check_smoothing
 from trueodds.validation import Floats, InputScale, Labels, as_dense
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
 from trueodds.metrics import expected_calibration_error
@@ -21,140 +19,16 @@ from trueodds.model_selection._comparison_folds import (
 from trueodds.model_selection._comparison_input import Evidence, read_evidence
 from trueodds.model_selection._comparison_losses import LossTable, cell_losses
 from trueodds.model_selection._comparison_methods import resolve_calibrators
+from trueodds.model_selection._comparison_result import (
+    ECE,
+    CalibratorComparison,
+    Rule,
+    Scoring,
+)
 from trueodds.model_selection._comparison_run import HeldOut, MethodRun, run_methods
 from trueodds.validation import Floats, InputScale, check_choice
 
-__all__ = ["CalibratorComparison", "Rule", "Scoring", "compare_calibrators", "compare_evidence"]
-
-Scoring = Literal["log_loss", "brier_score"]
-Rule = Literal["one_standard_error", "best"]
-ECE = "expected_calibration_error"
-
-
-@dataclass(frozen=True, eq=False)
-class CalibratorComparison:
-    """What cross-validation says of each method.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Those that could be fitted in every fold, simplest first.
-    best_method : str
-        The choice by ``scoring`` and ``rule``.
-    explanation : str
-        A sentence on why.
-    calibrators : dict of str to calibrator
-        The unfitted calibrator of each method; ``calibrators[best_method]`` is to be fitted on
-        everything.
-    fold_losses : dict of str to dict of str to ndarray of shape (n_repeats·cv,)
-        ``fold_losses[metric][method]``; the same folds for all methods. Metrics are
-        ``"log_loss"``, ``"brier_score"`` and ``"expected_calibration_error"``.
-    out_of_fold : dict of str to ndarray of shape (n,) or (n, n_classes)
-        Of the first repeat, in the order of the input: the probability of the positive class, or
-        one column per class.
-    seconds : dict of str to float
-        Median time to fit one fold and forecast the rest of it.
-    failures : dict of str to str
-        Methods that are left out because a fold could not be fitted, with the first error.
-    warnings : dict of str to tuple of str
-        What the methods warned of in any fold; each message once.
-    scoring, rule : str
-    level : float
-        Of all intervals.
-    n_folds, n_repeats : int
-    """
-
-    methods: tuple[str, ...]
-    best_method: str
-    explanation: str
-    calibrators: dict[str, Any]
-    fold_losses: dict[str, dict[str, Floats]]
-    out_of_fold: dict[str, Floats]
-    seconds: dict[str, float]
-    failures: dict[str, str]
-    warnings: dict[str, tuple[str, ...]]
-    scoring: Scoring
-    rule: Rule
-    level: float
-    n_folds: int
-    n_repeats: int
-    _tables: dict[str, LossTable]
-    _calibration_error: dict[str, float]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain dict for each method, simplest first.
-
-        Returns
-        -------
-        list of dict
-            ``method``; ``log_loss`` and ``brier_score``, each with ``_low`` and ``_high``;
-            ``expected_calibration_error`` of the out-of-fold forecasts of a whole repeat (mean
-            over the repeats); ``gain``, the relative reduction of log-loss against the identity,
-            with ``gain_low`` and ``gain_high``; ``seconds``; ``chosen``. A log-loss may be
-            infinite, and then so are its bounds; ``gain`` is None where it is not defined.
-        """
-        z = float(ndtri(0.5 + self.level / 2))
-        base = self.methods[0]
-        rows = []
-        for method in self.methods:
-            row: dict[str, Any] = {"method": method}
-            for metric, table in self._tables.items():
-                mean, error = table.mean(method), table.standard_error(method)
-                row[metric] = mean
-                row[f"{metric}_low"] = max(mean - z * error, 0.0) if np.isfinite(mean) else mean
-                row[f"{metric}_high"] = mean + z * error
-            row[ECE] = self._calibration_error[method]
-            gain = self._tables["log_loss"].relative_gain(method, base)
-            row["gain"] = None if gain is None else gain[0]
-            for name, sign in (("gain_low", -1), ("gain_high", 1)):
-                finite = gain is not None and np.isfinite(gain[0])
-                row[name] = gain[0] + sign * z * gain[1] if gain and finite else row["gain"]
-            row["seconds"] = self.seconds[method]
-            row["chosen"] = method == self.best_method
-            rows.append(row)
-        return rows
-
-    def difference(
-        self, method: str, other: str, *, metric: Scoring = "log_loss"
-    ) -> tuple[float, float]:
-        """How much greater the loss of ``method`` is than that of ``other``.
-
-        Returns
-        -------
-        mean, standard_error : float
-            Paired by instance. If a loss is infinite: the difference (0 if both are) and infinity.
-        """
-        check_choice(metric, ("log_loss", "brier_score"), "metric")
-        for name in (method, other):
-            check_choice(name, self.methods, "method")
-        return self._tables[metric].difference(method, other)
-
-    def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
-        return rows_to_frame(self.rows())
-
-    def __str__(self) -> str:
-        """A table for reading."""
-        width = max(len(name) for name in self.methods)
-        lines = [f"{'':{width + 2}}log-loss   Brier      ECE     gain"]
-        for row in self.rows():
-            mark = "* " if row["chosen"] else "  "
-            gain = "" if row["gain"] is None else f"{row['gain']:8.1%}"
-            lines.append(
-                f"{mark}{row['method']:{width}}{row['log_loss']:10.5f}"
-                f"{row['brier_score']:8.5f}{row[ECE]:9.5f}{gain}"
-            )
-        lines += [f"{name}: left out, {error}" for name, error in self.failures.items()]
-        return "\n".join([*lines, self.explanation])
-
-
-def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
-    """A pandas frame, or an error that says how to get pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("a frame of results needs pandas: pip install pandas") from None
-    return pd.DataFrame(rows)
+__all__ = ["check_comparison_options", "compare_calibrators", "compare_evidence"]
 
 
 def compare_calibrators(
