@@ -90,8 +90,9 @@ class CalibratorComparison:
             row[f"{metric}_high"] = high
         row[ECE] = self._calibration_error[method]
         gain = self._tables["log_loss"].relative_gain(method, self.methods[0])
-        low, high = (None, None) if gain is None else self._interval(*gain)
-        row |= {"gain": None if gain is None else gain[0], "gain_low": low, "gain_high": high}
+        bounds = (None, None) if gain is None else self._interval(*gain)
+        row |= {"gain": None if gain is None else gain[0]}
+        row |= {"gain_low": bounds[0], "gain_high": bounds[1]}
         return row | {"seconds": self.seconds[method], "chosen": method == self.best_method}
 
     def _interval(self, mean: float, error: float) -> tuple[float, float]:
