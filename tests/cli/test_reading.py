@@ -100,6 +100,41 @@ def test_columns_of_any_name_can_be_used(run, table, tmp_path, name):
         assert grouped.code == 0, grouped.err
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_that_have_our_own_names_in_other_roles(run, table, tmp_path, kind):
+    names = {"p": "label", "y": "weight", "w": "score", "g": "reason", "id": "r", "z": "group_0"}
+    renamed = table.rename_columns([names[name] for name in table.column_names])
+    path = write_table(renamed, tmp_path / f"x.{kind}")
+    words = ["-s", "label", "-l", "weight", "--weight", "score", "-g", "reason", "--json"]
+    found = run("evaluate", path, *words)
+    assert found.code == 0, found.err
+    same = write_table(table, tmp_path / f"y.{kind}")
+    words = ["-s", "p", "-l", "y", "--weight", "w", "-g", "g", "--json"]
+    expected = run("evaluate", same, *words).json
+    assert found.json["evaluation"] == expected["evaluation"]
+    for entry, other in zip(
+        found.json["groups"]["groups"], expected["groups"]["groups"], strict=True
+    ):
+        assert {**entry, "column": "g"} == other
+    bad = run("evaluate", path, "-s", "r", "-l", "weight")
+    assert "'r' is outside [0, 1] in 1,998 (first in row 3: " in bad.err
+
+
+def test_default_names_of_columns(run, table, tmp_path):
+    path = write_table(
+        table.rename_columns(["id", "score", "label", "z", "w", "g"]), tmp_path / "x.csv"
+    )
+    assert run("evaluate", path, "--json").json["rows"] == 2000
+
+
+def test_names_that_differ_in_case_alone(run, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("p,P,y\n0.1,7,1\n0.2,8,0\n")
+    result = run("fit", path, "-s", "p", "-l", "y", "-m", "logistic")
+    assert result.code == 1
+    assert "'p' and 'P' differ in case alone" in result.err
+
+
 @pytest.mark.parametrize("name", ["it's [1] *?.csv", "'; drop table x; --.csv", "a b.csv", "é.csv"])
 def test_files_of_any_name_can_be_used(run, table, tmp_path, name):
     path = write_table(table, tmp_path / name)

@@ -11,7 +11,7 @@ import typer
 from trueodds.cli import _options as o
 from trueodds.cli._columns import Columns
 from trueodds.cli._engine import MEMORY, arrow_batches, open_source
-from trueodds.cli._exit import UsageError
+from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format
 from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._prepare import Tally, examine, in_words
@@ -146,8 +146,7 @@ def _predictor(fitted: Any, features: tuple[str, ...]) -> Callable[[Any, Any], A
     def predict(scores: Any, batch: Any) -> Any:
         if not features:
             return fitted(scores)
-        import pyarrow as pa
-
+        pa = require("pyarrow", "cli")
         return fitted(scores, features=pa.Table.from_batches([batch]).select(list(features)))
 
     return predict
@@ -174,8 +173,8 @@ def _calibrated(
 ) -> Iterator[Any]:
     """Batches of the file's own columns and the new ones."""
     import numpy as np
-    import pyarrow as pa
 
+    pa = require("pyarrow", "cli")
     for batch in arrow_batches(relation):
         width = batch.num_columns - n_scores
         columns = [batch.column(width + number).to_numpy() for number in range(n_scores)]

@@ -162,4 +162,4 @@ def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
     if hasattr(relation, "to_arrow_reader"):
         yield from relation.to_arrow_reader(rows)
     else:  # DuckDB before 1.4
-        yield from relation.fetch_record_batch(rows)
+        yield from relation.fetch_arrow_reader(rows)

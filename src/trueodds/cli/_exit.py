@@ -64,7 +64,7 @@ def code_and_sentence(error: BaseException) -> tuple[int, str]:
     """The exit code for an error and one sentence about it."""
     if isinstance(error, UsageError):
         return USAGE, str(error)
-    if isinstance(error, MissingLibraryError):
+    if isinstance(error, (MissingLibraryError, ImportError)):
         return MISSING_LIBRARY, str(error)
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "interrupted; nothing was left behind."
@@ -97,6 +97,8 @@ def _of_os(error: OSError) -> str:
 
 def engine_sentence(message: str) -> str:
     """The first line of an engine's message, with the line of the file that it names."""
+    if message.startswith("Out of Memory"):
+        return "DuckDB needs more memory than it may use; pass a greater --memory."
     message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     found = re.search(r"^CSV Error on Line: (\d+)", message)

@@ -127,6 +127,14 @@ def csv_header(path: Path) -> tuple[list[str], str]:
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise InputError(f"{path.name} has the column {min(repeated)!r} twice.")
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(
+                f"{path.name}: the columns {other!r} and {name!r} differ in case alone, "
+                "which DuckDB cannot tell apart; rename one."
+            )
     return names, delimiter
 
 

@@ -173,12 +173,10 @@ def _refusal(
     """One sentence: how many rows, why, and where the first of each kind is."""
     shown = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))
     numbered = source.relation.project(f"*, row_number() OVER () AS {quoted(ROW)}")
-    wrong = numbered.project(f"{quoted(ROW)} AS r, {reason} AS reason, *").filter(
-        "reason IS NOT NULL"
-    )
-    first = wrong.aggregate(
-        f"reason, min(r) AS r, arg_min(CASE reason {shown} END, r) AS shown", "reason"
-    ).fetchall()
+    wrong = numbered.project(
+        f"{quoted(ROW)} AS r, {reason} AS reason, CASE {reason} {shown} END AS shown"
+    ).filter("reason IS NOT NULL")
+    first = wrong.aggregate("reason, min(r), arg_min(shown, r)", "reason").fetchall()
     places = {rules[number]: (row, value) for number, row, value in first}
     parts = []
     for rule, count in bad.items():

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.cli._engine import arrow_batches
+from trueodds.cli._exit import require
 from trueodds.cli._prepare import Prepared
 from trueodds.validation import Floats
 
@@ -58,8 +59,7 @@ def sample_rows(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
 
 def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> Rows:
     """Read the prepared rows, or a sample of at most ``max_rows`` of them."""
-    import pyarrow as pa
-
+    pa = require("pyarrow", "cli")
     n_rows = prepared.tally.used
     batches = arrow_batches(prepared.relation)
     if n_rows > max_rows:
