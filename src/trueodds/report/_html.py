@@ -19,7 +19,7 @@ from typing import Any
 from trueodds.report._marks import gain_marks, group_marks
 from trueodds.report._plain import percent, probability_text, show_method
 
-__all__ = ["render"]
+__all__ = ["embedded_json", "render"]
 
 SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "page.js")
 

@@ -85,7 +85,7 @@ def _regions(gaps: Gaps, proven: Any) -> list[dict[str, Any]]:
 
 def _finding(regions: list[dict[str, Any]], gaps: Gaps, event: Event, *, several: bool) -> str:
     if not regions:
-        return "miscalibrated, though too slightly to say where"
+        return "miscalibrated, though it cannot be told where"
     directions = {region["direction"] for region in regions}
     share = sum(region["share"] for region in regions)
     if len(directions) == 1 and share >= ALMOST_ALL:

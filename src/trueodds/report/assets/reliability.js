@@ -186,14 +186,14 @@ class ReliabilityPlot {
     ], aloud);
   }
 
-  place_of(event) {
+  placeOf(event) {
     const box = this.root.getBoundingClientRect();
     const ratio = this.root.viewBox.baseVal.width / box.width;
     return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
   }
 
   hover(event) {
-    const [x, y] = this.place_of(event);
+    const [x, y] = this.placeOf(event);
     if (y > this.histogramTop - 6 && this.bars) {
       const bar = this.bars.find((b) => x >= b.x1 && x < b.x2);
       this.select(-1);
@@ -215,18 +215,18 @@ class ReliabilityPlot {
     let box = null;
     root.addEventListener("pointermove", (event) => {
       if (start === null) { this.hover(event); return; }
-      const x = this.place_of(event)[0];
+      const x = this.placeOf(event)[0];
       box ??= svg("rect", { class: "selection", y: MARGIN.top, height: this.bottom - MARGIN.top }, root);
       box.setAttribute("x", Math.min(start, x));
       box.setAttribute("width", Math.abs(x - start));
     });
     root.addEventListener("pointerdown", (event) => {
       if (event.pointerType !== "mouse") { this.hover(event); return; }
-      if (event.button === 0) { start = this.place_of(event)[0]; root.setPointerCapture(event.pointerId); }
+      if (event.button === 0) { start = this.placeOf(event)[0]; root.setPointerCapture(event.pointerId); }
     });
     root.addEventListener("pointerup", (event) => {
       if (start === null) return;
-      const ends = [start, this.place_of(event)[0]].sort((a, b) => a - b);
+      const ends = [start, this.placeOf(event)[0]].sort((a, b) => a - b);
       start = null;
       box = null;
       if (ends[1] - ends[0] > 12) setRange(this.x.invert(ends[0]), this.x.invert(ends[1]));
