@@ -238,6 +238,21 @@ def test_an_output_in_no_folder(run, data, tmp_path):
     assert result.code == 1
 
 
+def test_devices_and_links_stay_what_they_are(run, data, tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    words = [data / "scores.csv", "-s", "p", "-l", "y", "-m", "beta"]
+    assert run("fit", *words, "-o", pipe).code == 0
+    assert b"trueodds-map" in os.read(reader, 10_000)
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    link.symlink_to(tmp_path / "real.csv")
+    assert run("fit", *words, "-o", link).code == 0
+    assert link.is_symlink()
+    assert "trueodds-map" in (tmp_path / "real.csv").read_text()
+
+
 WITHOUT_PRIVILEGE = textwrap.dedent("""
     import ctypes, os, sys
     if os.getuid() == 0:

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import ndtr
 from score_files import make_table, write_table
 
 import trueodds
@@ -32,7 +33,20 @@ def test_evaluation_equals_the_metrics_of_the_rows(run, data, table):
     assert metrics["brier_score"]["estimate"] == pytest.approx(brier_score(y, p), abs=1e-12)
     for measure in metrics.values():
         assert set(measure) >= {"estimate", "low", "high", "level"}
-    assert found["evaluation"]["test"]["p_value"] < 1e-6
+    tests = [found["evaluation"][name]["p_value"] for name in ("test", "mean_test")]
+    assert tests[0] < 1e-6
+    assert found["evaluation"]["p_value"] == pytest.approx(2 * min(tests))
+
+
+def test_a_shift_that_spiegelhalters_test_does_not_see(run, csv_file):
+    path = csv_file("p,y", *(f"0.5,{int(k % 10 < 6)}" for k in range(2000)))
+    found = run("evaluate", path, *columns("--json")).json["evaluation"]
+    assert found["test"]["p_value"] > 0.05
+    z = (1200 - 1000 - 0.5) / np.sqrt(2000 / 4)  # the normal approximation of the count
+    assert np.log(found["mean_test"]["p_value"]) == pytest.approx(np.log(2 * ndtr(-z)), rel=0.02)
+    assert found["p_value"] < 1e-6
+    even = csv_file("p,y", *(f"0.5,{k % 2}" for k in range(2000)))
+    assert run("evaluate", even, *columns("--json")).json["evaluation"]["p_value"] == 1.0
 
 
 def test_weights_are_repetitions(run, data, table, tmp_path):

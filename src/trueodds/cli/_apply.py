@@ -17,10 +17,18 @@ from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._prepare import Tally, examine, in_words
 from trueodds.cli._show import emit_json, note, working
 from trueodds.cli._sql import as_number, quoted
-from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, output_format, table_writer
+from trueodds.cli._write import (
+    STANDARD_OUTPUT,
+    atomic_stream,
+    check_target,
+    output_format,
+    table_writer,
+)
 from trueodds.exceptions import InputError
 
 __all__ = ["apply"]
+
+SCRATCH = "trueodds score "
 
 Output = Annotated[
     str,
@@ -77,6 +85,7 @@ def apply(
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
     kind = output_format(output, output_format_name)
+    check_target(output)
     fitted = load_map(map_file)
     features = _features_of(fitted)
     columns = Columns(
@@ -116,9 +125,6 @@ def apply(
     elif output != STANDARD_OUTPUT or skipped:
         left = f" (left out: {in_words(skipped)})" if skipped else ""
         note(f"{output}: {tally.used:,} rows with {', '.join(names)}{left}.")
-
-
-SCRATCH = "trueodds score "
 
 
 def _features_of(fitted: Any) -> tuple[str, ...]:

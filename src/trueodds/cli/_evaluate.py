@@ -86,7 +86,7 @@ def evaluate(
         content = {"file": file, **prepared.describe(), "level": level, "evaluation": result}
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
-    _show(file, prepared, result)
+    _show(file, prepared, result, level)
     if groups is not None:
         _show_groups(groups)
 
@@ -113,43 +113,27 @@ def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dic
     return evaluate_groups(prepared, max_groups, options)
 
 
-def _show(file: str, prepared: Prepared, result: dict[str, Any]) -> None:
+def _show(file: str, prepared: Prepared, result: dict[str, Any], level: float) -> None:
     rows = [
         [_title(name), number(m["estimate"]), interval(m["low"], m["high"])]
         for name, m in result["metrics"].items()
     ]
-    share = round(100 * prepared_level(result), 1)
-    tally = prepared.tally
-    show_table(
-        f"{file}: {tally.used:,} rows{prepared.left_out()}",
-        ["metric", "value", f"{share:g} % interval"],
-        rows,
-    )
-    print_line(prepared.classes_line())
+    title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
+    show_table(title, ["metric", "value", f"{100 * level:g} % interval"], rows)
+    typer.echo(prepared.classes_line())
     if "prevalence" in result:
-        print_line(
+        typer.echo(
             f"mean score {number(result['mean_score'])}, "
             f"frequency of positives {number(result['prevalence'])}."
         )
-    print_line(_verdict(result["test"]))
+    typer.echo(_verdict(result["p_value"]))
 
 
-def prepared_level(result: dict[str, Any]) -> float:
-    """The level of the intervals of an evaluation."""
-    return float(next(iter(result["metrics"].values()))["level"])
-
-
-def _verdict(test: dict[str, Any]) -> str:
-    p = test["p_value"]
+def _verdict(p: float) -> str:
     shown = "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
     if p < 0.05:
         return f"The probabilities are not calibrated: chance would do this rarely ({shown})."
     return f"No miscalibration beyond chance was found ({shown})."
-
-
-def print_line(text: str) -> None:
-    """A line of the result."""
-    typer.echo(text)
 
 
 def _title(name: str) -> str:
@@ -178,6 +162,6 @@ def _show_groups(groups: dict[str, Any]) -> None:
         rows,
     )
     if groups["left_out"]:
-        print_line(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
+        typer.echo(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
     if groups["one_class"]:
-        print_line(f"{groups['one_class']:,} groups have one class only and no measures.")
+        typer.echo(f"{groups['one_class']:,} groups have one class only and no measures.")

@@ -15,8 +15,24 @@ def evaluate_relation(relation: Any, weight: str | None, options: dict[str, Any]
     from trueodds.table import ScoreTable
 
     table = ScoreTable.from_frame(relation, score="score", label="label", weight=weight)
-    result: dict[str, Any] = evaluate_table(table, **options).to_dict()
-    return result
+    return _with_mean_test(evaluate_table(table, **options).to_dict())
+
+
+def _with_mean_test(result: dict[str, Any]) -> dict[str, Any]:
+    """Add a test of the mean, and the p-value of both tests together (Bonferroni).
+
+    Spiegelhalter's test does not see probabilities near one half that are all too high or too low.
+    A binomial count with the mean probability is spread more than independent events of unequal
+    probabilities are (Hoeffding, 1956), so the test of the mean errs on the safe side.
+    """
+    from scipy.special import bdtr, bdtrc
+
+    n, mean = round(result["n"]), result["mean_score"]
+    hits = round(n * result["prevalence"])
+    above = float(bdtrc(hits - 1, n, mean)) if hits > 0 else 1.0
+    p_mean = min(1.0, 2 * min(float(bdtr(hits, n, mean)), above))
+    p_value = min(1.0, 2 * min(p_mean, result["test"]["p_value"]))
+    return {**result, "mean_test": {"method": "binomial", "p_value": p_mean}, "p_value": p_value}
 
 
 def evaluate_rows(rows: Rows, classes: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
@@ -65,4 +81,5 @@ def evaluate_rows(rows: Rows, classes: tuple[Any, ...], options: dict[str, Any])
             "method": test.method,
             "expected": test.expected,
         },
+        "p_value": test.p_value,
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +15,7 @@ from trueodds.cli._exit import UsageError
 from trueodds.cli._methods_list import complete_method, make_calibrator
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, note, working
-from trueodds.cli._write import STANDARD_OUTPUT, write_text
+from trueodds.cli._write import STANDARD_OUTPUT, check_target, write_text
 
 __all__ = ["fit"]
 
@@ -90,9 +90,7 @@ def fit(
     """
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
-    if output != STANDARD_OUTPUT and not Path(output).parent.is_dir():
-        # Said before the work is done, not after.
-        raise UsageError(f"cannot write {output}: there is no folder {Path(output).parent}.")
+    check_target(output)
     calibrator = make_calibrator(method, input_scale, option or ())
     _check_features(calibrator, method, feature)
     columns = Columns(
@@ -115,7 +113,7 @@ def fit(
             prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
         with working(f"fitting {method}", source.connection):
             fitted, n_rows = _fit(calibrator, method, prepared, max_rows, seed)
-    _save(fitted, output)
+    write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
         content = {"file": file, **prepared.describe(), "method": method, "rows_fitted": n_rows}
         emit_json("fit", {**content, "family": fitted.family, "output": output})
@@ -161,12 +159,3 @@ def _fit(
     if method == "auto":
         note(f"auto chose {calibrator.best_method_}: {calibrator.explanation_}")
     return calibrator.map_, len(rows)
-
-
-def _save(fitted: Any, output: str) -> None:
-    if output != STANDARD_OUTPUT:
-        fitted.save(output)
-        return
-    import json
-
-    write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)

@@ -72,5 +72,5 @@ def _entry(
         "mean_score": found["mean_score"],
         "prevalence": found["prevalence"],
         **{name: measure["estimate"] for name, measure in metrics.items()},
-        "p_value": found["test"]["p_value"],
+        "p_value": found["p_value"],
     }

@@ -13,7 +13,7 @@ from trueodds.cli._columns import Columns
 from trueodds.cli._compare import Folds, Jobs, Methods, chosen_methods, load_rows
 from trueodds.cli._engine import MEMORY
 from trueodds.cli._show import emit_json, note
-from trueodds.cli._write import STANDARD_OUTPUT, write_text
+from trueodds.cli._write import STANDARD_OUTPUT, check_target, write_text
 
 __all__ = ["report"]
 
@@ -56,6 +56,8 @@ def report(
     """
     from trueodds.report import build_report
 
+    if not as_json:
+        check_target(output)
     columns = Columns(
         tuple(score),
         label,

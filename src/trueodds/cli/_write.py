@@ -15,7 +15,7 @@ from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format, format_of
 from trueodds.exceptions import InputError
 
-__all__ = ["atomic_stream", "output_format", "table_writer", "write_text"]
+__all__ = ["atomic_stream", "check_target", "output_format", "table_writer", "write_text"]
 
 STANDARD_OUTPUT = "-"
 
@@ -31,6 +31,20 @@ def output_format(output: str, given: Format | None) -> Format:
     return kind
 
 
+def check_target(output: str) -> None:
+    """Refuse an output that cannot be written, before any work is done for it."""
+    path = Path(output)
+    if output == STANDARD_OUTPUT:
+        return
+    if path.is_dir():
+        raise InputError(f"cannot write {output}: it is a folder.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {output}: there is no folder {path.parent}.")
+    folder = path.resolve().parent
+    if not path.exists() and not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write in the folder {folder}: permission denied.")
+
+
 @contextmanager
 def atomic_stream(output: str) -> Iterator[IO[bytes]]:
     """A binary stream whose file appears whole, or not at all; ``-`` is standard output."""
@@ -38,11 +52,12 @@ def atomic_stream(output: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(output)
-    if path.is_dir():
-        raise InputError(f"cannot write {output}: it is a folder.")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {output}: there is no folder {path.parent}.")
+    check_target(output)
+    path = Path(output).resolve()  # through a link to what it stands for
+    if path.exists() and not path.is_file():  # a device or a pipe must stay what it is
+        with path.open("wb") as stream:
+            yield stream
+        return
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:
