@@ -117,7 +117,7 @@ def one_pair(X: Any, y: Any, model: Any) -> dict[str, Any]:
     fitted = clone(model).fit(X_model, y_model)
     p, held_p = (fitted.predict_proba(part)[:, 1] for part in (X_calibrate, X_held))
     comparison = compare_calibrators(p, y_calibrate)
-    lowest = min(comparison.rows(), key=lambda row: row["log_loss"])["method"]
+    lowest = comparison.choose(rule="best")
     held = {
         name: row_losses(y_held, clone(method).fit(p, y_calibrate).predict_proba(held_p)[:, 1])
         for name, method in comparison.calibrators.items()

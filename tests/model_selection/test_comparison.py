@@ -360,3 +360,24 @@ def test_differences_are_paired_by_instance(sure):
     assert result.difference("isotonic", "isotonic") == (0, np.inf)
     with pytest.raises(InputError, match="method must be"):
         result.difference("identity", "tempo")
+
+
+def test_with_log_loss_a_method_that_is_ever_certain_is_not_chosen():
+    # Isotonic is right about its zeros and ones in every fold here, and has the lowest loss.
+    p = np.repeat([0.6, 0.7, 0.8], 100)
+    y = np.where(p == 0.6, 0, np.where(p == 0.8, 1, np.arange(300) % 2))
+    options = {"calibrators": ["isotonic", "temperature"], "rule": "best"}
+    result = compare_calibrators(p, y, **options)
+    losses = {row["method"]: row["log_loss"] for row in result.rows()}
+    assert min(losses, key=losses.get) == "isotonic"
+    assert result.best_method == "temperature"
+    assert "1 more with forecasts of 0 or 1 are out" in result.explanation
+    assert compare_calibrators(p, y, **options, scoring="brier_score").best_method == "isotonic"
+    assert result.choose(scoring="brier_score", rule="best") == "isotonic"
+
+
+def test_if_all_are_certain_the_finite_losses_are_compared():
+    p = np.array([0.0, 1.0] * 50)
+    result = compare_calibrators(p, p.astype(int), calibrators=["isotonic"])
+    assert result.best_method == "identity"
+    assert result.rows()[0]["log_loss"] == 0

@@ -44,7 +44,8 @@ class AutoCalibrator(Calibrator):
         Names (keys of ``all_calibrators()``) or instances; or name → instance. The identity is
         always added. ``"default"``: methods that suit the number of classes and are fast.
     scoring : {"log_loss", "brier_score"}, default="log_loss"
-        What is compared. With log-loss, a method that gave probability 0 to what happened is out.
+        What is compared. With log-loss, methods that forecast exactly 0 or 1 are out: one surprise
+        costs infinitely much.
     cv : int, default=5
         Folds, stratified by class.
     n_repeats : int, default=1

@@ -101,9 +101,12 @@ def compare_calibrators(
     overfit. ``fold_losses`` with :func:`trueodds.compare.corrected_resampled_t_test` is the
     alternative.
 
-    A method that gives probability 0 to what happened has an infinite log-loss and says so; it is
-    then not chosen. A method that raises an error in a fold is left out and named in
-    ``failures``. Cost: for two classes the evidence is sorted once, and the folds are sums.
+    A method that gives probability 0 to what happened has an infinite log-loss and says so. With
+    log-loss no method is chosen that forecasts exactly 0 or 1, even if all such forecasts were
+    right: the next one may cost infinitely much. A method that raises an error in a fold is left
+    out and named in ``failures``.
+
+    Cost: for two classes the evidence is sorted once, and the tables of the folds are sums.
 
     Examples
     --------
@@ -165,7 +168,8 @@ def compare_evidence(
         name: np.array([_calibration_error(cells, [part]) for part in run.held_out])
         for name, run in kept.items()
     }
-    choice: Choice = choose(tables, scoring, rule)
+    certain = frozenset(name for name, run in kept.items() if _is_certain(run))
+    choice: Choice = choose(tables, scoring, rule, certain)
     return CalibratorComparison(
         methods=tuple(kept),
         best_method=choice.method,
@@ -182,6 +186,7 @@ def compare_evidence(
         n_folds=n_folds,
         n_repeats=n_repeats,
         _tables=tables,
+        _certain=certain,
         _calibration_error={
             name: float(
                 np.mean(
@@ -216,6 +221,14 @@ def _tables(
         tables[metric] = LossTable(cells, {name: pair[0] for name, pair in both.items()})
         fold_losses[metric] = {name: pair[1] for name, pair in both.items()}
     return tables, fold_losses
+
+
+def _is_certain(run: MethodRun) -> bool:
+    """Whether any class was ever given probability 0."""
+    return any(
+        bool(((part.prob == 0) | ((part.prob == 1) & (part.prob.ndim == 1))).any())
+        for part in run.held_out
+    )
 
 
 def _calibration_error(cells: Cells, parts: list[HeldOut]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,41 +22,54 @@ class Choice:
     explanation: str
 
 
-def choose(tables: Mapping[str, LossTable], scoring: str, rule: str) -> Choice:
+def choose(
+    tables: Mapping[str, LossTable], scoring: str, rule: str, certain: Collection[str] = ()
+) -> Choice:
     """Apply the rule to methods in order of simplicity.
 
-    Methods with an infinite loss are out. If all are infinite, the Brier score decides.
+    Parameters
+    ----------
+    tables : dict of str to LossTable
+        By metric; methods in order of simplicity.
+    scoring, rule : str
+    certain : collection of str
+        Methods with forecasts of exactly 0 or 1. With log-loss they are out, even if every such
+        forecast was right so far: the next one may cost infinitely much. If no other method is
+        left, those with a finite loss are in again; if there is none, the Brier score decides.
     """
     table = tables[scoring]
-    means = {name: table.mean(name) for name in table.losses}
-    if not np.isfinite(list(means.values())).any():
+    finite = [name for name in table.losses if np.isfinite(table.mean(name))]
+    if not finite:
         second = choose(tables, "brier_score", rule)
         return Choice(
             second.method,
             "every method gave probability 0 to something that happened, so the Brier score "
             f"decides: {second.explanation}",
         )
-    lowest = min(means, key=means.__getitem__)
+    safe = [name for name in finite if name not in certain or scoring != "log_loss"] or finite
+    lowest = min(safe, key=table.mean)
     chosen = lowest
     if rule == "one_standard_error":
-        for name in means:
-            gap, error = table.difference(name, lowest)
-            if np.isfinite(means[name]) and gap <= error:
-                chosen = name
-                break
-    return Choice(chosen, _explain(table, WORDS[scoring], chosen, lowest))
+        chosen = next(name for name in safe if _is_close(table, name, lowest))
+    return Choice(chosen, _explain(table, WORDS[scoring], chosen, lowest, len(safe)))
 
 
-def _explain(table: LossTable, word: str, chosen: str, lowest: str) -> str:
+def _is_close(table: LossTable, name: str, lowest: str) -> bool:
+    gap, error = table.difference(name, lowest)
+    return gap <= error
+
+
+def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) -> str:
     base = next(iter(table.losses))
-    count = len(table.losses)
     start = f"{chosen} has an out-of-fold {word} of {table.mean(chosen):.5f}"
+    out = len(table.losses) - count
+    among = f"{count} methods" + (f" ({out} more with forecasts of 0 or 1 are out)" if out else "")
     if chosen == lowest:
-        middle = f", the lowest of {count} methods"
+        middle = f", the lowest of {among}"
     else:
         gap, error = table.difference(chosen, lowest)
         middle = (
-            f" and is the simplest of {count} methods within one standard error of the lowest "
+            f" and is the simplest of {among} within one standard error of the lowest "
             f"({lowest}, {table.mean(lowest):.5f}; difference {gap:.5f} ± {error:.5f})"
         )
     if chosen == base:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
+from trueodds.model_selection._comparison_choice import choose
 from trueodds.model_selection._comparison_losses import LossTable
 from trueodds.validation import Floats, check_choice
 
@@ -67,6 +68,7 @@ class CalibratorComparison:
     n_repeats: int
     _tables: dict[str, LossTable]
     _calibration_error: dict[str, float]
+    _certain: frozenset[str]
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each method, simplest first.
@@ -100,6 +102,12 @@ class CalibratorComparison:
             return mean, mean
         half = float(ndtri(0.5 + self.level / 2)) * error
         return mean - half, mean + half
+
+    def choose(self, *, scoring: Scoring = "log_loss", rule: Rule = "one_standard_error") -> str:
+        """The method that another metric or rule would take; see :func:`compare_calibrators`."""
+        check_choice(scoring, ("log_loss", "brier_score"), "scoring")
+        check_choice(rule, ("one_standard_error", "best"), "rule")
+        return choose(self._tables, scoring, rule, self._certain).method
 
     def difference(
         self, method: str, other: str, *, metric: Scoring = "log_loss"
