@@ -153,14 +153,14 @@ class CharcoalSoftmaxMap(CalibrationMap):
         linear = linear - linear[0]
         square = -0.5 * (precision - precision[0])
         fixed = -0.5 * np.einsum("ck,ck->c", self.means, self.means) * precision
-        squares = total([(r - whole) * (r - whole) for r in relative])
-        parts = (*relative, whole)
+        # ‖r − L‖², with L written as seldom as can be.
+        squares = total([r * r for r in relative]) + whole * (
+            len(relative) * whole - 2 * total(relative)
+        )
+        parts = (*relative, whole, squares)
         exponents = []
         for coal in range(len(precision)):
-            weights = (*linear[coal].tolist(), -float(linear[coal].sum()))
-            term = Dot(weights, parts) + float(fixed[coal] - fixed[0])
-            if square[coal] != 0:
-                term = term + float(square[coal]) * squares
-            exponents.append(term)
+            weights = (*linear[coal].tolist(), -float(linear[coal].sum()), float(square[coal]))
+            exponents.append(Dot(weights, parts) + float(fixed[coal] - fixed[0]))
         shares = tuple(Softmax(tuple(exponents), coal) for coal in range(len(exponents)))
         return Dot(tuple(self.temperatures.tolist()), shares)

@@ -1,0 +1,312 @@
+"""What the exports look like, what they refuse, and what cannot get into them."""
+
+import ast
+import sqlite3
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import onnx
+import onnxruntime
+import pyarrow as pa
+import pytest
+import sqlglot
+from map_examples import tree_of
+
+from trueodds.exceptions import InputError
+from trueodds.export import _sql
+from trueodds.maps import (
+    CharcoalSoftmaxMap,
+    IdentityMap,
+    LogOddsMap,
+    PiecewiseLinearMap,
+    SoftmaxMap,
+    StepMap,
+    TreeMap,
+)
+
+BETA = LogOddsMap(a=0.5, b=0.9, c=0.1)
+STEPS = StepMap(edges=[0.5], values=[0.2, 0.7])
+DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite")
+HOSTILE = [
+    'a"b',
+    "a`b",
+    "a'b",
+    "a\\",
+    "a\\`; DROP TABLE t; --",
+    'a"); DROP TABLE t; --',
+    "é ∞",
+    "--",
+]
+
+
+def in_duckdb(fitted, values, column="score"):
+    table = pa.table({column: pa.array(values, pa.float64())})
+    rows = duckdb.connect().from_arrow(table).select(f"{fitted.to_sql(column)} AS p")
+    return [row[0] for row in rows.fetchall()]
+
+
+def function_of(fitted, name="calibrate"):
+    namespace: dict = {}
+    exec(compile(fitted.to_python(name), "exported", "exec"), namespace)  # noqa: S102
+    return namespace[name]
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit", "score"])
+def test_missing_and_impossible_scores_give_null(scale):
+    values = [None, float("nan"), 0.5]
+    values += [1.2, -0.1] if scale == "probability" else []
+    values += [float("inf"), -float("inf")] if scale == "score" else []
+    for fitted in (
+        LogOddsMap(a=0.5, b=0.9, c=0.1, input=scale),
+        StepMap(edges=[0.4], values=[0.2, 0.7], input=scale),
+    ):
+        found = in_duckdb(fitted, values)
+        assert [p is None for p in found] == [True, True, False, *[True] * (len(values) - 3)]
+        calibrate = function_of(fitted)
+        assert [np.isnan(calibrate(v)) for v in values] == [p is None for p in found]
+        session = onnxruntime.InferenceSession(fitted.to_onnx().SerializeToString())
+        numbers = np.array([np.nan if v is None else v for v in values])
+        graph = session.run(None, {"scores": numbers})[0]
+        assert np.isnan(graph).tolist() == [p is None for p in found]
+
+
+def test_rows_that_are_not_probabilities_give_null_for_every_class():
+    fitted = SoftmaxMap(weights=[1.0, 1.0], bias=[0.0, 0.5])
+    rows = pa.table({"a": [0.5, 0.0, 0.9, None], "b": [0.5, 0.0, 0.9, 1.0]})
+    parts = [f"{sql} AS p{k}" for k, sql in enumerate(fitted.to_sql(["a", "b"]))]
+    found = duckdb.connect().from_arrow(rows).select(", ".join(parts)).fetchall()
+    assert [p is None for row in found for p in row] == [False] * 2 + [True] * 6
+    calibrate = function_of(fitted)
+    assert np.isnan(calibrate([0.9, 0.9])).all()
+    assert calibrate([0.5, 0.5])[1] == pytest.approx(found[0][1], abs=1e-12)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_column_of_any_name_is_one_identifier(name, dialect):
+    if dialect == "bigquery" and "\\" in name:
+        pytest.skip("BigQuery has no such column names")
+    statement = sqlglot.parse(f"SELECT {STEPS.to_sql(name, dialect=dialect)}", read=dialect)
+    assert len(statement) == 1
+    columns = {column.name for column in statement[0].find_all(sqlglot.exp.Column)}
+    assert columns == {name}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_of_columns_run_in_duckdb_and_sqlite(name):
+    assert in_duckdb(STEPS, [0.1, 0.5], name) == [0.2, 0.7]
+    connection = sqlite3.connect(":memory:")
+    quoted = '"' + name.replace('"', '""') + '"'
+    connection.execute(f"CREATE TABLE t ({quoted} REAL)")
+    connection.execute("INSERT INTO t VALUES (0.5)")
+    sql = STEPS.to_sql(name, dialect="sqlite")
+    assert connection.execute(f"SELECT {sql} FROM t").fetchall() == [(0.7,)]  # noqa: S608
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_number_survives_in_all_its_digits(dialect):
+    edges = np.unique(np.random.default_rng(0).random(50))
+    values = np.sort(np.random.default_rng(1).random(51))
+    sql = StepMap(edges=edges, values=values).to_sql(dialect=dialect)
+    parsed = sqlglot.parse_one(f"SELECT {sql}", read=dialect)
+    texts = [literal.this for literal in parsed.find_all(sqlglot.exp.Literal)]
+    assert all("e" in text for text in texts)  # without an exponent it would be a decimal
+    assert {float(text) for text in texts} == {0.0, 1.0, *edges.tolist(), *values.tolist()}
+
+
+@pytest.mark.parametrize("fitted", ["step", "piecewise_linear"])
+def test_ten_thousand_knots_nest_as_deep_as_their_logarithm(fitted):
+    x = np.linspace(0, 1, 10_001)
+    large = (
+        StepMap(edges=x[1:-1], values=x[:-1] ** 2)
+        if fitted == "step"
+        else PiecewiseLinearMap(x=x, y=x**2)
+    )
+    sql = large.to_sql()
+    depth = deepest = 0
+    for word in sql.replace("(", " ").replace(")", " ").split():
+        depth += (word == "CASE") - (word == "END")
+        deepest = max(deepest, depth)
+    assert deepest <= 16
+    scores = np.concatenate([x, np.random.default_rng(0).random(1000)])
+    np.testing.assert_allclose(in_duckdb(large, scores), large(scores), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("fitted", ["step", "piecewise_linear"])
+def test_ten_thousand_knots_run_in_spark(fitted, spark):
+    x = np.linspace(0, 1, 10_001)
+    large = (
+        StepMap(edges=x[1:-1], values=x[:-1] ** 2)
+        if fitted == "step"
+        else PiecewiseLinearMap(x=x, y=x**2)
+    )
+    scores = np.random.default_rng(0).random(1000)
+    frame = spark.createDataFrame([(float(s),) for s in scores], ["score"])
+    sql = large.to_sql(dialect="spark")
+    found = np.array([tuple(r) for r in frame.selectExpr("score", f"{sql} AS p").collect()])
+    np.testing.assert_allclose(found[:, 1], large(found[:, 0]), rtol=0, atol=1e-9)
+
+
+def test_a_formula_that_would_be_too_long_is_refused_with_the_other_ways():
+    k = 40
+    wide = SoftmaxMap(weights=np.eye(k) + 0.1, bias=np.zeros(k), floor=-30.0)
+    with pytest.raises(InputError, match=r"nodes of SQL.*to_onnx\(\)"):
+        wide.to_sql([f"s{i}" for i in range(k)])
+    assert wide.to_onnx().graph.output[0].name == "probabilities"
+
+
+def test_the_size_is_foretold_within_a_factor_of_two():
+    grill = CharcoalSoftmaxMap(
+        means=[[0, -3, -3], [-1, -1, -1]], temperatures=[2, 1], widths=[1, 1], bias=[0, 0, 0]
+    )
+    from trueodds.maps._export import formula_of
+
+    output = formula_of(grill, 3).outputs[0]
+    written = sqlglot.parse_one(grill.to_sql(["a", "b", "c"])[0], read="duckdb")
+    actual = sum(1 for node in written.walk() if not isinstance(node, sqlglot.exp.Paren))
+    assert 0.5 < _sql._Size().of(output) / actual < 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dialect": "oracle"}, "dialect must be one of"),
+        ({"column": ""}, "name must be a text"),
+        ({"column": "a\0b"}, "name must be a text"),
+        ({"column": ["a", "b", "c"]}, "needs a list of 2 columns"),
+        ({"column": ["a", "a"]}, "must be distinct"),
+        ({"column": 3}, "column must be a name"),
+    ],
+)
+def test_what_cannot_be_written_as_sql_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        BETA.to_sql(**arguments)
+
+
+def test_a_map_of_columns_is_not_written_for_one():
+    with pytest.raises(InputError, match="needs a list of 2 columns of scores; got 1"):
+        SoftmaxMap(weights=[1.0, 1.0], bias=[0.0, 0.0]).to_sql("p")
+
+
+@pytest.mark.parametrize("name", ["1x", "class", "f(); import os", "a b", "math", "é", "", 3])
+def test_a_function_has_a_plain_name(name):
+    with pytest.raises(InputError, match="name must be"):
+        BETA.to_python(name)
+
+
+def hostile_tree() -> TreeMap:
+    line = tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0))
+    text = "'''\"\"\"); __import__('os').abort() #\n\\"
+    return TreeMap(
+        maps=line,
+        parent=[-1, 0, 0],
+        attribute=[0, -1, -1],
+        cut=np.zeros(3),
+        weight=np.ones(3),
+        names=(text,),
+        categories=(tuple(sorted([text, "\u2028\x00"])),),
+        fill=[0.0],
+        classes=(text, "'''"),
+    )
+
+
+def test_hostile_labels_names_and_categories_stay_texts_in_python():
+    fitted = hostile_tree()
+    source = fitted.to_python()
+    assert source.isascii()
+    calls = {
+        ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
+    }
+    assert all(call in ("float", "max", "min") or call.split("_")[0] in ("math.exp", "math.log", "")
+               for call in calls)  # fmt: skip
+    (name,) = fitted.names
+    for category in (*fitted.categories[0], "other", None):
+        found = function_of(fitted)(0.8, {name: category})
+        attributes = np.array([[category]], dtype=object)
+        assert found == pytest.approx(float(fitted([0.8], features=attributes)[0]), abs=1e-12)
+
+
+def test_hostile_categories_stay_texts_in_sql():
+    fitted = hostile_tree()
+    category = fitted.categories[0][-1]
+    rows = pa.table({"score": [0.8, 0.8], "f": [category, "other"]})
+    sql = fitted.to_sql(features=["f"])
+    found = duckdb.connect().from_arrow(rows).select(f"{sql} AS p").fetchall()
+    attributes = np.array([[category], ["other"]], dtype=object)
+    np.testing.assert_allclose(np.ravel(found), fitted([0.8, 0.8], features=attributes), atol=1e-12)
+
+
+def test_a_python_export_needs_the_standard_library_only():
+    source = CharcoalSoftmaxMap(
+        means=[[0, -3], [-1, -1]], temperatures=[2, 1], widths=[1, 1], bias=[0, 0]
+    ).to_python()
+    imported = [n.names[0].name for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import)]
+    assert sorted(imported) == ["bisect", "math"]
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"{source}\nprint(calibrate([0.25, 0.75]))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert sum(ast.literal_eval(ran.stdout)) == pytest.approx(1)
+
+
+def test_two_python_exports_live_in_one_file():
+    other = StepMap(edges=[0.5], values=[0.1, 0.9])
+    namespace: dict = {}
+    exec(STEPS.to_python("first") + other.to_python("second"), namespace)  # noqa: S102
+    assert (namespace["first"](0.5), namespace["second"](0.5)) == (0.7, 0.9)
+
+
+def test_a_graph_says_what_it_is():
+    model = LogOddsMap(a=1.0, b=1.0, c=0.0, classes=("no", "yes")).to_onnx()
+    onnx.checker.check_model(model, full_check=True)
+    assert [(o.domain, o.version) for o in model.opset_import] == [("", 17), ("ai.onnx.ml", 3)]
+    properties = {p.key: p.value for p in model.metadata_props}
+    assert properties["trueodds.classes"] == '["no", "yes"]'
+    (given,) = model.graph.input
+    assert given.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
+
+
+def test_lookups_in_onnx_grow_with_the_logarithm_of_the_table():
+    x = np.linspace(0, 1, 10_001)
+    model = StepMap(edges=x[1:-1], values=x[:-1]).to_onnx()
+    assert len(model.graph.node) < 100
+
+
+def test_a_tree_of_an_array_needs_names_for_its_columns():
+    line = tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in np.linspace(0.5, 1, 9))
+    named = tree_of(line, "probability")
+    with pytest.raises(InputError, match=r"no attribute 'agee'.*'age'"):
+        named.to_sql(features={"agee": "x"})
+    with pytest.raises(InputError, match="features must name 3 columns"):
+        named.to_sql(features=["x"])
+    nameless = TreeMap(
+        maps=line[:3], parent=[-1, 0, 0], attribute=[0, -1, -1], cut=[1.0, 0, 0],
+        weight=np.ones(3), names=None, categories=(None,), fill=[0.0],
+    )  # fmt: skip
+    with pytest.raises(InputError, match="its attributes have no names"):
+        nameless.to_sql()
+    assert '"age"' in nameless.to_sql(features=["age"])
+    assert function_of(nameless)(0.5, [2.0]) == 0.5
+
+
+def test_loading_the_library_loads_no_library_of_the_exports():
+    names = ("sqlglot", "onnx", "duckdb")
+    code = f"import sys, trueodds.maps; print([m for m in {names} if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("library", "export", "extra"),
+    [("sqlglot", "to_sql", "engines"), ("onnx", "to_onnx", "onnx")],
+)
+def test_a_missing_library_is_named_with_the_command_that_installs_it(
+    library, export, extra, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf'pip install "trueodds\[{extra}\]"'):
+        getattr(IdentityMap(), export)()
