@@ -93,8 +93,8 @@ def _summary(results: Results, table: Any) -> str:
         "calibration works on the raw scores. On separable calibration folds maximum likelihood "
         "has no optimum; labels smoothed by 1e-10 stand for the program's penalty of 1e-11. Ada-S "
         "has the probabilities of today's scikit-learn: 1/(1 + exp(−2F/Σα)); the paper's was "
-        "the release of 2016, which may differ. Methods are compared by average ranks over the sets; "
-        "p-values are Nemenyi's unless another test is named."
+        "the release of 2016, which may differ. Methods are compared by average ranks over the "
+        "sets; p-values are Nemenyi's unless another test is named."
     )
 
 
