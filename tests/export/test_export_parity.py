@@ -14,8 +14,6 @@ import trueodds.decisions
 from trueodds.maps import CalibrationMap
 
 every_example = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
-LONGEST_FOR_SQLITE = 50_000
-"""SQLite's parser has a stack of fixed size, which coals of several widths overflow."""
 
 
 def test_there_is_an_example_of_every_family_of_maps():
@@ -36,9 +34,6 @@ def test_sql_in_duckdb_equals_numpy(example):
 @every_example
 def test_sql_in_sqlite_equals_numpy(example):
     parts = ", ".join(example.sql("sqlite"))
-    if len(parts) / example.n_scores > LONGEST_FOR_SQLITE:
-        assert example.map.family == "charcoal_softmax"  # nothing else is so long
-        return
     rows = example.frame()
     connection = sqlite3.connect(":memory:")
     names = ", ".join(f'"{name}"' for name in rows.columns)
@@ -46,7 +41,13 @@ def test_sql_in_sqlite_equals_numpy(example):
     marks = ", ".join("?" * len(rows.columns))
     values = zip(*[column.tolist() for _, column in rows.items()], strict=True)
     connection.executemany(f"INSERT INTO t VALUES ({marks})", values)  # noqa: S608
-    found = connection.execute(f"SELECT {parts} FROM t ORDER BY rowid").fetchall()  # noqa: S608
+    try:
+        found = connection.execute(f"SELECT {parts} FROM t ORDER BY rowid").fetchall()  # noqa: S608
+    except sqlite3.OperationalError as error:
+        # SQLite's parser has a stack of fixed size, which this family alone may overflow.
+        if (example.map.family, str(error)) != ("charcoal_softmax", "parser stack overflow"):
+            raise
+        return
     array = np.array(found, dtype=float)
     example.check(array[:, 0] if example.n_scores == 1 else array)
 

@@ -324,10 +324,13 @@ class _Size:
             case e.Function():
                 return 1 + sum(map(self.of, node.arguments))
             case e.Dot():
-                return sum(self.of(t) + 3 for t in node.terms)
+                # Terms of weight 0 are not written.
+                pairs = zip(node.weights, node.terms, strict=True)
+                return 1 + sum(self.of(term) + 3 for weight, term in pairs if weight != 0)
             case e.Softmax():
                 own = self.of(node.logits[node.index])
-                return sum(self.of(t) + own + 8 for t in node.logits)
+                others = (t for k, t in enumerate(node.logits) if k != node.index)
+                return 4 + sum(self.of(other) + own + 8 for other in others)
             case e.Choose():
                 parts = [self.of(part) for branch in node.branches for part in branch]
                 return 1 + sum(parts) + self.of(node.otherwise)
