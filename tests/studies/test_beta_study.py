@@ -34,6 +34,11 @@ def test_the_papers_table_is_typed_in_right():
     assert len(FRIEDMAN) == 12
 
 
+def test_profiles_share_their_tasks():
+    keys = {p: {beta.STUDY.key(t) for t in beta.tasks(p)} for p in ("quick", "standard", "full")}
+    assert keys["quick"] < keys["standard"] == keys["full"]
+
+
 def test_three_sets_run_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.delenv("TRUEODDS_DATA", raising=False)
     names = ["iris", "sonar", "diabetes"]

@@ -12,7 +12,7 @@ calibrators would fall back on Platt's targets; labels smoothed by 1e-10 reprodu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -40,7 +40,7 @@ from trueodds.studies._protocol import (
 )
 from trueodds.studies._scratch import Scratch
 from trueodds.studies._study import Row, Study
-from trueodds.studies._task import Task, crossed, stable_seed
+from trueodds.studies._task import Plain, Task, crossed, stable_seed
 from trueodds.validation import Floats
 
 __all__ = ["STUDY"]
@@ -75,7 +75,11 @@ def tasks(profile: str) -> list[Task]:
     names = sets_at_hand()
     if profile == "quick":
         names = [name for name in names if SETS[name] <= QUICK_SETS]
-    folds = {"set": names, "repeat": range(REPEATS[profile]), "fold": range(N_FOLDS)}
+    folds: dict[str, Iterable[Plain]] = {
+        "set": names,
+        "repeat": range(REPEATS[profile]),
+        "fold": range(N_FOLDS),
+    }
     return [
         *crossed("cv", **folds, model=list(MODELS), method=list(METHODS)),
         *crossed("separable", **folds, model="ada-o", method=list(WITH_PLATT)),
