@@ -1,16 +1,18 @@
 """AutoCalibrator against every single method, on 30 data sets × 3 models.
 
-    TRUEODDS_DATA=folder OMP_NUM_THREADS=1 python benchmarks/auto_ranks.py results.jsonl
+    TRUEODDS_DATA=folder python benchmarks/auto_ranks.py results.jsonl [picture.png]
 
 The folder holds one Parquet file per data set: columns x0 … and y. At most 3000 rows of each are
 used: 40 % train the model, 30 % calibrate it, 30 % are held out (stratified). Pairs that
 results.jsonl holds already are not computed again, so an interrupted run goes on where it was.
 
 Printed are the average ranks of the methods by held-out log-loss over the ⟨set, model⟩ pairs (1 is
-best; equal losses share their ranks; an infinite loss is the worst), what was chosen how often,
-and the pairs where the choice is worse than the uncalibrated scores by more than one standard
-error of the paired difference. "auto" is what ``AutoCalibrator()`` takes, "auto (lowest)" what it
-takes with ``rule="best"``; both are read off one comparison, and ranked in turn.
+best; equal losses share their ranks; an infinite loss is the worst), how far their losses are above
+the lowest of the pair (mean and median), what was chosen how often, and the pairs where the choice
+is worse than the uncalibrated scores by more than one standard error of the paired difference.
+"auto" is what ``AutoCalibrator()`` takes, "auto (lowest)" what it takes with ``rule="best"``; both
+are read off one comparison, and ranked in turn. The picture is the critical difference diagram of
+the first.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.model_selection import compare_calibrators
+from trueodds.plots import CriticalDifferenceDisplay
 
 SETS = [
     "2dplanes",
@@ -161,14 +164,25 @@ def run(path: Path, folder: Path) -> list[dict[str, Any]]:
     return pairs
 
 
+def table_of(pairs: list[dict[str, Any]], auto: str) -> Any:
+    """Held-out losses, with those of what was chosen as one more column."""
+    return pd.DataFrame([pair["held_out"] | {auto: pair["held_out"][pair[auto]]} for pair in pairs])
+
+
 def show(pairs: list[dict[str, Any]], auto: str) -> None:
-    """Ranks, with the losses of what was chosen as one more column."""
-    table = pd.DataFrame([pair["held_out"] | {auto: _of(pair, auto)} for pair in pairs])
+    """Print ranks and losses, what was chosen, and where it did harm."""
+    table = table_of(pairs, auto)
+    excess = table.sub(table.min(axis=1), axis=0)
     ranks = pd.DataFrame([rankdata(row) for row in table.to_numpy()], columns=table.columns)
-    print(f"\n{'':20}{'rank':>6}  infinite   (chosen by rule: {RULES[auto]})")
+    print(
+        f"\n{'':20}{'rank':>6}{'infinite':>10}{'excess':>10}{'median':>10}   (rule: {RULES[auto]})"
+    )
     for method in ranks.mean().sort_values().index:
         infinite = int(np.isinf(table[method]).sum())
-        print(f"{method:20}{ranks[method].mean():6.2f}{infinite:10d}")
+        print(
+            f"{method:20}{ranks[method].mean():6.2f}{infinite:10d}"
+            f"{excess[method].mean():10.5f}{excess[method].median():10.5f}"
+        )
     chosen = Counter(pair[auto] for pair in pairs)
     print("chosen:", ", ".join(f"{method} {n}" for method, n in chosen.most_common()))
     worse = []
@@ -182,13 +196,9 @@ def show(pairs: list[dict[str, Any]], auto: str) -> None:
     print("\n".join(worse))
 
 
-def _of(pair: dict[str, Any], auto: str) -> float:
-    return float(pair["held_out"][pair[auto]])
-
-
 def main() -> None:
     """Run what is missing, then print."""
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     warnings.simplefilter("ignore", TrueoddsWarning)
     pairs = run(Path(sys.argv[1]), Path(os.environ["TRUEODDS_DATA"]))
@@ -196,6 +206,9 @@ def main() -> None:
     print(f"{len(pairs)} pairs, {seconds:.0f} s of CPU time")
     for auto in RULES:
         show(pairs, auto)
+    if len(sys.argv) == 3:
+        display = CriticalDifferenceDisplay.from_results(table_of(pairs, "auto")).plot()
+        display.figure_.savefig(sys.argv[2], dpi=110)
 
 
 if __name__ == "__main__":
