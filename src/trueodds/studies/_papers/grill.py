@@ -41,7 +41,7 @@ TABLE_1 = 5.0
 TEMPERATURES = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
 REPLICATES = {  # of synthetic data, of those with the paper's solver, of real data
     "quick": (2, 1, 1),
-    "standard": (20, 10, 3),
+    "standard": (10, 5, 3),
     "full": (100, 50, 10),
 }
 QUICK_SETS = ("nn-mnist-mlp", "stocknet-movement")
