@@ -9,6 +9,7 @@ import numpy as np
 from trueodds.studies._diagrams import significantly_better
 from trueodds.studies._papers._bayes_isotonic_numbers import CORRECTION, FLAGGED, SIZES, TABLE_2
 from trueodds.studies._report import Claim
+from trueodds.studies._store import need
 from trueodds.studies._study import Results, pick_rows
 
 __all__ = ["COMPARED", "LOSSES", "PAIRS", "Findings", "claims"]
@@ -82,9 +83,7 @@ class Findings:
         """Shares of pairs that are over- or under-confident at the ends, by method."""
         low, high = (self.means(f"{end}_excess", size) > 0 for end in ("low", "high"))
         both = {"over-over": low & high, "over-under": low ^ high, "under-under": ~low & ~high}
-        import pandas as pd
-
-        return pd.DataFrame({kind: both[kind].mean() for kind in KINDS})
+        return need("pandas").DataFrame({kind: both[kind].mean() for kind in KINDS})
 
     @property
     def flagged(self) -> Any:

@@ -118,11 +118,12 @@ def tasks(profile: str) -> list[Task]:
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
     """All methods on one synthetic sample, or on one trained model."""
-    kinds = {"synthetic": _run_synthetic, "curves": _run_curves, "runs": _run_curves}
     if todo[0].part == "real":
         yield from _run_real(todo, scratch)
+    elif todo[0].part == "synthetic":
+        yield from _run_synthetic(todo)
     else:
-        yield from kinds[todo[0].part](todo)
+        yield from _run_curves(todo)
 
 
 def _fitted(method: str, scores: Floats, y: Any, **options: Any) -> Calibrator:
@@ -242,8 +243,9 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
 
 def cost(task: Task) -> float:
     """The authors' sampler takes time in proportion to the instances; chains hardly."""
-    size = task.options.get("size", task.options.get("n", 0))
-    return {"bayes-iso": 0.01 + 3e-4 * size, "chains": 0.2}.get(task["method"], 0.02)
+    size = float(task["size"] if task.part == "real" else task["n"])
+    costs = {"bayes-iso": 0.01 + 3e-4 * size, "chains": 0.2}
+    return costs.get(str(task["method"]), 0.02)
 
 
 STUDY = Study(
