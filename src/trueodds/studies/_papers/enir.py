@@ -209,9 +209,11 @@ def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
 
 def cost(task: Task) -> float:
     """About proportional to the rows, with something for every fit."""
-    wide = 3000 if task.options.get("set") in WIDE else 0
+    if task.part == "simulated":
+        return 1000.0
     folds = N_FOLDS if task.part == "pooled" else 1
-    return float(300 + folds * (wide + task.options.get("rows", 1000)))
+    rows: int = task["rows"]
+    return 300.0 + folds * (rows + (3000 if task["set"] in WIDE else 0))
 
 
 STUDY = Study(
