@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from trueodds.compare import holm_adjust as holm
 from trueodds.report._evidence import Event
-from trueodds.report._gaps import binned_gaps, holm, whole_gap, wilson
+from trueodds.report._gaps import binned_gaps, whole_gap, wilson
 
 
 def test_holm_is_what_its_definition_gives_by_hand():

@@ -23,7 +23,7 @@ def evaluate_groups(prepared: Prepared, max_groups: int, options: dict[str, Any]
     """
     import numpy as np
 
-    from trueodds.report._gaps import holm
+    from trueodds.compare import holm_adjust
 
     connection = prepared.source.connection
     with working("copying rows", connection):
@@ -46,7 +46,7 @@ def evaluate_groups(prepared: Prepared, max_groups: int, options: dict[str, Any]
                 own = rows.filter(f"{text} = {literal(value)}")
                 entries.append(_entry(own, prepared.weight, name, value, size, options))
     if entries:
-        adjusted = holm(np.array([entry["p_value"] for entry in entries]))
+        adjusted = holm_adjust(np.array([entry["p_value"] for entry in entries]))
         for entry, p in zip(entries, adjusted, strict=True):
             entry["p_adjusted"] = float(p)
             entry["flagged"] = bool(p < SIGNIFICANT)

@@ -11,7 +11,7 @@ from trueodds.numerics.reliability_bins import equal_mass_edges
 from trueodds.report._evidence import Event
 from trueodds.validation import Floats
 
-__all__ = ["Gaps", "binned_gaps", "holm", "whole_gap", "wilson"]
+__all__ = ["Gaps", "binned_gaps", "whole_gap", "wilson"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +85,6 @@ def _normal(excess: Floats, spread: Floats, mass: Floats) -> Floats:
     z = excess / np.sqrt(np.where(certain, 1.0, spread))
     by_chance = 2 * ndtr(-np.abs(z))
     return np.asarray(np.where(certain, np.abs(excess) <= 1e-9 * mass, by_chance))
-
-
-def holm(p_value: Floats) -> Floats:
-    """Adjusted p-values that keep the chance of any false alarm, however the tests depend."""
-    count = len(p_value)
-    order = np.argsort(p_value)
-    raised = np.minimum(1.0, p_value[order] * (count - np.arange(count)))
-    adjusted = np.empty(count)
-    adjusted[order] = np.maximum.accumulate(raised)
-    return adjusted
 
 
 def wilson(frequency: Floats, n_rows: Floats, level: float) -> tuple[Floats, Floats]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.compare import holm_adjust
 from trueodds.exceptions import InputError
 from trueodds.report._evidence import Event, Rows, event_of
-from trueodds.report._gaps import Gaps, binned_gaps, holm, whole_gap, wilson
+from trueodds.report._gaps import Gaps, binned_gaps, whole_gap, wilson
 from trueodds.report._plain import number
 from trueodds.validation import Floats
 
@@ -172,7 +173,7 @@ def _adjust(entries: list[dict[str, Any]]) -> None:
     for side in ("before", "after"):
         present = [e[side] for e in entries if e[side] is not None]
         if present:
-            adjusted = holm(np.array([s["p_value"] for s in present]))
+            adjusted = holm_adjust(np.array([s["p_value"] for s in present]))
             for entry, value in zip(present, adjusted, strict=True):
                 entry["p_adjusted"] = number(value)
 

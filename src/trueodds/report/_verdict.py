@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.compare import holm_adjust
 from trueodds.metrics import calibration_test
 from trueodds.report._evidence import Event, Rows, event_of
-from trueodds.report._gaps import Gaps, binned_gaps, holm
+from trueodds.report._gaps import Gaps, binned_gaps
 from trueodds.report._plain import number, percent, phrase_method, probability_text
 
 __all__ = ["diagnose", "verdict"]
@@ -38,7 +39,7 @@ def diagnose(rows: Rows, seed: int) -> dict[str, Any]:
         random_state=seed,
     )
     gaps = binned_gaps(event, int(np.clip(len(event) // ROWS_PER_BIN, 1, MAX_BINS)))
-    regions = _regions(gaps, holm(gaps.p_value) < ALPHA) if test.p_value < ALPHA else []
+    regions = _regions(gaps, holm_adjust(gaps.p_value) < ALPHA) if test.p_value < ALPHA else []
     return {
         "p_value": number(test.p_value),
         "miscalibrated": bool(test.p_value < ALPHA),
