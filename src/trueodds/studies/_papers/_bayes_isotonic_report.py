@@ -62,13 +62,12 @@ def _summary(found: Findings) -> str:
         return text + "\n\nNone of the real sets is at hand."
     frame = found.real
     used = list(frame["set"].unique())
-    folds = len(frame[["outer", "inner"]].drop_duplicates())
     missing = [name for name, ours in SETS.items() if ours not in used]
     return text + (
         f"\n\nReal scores: {len(used)} of the paper's 17 sets with {frame['model'].nunique()} of "
         f"its nine models ({', '.join(frame['model'].unique())}), {found.n_pairs} pairs of a set "
-        f"and a model (the paper: 153), {folds} of the 25 combinations of outer and inner folds. "
-        f"Not used, because not at hand or not in the profile: {', '.join(missing) or 'none'}. "
+        f"and a model (the paper: 153), {found.n_folds} of the 25 combinations of outer and inner "
+        f"folds. Not used (not at hand or not in the profile): {', '.join(missing) or 'none'}. "
         "Substitutes: `SEA50-regenerated` has other rows of the same generator; "
         "`creditcard-casecontrol` has all frauds but only 8 % of the legitimate rows (2.1 % "
         "positives). Models have scikit-learn's present defaults, which differ from those of 2019 "
