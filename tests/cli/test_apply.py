@@ -221,3 +221,18 @@ def test_a_tree_takes_its_attributes_from_the_file(run, tmp_path, kind):
     missing = run("apply", fitted, absent, "-s", "z", "-o", tmp_path / "q.parquet")
     assert missing.code == 1
     assert "no column 'color'" in missing.err
+
+
+def test_a_map_of_two_classes_takes_both_columns(run, data, table, tmp_path):
+    p = table["p"].to_numpy()
+    both = pa.table({"no": 1 - p, "yes": p})
+    pa.parquet.write_table(both, tmp_path / "both.parquet")
+    path = tmp_path / "out.parquet"
+    result = run(
+        "apply", data / "map.json", tmp_path / "both.parquet", "-s", "no", "-s", "yes", "-o", path
+    )
+    assert result.code == 0, result.err
+    found = read_back(path)
+    expected = trueodds.load(data / "map.json")(p)
+    names = [name for name in found.column_names if name not in ("no", "yes")]
+    np.testing.assert_allclose(found[names[-1]].to_numpy(), expected, rtol=0, atol=1e-12)
