@@ -6,6 +6,7 @@ from trueodds.studies._papers._trees_claims import (
     ALPHA,
     NAMES,
     RIVALS,
+    SUBSTITUTES,
     TABLE_OF,
     Compared,
     all_claims,
@@ -26,13 +27,6 @@ from trueodds.studies._study import Results, pick_rows
 __all__ = ["FIGURE_5", "report"]
 
 FIGURE_5 = ("credit-rating", "kr-vs-kp", "nursery-two", "sick", "vote")
-SUBSTITUTES = {
-    "bankruptcy": "`bankruptcy` is the fifth year's file (5910 rows; the paper's third has 10,503)",
-    "cylinder-bands": "`cylinder-bands` has 540 rows (the paper prints 512) and no identifiers",
-    "hand-postures": "`hand-postures` is a part (11,022 of 78,095 rows, 3 of 5 classes)",
-    "led24": "`led24` is generated anew",
-    "news-popularity": "`news-popularity` is a part (14,828 of 39,644 rows)",
-}
 
 
 def report(results: Results) -> ReportContent:
@@ -75,8 +69,8 @@ def _summary(found: dict[str, Compared]) -> str:
     return text + (
         " Profiles below full take a stratified sample of 1000 rows of larger sets and fewer of "
         "the ten folds: all of them with naive Bayes on sets of at most five classes, otherwise "
-        "five. They boost only on sets of at most five classes, and run SVMs only on sets of two "
-        "classes and at most 1000 rows."
+        "five. They boost only on sets of at most five classes and 6000 rows, and run SVMs only on "
+        "sets of two classes and at most 1000 rows."
         "\n\nSubstitutes: naive Bayes follows Weka's. Boosting is scikit-learn's "
         "`HistGradientBoostingClassifier`, 100 stumps or trees of depth 3 for each class: Newton "
         "steps on the log-loss as in LogitBoost, but with binned attributes, and steps halved and "

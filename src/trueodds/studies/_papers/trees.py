@@ -35,7 +35,7 @@ __all__ = ["STUDY"]
 
 N_FOLDS, N_INNER, N_BINS, N_ARTIFICIAL = 10, 5, 30, 10
 BASE = "base"
-STANDARD_ROWS, STANDARD_CLASSES = 1000, 5
+STANDARD_ROWS, STANDARD_CLASSES, STANDARD_BOOSTED = 1000, 5, 6000
 QUICK_SETS = ("credit-rating", "tic-tac-toe", "vote")
 IDENTIFIERS = {"cylinder-bands": ["x0", "x1", "x2", "x3"]}
 NOMINAL = ("led24", "mfeat-pixel", "nursery", "phishing", "tic-tac-toe", "vote")
@@ -79,7 +79,7 @@ def _standard_folds(model: str, source: Source) -> int:
         return N_FOLDS if few_classes else N_FOLDS // 2
     if model == "svm":
         return N_FOLDS // 2 if source.n_classes == 2 and source.rows <= STANDARD_ROWS else 0
-    return N_FOLDS // 2 if few_classes else 0
+    return N_FOLDS // 2 if few_classes and source.rows <= STANDARD_BOOSTED else 0
 
 
 class _Data(NamedTuple):
@@ -264,7 +264,8 @@ STUDY = Study(
         "quick": f"the standard profile on {len(QUICK_SETS)} small sets",
         "standard": f"one run of 10-fold cross-validation with {STANDARD_ROWS} rows of larger "
         f"sets: naive Bayes on every set (five of the folds if it has more than {STANDARD_CLASSES} "
-        f"classes), boosting on five of the folds of sets of at most {STANDARD_CLASSES} classes, "
+        f"classes), boosting on five of the folds of sets of at most {STANDARD_CLASSES} classes "
+        f"and {STANDARD_BOOSTED} rows, "
         f"SVMs on five of the folds of sets of two classes and at most {STANDARD_ROWS} rows",
         "full": "ten runs of 10-fold cross-validation on every set and all its rows, as in the "
         "paper",
