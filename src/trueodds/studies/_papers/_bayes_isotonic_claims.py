@@ -269,11 +269,12 @@ def _confidence_claims(found: Findings) -> list[Claim]:
     shown = {m: f"{m} {ends.loc[m, 'over-over']:.0%} / {ends.loc[m, 'under-under']:.0%}"
              for m in ends.index}  # fmt: skip
     verdicts = [
-        (all(moved), ", ".join(f"{shown[m]} → {shown[f'{m}-platt']}" for m in PAIRS)),
         (
-            all(ends.loc[m, "over-over"] > ends.loc[m, "under-under"] for m in ("iso", "enir")),
-            f"{shown['iso']}, {shown['enir']}",
+            all(moved),
+            "over-over / under-under, all sizes: "
+            + ", ".join(f"{shown[m]} → {shown[f'{m}-platt']}" for m in PAIRS),
         ),
+        _single_ends(found),
         (
             bool(imbalance.index[0] == "bayes-iso"),
             "difference of the shares: "
@@ -281,13 +282,25 @@ def _confidence_claims(found: Findings) -> list[Claim]:
             + f"; {shown['chains']}",
         ),
     ]
-    both = "over-over / under-under, all sizes: "
     return [
-        Claim(text, where, verdict, (both if i < 2 else "") + words)
-        for i, ((text, where), (verdict, words)) in enumerate(
-            zip(texts.items(), verdicts, strict=True)
-        )
+        Claim(text, where, *verdict)
+        for (text, where), verdict in zip(texts.items(), verdicts, strict=True)
     ]
+
+
+def _single_ends(found: Findings) -> tuple[bool, str]:
+    """Over- and under-confidence at each end by itself; neither if both are exactly 0 or 1."""
+    good, words = [], []
+    for method in ("iso", "enir"):
+        rows = found.real[found.real["method"] == method]
+        excess = np.concatenate([rows["low_excess"], rows["high_excess"]])
+        over, under = np.mean(excess > 0), np.mean(excess < 0)
+        good.append(bool(over > under))
+        words.append(
+            f"{method}: {over:.0%} over, {under:.0%} under, {np.mean(excess == 0):.0%} equal, mean "
+            f"{excess.mean():+.3f}"
+        )
+    return all(good), "single ends, all sizes: " + "; ".join(words)
 
 
 def _comparison_claims(found: Findings) -> list[Claim]:

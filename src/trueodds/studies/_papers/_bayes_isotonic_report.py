@@ -42,6 +42,8 @@ def report(results: Results) -> ReportContent:
             "## Figures 2 and 3: Platt's correction",
             _figure_2(found),
             _figure_3(found),
+            "Equal counts as under-confident, as in the paper's definition: of isotonic "
+            "calibration that is frequent where both the map and all labels at an end are 0 or 1.",
             "## Table 2: against other non-parametric methods",
             _table_2(found),
             "## Figure 7: all methods",
