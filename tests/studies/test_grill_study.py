@@ -128,7 +128,7 @@ def test_the_papers_own_numbers_confirm_its_claims():
         (("isotonic", WITH_BIAS[1]), "Isotonic regression has consistently the lowest weighted "
                                      "ECE."),
         (("isotonic", "temperature"), "Isotonic regression does poorly on several classes."),
-        (("matrix", "original"), "Matrix scaling does badly with 100 classes."),
+        (("matrix", "original"), "Matrix scaling does badly with 100 classes: worse than none."),
         (("temperature", "original"), "On fraud temperature scaling makes calibration worse."),
         ((NO_BIAS[0], "platt"), "One coal is temperature scaling without bias, and Platt scaling "
                                 "with it."),
@@ -142,7 +142,7 @@ def test_a_single_sample_leaves_comparisons_untested():
     results = results_of()
     one = dataclasses.replace(results, frame=results.frame[results.frame["replicate"] == 0])
     words = verdicts(one)
-    assert words["Matrix scaling does badly with 100 classes."] == "not tested"
+    assert words["Matrix scaling does badly with 100 classes: worse than none."] == "not tested"
     assert words["More than one coal (with bias) is better than Platt scaling by both ECE."] == (
         "not tested"
     )

@@ -65,7 +65,8 @@ def _summary(table_1: Any, solver: Any, real: dict[str, Any]) -> str:
         f"optimisation, on {count(solver)} of the samples at T = 5. ECE has ten bins of equal "
         "width and is in %; with several classes all pairs of a row and a class are pooled. "
         "*Lower* in a verdict means by more than two standard errors of the paired differences "
-        "between samples or splits; these are not independent for splits of one set."
+        "between samples or splits; splits of one set are not "
+        "independent, and three of them say little about their own spread."
     )
     if real:
         n = count(next(iter(real.values())))
