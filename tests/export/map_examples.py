@@ -1,7 +1,7 @@
 """At least one map of every family, with scores that lie where formulas go wrong."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from trueodds.maps import (
 INF = np.inf
 SCALES = ("probability", "logit", "score")
 N_ROWS = 100_000
+N_SPECIAL = 700  # rows of one column that hold what is special
 TOLERANCE = 1e-9
 
 
@@ -33,7 +34,7 @@ class Example:
     map: CalibrationMap
     n_scores: int = 1
     features: pd.DataFrame | None = None
-    is_first: bool = True  # of its family and scale: these see all rows, others every tenth
+    is_first: bool = True  # of its family: these see all rows, others the special ones and some
 
     @property
     def scores(self) -> np.ndarray:
@@ -47,9 +48,9 @@ class Example:
     @property
     def rows(self) -> np.ndarray:
         every = np.arange(N_ROWS)
-        return every if self.is_first else np.concatenate([every[:1000], every[1000::10]])
+        return every if self.is_first else some_rows()
 
-    @property
+    @cached_property
     def expected(self) -> np.ndarray:
         if self.features is None:
             return self.map(self.scores)
@@ -57,7 +58,8 @@ class Example:
 
     @property
     def columns(self) -> list[str]:
-        return [f"s{k}" for k in range(self.n_scores)]
+        # The same name means the same scores in all examples, so that one query can hold many.
+        return [f"{self.map.input}_{self.n_scores}_{k}" for k in range(self.n_scores)]
 
     def frame(self) -> pd.DataFrame:
         """The scores and attributes as a frame."""
@@ -68,7 +70,7 @@ class Example:
     def sql(self, dialect: str) -> list[str]:
         """One expression for each output."""
         if self.n_scores == 1:
-            return [self.map.to_sql("s0", dialect=dialect)]
+            return [self.map.to_sql(self.columns[0], dialect=dialect)]
         return self.map.to_sql(self.columns, dialect=dialect)
 
     def check(self, found: np.ndarray) -> None:
@@ -76,6 +78,11 @@ class Example:
         expected = self.expected
         assert found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
+
+
+def some_rows() -> np.ndarray:
+    """Every special row, and some of every kind of the others."""
+    return np.concatenate([np.arange(N_SPECIAL), np.arange(N_SPECIAL, N_ROWS, 97)])
 
 
 @cache
@@ -91,6 +98,7 @@ def one_column(scale: str) -> np.ndarray:
         special += [-2.0, 2.0, 36.7, -36.7, 708.0, -708.0, 709.8, -745.2, 1e5, -1e5, 1e299, -1e299]
     if scale == "logit":
         special += [INF, -INF]
+    assert 10 * len(special) <= N_SPECIAL
     size = N_ROWS - 10 * len(special)
     drawn = rng.beta(0.3, 0.4, size) if scale == "probability" else rng.normal(0, 8, size)
     drawn[: size // 4] = np.round(drawn[: size // 4], 2)  # ties
@@ -133,6 +141,11 @@ def attributes() -> pd.DataFrame:
             "code": rng.choice(codes, N_ROWS),
         }
     )
+
+
+def attributes_of(example: Example) -> pd.DataFrame:
+    """The attributes of an example's rows."""
+    return attributes().iloc[example.rows].reset_index(drop=True)
 
 
 def tree_of(maps: tuple[CalibrationMap, ...], scale: str) -> TreeMap:
@@ -257,15 +270,13 @@ def examples() -> tuple[Example, ...]:
         found += [(m, 3) for m in _several(scale)]
         found.append((LogOddsMap(a=0.4, b=0.9, c=0.1, input=scale), 2))
         found += _trees(scale)
-    kinds: set[tuple[str, str, int]] = set()
+    seen: set[str] = set()
     result = []
     for index, (m, n_scores) in enumerate(found):
-        kind = (m.family, m.input, n_scores)
         example = Example(f"{index}-{m.family}-{m.input}-{n_scores}", m, n_scores)
-        example = replace(example, is_first=kind not in kinds)
+        example = replace(example, is_first=m.family not in seen)
         if isinstance(m, TreeMap):
-            features = attributes().iloc[example.rows].reset_index(drop=True)
-            example = replace(example, features=features)
-        kinds.add(kind)
+            example = replace(example, features=attributes_of(example))
+        seen.add(m.family)
         result.append(example)
     return tuple(result)

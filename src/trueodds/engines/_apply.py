@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.engines._batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines._rows import apply_to_rows
 from trueodds.exceptions import InputError
+from trueodds.export import TooLongForSqlError
 from trueodds.frames import open_frame
 from trueodds.frames._collect import check_columns
 from trueodds.maps import CalibrationMap
@@ -64,6 +66,11 @@ def apply_map(
     DuckDB, Spark and Ibis compute an SQL expression (:meth:`CalibrationMap.to_sql`); polars and
     Dask call NumPy on batches and partitions; pandas and PyArrow on all rows.
 
+    A map that is too long for SQL, such as matrix scaling of 50 classes, is called on batches
+    there, too, still lazily: in DuckDB by ``relation.map`` (which needs pandas), in Spark by
+    ``mapInArrow`` (which needs PyArrow and this library on the workers), in Ibis by a function on
+    Arrow arrays (on DuckDB only, and not for trees with attributes).
+
     Examples
     --------
     >>> import pandas as pd
@@ -90,7 +97,7 @@ def apply_map(
     kind = opened.implementation
     lazy = isinstance(opened, nw.LazyFrame)
     if kind.is_duckdb():
-        return frame.select(f"*, {plan.select_list('duckdb')}")
+        return _on_duckdb(frame, plan)
     if kind.is_spark_like():
         return _on_spark(frame, plan)
     if kind.is_ibis():
@@ -135,13 +142,14 @@ class _Plan:
             return [self.map.to_sql(self.scores[0], dialect=dialect, features=columns or None)]
         return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
 
-    def select_list(self, dialect: Any) -> str:
+    def selections(self, dialect: Any) -> list[str]:
         from sqlglot import exp
 
         names = [exp.to_identifier(name, quoted=True).sql(dialect=dialect) for name in self.into]
-        return ", ".join(
-            f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)
-        )
+        return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]
+
+    def select_list(self, dialect: Any) -> str:
+        return ", ".join(self.selections(dialect))
 
     def compute(self, columns: Mapping[str, Any]) -> dict[str, Floats]:
         """The new columns from arrays of those that are read."""
@@ -189,20 +197,19 @@ def _check_free(present: Sequence[str], into: Sequence[str]) -> None:
             )
 
 
+def _on_duckdb(frame: Any, plan: _Plan) -> Any:
+    try:
+        return frame.select(f"*, {plan.select_list('duckdb')}")
+    except TooLongForSqlError:
+        texts = list(plan.features.values())
+        return duckdb_batches(frame, plan.compute, plan.scores, texts, plan.into)
+
+
 def _on_spark(frame: Any, plan: _Plan) -> Any:
-    return frame.selectExpr(
-        "*",
-        *[
-            f"{sql} AS {_quoted(name, 'spark')}"
-            for sql, name in zip(plan.sql("spark"), plan.into, strict=True)
-        ],
-    )
-
-
-def _quoted(name: str, dialect: str) -> str:
-    from sqlglot import exp
-
-    return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
+    try:
+        return frame.selectExpr("*", *plan.selections("spark"))
+    except TooLongForSqlError:
+        return spark_batches(frame, plan.compute, plan.read, plan.into)
 
 
 def _on_ibis(frame: Any, plan: _Plan) -> Any:
@@ -219,7 +226,13 @@ def _on_ibis(frame: Any, plan: _Plan) -> Any:
     rows = "trueodds_rows"
     schema = ibis.schema(dict(frame.schema().items()) | dict.fromkeys(plan.into, "float64"))
     # As Table.sql does, which would ask the engine for the schema that is known here.
-    query = f"SELECT *, {plan.select_list(dialect)} FROM {rows}"  # noqa: S608  # names are quoted
+    try:
+        selected = plan.select_list(dialect)
+    except TooLongForSqlError:
+        if plan.features:
+            raise
+        return ibis_batches(frame, plan.compute, plan.scores, plan.into)
+    query = f"SELECT *, {selected} FROM {rows}"  # noqa: S608  # names are quoted
     return ops.SQLStringView(parent=frame.alias(rows).op(), query=query, schema=schema).to_expr()
 
 

@@ -11,8 +11,9 @@ The text must mean the same on engines that disagree, so it keeps to what they s
   an underflow too; CASE is lazy in all of them.
 - GREATEST and LEAST differ in what they do with NULL; they never see one here.
 
-Lookups are balanced trees of CASE, of logarithmic depth, since parsers limit nesting. SQL cannot
-name a part of an expression, so what occurs twice is written twice.
+Small lookups are balanced trees of CASE, of logarithmic depth, since parsers limit nesting. Large
+ones, and parts that occur often, are written as :mod:`trueodds.export._sql_text` says; in the
+dialects where a part cannot get a name it is written as often as it occurs.
 """
 
 from __future__ import annotations
@@ -26,17 +27,21 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export import _expression as e
 from trueodds.export._optional import require
+from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
+from trueodds.export._sql_shared import least_nodes, shared_layers
+from trueodds.export._sql_text import MOST_CASES, NAMING, item, named, position
 from trueodds.validation import check_choice
 
-__all__ = ["MOST_NODES", "SqlDialect", "render_sql"]
+__all__ = ["MOST_NODES", "SqlDialect", "TooLongForSqlError", "render_sql"]
 
 SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 
 MOST_NODES = 200_000
-"""The largest formula that is written, counted in nodes of SQL; about 2 MB of text."""
+"""The most that is written for all outputs together, in nodes of SQL; about 2 MB of text."""
 
-TINY = 1e-290
-"""PostgreSQL refuses products that underflow: scores closer to 0 than this count as 0 there."""
+
+class TooLongForSqlError(InputError):
+    """A formula takes more nodes of SQL than engines can be expected to read."""
 
 
 def render_sql(
@@ -55,24 +60,31 @@ def render_sql(
     dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"}
     features : sequence of str, default=()
         Names of the columns of ``formula.features``, in the same order.
+
+    Raises
+    ------
+    TooLongForSqlError
+        If the outputs would take more than :data:`MOST_NODES` nodes together.
     """
     check_choice(dialect, get_args(SqlDialect), "dialect")
     require("sqlglot", "an export to SQL", "engines")
     for name in (*columns, *features):
         _check_name(name)
-    size = _Size()
-    for output in formula.outputs:
-        if size.of(output) > MOST_NODES:
-            raise InputError(
-                f"this map would take {size.of(output):,} nodes of SQL, and {MOST_NODES:,} are the "
-                "most that is written: SQL cannot name a part of an expression. Export it with "
-                "to_onnx() or to_python(), or use trueodds.engines.apply_map."
-            )
+    _check_size(sum(map(least_nodes, formula.outputs)))  # before much is written
     places = {f.index: name for f, name in zip(formula.features, features, strict=True)}
     writer = _Writer(columns, places, dialect, formula.scale)
     return [
         writer.text(e.Choose(((formula.usable, output),), e.MISSING)) for output in formula.outputs
     ]
+
+
+def _check_size(nodes: int) -> None:
+    if nodes > MOST_NODES:
+        raise TooLongForSqlError(
+            f"this map would take more than {MOST_NODES:,} nodes of SQL, the most that is written. "
+            "Export it with to_onnx() or to_python(), or use trueodds.engines.apply_map, which "
+            "calls NumPy on batches then."
+        )
 
 
 def _check_name(name: Any) -> None:
@@ -91,19 +103,69 @@ class _Writer:
         from sqlglot import exp
 
         self.x = exp
+        self.written = 0
+        self.names: dict[int, str] = {}  # of parts that have one, by the id of their node
+        # No column may be taken for one of our names.
+        self.prefix = "trueodds"
+        taken = [name.lower() for name in (*self.columns, *self.features.values())]
+        while any(name.startswith(self.prefix) for name in taken):
+            self.prefix += "_"
+        self.holders = 0
 
     def text(self, output: e.Expression) -> str:
         # The cast: a CASE of literals only would be a decimal in PostgreSQL.
-        result: str = self._double(self.number(output)).sql(dialect=self.dialect)
-        return result
+        return self._sql(self._double(self.number(output)))
 
     def number(self, node: e.Expression) -> Any:
+        if id(node) in self.names:
+            return self._text(self.names[id(node)])
+        return self._write(node)
+
+    def condition(self, node: e.Condition) -> Any:
+        return self._write(node)
+
+    def _write(self, node: e.Expression | e.Condition) -> Any:
+        self.written += 1
+        _check_size(self.written)
         write: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}")
         return write(node)
 
-    def condition(self, node: e.Condition) -> Any:
-        write: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}")
-        return write(node)
+    # Names ----------------------------------------------------------------------------------
+
+    def scope(self, root: e.Expression) -> Any:
+        """A formula, or a branch of one, in which parts that occur often have names."""
+        if self.dialect not in NAMING:
+            return self.number(root)
+        layers = shared_layers(root, self.names)
+        written = []
+        for layer in layers:
+            holder = self._new_holder()
+            fields = [(f"{holder}_{k}", self._sql(self._as_double(p))) for k, p in enumerate(layer)]
+            written.append((holder, fields))
+            for part, (name, _) in zip(layer, fields, strict=True):
+                self.names[id(part)] = f"{holder}.{name}"
+        body = self.number(root)
+        for holder, fields in reversed(written):
+            body = self._text(named(fields, self._sql(body), holder, self.dialect))
+        for layer in layers:  # outside, the names mean nothing
+            for part in layer:
+                del self.names[id(part)]
+        return body
+
+    def _as_double(self, part: e.Expression) -> Any:
+        # In PostgreSQL literals are decimals, slow and of other digits.
+        value = self.number(part)
+        return self._double(value) if self.dialect == "postgres" else value
+
+    def _new_holder(self) -> str:
+        self.holders += 1
+        return f"{self.prefix}_{self.holders}"
+
+    def _text(self, sql: str) -> Any:
+        return self.x.Paren(this=self.x.Var(this=sql)) if " " in sql else self.x.Var(this=sql)
+
+    def _sql(self, written: Any) -> str:
+        return str(written.sql(dialect=self.dialect))
 
     # Leaves ---------------------------------------------------------------------------------
 
@@ -147,7 +209,14 @@ class _Writer:
         return self._enclosed(self.number(node))
 
     def _enclosed(self, written: Any) -> Any:
-        simple = (self.x.Cast, self.x.Literal, self.x.Anonymous, self.x.Paren, self.x.Func)
+        simple = (
+            self.x.Cast,
+            self.x.Literal,
+            self.x.Anonymous,
+            self.x.Paren,
+            self.x.Func,
+            self.x.Var,
+        )
         is_case = isinstance(written, self.x.Case)
         return written if isinstance(written, simple) and not is_case else self._paren(written)
 
@@ -195,30 +264,55 @@ class _Writer:
         return self.x.Case(ifs=ifs, default=otherwise)
 
     def _choose(self, node: e.Choose) -> Any:
-        branches = [(self.condition(c), self.number(value)) for c, value in node.branches]
-        return self._case(branches, self.number(node.otherwise))
+        branches = [(self.condition(c), self.scope(value)) for c, value in node.branches]
+        return self._case(branches, self.scope(node.otherwise))
 
     def _steplookup(self, node: e.StepLookup) -> Any:
         kept = np.flatnonzero(node.values[1:] != node.values[:-1])
         edges, values = node.edges[kept], node.values[np.append(0, kept + 1)]
+        if self._is_large(edges):
+            place = position(
+                self._sql(self.number(node.at)), edges, self._new_holder(), self.dialect
+            )
+            return self._text(item(values, place, self.dialect))
         leaves = [lambda value=value: self._literal(value) for value in values.tolist()]
         return self._search(node.at, edges.tolist(), leaves)
 
     def _linearlookup(self, node: e.LinearLookup) -> Any:
         x, y = node.x.tolist(), node.y.tolist()
         if self.dialect == "postgres":
-            _add_level_stretch(x, y)
+            add_level_stretch(x, y)
+
+        slopes = slopes_of(x, y)
+        if self._is_large(x):
+            return self._large_linear(node.at, x, y, slopes)
 
         def line(j: int) -> Any:
-            rise, run = y[j + 1] - y[j], x[j + 1] - x[j]
-            slope = rise / run if run > 0 else np.inf
-            if rise == 0 or not np.isfinite(slope):
+            if slopes[j] == 0:
                 return self._literal(y[j])
-            return self.number(y[j] + slope * (node.at - x[j]))
+            return self.number(y[j] + slopes[j] * (node.at - x[j]))
 
         middle = [lambda j=j: line(j) for j in range(len(x) - 1)]
         ends = [lambda j=j: self._literal(y[j]) for j in (0, -1)]
         return self._search(node.at, x, [ends[0], *middle, ends[1]])
+
+    def _is_large(self, edges: Sequence[float]) -> bool:
+        return self.dialect in NAMING and len(edges) > MOST_CASES
+
+    def _large_linear(
+        self, at: e.Expression, x: list[float], y: list[float], slopes: list[float]
+    ) -> Any:
+        where, holder = self._sql(self.number(at)), self._new_holder()
+        name = f"{holder}_place"
+        # Left of all knots and right of them the line is level; a score there may be infinite.
+        inside = self._sql(self.number(e.clip(at, x[0], x[-1])))
+        begins, starts, rises = (
+            item(numbers, f"{holder}.{name}", self.dialect)
+            for numbers in ([x[0], *x], [y[0], *y], [0.0, *slopes, 0.0])
+        )
+        line = f"{starts} + {rises} * ({inside} - {begins})"
+        place = position(where, x, self._new_holder(), self.dialect)
+        return self._text(named([(name, place)], line, holder, self.dialect))
 
     def _search(self, at: e.Expression, edges: list[float], leaves: Sequence[Any]) -> Any:
         """CASE trees of logarithmic depth; ``leaves[i]`` writes the value below ``edges[i]``."""
@@ -295,51 +389,3 @@ class _Writer:
             self._is_infinite(value.copy()),
         )
         return self.x.or_(null, self.x.not_(self._paren(number)))
-
-
-def _add_level_stretch(x: list[float], y: list[float]) -> None:
-    """Let the line that begins at 0 begin a little later, where no product underflows."""
-    for j, knot in enumerate(x[:-1]):
-        if abs(knot) < TINY and x[j + 1] > 2 * TINY:
-            x.insert(j + 1, TINY)
-            y.insert(j + 1, y[j])
-            return
-
-
-class _Size:
-    """How many nodes of SQL an expression takes, found without writing it."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, int] = {}
-
-    def of(self, node: e.Expression | e.Condition) -> int:
-        if id(node) not in self._known:
-            self._known[id(node)] = self._count(node)
-        return self._known[id(node)]
-
-    def _count(self, node: e.Expression | e.Condition) -> int:
-        match node:
-            case e.Arithmetic() | e.Comparison():
-                return 1 + self.of(node.left) + self.of(node.right)
-            case e.Function():
-                return 1 + sum(map(self.of, node.arguments))
-            case e.Dot():
-                # Terms of weight 0 are not written.
-                pairs = zip(node.weights, node.terms, strict=True)
-                return 1 + sum(self.of(term) + 3 for weight, term in pairs if weight != 0)
-            case e.Softmax():
-                own = self.of(node.logits[node.index])
-                others = (t for k, t in enumerate(node.logits) if k != node.index)
-                return 4 + sum(self.of(other) + own + 8 for other in others)
-            case e.Choose():
-                parts = [self.of(part) for branch in node.branches for part in branch]
-                return 1 + sum(parts) + self.of(node.otherwise)
-            case e.StepLookup():
-                return len(node.values) * (4 + self.of(node.at))
-            case e.LinearLookup():
-                return len(node.x) * (10 + 2 * self.of(node.at))
-            case e.All() | e.Any():
-                return 1 + sum(map(self.of, node.conditions))
-            case e.Score() | e.Usable() | e.FeatureAbove() | e.FeatureMissing():
-                return 4
-        return 2
