@@ -59,7 +59,7 @@ def expected_calibration_error(
     sample_weight: Any = None,
     classes: Any = None,
 ) -> float:
-    """Mean over bins of |mean probability − frequency|: ECE; smaller is better.
+    """Mean over bins of ``|mean probability − frequency|``: ECE; smaller is better.
 
     The common measure of calibration, easy to explain. It does not see errors that cancel within
     a bin, depends on the bins, and is biased upward: a calibrated model has an ECE above 0 by
@@ -131,7 +131,7 @@ def maximum_calibration_error(
     sample_weight: Any = None,
     classes: Any = None,
 ) -> float:
-    """Greatest |mean probability − frequency| of any bin: MCE; smaller is better.
+    """Greatest ``|mean probability − frequency|`` of any bin: MCE; smaller is better.
 
     Use it where the worst region matters. A bin with a single row decides it easily, so prefer
     ``strategy="quantile"`` unless n is large.
