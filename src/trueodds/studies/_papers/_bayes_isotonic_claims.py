@@ -209,7 +209,7 @@ def _correction_claims(found: Findings) -> list[Claim]:
     total = len(SIZES) * found.n_pairs
     figures = {key: f"{LOSSES[key[1]]} {cases[key]} of {total}" for key in cases}
     for method in ("iso", "enir"):
-        words = f"averages of {found.n_folds} folds (paper: 25): " + "; ".join(
+        words = f"averaged over folds: {found.n_folds} (paper: 25): " + "; ".join(
             figures[method, loss]
             + (" (paper: {} of {})".format(*CORRECTION[method, loss]) if method == "iso" else "")
             for loss in LOSSES

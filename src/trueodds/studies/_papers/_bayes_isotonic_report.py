@@ -66,7 +66,8 @@ def _summary(found: Findings) -> str:
     used = list(frame["set"].unique())
     missing = [name for name, ours in SETS.items() if ours not in used]
     return text + (
-        f"\n\nReal scores: {len(used)} of the paper's 17 sets with {frame['model'].nunique()} of "
+        f"\n\nReal scores (with `TRUEODDS_DATA` naming the folder of data): "
+        f"{len(used)} of the paper's 17 sets with {frame['model'].nunique()} of "
         f"its nine models ({', '.join(frame['model'].unique())}), {found.n_pairs} pairs of a set "
         f"and a model (the paper: 153), {found.n_folds} of the 25 combinations of outer and inner "
         f"folds. Not used (not at hand or not in the profile): {', '.join(missing) or 'none'}. "

@@ -177,7 +177,8 @@ def _synthetic_claims(table: Any, solver: Any) -> list[Claim]:
             f"weighted ECE of 2 to 5 coals without bias: {paper_range[0]:.2f} to "
             f"{paper_range[1]:.2f} with the paper's solver, {our_range[0]:.2f} to "
             f"{our_range[1]:.2f} with this library's (the paper's Table 1: 1.87 to 9.03); "
-            f"within one sample the largest less the smallest is {spread:.2f} and {our_spread:.2f} on average",
+            f"within one sample the largest less the smallest is {spread:.2f} and "
+            f"{our_spread:.2f} on average",
         ),
     ]
 

@@ -71,7 +71,10 @@ def _summary(table_1: Any, solver: Any, real: dict[str, Any]) -> str:
     if real:
         n = count(next(iter(real.values())))
         listed = "; ".join(f"`{name}`: {SUBSTITUTES[name]}" for name in real)
-        text += f"\n\nReal scores: {n} splits or seeds (the paper: one). Substitutes: {listed}."
+        text += (
+            f"\n\nReal scores (with `TRUEODDS_DATA` naming the folder of data): {n} splits or "
+            f"seeds (the paper: one). Substitutes: {listed}."
+        )
     missing = [name for name in PAPER_TASKS if name not in real]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
