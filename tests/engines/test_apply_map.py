@@ -83,7 +83,7 @@ def tree() -> TreeMap:
     )
 
 
-def test_a_tree_takes_its_attributes_from_the_frame(engine, make_frame, collect):
+def check_tree(engine, make_frame, collect):
     given = pd.DataFrame(
         {
             "row": range(6),
@@ -99,6 +99,65 @@ def test_a_tree_takes_its_attributes_from_the_frame(engine, make_frame, collect)
     )
     found = collect(result).sort_values("row")["probability"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_a_tree_takes_its_attributes_from_the_frame(engine, make_frame, collect):
+    check_tree(engine, make_frame, collect)
+
+
+@pytest.fixture(params=["duckdb", "ibis", "spark"])
+def sql_engine(request):
+    if request.param == "spark":
+        request.getfixturevalue("spark")
+    return request.param
+
+
+@pytest.fixture
+def nothing_fits_into_sql(monkeypatch):
+    monkeypatch.setattr("trueodds.export._sql.MOST_NODES", 0)
+
+
+@pytest.mark.usefixtures("nothing_fits_into_sql")
+def test_a_map_too_long_for_sql_is_called_on_batches(sql_engine, make_frame, collect):
+    p = np.random.default_rng(1).dirichlet([1, 1, 1], 50)
+    given = pd.DataFrame({"row": range(50), "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
+    given.loc[3, "a"] = np.nan
+    fitted = SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0])
+    frame = make_frame(sql_engine, given)
+    result = apply_map(fitted, frame, score=["a", "b", "c"], into='n"')
+    assert type(result) is type(frame)
+    found = collect(result).sort_values("row")
+    assert list(found.columns) == ["row", "a", "b", "c", 'n"_0', 'n"_1', 'n"_2']
+    expected = fitted(p)
+    expected[3] = np.nan
+    np.testing.assert_allclose(found.iloc[:, 4:], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("nothing_fits_into_sql")
+@pytest.mark.parametrize("sql_engine", ["duckdb", "spark"], indirect=True)
+def test_a_tree_too_long_for_sql_is_called_on_batches(sql_engine, make_frame, collect):
+    check_tree(sql_engine, make_frame, collect)
+
+
+@pytest.mark.usefixtures("nothing_fits_into_sql")
+def test_a_tree_too_long_for_sql_is_refused_by_ibis(make_frame):
+    given = pd.DataFrame({"score": [0.1], "age": [30.0], "town": ["Ulm"]})
+    with pytest.raises(InputError, match="more than 0 nodes of SQL"):
+        apply_map(tree(), make_frame("ibis", given), score="score")
+
+
+@pytest.mark.usefixtures("nothing_fits_into_sql")
+def test_batches_in_duckdb_change_no_other_column():
+    import duckdb
+
+    frame = duckdb.connect().sql(
+        "SELECT 0.25 AS score, 9007199254740993 AS big, 1.25::DECIMAL(9, 2) AS money, "
+        "[1, NULL] AS list, NULL::INTEGER AS nothing, '' AS empty, 'é\"=' AS text, "
+        "TIMESTAMP '2020-01-01 00:00:00.000001' AS moment, 0.1::DOUBLE AS tenth "
+    )
+    result = apply_map(LINES, frame, score="score", into="p")
+    assert result.types[:-1] == frame.types
+    assert result.fetchall() == [(*frame.fetchall()[0], 0.2)]
 
 
 def test_hostile_names_of_columns_stay_names(engine, make_frame, collect):

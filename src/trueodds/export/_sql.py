@@ -29,7 +29,7 @@ from trueodds.export import _expression as e
 from trueodds.export._optional import require
 from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
 from trueodds.export._sql_shared import least_nodes, shared_layers
-from trueodds.export._sql_text import MOST_CASES, NAMING, item, named, position
+from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
 from trueodds.validation import check_choice
 
 __all__ = ["MOST_NODES", "SqlDialect", "TooLongForSqlError", "render_sql"]
@@ -297,7 +297,7 @@ class _Writer:
         return self._search(node.at, x, [ends[0], *middle, ends[1]])
 
     def _is_large(self, edges: Sequence[float]) -> bool:
-        return self.dialect in NAMING and len(edges) > MOST_CASES
+        return self.dialect in SEARCHING and len(edges) > MOST_CASES
 
     def _large_linear(
         self, at: e.Expression, x: list[float], y: list[float], slopes: list[float]

@@ -3,7 +3,7 @@
 Both are written as text for one dialect:
 
 - A value is named by a lambda of a list of one (DuckDB, Spark) or by a subquery without a table
-  (PostgreSQL, BigQuery). Snowflake and SQLite have no form that their planners do not undo.
+  (PostgreSQL, BigQuery, SQLite). Snowflake allows neither around the columns of a row.
 - A table of more than :data:`MOST_CASES` knots is an array, written as one string where the engine
   can read one: parsers and optimizers take far longer over 10⁴ literals, or 10⁴ nested CASE, than
   the search itself takes. ``WIDTH_BUCKET`` and ``RANGE_BUCKET`` search it in PostgreSQL and
@@ -17,13 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["MOST_CASES", "NAMING", "array", "item", "named", "position"]
+__all__ = ["MOST_CASES", "NAMING", "SEARCHING", "array", "item", "named", "position"]
 
 MOST_CASES = 64
 """From here on DuckDB searches an array faster than it walks through nested CASE."""
 
-NAMING = ("duckdb", "spark", "postgres", "bigquery")
+NAMING = ("duckdb", "spark", "postgres", "bigquery", "sqlite")
 """Dialects in which a value can get a name."""
+
+SEARCHING = ("duckdb", "spark", "postgres", "bigquery")
+"""Dialects in which an array can be searched."""
 
 
 def named(values: Sequence[tuple[str, str]], body: str, holder: str, dialect: str) -> str:
