@@ -16,8 +16,9 @@ import sqlglot
 from map_examples import tree_of
 
 from trueodds.exceptions import InputError
+from trueodds.export import _expression as e
 from trueodds.export import _sql
-from trueodds.export._sql_shared import least_nodes
+from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.maps import (
     CharcoalSoftmaxMap,
     IdentityMap,
@@ -190,6 +191,27 @@ def test_parts_that_occur_often_are_written_once(dialect):
     # Shares of n coals need n² differences, and nothing else may grow faster than n.
     assert lengths[1] < 4 * lengths[0]
     assert lengths[1] < 15_000
+
+
+def test_what_only_branches_compute_has_no_name_outside_them():
+    score = e.Score(0)
+    often = e.total([e.log(score * k) for k in range(2, 40)])
+    twice = often * often
+    assert shared_layers(twice, {}) == [[often]]
+    # At 0 the logarithm would be an error.
+    assert shared_layers(e.Choose(((score > 0.5, often), (score > 0, twice)), score), {}) == []
+    # A condition is computed in any case.
+    assert shared_layers(e.Choose(((often > 0, twice),), score), {}) == [[often]]
+
+
+@pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "postgres", "sqlite"])
+def test_names_and_arrays_are_one_expression_of_the_dialect(dialect):
+    texts = [*grill(3).to_sql(["a", "b", "c"], dialect=dialect)]
+    texts += [large(family, 200).to_sql("a", dialect=dialect) for family in ("step", "linear")]
+    for text in texts:
+        query = f"SELECT {text} AS p FROM t"  # noqa: S608
+        (statement,) = sqlglot.parse(query, read=dialect)
+        assert [column.alias for column in statement.expressions] == ["p"]
 
 
 def test_columns_called_as_our_own_names_are_not_mistaken():

@@ -269,14 +269,14 @@ class _Writer:
 
     def _steplookup(self, node: e.StepLookup) -> Any:
         kept = np.flatnonzero(node.values[1:] != node.values[:-1])
-        edges, values = node.edges[kept], node.values[np.append(0, kept + 1)]
+        edges = node.edges[kept].tolist()
+        values = node.values[np.append(0, kept + 1)].tolist()
         if self._is_large(edges):
-            place = position(
-                self._sql(self.number(node.at)), edges, self._new_holder(), self.dialect
-            )
+            at = self._sql(self.number(node.at))
+            place = position(at, edges, self._new_holder(), self.dialect)
             return self._text(item(values, place, self.dialect))
-        leaves = [lambda value=value: self._literal(value) for value in values.tolist()]
-        return self._search(node.at, edges.tolist(), leaves)
+        leaves = [lambda value=value: self._literal(value) for value in values]
+        return self._search(node.at, edges, leaves)
 
     def _linearlookup(self, node: e.LinearLookup) -> Any:
         x, y = node.x.tolist(), node.y.tolist()
