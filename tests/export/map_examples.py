@@ -261,6 +261,12 @@ def _trees(scale: str) -> list[tuple[CalibrationMap, int]]:
     return found
 
 
+def example_of_some_rows(m: CalibrationMap, n_scores: int, name: str) -> Example:
+    """A map with the scores that are not only for the first of a family."""
+    example = Example(name, m, n_scores, is_first=False)
+    return replace(example, features=attributes_of(example)) if isinstance(m, TreeMap) else example
+
+
 @cache
 def examples() -> tuple[Example, ...]:
     """Every family on every scale of scores."""

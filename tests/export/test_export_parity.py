@@ -1,7 +1,6 @@
 """SQL, ONNX and Python give what NumPy gives, on engines that really run."""
 
 import sqlite3
-from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from map_examples import N_ROWS, SCALES, attributes_of, examples
+from map_examples import N_ROWS, SCALES, example_of_some_rows, examples
 
 import trueodds.calibrators
 import trueodds.decisions
@@ -83,9 +82,11 @@ def test_sql_in_spark_equals_numpy_on_all_rows(spark, tmp_path):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_sql_in_spark_equals_numpy_for_every_example(scale, spark):
-    chosen = [replace(x, is_first=False) for x in examples() if x.map.input == scale]
-    chosen = [x if x.features is None else replace(x, features=attributes_of(x)) for x in chosen]
+def test_sql_in_spark_equals_numpy_for_every_family_and_scale(scale, spark):
+    # The last of each kind, as the first ones see all rows.
+    kinds = {(x.map.family, x.n_scores): x for x in examples() if x.map.input == scale}
+    chosen = [example_of_some_rows(x.map, x.n_scores, x.name) for x in kinds.values()]
+    assert {x.map.family for x in chosen} == set(CalibrationMap._families)
     rows = one_frame(chosen)
     rows.insert(0, "row", np.arange(len(rows)))
     for name in rows.select_dtypes(object).columns:

@@ -32,7 +32,9 @@ def shared_layers(root: e.Expression, known: Collection[int]) -> list[list[e.Exp
     chosen = {
         id(node): node
         for node in always
-        if node is not root and (uses[id(node)] - 1) * _size(node, known, sizes) >= WORTH_A_NAME
+        if node is not root
+        and not isinstance(node, e.Score | e.Constant)
+        and (uses[id(node)] - 1) * _size(node, known, sizes) >= WORTH_A_NAME
     }
     layers: dict[int, list[e.Expression]] = {}
     levels: dict[int, int] = {}
