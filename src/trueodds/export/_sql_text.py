@@ -3,7 +3,7 @@
 Both are written as text for one dialect:
 
 - A value is named by a lambda of a list of one (DuckDB, Spark) or by a subquery without a table
-  (PostgreSQL, BigQuery, SQLite). Snowflake allows neither around the columns of a row.
+  (PostgreSQL, BigQuery, SQLite). For Snowflake neither has been tried.
 - A table of more than :data:`MOST_CASES` knots is an array, written as one string where the engine
   can read one: parsers and optimizers take far longer over 10⁴ literals, or 10⁴ nested CASE, than
   the search itself takes. ``WIDTH_BUCKET`` and ``RANGE_BUCKET`` search it in PostgreSQL and
@@ -74,11 +74,13 @@ def position(at: str, edges: Sequence[float], holder: str, dialect: str) -> str:
         return f"RANGE_BUCKET({at}, {written})"
     count = len(edges)
     powers = ", ".join(str(2**k) for k in reversed(range(count.bit_length())))
-    if dialect == "duckdb":  # beyond the end of a list there is NULL, which no number exceeds
+    if dialect == "duckdb":
+        # The first number of the list is where the search begins. Beyond the end of the table
+        # there is NULL, which compares with nothing.
         return (
-            f"list_reduce([{powers}], lambda {holder}_i, {holder}_k: CASE WHEN "
+            f"list_reduce([0, {powers}], lambda {holder}_i, {holder}_k: CASE WHEN "
             f"({written})[{holder}_i + {holder}_k] <= {at} THEN {holder}_i + {holder}_k "
-            f"ELSE {holder}_i END, 0)"
+            f"ELSE {holder}_i END)"
         )
     # The array has a name, so that it is read once for each row even where the plan does not
     # fold constants; beyond its end there is an error.
