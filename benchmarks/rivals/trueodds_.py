@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rivals import Adapter
-
 import trueodds
+from rivals import Adapter
 
 BINARY = {
     "logistic": "LogisticCalibrator",
