@@ -13,7 +13,7 @@ demo: $(STAMP)
 	$(BIN)/trueodds demo demo-output
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
