@@ -15,6 +15,9 @@ from trueodds.cli._show import emit_json, interval, note, number, show_table, wo
 
 __all__ = ["evaluate"]
 
+RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
+"""Their resampled intervals need not hold the true value, nor even the estimate: none is shown."""
+
 Level = Annotated[
     float,
     typer.Option("--level", min=0.5, max=0.999, help="Of all intervals.", rich_help_panel=o.RESULT),
@@ -115,7 +118,11 @@ def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dic
 
 def _show(file: str, prepared: Prepared, result: dict[str, Any], level: float) -> None:
     rows = [
-        [_title(name), number(m["estimate"]), interval(m["low"], m["high"])]
+        [
+            _title(name),
+            number(m["estimate"]),
+            "–" if name in RAISED_BY_CHANCE else interval(m["low"], m["high"]),
+        ]
         for name, m in result["metrics"].items()
     ]
     title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
