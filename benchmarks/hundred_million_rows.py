@@ -247,6 +247,8 @@ def main() -> None:
         print(json.dumps(result))
         return
     options.rows, options.spark_rows = int(options.rows), int(options.spark_rows)
+    if options.folder:
+        Path(options.folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
         folder = options.folder if options.keep and options.folder else Path(temporary)
         path = folder / f"scores_{options.rows}.parquet"
