@@ -20,10 +20,11 @@ extensions = [
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 autosummary_generate = True
+templates_path = ["_templates"]  # own members only: inherited ones refer to other projects
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-exclude_patterns = ["_build", "gallery_examples/*"]
+exclude_patterns = ["_build", "_templates", "gallery_examples/*"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 sphinx_gallery_conf = {
     "examples_dirs": "gallery_examples",
