@@ -9,8 +9,9 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-from rivals.process import BENCHMARKS
+from rivals.process import environment
 
 IMPORTS = {
     "trueodds_": "from trueodds import BetaCalibrator",
@@ -39,14 +40,14 @@ y = (np.sin(37 * np.arange(1000)) < np.tanh(z)).astype(int)
 """
 
 
-def seconds(code: str, repeats: int = 3) -> float | None:
+def seconds(code: str, repeats: int = 3, sources: Path | None = None) -> float | None:
     """Median wall time of a fresh interpreter; the first run fills caches and is not counted."""
     taken = []
     for _ in range(repeats + 1):
         start = time.perf_counter()
         run = subprocess.run(
             [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONPATH": str(BENCHMARKS)},
+            env=environment(sources),
             capture_output=True,
             check=False,
         )

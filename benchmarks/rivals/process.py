@@ -13,24 +13,38 @@ from typing import Any
 BENCHMARKS = Path(__file__).resolve().parents[1]
 
 
-class Process:
-    """A library in a process of its own, started when first asked and again after a hang."""
+def environment(sources: Path | None = None) -> dict[str, str]:
+    """Of a new interpreter: one that finds the adapters, and other packages first if asked to."""
+    path = [str(BENCHMARKS), *([] if sources is None else [str(sources)])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
 
-    def __init__(self, name: str) -> None:
+
+class Process:
+    """A library in a process of its own, started at once and again after a hang.
+
+    Parameters
+    ----------
+    name : str
+        An adapter of this folder.
+    sources : Path, default=None
+        Where Python looks for packages before those that are installed.
+    """
+
+    def __init__(self, name: str, sources: Path | None = None) -> None:
         self.name = name
+        self.sources = sources
         self.missing: str | None = None
         self.process: subprocess.Popen[str] | None = None
         self.can: set[str] = set()
         self._start()
 
     def _start(self) -> None:
-        environment = os.environ | {"PYTHONPATH": str(BENCHMARKS)}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rivals.worker", self.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment,
+            env=environment(self.sources),
         )
         hello = self._answer(120)
         self.missing = hello.get("missing") or hello.get("error")

@@ -70,10 +70,11 @@ class Worker:
             *(f"cross-fit:{name}" for name in self.adapter.cross_fit),
         ]
 
-    def run(self, kind: str, name: str, n: int) -> dict[str, float | None]:
+    def run(self, kind: str, name: str, n: int, calls: int = 1) -> dict[str, float | None]:
+        """One task; with ``calls``, the time of that many in a row."""
         if kind == "fit":
             p, y, truth = sample(n)
-            answer, predictor = measured(lambda: self.adapter.fit[name](p, y))
+            answer, predictor = measured(calls, lambda: self.adapter.fit[name](p, y))
             rows = slice(0, min(n, CHECKED_ROWS))
             answer["value"] = root_mean_squared(predictor(p[rows]) - truth[rows])
         elif kind == "predict":
@@ -82,19 +83,19 @@ class Worker:
             if key not in self.fitted:
                 rows = slice(0, min(n, CHECKED_ROWS))
                 self.fitted = {key: self.adapter.fit[name](p[rows], y[rows])}
-            answer, result = measured(lambda: self.fitted[key](p))
+            answer, result = measured(calls, lambda: self.fitted[key](p))
             answer["value"] = root_mean_squared(result - truth)
         elif kind == "fit 10 classes":
             p, y, truth = class_sample(n)
-            answer, predictor = measured(lambda: self.adapter.fit_classes[name](p, y))
+            answer, predictor = measured(calls, lambda: self.adapter.fit_classes[name](p, y))
             answer["value"] = root_mean_squared(predictor(p) - truth)
         elif kind == "metric":
             p, y, _ = sample(n)
-            answer, result = measured(lambda: self.adapter.measure[name](y, p))
+            answer, result = measured(calls, lambda: self.adapter.measure[name](y, p))
             answer["value"] = None if result is None else float(result)
         else:
             model, X, y, X_new = model_and_data(n)
-            answer, _ = measured(lambda: self.adapter.cross_fit[name](model, X, y, X_new))
+            answer, _ = measured(calls, lambda: self.adapter.cross_fit[name](model, X, y, X_new))
             answer["value"] = None
         return answer
 
@@ -112,8 +113,8 @@ class Worker:
         return {"log_loss": float(np.mean(losses)), "brier": float(np.mean(briers))}
 
 
-def measured(call):
-    """Seconds, and how far memory rose above where it stood."""
+def measured(calls, call):
+    """Seconds of all calls, how far memory rose above where it stood, and the last result."""
     resettable = True
     try:
         Path("/proc/self/clear_refs").write_text("5")
@@ -121,7 +122,8 @@ def measured(call):
         resettable = False
     before = status("VmRSS")
     start = time.perf_counter()
-    result = call()
+    for _ in range(calls):
+        result = call()
     seconds = time.perf_counter() - start
     peak = (status("VmHWM") - before) / 1024 if resettable else None
     return {"seconds": seconds, "megabytes": peak}, result
