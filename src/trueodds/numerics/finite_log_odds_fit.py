@@ -14,7 +14,7 @@ from scipy.special import log_expit
 
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
 from trueodds.numerics.log_odds import log_pair
-from trueodds.numerics.logistic_regression import LogisticFit, LogisticProblem, fit_logistic
+from trueodds.numerics.logistic_regression import LogisticFit, fit_logistic
 from trueodds.validation import Floats
 
 __all__ = ["Design", "LogOddsFit", "fit_finite"]
@@ -99,12 +99,12 @@ def _fit_design(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
         return _as_log_odds_fit(fit, slope, slope, fit.intercept)
     shift = LN2 if design == "beta_half" else 0.0
 
-    def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, list[Floats]]:
+    def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, float]:
         features = [f for f, kept in zip(rows.features, keep, strict=True) if kept]
         fit = fit_logistic(features, rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept)
         coef = iter(fit.coef.tolist())
         a, b = (float(next(coef)) if kept else 0.0 for kept in keep)
-        return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), features
+        return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), fit.loss
 
     free, _ = solve((True, True))
     if not nonnegative or (free.a >= 0 and free.b >= 0):
@@ -114,15 +114,9 @@ def _fit_design(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
     candidates = []
     for keep, coef in (((False, True), free.a), ((True, False), free.b)):
         if coef < 0:
-            reduced, features = solve(keep)
+            reduced, loss = solve(keep)
             if min(reduced.a, reduced.b) >= 0:
-                problem = LogisticProblem(
-                    features, rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept
-                )
-                theta = problem.from_original(
-                    np.array([reduced.a + reduced.b]), reduced.c - shift * (reduced.a - reduced.b)
-                )
-                candidates.append((problem.loss(theta), reduced))
+                candidates.append((loss, reduced))
     if not candidates:
         return replace(_constant(rows, intercept), eliminated=True)
     return replace(min(candidates, key=lambda pair: pair[0])[1], eliminated=True)

@@ -16,7 +16,6 @@ scores beyond it clipped to it and the parameters fitted anew, gives the highest
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,6 +25,7 @@ import numpy.typing as npt
 from trueodds.numerics.compression import Counts, compress, finite_range
 from trueodds.numerics.finite_log_odds_fit import Design, LogOddsFit, fit_finite
 from trueodds.numerics.label_targets import smooth_counts
+from trueodds.numerics.level_search import Side, search_levels
 from trueodds.numerics.log_odds import log_odds
 from trueodds.validation import Floats, InputScale
 
@@ -35,10 +35,6 @@ UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
 COMPRESS_FROM = 65536
 SEARCH_CELLS = 256  # rows that a level is searched on
-SEARCH_GRID = 12
-SEARCH_STEPS = 12
-
-Side = int  # −1: the lower end, +1: the upper end
 
 
 @dataclass(frozen=True)
@@ -81,9 +77,9 @@ class _Evidence:
         n_neg, n_pos = smooth_counts(self.n_neg, self.n_pos, low, high)
         return _Evidence(self.z, n_neg, n_pos)
 
-    def ends_of(self, whole: _Evidence) -> _Evidence:
+    def ends_of(self, whole: _Evidence, sides: list[Side]) -> _Evidence:
         """These finite rows with the saturated ones of ``whole``, one row for each side."""
-        parts = [self, *(whole.take(rows).pooled() for rows in whole.saturated.values())]
+        parts = [self, *(whole.take(whole.saturated[side]).pooled() for side in sides)]
         return _Evidence(
             np.concatenate([part.z for part in parts]),
             np.concatenate([part.n_neg for part in parts]),
@@ -94,8 +90,8 @@ class _Evidence:
         """Rows of one score as one row."""
         return _Evidence(self.z[:1], self.n_neg.sum(keepdims=True), self.n_pos.sum(keepdims=True))
 
-    def coarse(self) -> _Evidence:
-        """A few hundred rows that stand for the finite ones; one for each saturated side."""
+    def coarse(self, sides: list[Side]) -> _Evidence:
+        """A few hundred rows that stand for the finite ones; one for each of the sides."""
         finite = self.finite
         order = np.argsort(finite.z)
         z, n_neg, n_pos = finite.z[order], finite.n_neg[order], finite.n_pos[order]
@@ -107,15 +103,10 @@ class _Evidence:
         starts = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
         neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
         mean = np.add.reduceat(z * weight, starts) / (neg + pos)
-        return _Evidence(mean, neg, pos).ends_of(self)
+        return _Evidence(mean, neg, pos).ends_of(self, sides)
 
     def fit(self, design: Design, nonnegative: bool) -> LogOddsFit:
         return fit_finite(self.z, self.n_neg, self.n_pos, design, nonnegative=nonnegative)
-
-    def loss(self, fit: LogOddsFit) -> float:
-        eta = fit.at(self.z)
-        softplus = np.logaddexp(0, eta)
-        return float((self.n_neg + self.n_pos) @ softplus - self.n_pos @ eta)
 
 
 def fit_log_odds(
@@ -191,41 +182,9 @@ def _fit(evidence: _Evidence, design: Design, nonnegative: bool) -> LogOddsFit:
 def _search(
     sides: list[Side], evidence: _Evidence, design: Design, nonnegative: bool
 ) -> dict[Side, float]:
-    """Levels inside the finite range of highest likelihood: on a grid, then refined in turn."""
-    from scipy.optimize import minimize_scalar  # slow to import, and rarely needed
-
-    coarse = evidence.coarse()
-    level = {side: evidence.edge[side] for side in sides}
-    bounds: dict[Side, tuple[float, float]] = {}
-    candidates = np.quantile(coarse.finite.z, np.linspace(0, 1, SEARCH_GRID))
-
-    def loss_at(side: Side) -> Callable[[float], float]:
-        def loss(z: float) -> float:
-            rows = coarse.clipped({**level, side: z})
-            return rows.loss(rows.fit(design, nonnegative))
-
-        return loss
-
-    for side in sides:
-        loss = loss_at(side)
-        other = level.get(-side, -side * np.inf)
-        grid = [z for z in candidates if (z - other) * side >= 0] or [evidence.edge[side]]
-        best = int(np.argmin([loss(z) for z in grid]))
-        level[side] = float(grid[best])
-        bounds[side] = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    for side in [*sides, *sides]:
-        low, high = bounds[side]
-        if low < high:
-            loss = loss_at(side)
-            refined = minimize_scalar(
-                loss,
-                bounds=(low, high),
-                method="bounded",
-                options={"xatol": 1e-3 * (high - low), "maxiter": SEARCH_STEPS},
-            )
-            if refined.fun < loss(level[side]):
-                level[side] = float(refined.x)
-    return level
+    """Levels inside the finite range of highest likelihood, judged on a few hundred rows."""
+    rows = evidence.coarse(sides)
+    return search_levels(rows.z, rows.n_neg, rows.n_pos, sides, design, nonnegative=nonnegative)
 
 
 def _frequency_log_odds(positives: float, negatives: float) -> float:

@@ -7,35 +7,50 @@ reads only the features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["LogisticFit", "LogisticProblem", "fit_logistic"]
+__all__ = ["LogisticFit", "fit_logistic"]
 
 CHUNK = 8192  # rows whose temporaries stay in the cache
 GRADIENT_TOLERANCE = 1e-8
 SHORT_STEP = 1e-3
 MAX_ITERATIONS = 100
+ROUNDING = 1e-14  # of the sums that a loss is the difference of
+DISTINCT = 1e-8  # determinant of a correlation matrix above which features can be told apart
 
 
 @dataclass(frozen=True)
 class LogisticFit:
     """Coefficients of the given features, the constant, and how the solver ended.
 
-    ``gradient`` is the largest component of the gradient relative to its scale Σ w·|f|.
+    ``loss`` is the negative log-likelihood per unit of weight; ``gradient`` the largest component
+    of its gradient relative to the scale Σ w·|f|.
     """
 
     coef: Floats
     intercept: float
     converged: bool
     n_iter: int
+    loss: float
     gradient: float
 
 
-class LogisticProblem:
+@dataclass(frozen=True)
+class _Place:
+    """Parameters, and the loss and its derivatives per unit of weight there."""
+
+    theta: Floats
+    loss: float
+    rounding: float
+    gradient: Floats
+    hessian: Floats
+
+
+class _LogisticProblem:
     """The likelihood with features centred (if there is a constant) and scaled to unit size."""
 
     def __init__(
@@ -60,6 +75,13 @@ class LogisticProblem:
             (np.array(moments) - self.centre * positives) / self.scale,
             [positives] if intercept else [],
         )
+        # Takes sums over (features, 1) to sums over the centred and scaled features.
+        k = len(features)
+        self.standard = np.eye(k + 1)
+        self.standard[:k, k] = -self.centre
+        self.standard[:k] /= self.scale[:, None]
+        self.size = k + intercept
+        self.feature_sums = (self.standard @ self._feature_sums())[: self.size]
 
     def _size(self, features: list[Floats]) -> tuple[Floats, Floats]:
         """Mean (0 without a constant) and root mean square about it."""
@@ -79,27 +101,36 @@ class LogisticProblem:
         out += constant
         return out
 
-    def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Gradient and Hessian per unit of weight, in one pass."""
-        first, second = self._sums(theta)
-        standard = self._standard()
-        size = len(theta)
-        gradient = (standard @ first)[:size] - self.statistic
-        hessian = (standard @ second @ standard.T)[:size, :size]
-        return gradient / self.total, hessian / self.total
+    def _feature_sums(self) -> Floats:
+        """Σ w·f over the features and, last, the constant 1."""
+        sums = [f.sum() if self.weight is None else f @ self.weight for f in self.features]
+        return np.array([*sums, self.total], dtype=np.float64)
 
-    def _standard(self) -> Floats:
-        """Takes sums over (features, 1) to sums over the centred and scaled features."""
-        k = len(self.features)
-        matrix = np.eye(k + 1)
-        matrix[:k, k] = -self.centre
-        matrix[:k] /= self.scale[:, None]
-        return matrix
+    def at(self, theta: Floats) -> _Place:
+        """Loss, gradient and Hessian in one pass."""
+        first, second, softplus = self._sums(theta)
+        gradient = (self.standard @ first)[: self.size] - self.statistic
+        hessian = (self.standard @ second @ self.standard.T)[: self.size, : self.size]
+        # ln(1 + e^η) = η + ln(1 + e^−η), and the sum of η is known.
+        linear = float(theta @ self.feature_sums)
+        if np.isfinite(softplus):
+            size = softplus + abs(linear)
+            softplus += linear
+        else:
+            size = softplus = self._softplus(theta)
+        explained = float(theta @ self.statistic)
+        return _Place(
+            theta,
+            (softplus - explained) / self.total,
+            ROUNDING * (size + abs(explained)) / self.total,
+            gradient / self.total,
+            hessian / self.total,
+        )
 
-    def _sums(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Σ p·f and Σ p(1−p)·f·f over the features and, last, the constant 1."""
+    def _sums(self, theta: Floats) -> tuple[Floats, Floats, float]:
+        """Σ p·f and Σ p(1−p)·f·f over the features and, last, the constant 1; Σ ln(1 + e^−η)."""
         k = len(self.features)
-        first, second = np.zeros(k + 1), np.zeros((k + 1, k + 1))
+        first, second, softplus = np.zeros(k + 1), np.zeros((k + 1, k + 1)), 0.0
         buffer = np.empty((3, min(CHUNK, self.n_rows)))
         for begin in range(0, self.n_rows, CHUNK):
             rows = slice(begin, min(begin + CHUNK, self.n_rows))
@@ -108,6 +139,8 @@ class LogisticProblem:
             with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
                 np.exp(p, out=p)
             p += 1.0
+            np.log(p, out=v)
+            softplus += float(v.sum() if self.weight is None else v @ self.weight[rows])
             np.divide(1.0, p, out=p)
             chunk = [f[rows] for f in self.features]
             np.multiply(p, p, out=v)
@@ -125,18 +158,13 @@ class LogisticProblem:
             second[k, k] += v.sum()
         second += second.T  # it was filled above the diagonal
         second.flat[:: k + 2] /= 2
-        return first, second
+        return first, second, softplus
 
-    def loss(self, theta: Floats) -> float:
-        """Negative log-likelihood per unit of weight."""
-        total = 0.0
-        buffer = np.empty((2, min(CHUNK, self.n_rows)))
-        for begin in range(0, self.n_rows, CHUNK):
-            rows = slice(begin, min(begin + CHUNK, self.n_rows))
-            eta, scratch = (column[: rows.stop - begin] for column in buffer)
-            softplus = np.logaddexp(0, self._linear(theta, rows, eta, scratch), out=eta)
-            total += float(softplus.sum() if self.weight is None else softplus @ self.weight[rows])
-        return (total - float(theta @ self.statistic)) / self.total
+    def _softplus(self, theta: Floats) -> float:
+        """Σ ln(1 + e^η), whatever the size of η."""
+        eta, scratch = np.empty((2, self.n_rows))
+        softplus = np.logaddexp(0, self._linear(theta, slice(None), eta, scratch), out=eta)
+        return float(softplus.sum() if self.weight is None else softplus @ self.weight)
 
     def to_original(self, theta: Floats) -> tuple[Floats, float]:
         """Coefficients and constant for the features as they were given."""
@@ -145,43 +173,37 @@ class LogisticProblem:
         constant = theta[k] if self.intercept else 0.0
         return coef, float(constant - coef @ (self.centre + self.shift))
 
-    def from_original(self, coef: Floats, intercept: float) -> Floats:
-        """Inverse of :meth:`to_original`."""
-        finite_scale = np.where(np.isfinite(self.scale), self.scale, 0.0)
-        theta = coef * finite_scale
-        centre = self.centre + self.shift
-        constant = [intercept + float(coef @ centre)] if self.intercept else []
-        return np.append(theta, constant)
 
-
-def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
+def _newton_step(place: _Place) -> Floats:
     # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
-    size = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-    solution = np.linalg.lstsq(hessian / np.outer(size, size), gradient / size, rcond=1e-14)[0]
+    size = np.sqrt(np.maximum(np.diag(place.hessian), 1e-300))
+    correlation, right = place.hessian / np.outer(size, size), place.gradient / size
+    if np.linalg.det(correlation) > DISTINCT:
+        solution = np.linalg.solve(correlation, right)
+    else:
+        solution = np.linalg.lstsq(correlation, right, rcond=1e-14)[0]
     return np.asarray(-solution / size)
 
 
-def _solve(problem: LogisticProblem, theta: Floats) -> tuple[Floats, bool, int, float]:
+def _solve(problem: _LogisticProblem) -> tuple[_Place, bool, int, float]:
     """Newton's method; steps are halved until the loss falls."""
-    loss = problem.loss(theta)
+    place = problem.at(np.zeros(problem.size))
     largest = np.inf
     for iteration in range(1, MAX_ITERATIONS + 1):
-        gradient, hessian = problem.derivatives(theta)
         # Features have unit size, so Σ w·|f| per unit of weight is at most 1.
-        largest = float(np.abs(gradient).max())
-        step = _newton_step(gradient, hessian)
+        largest = float(np.abs(place.gradient).max())
+        step = _newton_step(place)
         if largest <= GRADIENT_TOLERANCE:
-            return _polished(theta, step), True, iteration, largest
+            return replace(place, theta=_polished(place.theta, step)), True, iteration, largest
         for _ in range(40):
-            candidate = theta + step
-            new_loss = problem.loss(candidate)
-            if new_loss <= loss + 1e-15 * abs(loss):
+            candidate = problem.at(place.theta + step)
+            if candidate.loss <= place.loss + candidate.rounding:
                 break
             step = step / 2
         else:  # the loss cannot fall any further in float64
             break
-        theta, loss = candidate, new_loss
-    return theta, False, iteration, largest
+        place = candidate
+    return place, False, iteration, largest
 
 
 def _polished(theta: Floats, step: Floats) -> Floats:
@@ -213,8 +235,7 @@ def fit_logistic(
     -------
     LogisticFit
     """
-    problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
-    start = np.zeros(len(features) + intercept)
-    theta, converged, n_iter, gradient = _solve(problem, start)
-    coef, constant = problem.to_original(theta)
-    return LogisticFit(coef, constant, converged, n_iter, gradient)
+    problem = _LogisticProblem(features, n_pos, weight, intercept=intercept)
+    place, converged, n_iter, gradient = _solve(problem)
+    coef, constant = problem.to_original(place.theta)
+    return LogisticFit(coef, constant, converged, n_iter, place.loss, gradient)

@@ -1,0 +1,175 @@
+"""Where inside the range of the finite scores the saturated ones sit: search by likelihood.
+
+For every level that is tried, scores beyond it are clipped to it and the parameters are fitted
+anew. Many levels are tried at once: their logistic regressions have the same rows and differ in
+the scores only, so that one pass of Newton's method serves them all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from trueodds.numerics.finite_log_odds_fit import LN2, Design
+from trueodds.numerics.label_targets import platt_targets, smooth_counts
+from trueodds.validation import Floats
+
+__all__ = ["Side", "search_levels"]
+
+Side = int  # −1: the lower end, +1: the upper end
+
+GRID = 12
+ZOOM_POINTS = 7
+ZOOM_STEPS = 5  # each leaves a quarter of the interval
+MAX_ITERATIONS = 60
+MAX_HALVINGS = 30
+GRADIENT_TOLERANCE = 1e-7  # the loss is then right to about its square
+RIDGE = 1e-12  # against a diagonal of 1; for features that say the same
+
+
+def search_levels(
+    z: Floats, n_neg: Floats, n_pos: Floats, sides: list[Side], design: Design, *, nonnegative: bool
+) -> dict[Side, float]:
+    """Levels of highest likelihood for one or both ends: on a grid, then refined in turn.
+
+    Parameters
+    ----------
+    z, n_neg, n_pos : ndarray of shape (n,)
+        Log-odds and the weight of each class. Those of infinite log-odds at either of ``sides``
+        are to be placed; there are no others.
+    sides : list of {-1, 1}
+    design, nonnegative
+        As in :func:`trueodds.numerics.log_odds_fit.fit_log_odds`.
+    """
+    finite = z[np.isfinite(z)]
+    level = {-1: -np.inf, 1: np.inf}
+    level |= {side: float(finite.max() if side > 0 else finite.min()) for side in sides}
+    between: dict[Side, tuple[float, float]] = {}
+
+    def losses(side: Side, tried: Floats) -> Floats:
+        lower, upper = (tried if side == s else np.full(len(tried), level[s]) for s in (-1, 1))
+        rows = _ManyRegressions(z, n_neg, n_pos, lower, upper, design)
+        return rows.best_losses(nonnegative)
+
+    for side in sides:
+        grid = np.unique(np.quantile(finite, np.linspace(0, 1, GRID)))
+        grid = grid[(grid - level[-side]) * side >= 0] if -side in sides else grid
+        best = int(np.argmin(losses(side, grid)))
+        level[side] = float(grid[best])
+        between[side] = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    for side in [*sides, *sides] if len(sides) > 1 else sides:
+        low, high = between[side]
+        for _ in range(ZOOM_STEPS if low < high else 0):
+            tried = np.append(np.linspace(low, high, ZOOM_POINTS + 2), level[side])
+            best = int(np.argmin(losses(side, tried)))
+            level[side] = float(tried[best])
+            step = (high - low) / (ZOOM_POINTS + 1)
+            low, high = max(low, level[side] - step), min(high, level[side] + step)
+    return {side: level[side] for side in sides}
+
+
+class _ManyRegressions:
+    """One logistic regression for each pair of levels, all on the same rows."""
+
+    def __init__(
+        self,
+        z: Floats,
+        n_neg: Floats,
+        n_pos: Floats,
+        lower: Floats,
+        upper: Floats,
+        design: Design,
+    ) -> None:
+        scores = np.clip(z, lower[:, None], upper[:, None])
+        self.intercept = design in ("logistic", "beta")
+        self.n_pos, self.weight = n_pos, n_neg + n_pos
+        self.fitted_pos = self._targets(scores, n_neg, n_pos)
+        if design in ("temperature", "logistic"):
+            columns = [scores]
+        else:
+            shift = LN2 if design == "beta_half" else 0.0
+            columns = [log_expit(scores) + shift, -log_expit(-scores) - shift]
+        self.features = [self._standard(column) for column in columns]
+
+    def _targets(self, scores: Floats, n_neg: Floats, n_pos: Floats) -> Floats:
+        """Positives of each row and level; Platt's where the scores separate the classes."""
+        neg, pos = scores[:, n_neg > 0], scores[:, n_pos > 0]
+        if not neg.size or not pos.size:
+            parted = np.ones(len(scores), dtype=bool)
+        else:
+            neg_low, neg_high = neg.min(axis=1), neg.max(axis=1)
+            pos_low, pos_high = pos.min(axis=1), pos.max(axis=1)
+            if self.intercept:
+                parted = (neg_high <= pos_low) | (pos_high <= neg_low)
+            else:
+                parted = (neg_high <= 0) & (pos_low >= 0) | (pos_high <= 0) & (neg_low >= 0)
+            parted &= scores.min(axis=1) < scores.max(axis=1)
+        targets = platt_targets(float(n_neg.sum()), float(n_pos.sum()))
+        smoothed = smooth_counts(n_neg, n_pos, *targets)[1]
+        return np.where(parted[:, None], smoothed, n_pos)
+
+    def _standard(self, column: Floats) -> Floats:
+        """Centred (if there is a constant) and of unit size; a constant column becomes zero."""
+        share = self.weight / self.weight.sum()
+        if self.intercept:
+            column = column - (column @ share)[:, None]
+        size = np.sqrt(column**2 @ share)
+        largest = np.abs(column).max(axis=1)
+        return column / np.where(size > 1e-14 * largest, size, np.inf)[:, None]
+
+    def best_losses(self, nonnegative: bool) -> Floats:
+        """Negative log-likelihood at the optimum of each; elimination as in ``fit_finite``."""
+        slopes, best = self._solve(self.features)
+        if not nonnegative or (slopes >= 0).all():
+            return best
+        constant = np.zeros_like(self.fitted_pos)
+        if self.intercept:
+            rate = self.fitted_pos.sum(axis=1) / self.weight.sum()
+            constant += np.log(rate / (1 - rate))[:, None]
+        allowed = self._loss(constant)
+        for dropped in range(len(self.features) if len(self.features) > 1 else 0):
+            slope, loss = self._solve([self.features[1 - dropped]])
+            usable = (slopes[:, dropped] < 0) & (slope[:, 0] >= 0)
+            allowed = np.where(usable, np.minimum(allowed, loss), allowed)
+        return np.where((slopes >= 0).all(axis=1), best, allowed)
+
+    def _loss(self, eta: Floats, n_pos: Floats | None = None) -> Floats:
+        n_pos = np.broadcast_to(self.n_pos, eta.shape) if n_pos is None else n_pos
+        return np.asarray(-log_expit(-eta) @ self.weight - np.einsum("ln,ln->l", n_pos, eta))
+
+    def _solve(self, features: list[Floats]) -> tuple[Floats, Floats]:
+        """Newton's method for all; slopes of the features, and the loss on the rows as they are."""
+        columns = [*features, np.ones_like(features[0])] if self.intercept else features
+        design = np.stack(columns, axis=1)  # (levels, parameters, rows)
+        total = self.weight.sum()
+        theta = np.zeros(design.shape[:2])
+        eta = np.zeros_like(self.fitted_pos)
+        value = self._loss(eta, self.fitted_pos)
+        for _ in range(MAX_ITERATIONS):
+            p = expit(eta)
+            weighted = self.weight * p
+            gradient = (design @ (weighted - self.fitted_pos)[:, :, None])[:, :, 0]
+            if np.abs(gradient).max() <= GRADIENT_TOLERANCE * total:
+                break
+            hessian = (design * (weighted * (1 - p))[:, None, :]) @ design.transpose(0, 2, 1)
+            step = -_solved(hessian, gradient)
+            ahead = np.einsum("lk,lkn->ln", step, design)
+            length = np.ones(len(theta))
+            for _ in range(MAX_HALVINGS):
+                new_eta = eta + length[:, None] * ahead
+                new_value = self._loss(new_eta, self.fitted_pos)
+                worse = new_value > value + 1e-12 * total
+                if not worse.any():
+                    break
+                length[worse] /= 2
+            theta, eta, value = theta + length[:, None] * step, new_eta, new_value
+        return theta[:, : len(features)], self._loss(eta)
+
+
+def _solved(hessian: Floats, gradient: Floats) -> Floats:
+    """H⁻¹·g for each, with equal sizes on the diagonal first."""
+    diagonal = np.einsum("lkk->lk", hessian)
+    unit = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
+    scaled = hessian * unit[:, :, None] * unit[:, None, :]
+    np.einsum("lkk->lk", scaled)[...] = 1 + RIDGE
+    return np.asarray(np.linalg.solve(scaled, (gradient * unit)[:, :, None])[:, :, 0] * unit)
