@@ -45,23 +45,28 @@ def search_levels(
     level = {-1: -np.inf, 1: np.inf}
     level |= {side: float(finite.max() if side > 0 else finite.min()) for side in sides}
     between: dict[Side, tuple[float, float]] = {}
+    start: Floats | None = None
 
-    def losses(side: Side, tried: Floats) -> Floats:
+    def best_of(side: Side, tried: Floats) -> int:
+        nonlocal start
         lower, upper = (tried if side == s else np.full(len(tried), level[s]) for s in (-1, 1))
         rows = _ManyRegressions(z, n_neg, n_pos, lower, upper, design)
-        return rows.best_losses(nonnegative)
+        losses, parameters = rows.optima(nonnegative, start)
+        best = int(np.argmin(losses))
+        start = parameters[best]
+        return best
 
     for side in sides:
         grid = np.unique(np.quantile(finite, np.linspace(0, 1, GRID)))
         grid = grid[(grid - level[-side]) * side >= 0] if -side in sides else grid
-        best = int(np.argmin(losses(side, grid)))
+        best = best_of(side, grid)
         level[side] = float(grid[best])
         between[side] = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
     for side in [*sides, *sides] if len(sides) > 1 else sides:
         low, high = between[side]
         for _ in range(ZOOM_STEPS if low < high else 0):
             tried = np.append(np.linspace(low, high, ZOOM_POINTS + 2), level[side])
-            best = int(np.argmin(losses(side, tried)))
+            best = best_of(side, tried)
             level[side] = float(tried[best])
             step = (high - low) / (ZOOM_POINTS + 1)
             low, high = max(low, level[side] - step), min(high, level[side] + step)
@@ -117,34 +122,43 @@ class _ManyRegressions:
         largest = np.abs(column).max(axis=1)
         return column / np.where(size > 1e-14 * largest, size, np.inf)[:, None]
 
-    def best_losses(self, nonnegative: bool) -> Floats:
-        """Negative log-likelihood at the optimum of each; elimination as in ``fit_finite``."""
-        slopes, best = self._solve(self.features)
+    def optima(self, nonnegative: bool, start: Floats | None) -> tuple[Floats, Floats]:
+        """Negative log-likelihood at the optimum of each, and parameters to start the next from.
+
+        A negative slope is eliminated as in ``fit_finite``.
+        """
+        best, parameters = self._solve(self.features, start)
+        slopes = parameters[:, : len(self.features)]
         if not nonnegative or (slopes >= 0).all():
-            return best
+            return best, parameters
         constant = np.zeros_like(self.fitted_pos)
         if self.intercept:
             rate = self.fitted_pos.sum(axis=1) / self.weight.sum()
             constant += np.log(rate / (1 - rate))[:, None]
         allowed = self._loss(constant)
         for dropped in range(len(self.features) if len(self.features) > 1 else 0):
-            slope, loss = self._solve([self.features[1 - dropped]])
-            usable = (slopes[:, dropped] < 0) & (slope[:, 0] >= 0)
+            loss, reduced = self._solve([self.features[1 - dropped]])
+            usable = (slopes[:, dropped] < 0) & (reduced[:, 0] >= 0)
             allowed = np.where(usable, np.minimum(allowed, loss), allowed)
-        return np.where((slopes >= 0).all(axis=1), best, allowed)
+        return np.where((slopes >= 0).all(axis=1), best, allowed), parameters
 
     def _loss(self, eta: Floats, n_pos: Floats | None = None) -> Floats:
         n_pos = np.broadcast_to(self.n_pos, eta.shape) if n_pos is None else n_pos
         return np.asarray(-log_expit(-eta) @ self.weight - np.einsum("ln,ln->l", n_pos, eta))
 
-    def _solve(self, features: list[Floats]) -> tuple[Floats, Floats]:
-        """Newton's method for all; slopes of the features, and the loss on the rows as they are."""
+    def _solve(self, features: list[Floats], start: Floats | None = None) -> tuple[Floats, Floats]:
+        """Newton's method for all: the loss on the rows as they are, and the parameters."""
         columns = [*features, np.ones_like(features[0])] if self.intercept else features
         design = np.stack(columns, axis=1)  # (levels, parameters, rows)
         total = self.weight.sum()
         theta = np.zeros(design.shape[:2])
         eta = np.zeros_like(self.fitted_pos)
         value = self._loss(eta, self.fitted_pos)
+        if start is not None:
+            from_start = np.einsum("k,lkn->ln", start, design)
+            better = self._loss(from_start, self.fitted_pos) < value
+            theta[better], eta[better] = start, from_start[better]
+            value = self._loss(eta, self.fitted_pos)
         for _ in range(MAX_ITERATIONS):
             p = expit(eta)
             weighted = self.weight * p
@@ -163,7 +177,7 @@ class _ManyRegressions:
                     break
                 length[worse] /= 2
             theta, eta, value = theta + length[:, None] * step, new_eta, new_value
-        return theta[:, : len(features)], self._loss(eta)
+        return self._loss(eta), theta
 
 
 def _solved(hessian: Floats, gradient: Floats) -> Floats:
