@@ -114,9 +114,9 @@ def _temperature(
 
     def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
         own, other = _targets(counts, smoothing)
-        targets = np.repeat(other[codes][:, None], len(counts), axis=1)
-        targets[np.arange(len(codes)), codes] = own[codes]
-        return SoftmaxEvidence(logits, targets, row_weight, counts > 0)
+        targets = np.repeat(other[codes][None], len(counts), axis=0)
+        targets[codes, np.arange(len(codes))] = own[codes]
+        return SoftmaxEvidence(logits.T.copy(), targets, row_weight, counts > 0)
 
     whole = evidence(label_smoothing)
     fit, floor = fit_with_floor(whole, TemperatureModel)

@@ -39,12 +39,11 @@ def fit_softmax_map(
             f"classes {absent} have no instance to calibrate on; their parameters stay neutral.",
             MissingClassWarning,
         )
-    logits = class_logits(scores, scale)
+    logits = np.ascontiguousarray(class_logits(scores, scale).T)
 
     def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
-        return SoftmaxEvidence(
-            logits, class_targets(counts, smoothing)[codes], row_weight, counts > 0
-        )
+        targets = np.take(class_targets(counts, smoothing).T, codes, axis=1)
+        return SoftmaxEvidence(logits, targets, row_weight, counts > 0)
 
     fit, floor = fit_with_floor(evidence(label_smoothing), model_of)
     if fit.separates and not label_smoothing:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,10 @@ SEARCH_GRID = 12
 
 @dataclass(frozen=True)
 class SoftmaxEvidence:
-    """Logits (−inf for a probability of 0), targets, weights, and which classes have instances."""
+    """Logits (−inf for a probability of 0), targets, weights, and which classes have instances.
+
+    Logits and targets have one row for each class.
+    """
 
     logits: Floats
     targets: Floats
@@ -41,7 +45,7 @@ class SoftmaxEvidence:
     @cached_property
     def relative(self) -> Floats:
         """Logits counted from the largest of the row."""
-        return np.asarray(self.logits - self.logits.max(axis=1, keepdims=True))
+        return np.asarray(self.logits - self.logits.max(axis=0))
 
     @cached_property
     def zero(self) -> npt.NDArray[np.bool_]:
@@ -55,7 +59,7 @@ class SoftmaxEvidence:
 
     def raised(self, floor: float) -> Floats:
         """Logits none of which is further below the largest of its row than ``floor``."""
-        return np.asarray(np.maximum(self.logits, self.logits.max(axis=1, keepdims=True) + floor))
+        return np.asarray(np.maximum(self.logits, self.logits.max(axis=0) + floor))
 
     def fit(self, model_of: ModelOf, floor: float, start: Floats | None = None) -> SoftmaxFit:
         """Fit with the level given."""
@@ -65,13 +69,16 @@ class SoftmaxEvidence:
 
     def sample(self) -> SoftmaxEvidence:
         """A few thousand rows, chosen by what they hold and not by where they stand."""
-        truth = self.targets.argmax(axis=1)
-        order = np.lexsort((self.row_weight, truth, np.exp(2 * self.relative).sum(axis=1)))
-        rows = order[:: -(-len(order) // SEARCH_ROWS)]
+        truth = self.targets.argmax(axis=0)
+        order = np.lexsort((self.row_weight, truth, np.exp(2 * self.relative).sum(axis=0)))
+        return self.take(order[:: -(-len(order) // SEARCH_ROWS)])
+
+    def take(self, rows: npt.NDArray[Any]) -> SoftmaxEvidence:
+        """Some of the rows of scores (columns here)."""
         return replace(
             self,
-            logits=self.logits[rows],
-            targets=self.targets[rows],
+            logits=np.ascontiguousarray(self.logits[:, rows]),
+            targets=np.ascontiguousarray(self.targets[:, rows]),
             row_weight=self.row_weight[rows],
         )
 
@@ -102,21 +109,15 @@ def _excess_probability(
     evidence: SoftmaxEvidence, model_of: ModelOf
 ) -> Callable[[float, Floats], float]:
     """Mean fitted probability of the entries of probability 0, less their frequency."""
-    rows = evidence.zero.any(axis=1)
-    part = replace(
-        evidence,
-        logits=evidence.logits[rows],
-        targets=evidence.targets[rows],
-        row_weight=evidence.row_weight[rows],
-    )
-    weight = part.zero * part.row_weight[:, None]
+    part = evidence.take(np.flatnonzero(evidence.zero.any(axis=0)))
+    weight = part.zero * part.row_weight
     n = float(weight.sum())
     frequency = (float((weight * part.targets).sum()) + 1) / (n + 2)
 
     def excess(level: float, theta: Floats) -> float:
         eta = model_of(part.raised(level), part.trainable).forward(theta)
-        p = np.exp(eta - eta.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
+        p = np.exp(eta - eta.max(axis=0))
+        p /= p.sum(axis=0)
         return float((p * weight).sum()) / n - frequency
 
     return excess

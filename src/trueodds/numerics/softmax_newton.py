@@ -8,7 +8,14 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["Operator", "conjugate_gradient", "diagonal_inverse", "row_block_inverse", "step_length"]
+__all__ = [
+    "STEEPNESS_LEFT",
+    "Operator",
+    "conjugate_gradient",
+    "diagonal_inverse",
+    "row_block_inverse",
+    "step_length",
+]
 
 Operator = Callable[[Floats], Floats]
 
@@ -35,15 +42,15 @@ def row_block_inverse(design: Floats, variance: Floats, ridge: Floats) -> Operat
 
     Parameters
     ----------
-    design : ndarray of shape (n, d)
-    variance : ndarray of shape (n, k)
+    design : ndarray of shape (d, n)
+    variance : ndarray of shape (k, n)
     ridge : ndarray of shape (k, d)
     """
     n_blocks, size = ridge.shape
     blocks = np.empty((n_blocks, size, size))
-    for block, column, extra in zip(blocks, variance.T, ridge, strict=True):
-        scaled = design * np.sqrt(column)[:, None]
-        np.matmul(scaled.T, scaled, out=block)
+    for block, row, extra in zip(blocks, variance, ridge, strict=True):
+        scaled = design * np.sqrt(row)
+        np.matmul(scaled, scaled.T, out=block)
         diagonal = np.einsum("ii->i", block)
         diagonal += extra
         unit = 1 / np.sqrt(np.maximum(diagonal, 1e-300))

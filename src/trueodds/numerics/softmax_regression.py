@@ -3,6 +3,8 @@
 All three minimise Σ w·(logsumexp(η) − y·η) over η = A(θ) with A linear: θ times the logits, one θ
 per class and a bias, or a full matrix and a bias. They differ in A, its adjoint, and what stands in
 for the inverse of the Hessian.
+
+Arrays have one row for each class, (k, n): sums over classes are then sums of long rows.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.numerics.softmax_newton import (
+    STEEPNESS_LEFT,
     Operator,
     conjugate_gradient,
     diagonal_inverse,
@@ -54,7 +57,7 @@ class SoftmaxModel(ABC):
 
     @abstractmethod
     def forward(self, theta: Floats) -> Floats:
-        """η of shape (n, k); linear in theta."""
+        """η of shape (k, n); linear in theta."""
 
     @abstractmethod
     def adjoint(self, residual: Floats) -> Floats:
@@ -93,13 +96,13 @@ class TemperatureModel(SoftmaxModel):
         return np.asarray(theta[0] * self.logits)
 
     def adjoint(self, residual: Floats) -> Floats:  # noqa: D102
-        return np.array([np.vdot(residual, self.logits)])
+        return np.array([np.einsum("kn,kn->", residual, self.logits)])
 
     def squared_adjoint(self, variance: Floats) -> Floats:  # noqa: D102
-        return np.array([np.vdot(variance, self.logits**2)])
+        return np.array([np.einsum("kn,kn,kn->", variance, self.logits, self.logits)])
 
     def weights_and_bias(self, theta: Floats) -> tuple[Floats, Floats]:  # noqa: D102
-        k = self.logits.shape[1]
+        k = len(self.logits)
         return np.full(k, theta[0]), np.zeros(k)
 
     def free(self) -> Floats:  # noqa: D102
@@ -112,23 +115,25 @@ class VectorModel(SoftmaxModel):
     @property
     def start(self) -> Floats:
         """Weights 1, biases 0."""
-        k = self.logits.shape[1]
+        k = len(self.logits)
         return np.concatenate([np.ones(k), np.zeros(k)])
 
     def forward(self, theta: Floats) -> Floats:  # noqa: D102
-        k = self.logits.shape[1]
-        return self.logits * theta[:k] + theta[k:]
+        k = len(self.logits)
+        eta = self.logits * theta[:k, None]
+        eta += theta[k:, None]
+        return eta
 
     def adjoint(self, residual: Floats) -> Floats:  # noqa: D102
-        weights = np.einsum("nk,nk->k", residual, self.logits)
-        return np.concatenate([weights, residual.sum(axis=0)]) * self.free()
+        weights = np.einsum("kn,kn->k", residual, self.logits)
+        return np.concatenate([weights, residual.sum(axis=1)]) * self.free()
 
     def squared_adjoint(self, variance: Floats) -> Floats:  # noqa: D102
-        weights = np.einsum("nk,nk->k", variance, self.logits**2)
-        return np.concatenate([weights, variance.sum(axis=0)])
+        weights = np.einsum("kn,kn,kn->k", variance, self.logits, self.logits)
+        return np.concatenate([weights, variance.sum(axis=1)])
 
     def weights_and_bias(self, theta: Floats) -> tuple[Floats, Floats]:  # noqa: D102
-        k = self.logits.shape[1]
+        k = len(self.logits)
         return theta[:k], theta[k:]
 
     def free(self) -> Floats:  # noqa: D102
@@ -145,43 +150,43 @@ class MatrixModel(SoftmaxModel):
         off_diagonal_ridge: float = 0.0,
     ) -> None:
         super().__init__(logits, trainable)
-        self.design = np.concatenate([logits, np.ones((len(logits), 1))], axis=1)
+        self.design = np.concatenate([logits, np.ones((1, logits.shape[1]))])
         self.off_diagonal_ridge = off_diagonal_ridge
 
     @property
     def start(self) -> Floats:
         """The identity matrix, biases 0."""
-        k = self.logits.shape[1]
+        k = len(self.logits)
         return np.eye(k, k + 1).ravel()
 
     def forward(self, theta: Floats) -> Floats:  # noqa: D102
-        k = self.logits.shape[1]
-        return np.asarray(self.design @ theta.reshape(k, k + 1).T)
+        k = len(self.logits)
+        return np.asarray(theta.reshape(k, k + 1) @ self.design)
 
     def adjoint(self, residual: Floats) -> Floats:  # noqa: D102
-        return np.asarray((residual * self.trainable).T @ self.design).ravel()
+        return np.asarray((residual * self.trainable[:, None]) @ self.design.T).ravel()
 
     def squared_adjoint(self, variance: Floats) -> Floats:  # noqa: D102
-        return np.asarray(variance.T @ self.design**2).ravel()
+        return np.asarray(variance @ (self.design**2).T).ravel()
 
     def weights_and_bias(self, theta: Floats) -> tuple[Floats, Floats]:  # noqa: D102
-        k = self.logits.shape[1]
+        k = len(self.logits)
         rows = theta.reshape(k, k + 1)
         return rows[:, :k].copy(), rows[:, k].copy()
 
     def free(self) -> Floats:  # noqa: D102
-        return np.repeat(self.trainable, self.logits.shape[1] + 1)
+        return np.repeat(self.trainable, len(self.logits) + 1)
 
     def ridge(self) -> Floats:
         """The ridge on weights from one class's logit to another's score."""
-        k = self.logits.shape[1]
+        k = len(self.logits)
         off_diagonal = 1 - np.eye(k, k + 1)
         off_diagonal[:, k] = 0
         return self.off_diagonal_ridge * off_diagonal.ravel()
 
     def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
         """The part of the Hessian within each class is inverted."""
-        k = self.logits.shape[1]
+        k = len(self.logits)
         if k > MOST_BLOCKS:
             return diagonal_inverse(diagonal)
         return row_block_inverse(self.design, variance, self.ridge().reshape(k, k + 1))
@@ -208,8 +213,8 @@ def fit_softmax(
     Parameters
     ----------
     model : SoftmaxModel
-    targets : ndarray of shape (n, k)
-        Rows sum to 1; one-hot unless smoothed.
+    targets : ndarray of shape (k, n)
+        Columns sum to 1; one-hot unless smoothed.
     row_weight : ndarray of shape (n,)
         Summing to 1.
     start : ndarray
@@ -222,37 +227,46 @@ def fit_softmax(
         it also tells that the rows are all but interpolated.
     """
     loss = _Loss(model, targets, row_weight)
-    scale = np.sqrt(np.maximum(model.squared_adjoint(loss.column + 0 * targets), 1e-300))
+    scale = np.sqrt(np.maximum(model.squared_adjoint(loss.row_weight + 0 * targets), 1e-300))
     # Once the classes are separated, the loss falls for ever: there is nothing to converge to.
-    unbounded = not loss.ridge.any() and bool((targets.max(axis=1) == 1).all())
-    theta, eta, value = loss.scaled(start)
+    unbounded = not loss.ridge.any() and bool((targets.max(axis=0) == 1).all())
+    place = loss.rescaled(start)
     converged = False
     n_iter = 0
     # With more parameters than rows, a few rows may stop the fall, but only far out and slowly.
-    crowded = unbounded and len(start) >= len(targets)
+    crowded = unbounded and len(start) >= len(row_weight)
     while n_iter < MAX_ITERATIONS:
-        if (crowded and value < INTERPOLATED) or (unbounded and _separates(eta, targets)):
+        interpolated = crowded and place.value < INTERPOLATED
+        if interpolated or (unbounded and loss.separated_at(place)):
             break
         n_iter += 1
-        p = _softmax(eta)
-        gradient = loss.gradient(theta, p)
-        size = float((np.abs(gradient) / (scale + loss.ridge * np.abs(theta))).max())
+        size = float((np.abs(place.gradient) / (scale + loss.ridge * np.abs(place.theta))).max())
         if size <= GRADIENT_TOLERANCE / 10:
             converged = True
             break
-        step = loss.newton_step(p, gradient)
-        slope = float(gradient @ step)
-        length = step_length(loss.along(theta, eta, step), slope)
-        candidate = theta + length * step
-        new_eta = model.forward(candidate)
-        new_value = loss.value(candidate, new_eta)
-        if not new_value <= value + 1e-4 * length * slope + 4e-16 * abs(value):
+        step = loss.newton_step(place)
+        slope = float(place.gradient @ step)
+        candidate = loss.ahead(place, step, slope)
+        length = float(np.abs(candidate.theta - place.theta).max() / np.abs(step).max())
+        if not candidate.value <= place.value + 1e-4 * length * slope + 4e-16 * abs(place.value):
             converged = size <= GRADIENT_TOLERANCE
             break  # the loss cannot fall any further in float64
-        theta, eta, value = candidate, new_eta, new_value
-    weights, bias = model.weights_and_bias(theta)
-    separates = (crowded and value < INTERPOLATED) or _separates(eta, targets)
-    return SoftmaxFit(theta, weights, bias, value, converged, n_iter, separates)
+        place = candidate
+    weights, bias = model.weights_and_bias(place.theta)
+    separates = (crowded and place.value < INTERPOLATED) or loss.separated_at(place)
+    return SoftmaxFit(place.theta, weights, bias, place.value, converged, n_iter, separates)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Parameters, and what the loss needs to go on from there."""
+
+    theta: Floats
+    eta: Floats
+    p: Floats
+    top: Floats
+    value: float
+    gradient: Floats
 
 
 class _Loss:
@@ -260,78 +274,86 @@ class _Loss:
 
     def __init__(self, model: SoftmaxModel, targets: Floats, row_weight: Floats) -> None:
         self.model, self.targets, self.row_weight = model, targets, row_weight
-        self.column = row_weight[:, None]
         self.ridge = model.ridge()
+        self.truth = targets.argmax(axis=0)
 
-    def value(self, theta: Floats, eta: Floats) -> float:
-        top = eta.max(axis=1)
-        fit = np.log(np.exp(eta - top[:, None]).sum(axis=1)) + top
-        fit -= np.einsum("nk,nk->n", self.targets, eta)
-        return float(self.row_weight @ fit + self.ridge @ theta**2 / 2)
-
-    def gradient(self, theta: Floats, p: Floats) -> Floats:
-        return self.model.adjoint((p - self.targets) * self.column) + self.ridge * theta
-
-    def scaled(self, theta: Floats) -> tuple[Floats, Floats, float]:
-        """Temperature scaling of a start: the loss along θ is cheap, and most of the way."""
+    def at(self, theta: Floats) -> _Place:
         eta = self.model.forward(theta)
-        value = self.value(theta, eta)
-        step = theta * self.model.free()
-        slope = float(self.gradient(theta, _softmax(eta)) @ step)
-        if slope == 0:
-            return theta, eta, value
-        step *= -np.sign(slope)
-        moved = theta + step_length(self.along(theta, eta, step), -abs(slope)) * step
-        new_eta = self.model.forward(moved)
-        new_value = self.value(moved, new_eta)
-        return (moved, new_eta, new_value) if new_value < value else (theta, eta, value)
+        top = eta.max(axis=0)
+        p = eta - top
+        np.exp(p, out=p)
+        total = p.sum(axis=0)
+        p /= total
+        fit = np.log(total)
+        fit += top
+        fit -= np.einsum("kn,kn->n", self.targets, eta)
+        residual = p - self.targets
+        residual *= self.row_weight
+        return _Place(
+            theta,
+            eta,
+            p,
+            top,
+            float(self.row_weight @ fit + self.ridge @ theta**2 / 2),
+            self.model.adjoint(residual) + self.ridge * theta,
+        )
 
-    def newton_step(self, p: Floats, gradient: Floats) -> Floats:
-        model, ridge = self.model, self.ridge
-        weighted = p * self.column
+    def separated_at(self, place: _Place) -> bool:
+        """Whether each row's likeliest target has the highest score, alone."""
+        rows = np.arange(len(self.truth))
+        if (place.eta[self.truth, rows] < place.top).any():
+            return False
+        return bool(((place.eta == place.top).sum(axis=0) == 1).all())
+
+    def rescaled(self, theta: Floats) -> _Place:
+        """Temperature scaling of a start: the loss along θ is cheap, and most of the way."""
+        place = self.at(theta)
+        step = theta * self.model.free()
+        slope = float(place.gradient @ step)
+        if slope == 0 or len(theta) == 1:  # nowhere to go, or Newton's method does just that
+            return place
+        moved = self.ahead(place, -np.sign(slope) * step, -abs(slope))
+        return moved if moved.value < place.value else place
+
+    def newton_step(self, place: _Place) -> Floats:
+        model, ridge, p = self.model, self.ridge, place.p
+        weighted = p * self.row_weight
         variance = weighted * (1 - p)
 
         def hessian_times(v: Floats) -> Floats:
             u = model.forward(v)
-            u -= np.einsum("nk,nk->n", p, u)[:, None]
+            u -= np.einsum("kn,kn->n", p, u)
             u *= weighted
             return model.adjoint(u) + ridge * v
 
         diagonal = model.squared_adjoint(variance) + ridge
         inverse = model.inverse(variance, diagonal)
-        return -conjugate_gradient(hessian_times, gradient, inverse, diagonal)
+        return -conjugate_gradient(hessian_times, place.gradient, inverse, diagonal)
 
-    def along(
-        self, theta: Floats, eta: Floats, step: Floats
-    ) -> Callable[[float], tuple[float, float]]:
+    def ahead(self, place: _Place, step: Floats, slope: float) -> _Place:
+        """The place that a step leads to: a whole step if that will do."""
+        whole = self.at(place.theta + step)
+        if abs(float(whole.gradient @ step)) <= STEEPNESS_LEFT * abs(slope):
+            return whole
+        length = step_length(self.along(place, step), slope)
+        return self.at(place.theta + length * step)
+
+    def along(self, place: _Place, step: Floats) -> Callable[[float], tuple[float, float]]:
         """Slope and curvature at a length of the step."""
         change = self.model.forward(step)
-        fixed = float(self.ridge @ (theta * step))
-        fixed -= float(self.row_weight @ np.einsum("nk,nk->n", self.targets, change))
+        fixed = float(self.ridge @ (place.theta * step))
+        fixed -= float(self.row_weight @ np.einsum("kn,kn->n", self.targets, change))
         bend = float(self.ridge @ step**2)
 
         def slope_and_curvature(length: float) -> tuple[float, float]:
-            p = _softmax(eta + length * change)
-            mean = np.einsum("nk,nk->n", p, change)
+            p = place.eta + length * change
+            p -= p.max(axis=0)
+            np.exp(p, out=p)
+            p /= p.sum(axis=0)
             p *= change
-            variance = np.einsum("nk,nk->n", p, change) - mean**2
+            mean = p.sum(axis=0)
+            variance = np.einsum("kn,kn->n", p, change) - mean**2
             slope = float(self.row_weight @ mean) + fixed + bend * length
             return slope, float(self.row_weight @ variance) + bend
 
         return slope_and_curvature
-
-
-def _softmax(eta: Floats) -> Floats:
-    p = eta - eta.max(axis=1, keepdims=True)
-    np.exp(p, out=p)
-    p /= p.sum(axis=1, keepdims=True)
-    return np.asarray(p)
-
-
-def _separates(eta: Floats, targets: Floats) -> bool:
-    rows = np.arange(len(eta))
-    truth = targets.argmax(axis=1)
-    own = eta[rows, truth]
-    others = eta.copy()
-    others[rows, truth] = -np.inf
-    return bool((own > others.max(axis=1)).all())
