@@ -1,4 +1,4 @@
-"""Draw every method's map of the same 500 scores, for the pages of the methods.
+"""Draw every method's map, for the pages of the methods: of the same 500 scores where that can be.
 
 Usage: python examples/draw_methods.py [folder, default docs/images]
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from scipy.special import expit, softmax
 
 import trueodds
 from trueodds.exceptions import TrueoddsWarning
@@ -30,8 +31,8 @@ TITLES = {
     "abb": "ABB",
     "acp": "ACP",
 }
-OWN_PAGE = ("temperature", "logistic", "beta", "histogram", "isotonic")
 GRID = np.linspace(0.001, 0.999, 999)
+BLUE, GREEN, ORANGE, GRAY = "#0b5c94", "#4aa3a2", "#c8500a", "#777"
 
 
 def truth(p):
@@ -39,44 +40,86 @@ def truth(p):
     return np.where(p < 0.5, p, 0.5 + 0.6 * (p - 0.5))
 
 
-def draw(ax, name, scores, y):
-    calibrator = trueodds.all_calibrators()[name]()
-    if "random_state" in calibrator.get_params():
-        calibrator.set_params(random_state=0)
-    fitted = calibrator.fit(scores, y)
-    ax.plot(GRID, truth(GRID), "--", color="#777", linewidth=1)
-    ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color="#0b5c94", linewidth=1.8)
-    ax.set(title=TITLES[name], xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.title.set_fontsize(10)
+def square(ax, title):
+    """Make the axes of a map look alike everywhere."""
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_title(title, fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def draw_vector(path):
-    """Three classes, one of them over-confident: reliability of each, before and after."""
-    rng = np.random.default_rng(0)
-    logits = 1.5 * rng.normal(size=(4000, 3))
-    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    y = (p.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
-    biased = logits * [1, 1, 2] + [0, 0, 1]
-    raw = np.exp(biased) / np.exp(biased).sum(axis=1, keepdims=True)
-    better = trueodds.VectorCalibrator().fit(raw, y).predict_proba(raw)
-    figure, axes = plt.subplots(1, 2, figsize=(6, 3.2), sharey=True, layout="constrained")
-    for ax, scores, title in zip(axes, (raw, better), ("before", "vector scaling"), strict=True):
-        ax.plot([0, 1], [0, 1], "--", color="#777", linewidth=1)
-        for k, color in enumerate(("#0b5c94", "#4aa3a2", "#c8500a")):
-            curve = trueodds.metrics.reliability_curve(y == k, scores[:, k], band=None)
-            ax.plot(
-                curve.prob_pred,
-                curve.prob_true,
-                "o-",
-                color=color,
-                markersize=3,
-                label=f"class {k}",
-            )
-        ax.set(title=title, xlabel="probability given", aspect="equal")
-        ax.spines[["top", "right"]].set_visible(False)
+def draw(ax, name, fitted, *, band=False):
+    """One method's map beside the truth; its band too, if it has one and there is room."""
+    ax.plot(GRID, truth(GRID), "--", color=GRAY, linewidth=1)
+    if band and hasattr(fitted, "predict_interval"):
+        low, high = fitted.predict_interval(GRID, level=0.9)
+        ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
+    ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8)
+    square(ax, TITLES[name])
+
+
+def fit(name, scores, y):
+    calibrator = trueodds.all_calibrators()[name]()
+    if "random_state" in calibrator.get_params():
+        calibrator.set_params(random_state=0)
+    return calibrator.fit(scores, y)
+
+
+def draw_classes(path, wrong, y, methods):
+    """Reliability of each of three classes, before and after some methods."""
+    panels = {"before": softmax(wrong, axis=1)}
+    for title, method in methods.items():
+        panels[title] = method.fit(wrong, y).predict_proba(wrong)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(0.3 + 2.8 * len(panels), 3.2), sharey=True, layout="constrained"
+    )
+    for ax, (title, p) in zip(axes, panels.items(), strict=True):
+        ax.plot([0, 1], [0, 1], "--", color=GRAY, linewidth=1)
+        for k, color in enumerate((BLUE, GREEN, ORANGE)):
+            curve = trueodds.metrics.reliability_curve(y == k, p[:, k], band=None)
+            line = (curve.prob_pred, curve.prob_true)
+            ax.plot(*line, "o-", color=color, markersize=3, label=f"class {k}")
+        square(ax, title)
+        ax.set_xlabel("probability given")
     axes[0].set_ylabel("frequency")
     axes[0].legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def draw_several_classes(folder):
+    """Vector scaling where one class is over-confident, matrix scaling where two are mixed up."""
+    rng = np.random.default_rng(0)
+    logits = 1.5 * rng.normal(size=(4000, 3))
+    p = softmax(logits, axis=1)
+    y = (p.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
+    vector = trueodds.VectorCalibrator(input="logit")
+    matrix = trueodds.MatrixCalibrator(input="logit")
+    one_too_sure = logits * [1, 1, 2] + [0, 0, 1]
+    draw_classes(folder / "method-vector.png", one_too_sure, y, {"vector scaling": vector})
+    mixed = logits @ np.array([[1, 0.8, 0], [0, 1, 0], [0, 0, 1]])
+    both = {"vector scaling": vector, "matrix scaling": matrix}
+    draw_classes(folder / "method-matrix.png", mixed, y, both)
+
+
+def draw_tree(path):
+    """Two regions of an attribute: one curve for both, and the curve of each leaf."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 2000))
+    regions = {"x ≤ 0": (-1.0, BLUE, lambda z: z), "x > 0": (1.0, ORANGE, lambda z: z / 4 + 1)}
+    y = rng.random(2000) < expit(np.where(x > 0, regions["x > 0"][2](z), z))
+    one = trueodds.LogisticCalibrator().fit(expit(z), y)
+    tree = trueodds.TreeCalibrator().fit(expit(z), y, features=x[:, None])
+    figure, axes = plt.subplots(1, 2, figsize=(6, 3.2), sharey=True, layout="constrained")
+    for name, (place, color, true) in regions.items():
+        for ax in axes:
+            ax.plot(GRID, expit(true(np.log(GRID / (1 - GRID)))), "--", color=color, linewidth=1)
+        q = tree.predict_proba(GRID, features=np.full((len(GRID), 1), place))[:, 1]
+        axes[1].plot(GRID, q, color=color, linewidth=1.8, label=name)
+    axes[0].plot(GRID, one.predict_proba(GRID)[:, 1], color="black", linewidth=1.8)
+    for ax, title in zip(axes, ("one logistic curve", "calibration tree"), strict=True):
+        square(ax, title)
+        ax.set_xlabel("score")
+    axes[0].set_ylabel("calibrated probability")
+    axes[1].legend(frameon=False, fontsize=8, loc="lower right")
     figure.savefig(path, dpi=110)
 
 
@@ -85,20 +128,22 @@ def main(folder):
     rng = np.random.default_rng(0)
     scores = rng.beta(0.8, 0.8, 500)
     y = rng.random(500) < truth(scores)
+    fitted = {name: fit(name, scores, y) for name in TITLES}
     figure, axes = plt.subplots(
         3, 4, figsize=(9, 7), sharex=True, sharey=True, layout="constrained"
     )
     for ax, name in zip(axes.flat, TITLES, strict=True):
-        draw(ax, name, scores, y)
+        draw(ax, name, fitted[name])
     figure.supxlabel("score")
     figure.supylabel("calibrated probability")
     figure.savefig(folder / "methods.png", dpi=110)
-    for name in OWN_PAGE:
+    for name in TITLES:
         figure, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
-        draw(ax, name, scores, y)
+        draw(ax, name, fitted[name], band=True)
         ax.set(xlabel="score", ylabel="calibrated probability")
-        figure.savefig(folder / f"method-{name}.png", dpi=110)
-    draw_vector(folder / "method-vector.png")
+        figure.savefig(folder / f"method-{name.replace('_', '-')}.png", dpi=110)
+    draw_several_classes(folder)
+    draw_tree(folder / "method-tree.png")
 
 
 if __name__ == "__main__":
