@@ -336,7 +336,12 @@ class TreeMap(CalibrationMap):
 
 
 def _plain(known: Any) -> tuple[str | float, ...] | None:
-    return None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
+    try:
+        return (
+            None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
+        )
+    except OverflowError:
+        raise InputError("categories hold a number beyond float64.") from None
 
 
 def _is_line(fitted: LogOddsMap) -> bool:

@@ -1,0 +1,145 @@
+"""docs/map-schema.json and docs/map-format.md describe saved maps as they are read."""
+
+import copy
+import json
+import subprocess
+import sys
+from dataclasses import fields
+
+import jsonschema
+import numpy as np
+import pytest
+from project_pages import DOCS, ROOT
+
+import trueodds
+from trueodds.exceptions import MapFormatError
+from trueodds.maps import (
+    CalibrationMap,
+    CharcoalGrillMap,
+    CharcoalSoftmaxMap,
+    IdentityMap,
+    LogOddsMap,
+    OneVsRestMap,
+    PiecewiseLinearMap,
+    SoftmaxMap,
+    StepMap,
+    TreeMap,
+)
+
+SCHEMA = json.loads((DOCS / "map-schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+BEYOND_A_SCHEMA = (
+    "strictly increasing|one longer|of one length|shape|for each row of means|distinct labels"
+    "|rows of one length|lower must not exceed upper|needs a = b|one entry per|one per node"
+    "|pre-order|children|attributes must exist|beyond the nodes|position of a category|sorted"
+    "|one input and one number"
+)
+"""What only the loader can refuse: relations between numbers, and between lists."""
+
+SAME, HALF = LogOddsMap(a=1.0, b=1.0, c=0.0), LogOddsMap(a=0.5, b=0.5, c=0.1)
+MAPS = [
+    IdentityMap(classes=("a", "b", "c")),
+    LogOddsMap(a=0.4, b=0.6, c=0.1, upper=36.0, classes=("no", "yes")),
+    LogOddsMap(a=0.4, b=0.4, c=0.1, axis="raw", input="score"),
+    CharcoalGrillMap(means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[1.0, 1.0]),
+    StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
+    StepMap(edges=[], values=[0.5]),
+    PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
+    SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5, classes=(0, 1, 2)),
+    SoftmaxMap(weights=np.eye(2), bias=[0.0, 0.1]),
+    CharcoalSoftmaxMap(
+        means=[[0.0, -3.0, -3.0]], temperatures=[2.0], widths=[1.0], bias=[0.0, 0.0, 0.1]
+    ),
+    OneVsRestMap(maps=(SAME, IdentityMap())),
+    TreeMap(
+        maps=(SAME, HALF, SAME, HALF),
+        parent=[-1, 0, 0, 0],
+        attribute=[1, -1, -1, -1],
+        cut=[0.0, 0.0, 0.0, 0.0],
+        weight=[90.0, 50.0, 20.0, 20.0],
+        names=("age", "town"),
+        categories=(None, ("A", "B", "C")),
+        fill=[35.0, 1.0],
+    ),
+]
+
+
+def test_the_schema_is_up_to_date():
+    program = ROOT / "tools" / "write_map_schema.py"
+    result = subprocess.run([sys.executable, str(program), "--check"], check=False)
+    assert result.returncode == 0, "run: python tools/write_map_schema.py"
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_family_has_an_example_here():
+    assert {example.family for example in MAPS} == set(CalibrationMap._families)
+
+
+def test_every_family_and_field_is_on_the_page():
+    text = (DOCS / "map-format.md").read_text(encoding="utf-8")
+    for family, kind in CalibrationMap._families.items():
+        names = {family, *(f.name for f in fields(kind))}
+        assert {name for name in names if f"`{name}`" not in text} == set()
+
+
+@pytest.mark.parametrize("example", MAPS, ids=lambda m: m.family)
+def test_a_saved_map_agrees_with_the_schema(example):
+    VALIDATOR.validate(example.to_dict())
+
+
+@pytest.mark.parametrize("method", sorted(trueodds.all_calibrators()))
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_what_every_calibrator_saves_agrees_with_the_schema(method, n_classes):
+    kind = trueodds.all_calibrators()[method]
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(n_classes), 60)
+    y = (scores.cumsum(axis=1) > rng.random((60, 1))).argmax(axis=1)
+    calibrator = kind(trueodds.BetaCalibrator()) if method == "one_vs_rest" else kind()
+    options = {"features": rng.random((60, 2))} if calibrator.promises.needs_features else {}
+    VALIDATOR.validate(calibrator.fit(scores, y, **options).map_.to_dict())
+
+
+WRONG = [None, True, "x", "inf", [], [None], ["x"], [[1.0]], {}, -2, 0, 1.5, 10**400]
+
+
+def mutations(document):
+    """The document with one thing changed: a key less or more, a wrong value, an item less."""
+    if isinstance(document, dict):
+        yield {**document, "surplus": 1}
+        for key, value in document.items():
+            yield {name: item for name, item in document.items() if name != key}
+            for other in [*WRONG, *mutations(value)]:
+                yield {**document, key: other}
+    elif isinstance(document, list):
+        yield document[1:]
+        yield [*document, *document[-1:]]
+        for i, value in enumerate(document):
+            for other in [*WRONG, *mutations(value)]:
+                yield [*document[:i], other, *document[i + 1 :]]
+
+
+def refusal(document) -> str | None:
+    try:
+        CalibrationMap.from_dict(copy.deepcopy(document))
+    except MapFormatError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("example", MAPS, ids=lambda m: m.family)
+def test_loader_and_schema_refuse_the_same(example):
+    counts = {True: 0, False: 0}
+    for document in mutations(example.to_dict()):
+        message, fine = refusal(document), VALIDATOR.is_valid(document)
+        counts[fine] += 1
+        if message is None:
+            assert fine, f"the schema refuses what is read: {document}"
+        elif fine:
+            assert any(word in message for word in BEYOND_A_SCHEMA.split("|")), (
+                f"the schema lets pass what is refused ({message}): {document}"
+            )
+    assert counts[False] > 30
+    assert counts[True] > 0

@@ -1,0 +1,189 @@
+"""Write docs/map-schema.json: what a saved map must look like, as JSON Schema (draft 2020-12).
+
+Usage: python tools/write_map_schema.py [--check]
+
+A schema can say which keys there are, of what type and in what range; it cannot say that a list
+increases or that two lists have one length. ``trueodds.load`` checks all of it.
+"""
+
+import json
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+from trueodds.maps import CalibrationMap
+from trueodds.maps._base import BinaryMap
+from trueodds.maps._json import FORMAT, VERSION
+from trueodds.validation import InputScale
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "map-schema.json"
+LARGEST = sys.float_info.max
+SCALES = get_args(InputScale)
+Schema = dict[str, Any]
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def a_list(items: Schema, *, least: int = 0, unique: bool = False) -> Schema:
+    return {
+        "type": "array",
+        "items": items,
+        **({"minItems": least} if least else {}),
+        **({"uniqueItems": True} if unique else {}),
+    }
+
+
+def an_object(properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def when(key: str, value: str, then: Schema) -> Schema:
+    return {"if": {"properties": {key: {"const": value}}}, "then": then}
+
+
+NUMBER, POSITIVE, PROBABILITY = ref("number"), ref("positive"), ref("probability")
+LOWER, UPPER = {"anyOf": [NUMBER, {"const": "-inf"}]}, {"anyOf": [NUMBER, {"const": "inf"}]}
+INCREASING = a_list({"anyOf": [NUMBER, {"enum": ["-inf", "inf"]}]}, unique=True)
+INDICES = a_list({"type": "integer", "minimum": -1, "maximum": 2**53}, least=1)
+NOT_POSITIVE = {**NUMBER, "maximum": 0}
+BINARY = sorted(
+    name for name, kind in CalibrationMap._families.items() if issubclass(kind, BinaryMap)
+)
+NAMES = {"anyOf": [{"type": "null"}, a_list({"type": "string"}, least=1, unique=True)]}
+CATEGORIES = a_list(
+    {
+        "anyOf": [
+            {"type": "null"},
+            a_list({"type": "string"}, unique=True),
+            a_list(NUMBER, unique=True),
+        ]
+    },
+    least=1,
+)
+PARAMETERS: dict[str, Schema] = {
+    "identity": {},
+    "log_odds": {
+        "a": NUMBER,
+        "b": NUMBER,
+        "c": NUMBER,
+        "lower": LOWER,
+        "upper": UPPER,
+        "axis": {"enum": ["log_odds", "raw"]},
+    },
+    "charcoal_grill": {
+        "means": a_list(NUMBER, least=1),
+        "temperatures": a_list(POSITIVE, least=1),
+        "widths": a_list(POSITIVE, least=1),
+        "bias": NUMBER,
+        "lower": LOWER,
+        "upper": UPPER,
+    },
+    "step": {"edges": INCREASING, "values": a_list(PROBABILITY, least=1)},
+    "piecewise_linear": {
+        "x": {**INCREASING, "minItems": 1},
+        "y": a_list(PROBABILITY, least=1),
+    },
+    "softmax": {
+        "weights": {"anyOf": [a_list(NUMBER, least=2), a_list(a_list(NUMBER, least=2), least=2)]},
+        "bias": a_list(NUMBER, least=2),
+        "floor": {"anyOf": [NOT_POSITIVE, {"const": "-inf"}]},
+    },
+    "charcoal_softmax": {
+        "means": a_list(a_list(NUMBER, least=2), least=1),
+        "temperatures": a_list(POSITIVE, least=1),
+        "widths": a_list(POSITIVE, least=1),
+        "bias": a_list(NUMBER, least=2),
+        "floor": NOT_POSITIVE,
+    },
+    "one_vs_rest": {"maps": a_list(ref("map"), least=2)},
+    "tree": {
+        "maps": a_list(ref("map"), least=1),
+        "parent": {**INDICES, "prefixItems": [{"const": -1}]},
+        "attribute": INDICES,
+        "cut": a_list(NUMBER, least=1),
+        "weight": a_list({**NUMBER, "minimum": 0}, least=1),
+        "names": NAMES,
+        "categories": CATEGORIES,
+        "fill": a_list(NUMBER, least=1),
+    },
+}
+
+
+def inner_maps(condition: Schema) -> Schema:
+    """A condition on every map inside a map."""
+    return {
+        "properties": {"parameters": {"properties": {"maps": {"items": {"properties": condition}}}}}
+    }
+
+
+def of_scale(scale: str) -> Schema:
+    return inner_maps({"input": {"const": scale}})
+
+
+def family_rules() -> list[Schema]:
+    rules = [when("family", name, {"properties": {"parameters": ref(name)}}) for name in PARAMETERS]
+    two_labels = {"properties": {"classes": {"minItems": 2, "maxItems": 2}}}
+    rules += [when("family", name, two_labels) for name in BINARY]
+    one_scale = {"allOf": [when("input", scale, of_scale(scale)) for scale in SCALES]}
+    or_margins = {
+        "allOf": [
+            when("input", scale, {"anyOf": [of_scale(scale), of_scale("score")]})
+            for scale in SCALES
+        ]
+    }
+    holds = inner_maps({"family": {"enum": [*BINARY, "identity"]}})
+    no_tree = inner_maps({"family": {"not": {"const": "tree"}}})
+    rules.append(when("family", "one_vs_rest", {"allOf": [holds, one_scale]}))
+    rules.append(when("family", "tree", {"allOf": [no_tree, or_margins]}))
+    return rules
+
+
+def schema() -> Schema:
+    """The whole schema; fails if a family or a field of the library is not in it."""
+    for name, kind in CalibrationMap._families.items():
+        wanted = {f.name for f in fields(kind)} - {"input", "classes"}  # type: ignore[arg-type]
+        if wanted != PARAMETERS.get(name, {"": None}).keys():
+            raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
+    labels = a_list({"type": ["string", "number", "boolean"]}, unique=True)
+    header = an_object(
+        {
+            "format": {"const": FORMAT},
+            "version": {"type": "integer", "const": VERSION},
+            "family": {"enum": list(PARAMETERS)},
+            "input": {"enum": list(SCALES)},
+            "classes": {**labels, "type": ["array", "null"]},
+            "parameters": {"type": "object"},
+        }
+    )
+    numbers = {
+        "number": {"type": "number", "minimum": -LARGEST, "maximum": LARGEST},
+        "positive": {**NUMBER, "exclusiveMinimum": 0},
+        "probability": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    families = {name: an_object(parameters) for name, parameters in PARAMETERS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A calibration map saved by trueodds, version {VERSION}",
+        **ref("map"),
+        "$defs": {"map": {**header, "allOf": family_rules()}, **numbers, **families},
+    }
+
+
+def main(arguments: list[str]) -> int:
+    text = json.dumps(schema(), indent=1) + "\n"
+    if arguments == ["--check"]:
+        return int(not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text)
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
