@@ -15,6 +15,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -38,5 +39,8 @@ sphinx_gallery_conf = {
 
 html_theme = "furo"
 html_title = "trueodds"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # copied without prompts and without output
+copybutton_prompt_is_regexp = True
 nitpicky = False
