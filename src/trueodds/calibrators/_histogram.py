@@ -9,8 +9,9 @@ import numpy as np
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
-from trueodds.numerics.binning import edges_between, equal_mass_cuts
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.numerics.binning import bin_index, equal_mass_edges
+from trueodds.numerics.label_targets import smooth_counts
+from trueodds.table import LabelledScores, LabelSmoothing
 from trueodds.validation import Floats, InputScale, check_choice
 
 __all__ = ["HistogramCalibrator"]
@@ -58,6 +59,8 @@ class HistogramCalibrator(Calibrator):
     (array([0.25]), array([0.5, 1. ]))
     """
 
+    _sorted_table = False
+
     def __init__(
         self,
         *,
@@ -86,18 +89,19 @@ class HistogramCalibrator(Calibrator):
             raise InputError(f"n_bins must be a positive integer; got {self.n_bins!r}.")
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")
 
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
+    def _fit(self, rows: LabelledScores) -> CalibrationMap:
         if self.strategy == "quantile":
-            cuts = equal_mass_cuts(table.weight, int(self.n_bins))
-            edges = edges_between(table.score[cuts - 1], table.score[cuts])
+            edges = equal_mass_edges(rows.score, rows.weight, int(self.n_bins))
         else:
-            edges = self._uniform_edges(table.score)
-        bin_of = np.searchsorted(edges, table.score, side="right")
-        n_pos = np.bincount(bin_of, table.n_pos, len(edges) + 1)
-        weight = np.bincount(bin_of, table.weight, len(edges) + 1)
-        filled = np.flatnonzero(weight > 0)
-        rates = np.clip(n_pos[filled] / weight[filled], 0.0, 1.0)
-        values = np.interp(np.arange(len(weight)), filled, rates)
+            edges = self._uniform_edges(rows.score)
+        n_bins = len(edges) + 1
+        cell = 2 * bin_index(edges, rows.score) + rows.positive
+        counts = np.bincount(cell, rows.weight, 2 * n_bins).astype(np.float64).reshape(n_bins, 2)
+        targets = rows.targets(self.label_smoothing)
+        n_neg, n_pos = smooth_counts(counts[:, 0], counts[:, 1], *targets)
+        filled = np.flatnonzero(n_neg + n_pos > 0)
+        rates = np.clip(n_pos[filled] / (n_neg + n_pos)[filled], 0.0, 1.0)
+        values = np.interp(np.arange(n_bins), filled, rates)
         return StepMap(edges=edges, values=values, input=self.input)
 
     def _uniform_edges(self, score: Floats) -> Floats:
@@ -106,5 +110,5 @@ class HistogramCalibrator(Calibrator):
             finite = score[np.isfinite(score)]
             if len(finite) == 0:
                 return np.zeros(1)
-            low, high = float(finite[0]), float(finite[-1])
+            low, high = float(finite.min()), float(finite.max())
         return np.unique(np.linspace(low, high, int(self.n_bins) + 1)[1:-1])

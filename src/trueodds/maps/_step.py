@@ -10,6 +10,7 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export._expression import INFINITE, Expression, StepLookup
 from trueodds.maps._base import BinaryMap
+from trueodds.numerics.binning import bin_index
 from trueodds.validation import Floats
 
 __all__ = ["StepMap"]
@@ -48,7 +49,7 @@ class StepMap(BinaryMap):
             raise InputError("values must lie in [0, 1].")
 
     def _apply(self, scores: Floats) -> Floats:
-        return np.asarray(self.values[np.searchsorted(self.edges, scores, side="right")])
+        return np.asarray(self.values[bin_index(self.edges, scores)])
 
     def _formula(self, score: Expression) -> Expression:
         # No score lies below an edge of −inf, and none but +inf reaches one of +inf.

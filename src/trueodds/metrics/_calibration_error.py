@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, check_count, read_sample
-from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_mass_edges, uniform_edges
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import BinSums, bin_sums, uniform_edges
 from trueodds.validation import check_choice
 
 __all__ = [

@@ -20,7 +20,8 @@ from trueodds.metrics._sample import (
     check_count,
     read_sample,
 )
-from trueodds.numerics.reliability_bins import equal_mass_edges, uniform_edges
+from trueodds.numerics.binning import bin_index, equal_mass_edges
+from trueodds.numerics.reliability_bins import uniform_edges
 from trueodds.validation import Floats, Labels, check_choice
 
 __all__ = ["CalibrationTest", "calibration_test"]
@@ -176,7 +177,7 @@ class _Binning:
             edges = uniform_edges(n_bins)
         else:
             edges = equal_mass_edges(view.prob, view.weight, n_bins)
-        index = np.searchsorted(edges, view.prob, side="right")
+        index = bin_index(edges, view.prob)
         size = len(edges) + 1
         weight = np.ones(len(view.prob)) if view.weight is None else view.weight
         return cls(

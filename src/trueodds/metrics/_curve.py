@@ -13,7 +13,8 @@ from trueodds.metrics._label_draws import make_cells
 from trueodds.metrics._resampling import as_seed, check_level
 from trueodds.metrics._sample import BinaryView, binary_views, check_count, read_sample
 from trueodds.metrics._smooth_curve import SmoothCurve
-from trueodds.numerics.reliability_bins import bin_sums, equal_mass_edges, uniform_edges
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, check_choice
 

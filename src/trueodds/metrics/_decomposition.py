@@ -10,7 +10,8 @@ from scipy.optimize import isotonic_regression
 from scipy.special import entr, rel_entr, xlog1py, xlogy
 
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, check_count, read_sample
-from trueodds.numerics.reliability_bins import equal_mass_edges, uniform_bin_index
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import uniform_bin_index
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, check_choice
 

@@ -30,7 +30,8 @@ from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
 from trueodds.metrics._resampling import as_seed, check_level
 from trueodds.metrics._sample import check_count
-from trueodds.numerics.reliability_bins import bin_sums, equal_mass_edges, uniform_edges
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from trueodds.frames import ScoreCells
 from trueodds.metrics._resampling import JACKKNIFE_BLOCKS
-from trueodds.numerics.reliability_bins import equal_mass_edges, uniform_edges
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, Labels
 

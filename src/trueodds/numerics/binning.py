@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.validation import Floats
 
-__all__ = ["edges_between", "equal_mass_cuts"]
+__all__ = ["bin_index", "edges_between", "equal_mass_cuts", "equal_mass_edges"]
+
+CHUNK = 16384  # rows whose temporaries stay in the cache
+FEW_EDGES = 32
+"""Up to so many edges, comparing with each of them is faster than a binary search."""
+
+
+def bin_index(edges: Floats, scores: Floats) -> npt.NDArray[np.integer]:
+    """Bin of each score, as ``np.searchsorted(edges, scores, side="right")`` gives it."""
+    if len(edges) > FEW_EDGES:
+        return np.searchsorted(edges, scores, side="right")
+    index = np.zeros(len(scores), dtype=np.uint8)
+    for begin in range(0, len(scores), CHUNK):
+        part, chunk = index[begin : begin + CHUNK], scores[begin : begin + CHUNK]
+        for edge in edges:
+            part += chunk >= edge
+    return index
 
 
 def edges_between(below: Floats, above: Floats) -> Floats:
@@ -34,3 +51,28 @@ def equal_mass_cuts(weight: Floats, n_bins: int) -> np.ndarray[tuple[int], np.dt
     before = total[row] - weight[row]
     cuts = np.where(goals - before < total[row] - goals, row, row + 1)
     return np.unique(cuts[(cuts > 0) & (cuts < len(weight))])
+
+
+def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floats:
+    """Inner edges of bins that weigh about the same.
+
+    Equal scores are never parted, so there may be fewer bins. Edges lie halfway between the
+    neighbours that they part.
+    """
+    if weight is None:
+        cuts = np.floor(len(scores) * np.arange(1, n_bins) / n_bins + 0.5).astype(np.intp)
+        cuts = np.unique(cuts[(cuts > 0) & (cuts < len(scores))])
+        parted = np.partition(scores, np.union1d(cuts - 1, cuts)) if len(cuts) else scores
+        below, above = parted[cuts - 1], parted[cuts]
+        if (below < above).all():  # no cut falls among equal scores
+            return edges_between(below, above)
+    order = np.argsort(scores)
+    ordered = scores[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
+    if weight is None:
+        mass = np.diff(np.append(starts, len(ordered))).astype(np.float64)
+    else:
+        mass = np.add.reduceat(weight[order], starts)
+    cuts = equal_mass_cuts(mass, n_bins)
+    distinct = ordered[starts]
+    return edges_between(distinct[cuts - 1], distinct[cuts])

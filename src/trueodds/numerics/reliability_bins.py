@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.binning import edges_between, equal_mass_cuts
+from trueodds.numerics.binning import bin_index
 from trueodds.validation import Floats
 
-__all__ = ["BinSums", "bin_sums", "equal_mass_edges", "uniform_bin_index", "uniform_edges"]
+__all__ = ["BinSums", "bin_sums", "uniform_bin_index", "uniform_edges"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
 NEAR_EDGE = 1e-9
@@ -67,25 +67,6 @@ def uniform_bin_index(prob: Floats, n_bins: int, edges: Floats | None = None) ->
     return index
 
 
-def equal_mass_edges(prob: Floats, weight: Floats | None, n_bins: int) -> Floats:
-    """Inner edges of bins that weigh about the same.
-
-    Equal probabilities are never parted, so there may be fewer bins. Edges lie halfway between
-    the neighbours that they part.
-    """
-    order = np.argsort(prob)
-    value = prob[order]
-    first = np.concatenate([[True], value[1:] > value[:-1]])
-    starts = np.flatnonzero(first)
-    if weight is None:
-        mass = np.diff(np.append(starts, len(value))).astype(np.float64)
-    else:
-        mass = np.add.reduceat(weight[order], starts)
-    cuts = equal_mass_cuts(mass, n_bins)
-    distinct = value[starts]
-    return edges_between(distinct[cuts - 1], distinct[cuts])
-
-
 def bin_sums(
     prob: Floats,
     positive: npt.NDArray[Any],
@@ -117,7 +98,7 @@ def bin_sums(
         if uniform:
             index = uniform_bin_index(p, n_bins, edges)
         else:
-            index = np.searchsorted(edges, p, side="right")
+            index = bin_index(edges, p).astype(np.intp, copy=False)
         if weight is None:
             # One integer count of both classes is faster than two sums.
             pair = np.bincount(2 * index + y, minlength=2 * n_bins)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtr, bdtrc, ndtr, ndtri
 
-from trueodds.numerics.reliability_bins import equal_mass_edges
+from trueodds.numerics.binning import equal_mass_edges
 from trueodds.report._evidence import Event
 from trueodds.validation import Floats
 
