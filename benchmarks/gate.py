@@ -106,7 +106,7 @@ def compare_task(task: str, rows: int, before: Process, after: Process) -> Chang
             answer = process.ask(PATIENCE, **request, calls=calls)
             if "error" in answer:
                 return f"{label}: {answer['error']}"
-            times.append(answer["seconds"])
+            times.append(calls * answer["seconds"])
     return Change(f"{label} × {calls}", *map(statistics.median, taken))
 
 

@@ -14,5 +14,5 @@ def adapter() -> Adapter:
             "mce": lambda y, p: calibre.maximum_calibration_error(y, p, n_bins=10),
             "brier score": calibre.brier_score,
             "reliability curve": lambda y, p: calibre.calibration_curve(y, p, n_bins=10) and None,
-        }
+        },
     )

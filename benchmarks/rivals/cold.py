@@ -40,7 +40,7 @@ y = (np.sin(37 * np.arange(1000)) < np.tanh(z)).astype(int)
 """
 
 
-def seconds(code: str, repeats: int = 3, sources: Path | None = None) -> float | None:
+def seconds(code: str, repeats: int = 2, sources: Path | None = None) -> float | None:
     """Median wall time of a fresh interpreter; the first run fills caches and is not counted."""
     taken = []
     for _ in range(repeats + 1):
@@ -82,18 +82,20 @@ def installed_megabytes(distribution: str) -> float:
     return total / 1e6
 
 
-def cold_table(names: list[str]) -> list[dict[str, object]]:
+def cold_table(tasks: dict[str, set[str]]) -> list[dict[str, object]]:
+    """One row for each library, given what it can do."""
     rows = []
     nothing = seconds("pass")
-    for name in names:
+    for library, can in tasks.items():
+        name = "trueodds_" if library == "trueodds" else library
         imported = seconds(IMPORTS.get(name, f"import {name}"))
         row = {
-            "library": name.removesuffix("_"),
+            "library": library,
             "import_seconds": None if imported is None else imported - nothing,
             "megabytes": installed_megabytes(DISTRIBUTIONS.get(name, name)),
         }
         for method in ("beta", "isotonic", "enir"):
             code = FIRST_FIT.format(devnull=os.devnull, name=name, method=method)
-            row[method] = seconds(code)
+            row[method] = seconds(code) if f"fit:{method}" in can else None
         rows.append(row)
     return rows

@@ -17,12 +17,13 @@ def adapter() -> Adapter:
             "temperature": fitter(scaling.TemperatureScaling),
             "beta": fitter(scaling.BetaCalibration),
             "isotonic": fitter(binning.IsotonicRegression),
-            "histogram": fitter(binning.HistogramBinning),
+            "equal-width bins": fitter(binning.HistogramBinning),
             "bbq": fitter(binning.BBQ),
             "enir": fitter(binning.ENIR),
         },
         measure={
             "ece": lambda y, p: metrics.ECE(10).measure(p, y),
+            "unweighted ece": lambda y, p: metrics.ACE(10).measure(p, y),
             "mce": lambda y, p: metrics.MCE(10).measure(p, y),
         },
     )

@@ -6,7 +6,8 @@ from rivals import Adapter, both
 
 
 def adapter() -> Adapter:
-    from probmetrics import calibrators
+    import torch
+    from probmetrics import calibrators, metrics
 
     def fitter(name):
         def fit(p, y):
@@ -24,6 +25,13 @@ def adapter() -> Adapter:
 
         return fit
 
+    def measure(metric):
+        def value(y, p):
+            labels, probabilities = torch.from_numpy(y), torch.from_numpy(both(p))
+            return float(metric.compute_from_labels_probs(labels, probabilities))
+
+        return value
+
     return Adapter(
         fit={
             "logistic": fitter("logistic"),
@@ -35,5 +43,10 @@ def adapter() -> Adapter:
             "temperature": class_fitter(calibrators.TemperatureScalingCalibrator),
             "vector": class_fitter(calibrators.VectorScalingCalibrator),
             "matrix": class_fitter(calibrators.MatrixScalingCalibrator),
+        },
+        measure={
+            "log-loss": measure(metrics.LogLoss()),
+            "accuracy": measure(metrics.Accuracy()),
+            "smooth ece": measure(metrics.SmoothCalibrationError()),
         },
     )

@@ -8,9 +8,9 @@ from rivals import Adapter
 def adapter() -> Adapter:
     from pycalib import metrics, models
 
-    def fitter(kind):
+    def fitter(kind, **options):
         def fit(p, y):
-            fitted = kind().fit(p, y)
+            fitted = kind(**options).fit(p, y)
             return lambda new: fitted.predict_proba(new)[:, 1]
 
         return fit
@@ -18,7 +18,8 @@ def adapter() -> Adapter:
     return Adapter(
         fit={
             "isotonic": fitter(models.IsotonicCalibration),
-            "histogram": fitter(models.BinningCalibration),
+            "equal-width bins": fitter(models.BinningCalibration),
+            "equal-mass bins": fitter(models.BinningCalibration, strategy="quantile"),
         },
         measure={
             "ece": lambda y, p: metrics.binary_ECE(y, p, bins=10),

@@ -8,4 +8,9 @@ from rivals import Adapter
 def adapter() -> Adapter:
     import relplot
 
-    return Adapter(measure={"smooth ece": lambda y, p: relplot.smECE(p, y)})
+    return Adapter(
+        measure={
+            "smooth ece": lambda y, p: relplot.smECE(p, y),
+            "smooth curve with band": lambda y, p: relplot.prepare_rel_diagram(p, y) and None,
+        }
+    )

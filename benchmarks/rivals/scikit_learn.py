@@ -43,6 +43,7 @@ def adapter() -> Adapter:
         fit={"logistic": sigmoid, "isotonic": isotonic, "temperature": temperature},
         fit_classes={"temperature": class_temperature},
         measure={
+            "accuracy": lambda y, p: metrics.accuracy_score(y, p > 0.5),
             "brier score": metrics.brier_score_loss,
             "log-loss": metrics.log_loss,
             "reliability curve": lambda y, p: calibration_curve(y, p, n_bins=10) and None,

@@ -5,7 +5,10 @@ Requests and answers are lines of JSON. What a library prints is thrown away.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import functools
+import gc
 import importlib
 import json
 import os
@@ -45,8 +48,8 @@ def model_and_data(n: int):
     from sklearn.datasets import make_classification
     from sklearn.naive_bayes import GaussianNB
 
-    X, y = make_classification(n_samples=n + 1000, n_features=10, random_state=0)
-    return GaussianNB(), X[:n], y[:n], X[n:]
+    X, y = make_classification(n_samples=n + 10_000, n_features=10, random_state=0)
+    return GaussianNB(), X[:n], y[:n], X[n:], y[n:]
 
 
 def root_mean_squared(error: np.ndarray) -> float:
@@ -60,6 +63,11 @@ class Worker:
         self.adapter = adapter
         self.fitted: dict[tuple[str, str, int], object] = {}
 
+    def sort(self, n: int) -> dict[str, float | None]:
+        """The limit of whatever has to put the scores in order."""
+        p, _, _ = sample(n)
+        return measured(1, lambda: np.sort(p))[0]
+
     def can(self) -> list[str]:
         """Tasks as ``kind:name``."""
         fits = [f"{kind}:{name}" for kind in ("fit", "predict") for name in self.adapter.fit]
@@ -70,8 +78,12 @@ class Worker:
             *(f"cross-fit:{name}" for name in self.adapter.cross_fit),
         ]
 
-    def run(self, kind: str, name: str, n: int, calls: int = 1) -> dict[str, float | None]:
-        """One task; with ``calls``, the time of that many in a row."""
+    def run(
+        self, kind: str, name: str, n: int, calls: int = 1, memory: bool = False
+    ) -> dict[str, float | None]:
+        """One task: mean seconds of ``calls`` in a row, peak memory, and the result's quality."""
+        if memory:
+            give_back_memory()
         if kind == "fit":
             p, y, truth = sample(n)
             answer, predictor = measured(calls, lambda: self.adapter.fit[name](p, y))
@@ -94,9 +106,9 @@ class Worker:
             answer, result = measured(calls, lambda: self.adapter.measure[name](y, p))
             answer["value"] = None if result is None else float(result)
         else:
-            model, X, y, X_new = model_and_data(n)
-            answer, _ = measured(calls, lambda: self.adapter.cross_fit[name](model, X, y, X_new))
-            answer["value"] = None
+            model, X, y, X_new, y_new = model_and_data(n)
+            answer, q = measured(calls, lambda: self.adapter.cross_fit[name](model, X, y, X_new))
+            answer["value"] = log_loss(y_new, q)
         return answer
 
     def held_out(self, name: str, path: str) -> dict[str, float]:
@@ -107,14 +119,18 @@ class Worker:
                 p, y = file[key], file[key.replace("/scores", "/y")]
                 half = len(y) // 2
                 q = np.asarray(self.adapter.fit[name](p[:half], y[:half])(p[half:]), dtype=float)
-                likely = np.where(y[half:] == 1, q, 1 - q)
-                losses.append(-np.log(np.clip(likely, 1e-6, 1)).mean())
+                losses.append(log_loss(y[half:], q))
                 briers.append(np.mean((y[half:] - q) ** 2))
         return {"log_loss": float(np.mean(losses)), "brier": float(np.mean(briers))}
 
 
+def log_loss(y: np.ndarray, q: np.ndarray) -> float:
+    """Clipped at 1e-6, so that forecasts of 0 and 1 can be averaged."""
+    return float(-np.log(np.clip(np.where(y == 1, q, 1 - q), 1e-6, 1)).mean())
+
+
 def measured(calls, call):
-    """Seconds of all calls, how far memory rose above where it stood, and the last result."""
+    """Mean seconds, how far memory rose above where it stood, and the last result."""
     resettable = True
     try:
         Path("/proc/self/clear_refs").write_text("5")
@@ -124,9 +140,16 @@ def measured(calls, call):
     start = time.perf_counter()
     for _ in range(calls):
         result = call()
-    seconds = time.perf_counter() - start
+    seconds = (time.perf_counter() - start) / calls
     peak = (status("VmHWM") - before) / 1024 if resettable else None
     return {"seconds": seconds, "megabytes": peak}, result
+
+
+def give_back_memory() -> None:
+    """Let what earlier calls have freed not hide what the next one takes (glibc keeps it)."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def status(field: str) -> float:
