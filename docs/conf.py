@@ -33,7 +33,7 @@ templates_path = ["_templates"]  # own members only: inherited ones refer to oth
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-exclude_patterns = ["_build", "_templates", "gallery_examples/*"]
+exclude_patterns = ["_build", "_templates", "gallery_examples/*", "**sg_execution_times.rst"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 sphinx_gallery_conf = {
     "examples_dirs": "gallery_examples",
@@ -43,7 +43,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # copied without prompts and without output
 copybutton_prompt_is_regexp = True

@@ -1,5 +1,7 @@
 """Check a folder of HTML pages: every link, picture, script and anchor inside it must resolve.
 
+Nothing may be loaded from the network; links to other sites are not followed.
+
 Usage: python tools/check_links.py FOLDER
 """
 
@@ -10,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 REFERENCES = {"href", "src", "poster", "data"}
+LINKS = {"a", "area", "link"}  # what they name is not loaded, unless it is a style sheet
 
 
 class Page(HTMLParser):
@@ -17,21 +20,26 @@ class Page(HTMLParser):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.references: list[str] = []
+        self.references: dict[str, bool] = {}  # and whether the browser loads it by itself
         self.anchors: set[str] = set()
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect references and anchors of one tag."""
+        loads = tag not in LINKS or ("rel", "stylesheet") in attrs
         for name, value in attrs:
             if value is None:
                 continue
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value)
             elif name in REFERENCES:
-                self.references.append(value)
+                self._refer(value, loads)
             elif name == "srcset":
-                self.references += [part.split()[0] for part in value.split(",") if part.strip()]
+                for part in value.split(","):
+                    self._refer(part.split()[0], loads)
+
+    def _refer(self, address: str, loads: bool) -> None:
+        self.references[address] = self.references.get(address, False) or loads
 
 
 @cache
@@ -39,10 +47,10 @@ def read(path: Path) -> Page:
     return Page(path)
 
 
-def fault_of(page: Path, reference: str, folder: Path) -> str | None:
-    parts = urlsplit(reference)
+def fault_of(page: Path, address: str, loads: bool, folder: Path) -> str | None:
+    parts = urlsplit(address)
     if parts.scheme or parts.netloc:
-        return None  # of another site
+        return "is loaded from the network" if loads and parts.netloc else None
     path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
     if parts.path.startswith("/") or not path.is_relative_to(folder):
         return "leads out of the folder"
@@ -50,22 +58,19 @@ def fault_of(page: Path, reference: str, folder: Path) -> str | None:
         path /= "index.html"
     if not path.is_file():
         return "does not exist"
-    if parts.fragment and path.suffix == ".html" and not _has(path, unquote(parts.fragment)):
+    anchor = unquote(parts.fragment)
+    if anchor and path.suffix == ".html" and anchor not in {"top", *read(path).anchors}:
         return "has no such anchor"
     return None
-
-
-def _has(path: Path, anchor: str) -> bool:
-    return anchor == "top" or anchor in read(path).anchors
 
 
 def faults_of(folder: Path) -> list[str]:
     folder = folder.resolve()
     return [
-        f"{page.relative_to(folder)}: {reference} {fault}"
+        f"{page.relative_to(folder)}: {address} {fault}"
         for page in sorted(folder.rglob("*.html"))
-        for reference in dict.fromkeys(read(page).references)
-        if (fault := fault_of(page, reference, folder))
+        for address, loads in read(page).references.items()
+        if (fault := fault_of(page, address, loads, folder))
     ]
 
 

@@ -34,6 +34,7 @@ def test_a_whole_site_passes(site):
         "<a href='sub/other.html#here'></a><a href='#top-of-it'></a><a href='#'></a>"
         "<img src='picture.png?v=1' srcset='picture.png, picture.png 2x'>"
         "<a href='https://example.org/absent'></a><a href='mailto:a@example.org'></a>"
+        "<link rel='author' href='https://example.org'>"
     )
     assert (result.returncode, result.stdout) == (0, "2 pages, 0 broken links\n")
 
@@ -48,6 +49,8 @@ def test_a_whole_site_passes(site):
         ("<img srcset='picture.png, absent.png 2x'>", "absent.png does not exist"),
         ("<a href='../outside.html'></a>", "leads out of the folder"),
         ("<a href='/index.html'></a>", "leads out of the folder"),
+        ("<script src='https://example.org/x.js'></script>", "is loaded from the network"),
+        ("<link rel='stylesheet' href='//example.org/x.css'>", "is loaded from the network"),
     ],
 )
 def test_a_broken_link_is_named(site, body, message):
