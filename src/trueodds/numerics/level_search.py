@@ -20,7 +20,8 @@ Side = int  # −1: the lower end, +1: the upper end
 
 GRID = 12
 ZOOM_POINTS = 7
-ZOOM_STEPS = 5  # each leaves a quarter of the interval
+ZOOMS = 6  # each leaves a third of the interval
+OPEN = {-1: np.array([-np.inf]), 1: np.array([np.inf])}
 MAX_ITERATIONS = 60
 MAX_HALVINGS = 30
 GRADIENT_TOLERANCE = 1e-7  # the loss is then right to about its square
@@ -30,7 +31,7 @@ RIDGE = 1e-12  # against a diagonal of 1; for features that say the same
 def search_levels(
     z: Floats, n_neg: Floats, n_pos: Floats, sides: list[Side], design: Design, *, nonnegative: bool
 ) -> dict[Side, float]:
-    """Levels of highest likelihood for one or both ends: on a grid, then refined in turn.
+    """Levels of highest likelihood for one or both ends: on a grid, then on ever finer ones.
 
     Parameters
     ----------
@@ -42,35 +43,27 @@ def search_levels(
         As in :func:`trueodds.numerics.log_odds_fit.fit_log_odds`.
     """
     finite = z[np.isfinite(z)]
-    level = {-1: -np.inf, 1: np.inf}
-    level |= {side: float(finite.max() if side > 0 else finite.min()) for side in sides}
-    between: dict[Side, tuple[float, float]] = {}
+    points = {side: np.unique(np.quantile(finite, np.linspace(0, 1, GRID))) for side in sides}
     start: Floats | None = None
-
-    def best_of(side: Side, tried: Floats) -> int:
-        nonlocal start
-        lower, upper = (tried if side == s else np.full(len(tried), level[s]) for s in (-1, 1))
+    for _ in range(1 + ZOOMS):
+        # Both ends at once where there are two: each level is best given the other's.
+        lower, upper = (m.ravel() for m in np.meshgrid(*(points.get(s, OPEN[s]) for s in (-1, 1))))
+        ordered = lower <= upper
+        lower, upper = lower[ordered], upper[ordered]
         rows = _ManyRegressions(z, n_neg, n_pos, lower, upper, design)
         losses, parameters = rows.optima(nonnegative, start)
         best = int(np.argmin(losses))
         start = parameters[best]
-        return best
-
-    for side in sides:
-        grid = np.unique(np.quantile(finite, np.linspace(0, 1, GRID)))
-        grid = grid[(grid - level[-side]) * side >= 0] if -side in sides else grid
-        best = best_of(side, grid)
-        level[side] = float(grid[best])
-        between[side] = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-    for side in [*sides, *sides] if len(sides) > 1 else sides:
-        low, high = between[side]
-        for _ in range(ZOOM_STEPS if low < high else 0):
-            tried = np.append(np.linspace(low, high, ZOOM_POINTS + 2), level[side])
-            best = best_of(side, tried)
-            level[side] = float(tried[best])
-            step = (high - low) / (ZOOM_POINTS + 1)
-            low, high = max(low, level[side] - step), min(high, level[side] + step)
+        level = {-1: float(lower[best]), 1: float(upper[best])}
+        points = {side: _around(level[side], points[side]) for side in sides}
     return {side: level[side] for side in sides}
+
+
+def _around(level: float, points: Floats) -> Floats:
+    """Finer points from the neighbour below to the neighbour above, with the level itself."""
+    at = int(np.searchsorted(points, level))
+    low, high = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
+    return np.unique(np.append(np.linspace(low, high, ZOOM_POINTS), level))
 
 
 class _ManyRegressions:

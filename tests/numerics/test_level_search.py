@@ -1,0 +1,75 @@
+"""Levels of saturated scores: many regressions at once must be what each would be by itself."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_expit
+
+from trueodds.numerics.finite_log_odds_fit import fit_finite
+from trueodds.numerics.level_search import _ManyRegressions, search_levels
+
+DESIGNS = ["temperature", "logistic", "beta", "beta_half"]
+
+
+def counts(kind, n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    z = np.sort(rng.normal(0, 3, n))
+    rising = {"rises": 0.4, "falls": -0.4, "bends": 0.4}[kind]
+    p = expit(rising * z) if kind != "bends" else expit(np.where(z < 0, -0.1, 0.8) * z)
+    weight = rng.integers(1, 6, n).astype(float)
+    n_pos = rng.binomial(weight.astype(int), p).astype(float)
+    return z, weight - n_pos, n_pos
+
+
+def one_loss(z, n_neg, n_pos, design, nonnegative):
+    fit = fit_finite(z, n_neg, n_pos, design, nonnegative=nonnegative)
+    eta = fit.at(z)
+    return -(n_neg + n_pos) @ log_expit(-eta) - n_pos @ eta
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("kind", ["rises", "falls", "bends"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_all_levels_at_once_lose_what_each_loses_by_itself(design, kind, nonnegative):
+    z, n_neg, n_pos = counts(kind)
+    z[-1] = np.inf
+    levels = np.quantile(z[:-1], [0.2, 0.5, 0.9, 1.0])
+    many = _ManyRegressions(z, n_neg, n_pos, np.full(4, -np.inf), levels, design)
+    together, parameters = many.optima(nonnegative, None)
+    again, _ = many.optima(nonnegative, parameters[0])
+    alone = [one_loss(np.minimum(z, at), n_neg, n_pos, design, nonnegative) for at in levels]
+    np.testing.assert_allclose(together, alone, rtol=1e-8)
+    np.testing.assert_allclose(again, alone, rtol=1e-8)
+
+
+def test_levels_that_separate_the_classes_are_judged_with_platts_targets():
+    z = np.array([-3.0, -2.0, 1.0, 2.0, np.inf])
+    n_pos = np.array([0.0, 0, 1, 1, 3])
+    many = _ManyRegressions(
+        z, 1 - n_pos.clip(max=1), n_pos, np.full(1, -9.0), np.ones(1) * 2, "beta"
+    )
+    together, _ = many.optima(nonnegative=True, start=None)
+    alone = one_loss(np.minimum(z, 2.0), 1 - n_pos.clip(max=1), n_pos, "beta", True)
+    np.testing.assert_allclose(together, alone, rtol=1e-6)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("sides", [[1], [-1], [-1, 1]])
+def test_no_other_level_is_more_likely(design, sides):
+    z, n_neg, n_pos = counts("rises", seed=3)
+    if 1 in sides:  # frequencies that belong inside the range
+        z = np.append(z, np.inf)
+        n_neg, n_pos = np.append(n_neg, 12), np.append(n_pos, 20)
+    if -1 in sides:
+        z = np.append(z, -np.inf)
+        n_neg, n_pos = np.append(n_neg, 25), np.append(n_pos, 12)
+    found = search_levels(z, n_neg, n_pos, sides, design, nonnegative=True)
+    lower, upper = found.get(-1, -np.inf), found.get(1, np.inf)
+    best = one_loss(np.clip(z, lower, upper), n_neg, n_pos, design, True)
+    finite = z[np.isfinite(z)]
+    for level in np.linspace(finite.min(), finite.max(), 101):
+        for side in sides:
+            tried = {**found, side: level}
+            ends = tried.get(-1, -np.inf), tried.get(1, np.inf)
+            if ends[0] < ends[1]:
+                other = one_loss(np.clip(z, *ends), n_neg, n_pos, design, True)
+                assert best <= other + 2e-3
