@@ -149,7 +149,7 @@ def family_rules() -> list[Schema]:
 def schema() -> Schema:
     """The whole schema; fails if a family or a field of the library is not in it."""
     for name, kind in CalibrationMap._families.items():
-        wanted = {f.name for f in fields(kind)} - {"input", "classes"}  # type: ignore[arg-type]
+        wanted = {f.name for f in fields(kind)} - {"input", "classes"}
         if wanted != PARAMETERS.get(name, {"": None}).keys():
             raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
     labels = a_list({"type": ["string", "number", "boolean"]}, unique=True)
