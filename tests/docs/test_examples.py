@@ -1,7 +1,7 @@
 """Every example on every page runs: Python, command lines and SQL.
 
 Doctests of README.md and docs/ are collected by pytest itself (``--doctest-glob``); here are the
-few pages that it does not collect, and the blocks that are no doctests.
+two pages that it does not collect, and the blocks that are no doctests. There are no exceptions.
 """
 
 import re
@@ -29,9 +29,6 @@ from trueodds.cli import main
 from trueodds.cli._app import app
 
 PAGES = {name_of(path): path.read_text(encoding="utf-8") for path in pages()}
-NOT_DOCTESTS: dict[str, str] = {}
-"""Blocks of Python that do not run, by place, each with its reason: none."""
-
 LANGUAGES = {"", "console", "json", "python", "sh", "sql", "text"}
 """What a block may be. Python has one name, so that no example can hide behind another."""
 
@@ -40,12 +37,12 @@ RUN_HERE = {
     "docs/howto/spark.md": "needs a Spark session: test_spark_page.py",
 }
 PARSED_ONLY = {"demo", "study"}  # these take a minute or more; their own tests run them
-SHELL = re.compile(r"[|<>;&]")
+SHELL = re.compile(r"[|<>;&]+")
 
 
 def python_faults(block: Block) -> list[str]:
     """Why a block of Python would not be run, or not be compared."""
-    if block.language != "python" or block.place in NOT_DOCTESTS:
+    if block.language != "python":
         return []
     lines = [line for line in block.text.splitlines() if line.strip()]
     if not lines or not lines[0].startswith(">>> "):
