@@ -92,6 +92,7 @@ def cold_table(tasks: dict[str, set[str]]) -> list[dict[str, object]]:
         row = {
             "library": library,
             "import_seconds": None if imported is None else imported - nothing,
+            "version": importlib.metadata.version(DISTRIBUTIONS.get(name, name)),
             "megabytes": installed_megabytes(DISTRIBUTIONS.get(name, name)),
         }
         for method in ("beta", "isotonic", "enir"):

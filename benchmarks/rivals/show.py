@@ -120,7 +120,8 @@ def cold_table(cold: list[dict]) -> list[str]:
     lines = ["| library | import | beta | isotonic | ENIR | MB |", "|---|---|---|---|---|---|"]
     for row in cold:
         figures = [number(row[k], 2) for k in ("import_seconds", "beta", "isotonic", "enir")]
-        lines.append(f"| {row['library']} | {' | '.join(figures)} | {row['megabytes']:.0f} |")
+        name = f"{row['library']} {row['version']}"
+        lines.append(f"| {name} | {' | '.join(figures)} | {row['megabytes']:.0f} |")
     return lines
 
 
