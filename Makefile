@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Settings of other projects must not leak into this environment.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: demo test lint docs bench bench-full stubs clean
+.PHONY: demo test lint docs bench bench-full gate stubs clean
 
 demo: $(STAMP)
 	$(BIN)/trueodds demo demo-output
@@ -23,7 +23,9 @@ lint: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/pip install -q -e ".[docs]"
+	rm -rf docs/generated docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tools/check_links.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 # Rivals live in an environment of their own. Torch comes first and pinned; where the index's build
@@ -44,9 +46,16 @@ bench-full: $(RIVALS)/.installed
 	$(RIVALS)/bin/python benchmarks/against_rivals.py --full --output bench-output-full
 	$(RIVALS)/bin/python benchmarks/fit_speed.py 1000000 9
 	$(RIVALS)/bin/python benchmarks/import_time.py
+	$(RIVALS)/bin/python tools/check_migration.py
+
+# Fails if the working tree is slower than BASE by more than 15 % and 50 ms in any task.
+BASE ?= HEAD
+gate: $(STAMP)
+	$(BIN)/python benchmarks/gate.py $(BASE)
 
 stubs: $(STAMP)
 	$(BIN)/python tools/write_stubs.py
+	$(BIN)/python tools/write_map_schema.py
 
 $(STAMP): pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -58,4 +67,4 @@ $(STAMP): pyproject.toml Makefile
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(RIVALS) demo-output bench-output bench-output-full build dist docs/_build docs/gallery
+	rm -rf $(VENV) $(RIVALS) demo-output bench-output bench-output-full build dist docs/_build docs/gallery docs/generated

@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rivals import NAMES
-from rivals.cold import cold_table
+from rivals.cold import cold_table, first_fits
 from rivals.held_out import held_out_table
 from rivals.process import Process
 from rivals.show import draw, markdown
@@ -151,6 +151,7 @@ def main() -> None:
         process.close()
     print("imports and first fits", file=sys.stderr, flush=True)
     cold = cold_table({library: process.can for library, process in processes.items()})
+    first = first_fits(processes["trueodds"].can)
     options.output.mkdir(parents=True, exist_ok=True)
     minutes = (time.perf_counter() - started) / 60
     rows = [asdict(timing) for timing in timings]
@@ -159,6 +160,7 @@ def main() -> None:
         "sort_seconds": sort_seconds,
         "held_out": held_out,
         "cold": cold,
+        "first_fits": first,
         "missing": missing,
         "minutes": minutes,
     }

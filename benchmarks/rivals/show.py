@@ -65,6 +65,10 @@ def markdown(result: dict) -> str:
             "everything required:",
             "",
             *cold_table(result["cold"]),
+            "",
+            "The same for each of our methods: "
+            + ", ".join(f"{name} {number(s, 2)}" for name, s in result["first_fits"].items())
+            + ".",
             *(["", f"Not installed: {', '.join(result['missing'])}."] if result["missing"] else []),
             "",
         ]

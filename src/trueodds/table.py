@@ -46,6 +46,11 @@ class Evidence(ABC):
 
     @property
     @abstractmethod
+    def row_weight(self) -> Floats | None:
+        """Weight of both classes in each row; None means one each."""
+
+    @property
+    @abstractmethod
     def total_neg(self) -> float:
         """Weight of all negatives."""
 
@@ -87,6 +92,11 @@ class LabelledScores(Evidence):
         weight = self.weight[rows]
         n_pos *= weight
         return weight - n_pos, n_pos
+
+    @property
+    def row_weight(self) -> Floats | None:
+        """Weight of each row; None means one each."""
+        return self.weight
 
     @property
     def total_neg(self) -> float:
@@ -158,6 +168,11 @@ class ScoreTable(Evidence):
     def weight(self) -> Floats:
         """Weight of both classes at each score."""
         return self.n_neg + self.n_pos
+
+    @property
+    def row_weight(self) -> Floats:
+        """The same, under the name that all evidence has."""
+        return self.weight
 
     @property
     def total_neg(self) -> float:

@@ -11,7 +11,7 @@ from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.label_targets import smooth_counts
-from trueodds.table import LabelledScores, LabelSmoothing
+from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import Floats, InputScale, check_choice
 
 __all__ = ["HistogramCalibrator"]
@@ -89,19 +89,20 @@ class HistogramCalibrator(Calibrator):
             raise InputError(f"n_bins must be a positive integer; got {self.n_bins!r}.")
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")
 
-    def _fit(self, rows: LabelledScores) -> CalibrationMap:
+    def _fit(self, table: Evidence) -> CalibrationMap:
         if self.strategy == "quantile":
-            edges = equal_mass_edges(rows.score, rows.weight, int(self.n_bins))
+            edges = equal_mass_edges(table.score, table.row_weight, int(self.n_bins))
         else:
-            edges = self._uniform_edges(rows.score)
-        n_bins = len(edges) + 1
-        cell = 2 * bin_index(edges, rows.score) + rows.positive
-        counts = np.bincount(cell, rows.weight, 2 * n_bins).astype(np.float64).reshape(n_bins, 2)
-        targets = rows.targets(self.label_smoothing)
-        n_neg, n_pos = smooth_counts(counts[:, 0], counts[:, 1], *targets)
-        filled = np.flatnonzero(n_neg + n_pos > 0)
-        rates = np.clip(n_pos[filled] / (n_neg + n_pos)[filled], 0.0, 1.0)
-        values = np.interp(np.arange(n_bins), filled, rates)
+            edges = self._uniform_edges(table.score)
+        bin_of = bin_index(edges, table.score)
+        n_neg, n_pos = smooth_counts(
+            *table.counts(slice(None)), *table.targets(self.label_smoothing)
+        )
+        positives = np.bincount(bin_of, n_pos, len(edges) + 1)
+        weight = positives + np.bincount(bin_of, n_neg, len(edges) + 1)
+        filled = np.flatnonzero(weight > 0)
+        rates = np.clip(positives[filled] / weight[filled], 0.0, 1.0)
+        values = np.interp(np.arange(len(weight)), filled, rates)
         return StepMap(edges=edges, values=values, input=self.input)
 
     def _uniform_edges(self, score: Floats) -> Floats:
