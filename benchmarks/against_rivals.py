@@ -146,7 +146,7 @@ def main() -> None:
             timings += race.run(task, rows)
     sort_seconds = {rows: race.sort_seconds(rows) for rows in sorted({t.rows for t in timings})}
     print("losses on real data sets", file=sys.stderr, flush=True)
-    held_out = held_out_table(processes, 10 * race.patience)
+    held_out = held_out_table(processes, 5 * race.patience)
     for process in processes.values():
         process.close()
     print("imports and first fits", file=sys.stderr, flush=True)

@@ -111,7 +111,8 @@ def compare_task(task: str, rows: int, before: Process, after: Process) -> Chang
 
 
 def compare_first_second(name: str, folders: tuple[Path, Path]) -> Change | str:
-    times = [seconds_in_new_process(FIRST_SECOND[name], repeats=5, sources=f) for f in folders]
+    code = FIRST_SECOND[name]
+    times = [seconds_in_new_process(code, repeats=7, sources=folder) for folder in folders]
     if None in times:
         return f"{name}: failed"
     return Change(name, *times)

@@ -66,7 +66,7 @@ def markdown(result: dict) -> str:
             "",
             *cold_table(result["cold"]),
             "",
-            "The same for each of our methods: "
+            "First fits of our other methods: "
             + ", ".join(f"{name} {number(s, 2)}" for name, s in result["first_fits"].items())
             + ".",
             *(["", f"Not installed: {', '.join(result['missing'])}."] if result["missing"] else []),
@@ -148,6 +148,7 @@ def draw(rows: list[dict], path: Path) -> None:
     ax.set_yticks(range(len(lines)), labels, fontsize=8)
     ax.axvline(1, color="#444", linewidth=0.8)
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set_ylim(-0.7, len(lines) - 0.3)
     ax.set_xlabel("times faster than a rival (dark: the fastest one; orange: it is faster than us)")
     ax.grid(axis="x", color="#ddd", linewidth=0.6)

@@ -45,12 +45,13 @@ def fit_softmax_map(
         targets = np.take(class_targets(counts, smoothing).T, codes, axis=1)
         return SoftmaxEvidence(logits, targets, row_weight, counts > 0)
 
-    fit, floor = fit_with_floor(evidence(label_smoothing), model_of)
+    whole = evidence(label_smoothing)
+    fit, floor = fit_with_floor(whole, model_of)
     if fit.separates and not label_smoothing:
         warn_separable()
         fit, floor = fit_with_floor(evidence("platt"), model_of, fit.theta)
     if not fit.converged:
         warn_not_converged(fit.n_iter)
     if floor is None:
-        floor = min(evidence(None).edge, UNSEEN_FLOOR) if scale == "probability" else -np.inf
+        floor = min(whole.edge, UNSEEN_FLOOR) if scale == "probability" else -np.inf
     return SoftmaxMap(weights=fit.weights, bias=fit.bias, floor=floor, input=scale)

@@ -48,7 +48,7 @@ class Sample:
     def mean(self, values: Floats) -> float:
         """The weighted mean of one value per row."""
         if self.weight is None:
-            return float(values.mean())
+            return float(values.sum()) / len(values)
         # Weight 0 drops rows at the door, so an infinite value stays infinite here.
         return float((values * self.weight).sum() / self.weight.sum())
 

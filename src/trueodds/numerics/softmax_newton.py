@@ -93,16 +93,20 @@ def conjugate_gradient(
     return x if x.any() else first
 
 
-def step_length(slope_and_curvature: Callable[[float], tuple[float, float]], slope: float) -> float:
+def step_length(
+    slope_and_curvature: Callable[[float], tuple[float, float]],
+    slope: float,
+    left: float = STEEPNESS_LEFT,
+) -> float:
     """How far to go along a direction in which a convex loss first falls with ``slope`` < 0.
 
-    Until the slope has lost nine tenths of its size: by Newton's method within a bracket. Scores
-    are linear in the parameters, so a trial costs no product with the design.
+    Until no more than ``left`` of the slope's size is left: by Newton's method within a bracket.
+    Scores are linear in the parameters, so a trial costs no product with the design.
     """
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(MAX_LENGTHS):
         here, curvature = slope_and_curvature(length)
-        if abs(here) <= STEEPNESS_LEFT * abs(slope):
+        if abs(here) <= left * abs(slope):
             break
         if here > 0:
             high = length

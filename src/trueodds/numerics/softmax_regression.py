@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 GRADIENT_TOLERANCE = 1e-8
+NOTHING_LEFT = 1e-10  # of the slope at the start
 MAX_ITERATIONS = 200
 INTERPOLATED = 0.01
 """Mean log-loss below which more parameters than rows are taken to have separated the classes."""
@@ -310,9 +311,12 @@ class _Loss:
         place = self.at(theta)
         step = theta * self.model.free()
         slope = float(place.gradient @ step)
-        if slope == 0 or len(theta) == 1:  # nowhere to go, or Newton's method does just that
+        if slope == 0:
             return place
-        moved = self.ahead(place, -np.sign(slope) * step, -abs(slope))
+        step *= -np.sign(slope)
+        # A temperature alone is found on this line, so to the end; others go on from a rough one.
+        left = NOTHING_LEFT if len(theta) == 1 else STEEPNESS_LEFT
+        moved = self.at(theta + step_length(self.along(place, step), -abs(slope), left) * step)
         return moved if moved.value < place.value else place
 
     def newton_step(self, place: _Place) -> Floats:
