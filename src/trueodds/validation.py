@@ -7,6 +7,7 @@ what was found, where, and what to do.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.intp]
 InputScale = Literal["probability", "logit", "score"]
+SCALES = get_args(InputScale)
 
 ROW_SUM_TOLERANCE = 0.05
 """Rows of probabilities are normalised; rows further than this from 1 are refused."""
@@ -77,7 +79,8 @@ def check_choice(value: Any, choices: tuple[Any, ...], name: str) -> None:
 
 def check_scale(scale: Any) -> None:
     """Refuse anything but the three scales that scores can have."""
-    check_choice(scale, get_args(InputScale), "input")
+    if not isinstance(scale, str) or scale not in SCALES:
+        check_choice(scale, SCALES, "input")
 
 
 def _as_floats(values: Any, name: str) -> Floats:
@@ -136,7 +139,7 @@ def validate_scores(
 
 def _check_range(array: Floats, scale: InputScale) -> None:
     lowest, highest = float(array.min()), float(array.max())
-    if np.isnan(lowest):
+    if math.isnan(lowest):
         raise InputError(f"scores must not contain NaN; found {_where(np.isnan(array))}.")
     if scale == "probability" and (lowest < 0 or highest > 1):
         outside = (array < 0) | (array > 1)

@@ -21,6 +21,7 @@ Side = int  # −1: the lower end, +1: the upper end
 GRID = 12
 ZOOM_POINTS = 7
 ZOOMS = 6  # each leaves a third of the interval
+EQUAL = 1e-11  # losses per unit of weight that differ by no more than rounding
 OPEN = {-1: np.array([-np.inf]), 1: np.array([np.inf])}
 MAX_ITERATIONS = 60
 MAX_HALVINGS = 30
@@ -52,7 +53,8 @@ def search_levels(
         lower, upper = lower[ordered], upper[ordered]
         rows = _ManyRegressions(z, n_neg, n_pos, lower, upper, design)
         losses, parameters = rows.optima(nonnegative, start)
-        best = int(np.argmin(losses))
+        # The first of equals, so that rounding does not decide.
+        best = int(np.argmax(losses <= losses.min() + EQUAL * (n_neg.sum() + n_pos.sum())))
         start = parameters[best]
         level = {-1: float(lower[best]), 1: float(upper[best])}
         points = {side: _around(level[side], points[side]) for side in sides}
