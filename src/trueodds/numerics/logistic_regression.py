@@ -15,7 +15,7 @@ from trueodds.validation import Floats
 
 __all__ = ["LogisticFit", "fit_logistic"]
 
-CHUNK = 8192  # rows whose temporaries stay in the cache
+CHUNK = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
 GRADIENT_TOLERANCE = 1e-8
 SHORT_STEP = 1e-3
 MAX_ITERATIONS = 100
@@ -54,124 +54,70 @@ class _LogisticProblem:
     """The likelihood with features centred (if there is a constant) and scaled to unit size."""
 
     def __init__(
-        self, features: list[Floats], n_pos: Floats, weight: Floats | None, *, intercept: bool
+        self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
     ) -> None:
-        self.weight = weight
-        self.n_pos = n_pos
-        self.intercept = intercept
-        self.n_rows = len(n_pos)
-        self.total = float(weight.sum()) if weight is not None else float(self.n_rows)
-        centre, scale = self._size(features)
-        # A feature that does not vary says nothing beyond the constant: its coefficient stays 0.
-        varies = scale > 1e-14 * (np.abs(centre) + scale)
-        self.scale = np.where(varies, scale, np.inf)
-        # Centring is done on the sums, unless digits would be lost: then on the features.
-        self.shift = np.where(np.abs(centre) > 1e3 * scale, centre, 0.0)
-        self.features = [f - c if c else f for f, c in zip(features, self.shift, strict=True)]
-        self.centre = np.where(self.shift == 0, centre, 0.0)
-        positives = float(n_pos.sum())
-        moments = [float(f @ n_pos) for f in self.features]
-        self.statistic = np.append(
-            (np.array(moments) - self.centre * positives) / self.scale,
-            [positives] if intercept else [],
-        )
-        # Takes sums over (features, 1) to sums over the centred and scaled features.
-        k = len(features)
-        self.standard = np.eye(k + 1)
-        self.standard[:k, k] = -self.centre
-        self.standard[:k] /= self.scale[:, None]
-        self.size = k + intercept
-        self.feature_sums = (self.standard @ self._feature_sums())[: self.size]
-
-    def _size(self, features: list[Floats]) -> tuple[Floats, Floats]:
-        """Mean (0 without a constant) and root mean square about it."""
-        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        self.total = float(weight.sum())
         share = weight / self.total
-        centre = np.array([f @ share if self.intercept else 0.0 for f in features])
-        square = [(f - c) ** 2 @ share for f, c in zip(features, centre, strict=True)]
-        return centre, np.sqrt(square)
-
-    def _linear(self, theta: Floats, rows: slice, out: Floats, scratch: Floats) -> Floats:
-        k = len(self.features)
-        slopes = theta[:k] / self.scale
-        constant = (theta[k] if self.intercept else 0.0) - float(slopes @ self.centre)
-        np.multiply(self.features[0][rows], slopes[0], out=out)
-        for feature, slope in zip(self.features[1:], slopes[1:], strict=True):
-            out += np.multiply(feature[rows], slope, out=scratch)
-        out += constant
-        return out
-
-    def _feature_sums(self) -> Floats:
-        """Σ w·f over the features and, last, the constant 1."""
-        sums = [f.sum() if self.weight is None else f @ self.weight for f in self.features]
-        return np.array([*sums, self.total], dtype=np.float64)
+        self.intercept = intercept
+        self.size = len(features) + intercept
+        self.centre = np.array([float(f @ share) if intercept else 0.0 for f in features])
+        design = np.empty((self.size, len(n_pos)))
+        design[len(features) :] = 1.0
+        scale = np.empty(len(features))
+        for i, (feature, centre) in enumerate(zip(features, self.centre, strict=True)):
+            column = np.subtract(feature, centre, out=design[i])
+            scale[i] = np.sqrt(column**2 @ share)
+            # One that does not vary says nothing beyond the constant: its coefficient stays 0.
+            if scale[i] <= 1e-14 * (abs(centre) + scale[i]):
+                scale[i] = np.inf
+            column /= scale[i]
+        self.scale = scale
+        self.chunks = [
+            (design[:, begin : begin + CHUNK], weight[begin : begin + CHUNK])
+            for begin in range(0, len(n_pos), CHUNK)
+        ]
+        self.statistic = sum(
+            x @ n_pos[begin : begin + CHUNK]
+            for (x, _), begin in zip(self.chunks, range(0, len(n_pos), CHUNK), strict=True)
+        )
+        self.feature_sums = sum(x @ w for x, w in self.chunks)
 
     def at(self, theta: Floats) -> _Place:
         """Loss, gradient and Hessian in one pass."""
-        first, second, softplus = self._sums(theta)
-        gradient = (self.standard @ first)[: self.size] - self.statistic
-        hessian = (self.standard @ second @ self.standard.T)[: self.size, : self.size]
+        gradient, hessian, softplus = np.zeros(self.size), np.zeros((self.size, self.size)), 0.0
+        with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
+            for x, weight in self.chunks:
+                p = np.exp(-theta @ x)
+                p += 1.0
+                softplus += float(np.log(p) @ weight)
+                np.divide(1.0, p, out=p)
+                variance = 1.0 - p
+                p *= weight
+                variance *= p
+                gradient += x @ p
+                hessian += (x * variance) @ x.T
         # ln(1 + e^η) = η + ln(1 + e^−η), and the sum of η is known.
         linear = float(theta @ self.feature_sums)
         if np.isfinite(softplus):
             size = softplus + abs(linear)
             softplus += linear
         else:
-            size = softplus = self._softplus(theta)
+            size = softplus = sum(float(np.logaddexp(0, theta @ x) @ w) for x, w in self.chunks)
         explained = float(theta @ self.statistic)
         return _Place(
             theta,
             (softplus - explained) / self.total,
             ROUNDING * (size + abs(explained)) / self.total,
-            gradient / self.total,
+            (gradient - self.statistic) / self.total,
             hessian / self.total,
         )
 
-    def _sums(self, theta: Floats) -> tuple[Floats, Floats, float]:
-        """Σ p·f and Σ p(1−p)·f·f over the features and, last, the constant 1; Σ ln(1 + e^−η)."""
-        k = len(self.features)
-        first, second, softplus = np.zeros(k + 1), np.zeros((k + 1, k + 1)), 0.0
-        buffer = np.empty((3, min(CHUNK, self.n_rows)))
-        for begin in range(0, self.n_rows, CHUNK):
-            rows = slice(begin, min(begin + CHUNK, self.n_rows))
-            p, v, vf = (column[: rows.stop - begin] for column in buffer)
-            self._linear(-theta, rows, p, v)
-            with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
-                np.exp(p, out=p)
-            p += 1.0
-            np.log(p, out=v)
-            softplus += float(v.sum() if self.weight is None else v @ self.weight[rows])
-            np.divide(1.0, p, out=p)
-            chunk = [f[rows] for f in self.features]
-            np.multiply(p, p, out=v)
-            np.subtract(p, v, out=v)
-            if self.weight is not None:
-                p *= self.weight[rows]
-                v *= self.weight[rows]
-            for i, feature in enumerate(chunk):
-                first[i] += feature @ p
-                np.multiply(feature, v, out=vf)
-                for j in range(i, k):
-                    second[i, j] += chunk[j] @ vf
-                second[i, k] += vf.sum()
-            first[k] += p.sum()
-            second[k, k] += v.sum()
-        second += second.T  # it was filled above the diagonal
-        second.flat[:: k + 2] /= 2
-        return first, second, softplus
-
-    def _softplus(self, theta: Floats) -> float:
-        """Σ ln(1 + e^η), whatever the size of η."""
-        eta, scratch = np.empty((2, self.n_rows))
-        softplus = np.logaddexp(0, self._linear(theta, slice(None), eta, scratch), out=eta)
-        return float(softplus.sum() if self.weight is None else softplus @ self.weight)
-
     def to_original(self, theta: Floats) -> tuple[Floats, float]:
         """Coefficients and constant for the features as they were given."""
-        k = len(self.features)
+        k = len(self.centre)
         coef = theta[:k] / self.scale
         constant = theta[k] if self.intercept else 0.0
-        return coef, float(constant - coef @ (self.centre + self.shift))
+        return coef, float(constant - coef @ self.centre)
 
 
 def _newton_step(place: _Place) -> Floats:
@@ -215,7 +161,7 @@ def _polished(theta: Floats, step: Floats) -> Floats:
 def fit_logistic(
     features: list[Floats],
     n_pos: Floats,
-    weight: Floats | None,
+    weight: Floats,
     *,
     intercept: bool = True,
 ) -> LogisticFit:
@@ -227,8 +173,8 @@ def fit_logistic(
         Finite.
     n_pos : ndarray of shape (n,)
         Weight of the positives in each row.
-    weight : ndarray of shape (n,) or None
-        Weight of each row; None means one each.
+    weight : ndarray of shape (n,)
+        Weight of each row.
     intercept : bool, default=True
 
     Returns
