@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 OURS = "trueodds"
-BEHIND = 1.05
-"""Ratios up to this are a draw: medians of five differ by as much."""
+BEHIND, CHANCE = 1.05, 1.2
+"""Ratios up to the first are a draw; up to the second they are on either side of 1 between runs."""
 SORTED_FROM = 100_000  # rows from which the sort of the scores is a limit, and not the calls
 
 # Why a rival may be faster, by the beginning of a task; said where it is.
@@ -48,7 +48,8 @@ def verdict(task: str, ratio: float) -> str:
     if ratio <= BEHIND:
         return f"{ratio:.2g}"
     reasons = [reason for start, reason in REASONS.items() if task.startswith(start)]
-    return f"**{ratio:.2g}**: {reasons[0] if reasons else 'not explained yet'}"
+    unknown = "may be chance" if ratio <= CHANCE else "not explained yet"
+    return f"**{ratio:.2g}**: {reasons[0] if reasons else unknown}"
 
 
 def markdown(result: dict) -> str:
@@ -61,14 +62,11 @@ def markdown(result: dict) -> str:
             "",
             *held_out_table(result["held_out"]),
             "",
-            "In a new process: import, and first fit of 1000 rows, seconds; disk space with "
-            "everything required:",
+            "Importing, and a first fit of 1000 rows; disk space with everything required:",
             "",
             *cold_table(result["cold"]),
             "",
-            "First fits of our other methods: "
-            + ", ".join(f"{name} {number(s, 2)}" for name, s in result["first_fits"].items())
-            + ".",
+            first_fits(result["first_fits"]),
             *(["", f"Not installed: {', '.join(result['missing'])}."] if result["missing"] else []),
             "",
         ]
@@ -120,8 +118,16 @@ def held_out_table(held_out: list[dict]) -> list[str]:
     ]
 
 
+def first_fits(seconds: dict[str, float | None]) -> str:
+    figures = [f"{method} {number(value, 2)}" for method, value in seconds.items()]
+    return f"First fits of our other methods: {', '.join(figures)}."
+
+
 def cold_table(cold: list[dict]) -> list[str]:
-    lines = ["| library | import | beta | isotonic | ENIR | MB |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| seconds in a new process | import | fit beta | isotonic | ENIR | MB on disk |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in cold:
         figures = [number(row[k], 2) for k in ("import_seconds", "beta", "isotonic", "enir")]
         name = f"{row['library']} {row['version']}"

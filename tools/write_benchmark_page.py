@@ -1,0 +1,39 @@
+"""Put the tables and the picture of ``make bench`` into docs/benchmarks.md.
+
+Usage: python tools/write_benchmark_page.py [FOLDER]
+
+FOLDER is where the benchmark wrote to, by default bench-output.
+"""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "benchmarks.md"
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from rivals.show import cold_table, first_fits, held_out_table, speed_table  # noqa: E402
+
+
+def with_table(page: str, name: str, lines: list[str]) -> str:
+    """The page with what stands between the marks of this name replaced."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    table = "\n".join([begin, *lines, end])
+    return re.sub(f"{begin}.*{end}", lambda _: table, page, flags=re.DOTALL)
+
+
+def main(folder: Path) -> None:
+    result = json.loads((folder / "rivals.json").read_text())
+    page = PAGE.read_text(encoding="utf-8")
+    page = with_table(page, "speed", speed_table(result["timings"], result["sort_seconds"]))
+    page = with_table(page, "held-out", held_out_table(result["held_out"]))
+    cold = [*cold_table(result["cold"]), "", first_fits(result["first_fits"])]
+    PAGE.write_text(with_table(page, "cold", cold), encoding="utf-8")
+    shutil.copyfile(folder / "rivals.png", ROOT / "docs" / "images" / "benchmarks.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "bench-output"))
