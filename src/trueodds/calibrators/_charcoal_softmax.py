@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_softmax
 
 from trueodds.calibrators._log_odds import warn_separable
 from trueodds.calibrators._softmax import UNSEEN_FLOOR
@@ -15,7 +14,7 @@ from trueodds.numerics.charcoal_grill_classes_fit import (
     fit_class_path,
     fit_classes_paper,
 )
-from trueodds.numerics.class_logits import class_logits
+from trueodds.numerics.class_logits import class_logits, log_softmax
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
@@ -71,7 +70,7 @@ def fit_charcoal_softmax_map(
         )
     own, other = _targets(counts, smoothing)
     np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
-    logs = log_softmax(logits, axis=1)
+    logs = log_softmax(logits)
     evidence = ClassEvidence(logs, codes, own[codes], other[codes], row_weight, counts > 0)
     heat = -float(np.log(inverse))
     options = {"bias": bias, "fit_width": fit_width}

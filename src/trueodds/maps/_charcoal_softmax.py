@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_softmax, softmax
 
 from trueodds.exceptions import InputError
 from trueodds.export._expression import Constant, Dot, Expression, Softmax, exp, log, maximum, total
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
 from trueodds.numerics.charcoal_grill_classes import ClassCoals, class_coal_weights
-from trueodds.numerics.class_logits import class_logits
+from trueodds.numerics.class_logits import class_logits, log_softmax, softmax
 from trueodds.validation import Floats, validate_scores
 
 __all__ = ["CharcoalSoftmaxMap"]
@@ -101,7 +100,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
         return array
 
     def _logs(self, scores: Floats) -> Floats:
-        return np.asarray(log_softmax(class_logits(scores, self.input, self.floor), axis=1))
+        return np.asarray(log_softmax(class_logits(scores, self.input, self.floor)))
 
     def _field(self, logs: Floats) -> Floats:
         coals = ClassCoals(self.means, self.temperatures, self.widths, self.bias)
@@ -114,7 +113,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
         for begin in range(0, len(scores), rows):
             logs = self._logs(scores[begin : begin + rows])
             eta = logs / self._field(logs)[:, None] + self.bias
-            out[begin : begin + rows] = softmax(eta, axis=1)
+            out[begin : begin + rows] = softmax(eta)
         return out
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import expit
 
 from trueodds.export._expression import (
     INFINITE,
@@ -44,7 +44,7 @@ def probability_bounds(lower: float, upper: float) -> tuple[float, float]:
     Comparing p with these decides as comparing its log-odds would, to the last digit, and needs no
     logarithm of 0.
     """
-    low, high = float(expit(lower)), float(expit(upper))
+    low, high = _probability(lower), _probability(upper)
     while high < 1 and _log_odds(high) < upper:
         high = float(np.nextafter(high, 1))
     while high > 0 and _log_odds(float(np.nextafter(high, 0))) >= upper:
@@ -54,6 +54,10 @@ def probability_bounds(lower: float, upper: float) -> tuple[float, float]:
     while low < 1 and _log_odds(float(np.nextafter(low, 1))) <= lower:
         low = float(np.nextafter(low, 1))
     return low, high
+
+
+def _probability(z: float) -> float:
+    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
 
 
 def _log_odds(p: float) -> float:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 
 from trueodds.export._expression import (
     INFINITE,
@@ -19,6 +18,7 @@ from trueodds.export._expression import (
 )
 from trueodds.maps._base import CalibrationMap
 from trueodds.numerics import log_odds
+from trueodds.numerics.class_logits import softmax
 from trueodds.validation import Floats, validate_scores
 
 __all__ = ["IdentityMap"]
@@ -64,7 +64,7 @@ class IdentityMap(CalibrationMap):
             return np.asarray(scores / scores.sum(axis=1, keepdims=True))
         if scores.ndim == 1:
             return log_odds.sigmoid(scores)
-        return np.asarray(softmax(scores, axis=1))
+        return np.asarray(softmax(scores))
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The score itself, or each divided by the sum of its row."""

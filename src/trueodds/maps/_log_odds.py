@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import log_expit
 
 from trueodds.exceptions import InputError
 from trueodds.export._expression import (
@@ -24,7 +23,7 @@ from trueodds.export._expression import (
 from trueodds.export._expression import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.numerics.log_odds import log_odds, log_pair, sigmoid
+from trueodds.numerics.log_odds import log_odds, log_pair, log_sigmoid, sigmoid
 from trueodds.validation import Floats, check_choice
 
 __all__ = ["LogOddsMap"]
@@ -113,8 +112,9 @@ class LogOddsMap(BinaryMap):
     @property
     def _feature_ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Both features increase with z, so its range is a range of each."""
-        low, high = np.float64(self.lower), np.float64(self.upper)
-        return (log_expit(low), log_expit(high)), (-log_expit(-low), -log_expit(-high))
+        ends = np.array([self.lower, self.upper])
+        first, second = log_sigmoid(ends), -log_sigmoid(-ends)
+        return (float(first[0]), float(first[1])), (float(second[0]), float(second[1]))
 
     def _formula(self, score: Expression) -> Expression:
         if self.a == 0 and self.b == 0:

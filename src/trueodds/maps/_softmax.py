@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 
 from trueodds.exceptions import InputError
 from trueodds.export._expression import Constant, Dot, Expression, Softmax
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import class_logits_expression
-from trueodds.numerics.class_logits import class_logits
+from trueodds.numerics.class_logits import class_logits, softmax
 from trueodds.validation import Floats, validate_scores
 
 __all__ = ["SoftmaxMap"]
@@ -77,7 +76,7 @@ class SoftmaxMap(CalibrationMap):
             scaled[np.isnan(scaled)] = 0.0
         else:
             scaled = np.maximum(logits, -1e300) @ self.weights.T
-        return np.asarray(softmax(scaled + self.bias, axis=1))
+        return np.asarray(softmax(scaled + self.bias))
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """Affine functions of the logits through the softmax."""

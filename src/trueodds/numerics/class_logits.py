@@ -6,7 +6,7 @@ import numpy as np
 
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["class_logits", "one_vs_rest_scores"]
+__all__ = ["class_logits", "log_softmax", "one_vs_rest_scores", "softmax"]
 
 
 def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> Floats:
@@ -39,3 +39,18 @@ def one_vs_rest_scores(scores: Floats, scale: InputScale) -> Floats:
             others = safe + np.log(np.exp(rest - safe[:, None]).sum(axis=1))
         result[:, k] = scores[:, k] - others
     return result
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities of the classes of each row."""
+    p = logits - logits.max(axis=1, keepdims=True)
+    np.exp(p, out=p)
+    p /= p.sum(axis=1, keepdims=True)
+    return np.asarray(p)
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """Logarithms of the probabilities of the classes of each row."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return np.asarray(shifted)

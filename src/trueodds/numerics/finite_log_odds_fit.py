@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import log_expit
 
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
-from trueodds.numerics.log_odds import log_pair
+from trueodds.numerics.log_odds import log_pair, log_sigmoid
 from trueodds.numerics.logistic_regression import LogisticFit, fit_logistic
 from trueodds.validation import Floats
 
@@ -47,7 +46,7 @@ class LogOddsFit:
         """Fitted log-odds at many log-odds."""
         if self.a == self.b:
             return np.asarray(self.a * z + self.c)
-        return np.asarray(self.a * log_expit(z) - self.b * log_expit(-z) + self.c)
+        return np.asarray(self.a * log_sigmoid(z) - self.b * log_sigmoid(-z) + self.c)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ the scores only, so that one pass of Newton's method serves them all.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from trueodds.numerics.finite_log_odds_fit import LN2, Design
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
+from trueodds.numerics.log_odds import log_sigmoid, sigmoid
 from trueodds.validation import Floats
 
 __all__ = ["Side", "search_levels"]
@@ -88,7 +88,7 @@ class _ManyRegressions:
             columns = [scores]
         else:
             shift = LN2 if design == "beta_half" else 0.0
-            columns = [log_expit(scores) + shift, -log_expit(-scores) - shift]
+            columns = [log_sigmoid(scores) + shift, -log_sigmoid(-scores) - shift]
         self.features = [self._standard(column) for column in columns]
 
     def _targets(self, scores: Floats, n_neg: Floats, n_pos: Floats) -> Floats:
@@ -139,7 +139,7 @@ class _ManyRegressions:
 
     def _loss(self, eta: Floats, n_pos: Floats | None = None) -> Floats:
         n_pos = np.broadcast_to(self.n_pos, eta.shape) if n_pos is None else n_pos
-        return np.asarray(-log_expit(-eta) @ self.weight - np.einsum("ln,ln->l", n_pos, eta))
+        return np.asarray(-log_sigmoid(-eta) @ self.weight - np.einsum("ln,ln->l", n_pos, eta))
 
     def _solve(self, features: list[Floats], start: Floats | None = None) -> tuple[Floats, Floats]:
         """Newton's method for all: the loss on the rows as they are, and the parameters."""
@@ -155,7 +155,7 @@ class _ManyRegressions:
             theta[better], eta[better] = start, from_start[better]
             value = self._loss(eta, self.fitted_pos)
         for _ in range(MAX_ITERATIONS):
-            p = expit(eta)
+            p = sigmoid(eta)
             weighted = self.weight * p
             gradient = (design @ (weighted - self.fitted_pos)[:, :, None])[:, :, 0]
             if np.abs(gradient).max() <= GRADIENT_TOLERANCE * total:

@@ -1,13 +1,15 @@
-"""Between probabilities and log-odds, without losing digits at either end."""
+"""Between probabilities and log-odds, without losing digits at either end.
+
+NumPy alone: importing scipy.special would take longer than all else that a map needs.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_expit
 
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["log_odds", "log_pair", "positive_column", "sigmoid"]
+__all__ = ["log_odds", "log_pair", "log_sigmoid", "positive_column", "sigmoid"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
 EXPONENT_LIMIT = 708.0
@@ -36,7 +38,7 @@ def log_odds(scores: Floats, scale: InputScale, out: Floats | None = None) -> Fl
 def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
     """The two features of beta calibration, ln p and −ln(1−p)."""
     if scale != "probability":
-        return log_expit(scores), -log_expit(-scores)
+        return log_sigmoid(scores), -log_sigmoid(-scores)
     first, second = np.empty_like(scores), np.empty_like(scores)
     rest = np.empty(min(CHUNK, len(scores)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -73,3 +75,8 @@ def sigmoid(log_odds: Floats, *, overwrite: bool = False) -> Floats:
     out += 1.0
     np.divide(1.0, out, out=out)
     return np.minimum(out, BELOW_ONE, out=out)
+
+
+def log_sigmoid(log_odds: Floats | np.float64) -> Floats:
+    """ln(1/(1 + exp(−η)))."""
+    return np.asarray(-np.logaddexp(0.0, -log_odds))
