@@ -312,3 +312,18 @@ def test_debug_shows_where_it_happened(run, csv_file):
     assert result.code == 1
     assert "Traceback" in result.err
     assert result.err.splitlines()[-1].startswith("trueodds: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"), [("platt", "did you mean logistic? See"), ("zzz", "there are abb, acp")]
+)
+def test_an_unknown_method_is_answered_with_what_there_is(run, csv_file, name, answer):
+    path = csv_file("p,y", "0.2,1", "0.4,0")
+    result = run("fit", path, "-s", "p", "-l", "y", "-m", name, "-o", path.with_suffix(".json"))
+    assert result.code == 2
+    assert answer in result.err
+
+
+def test_apply_gives_no_advice_that_it_cannot_take(attempt, csv_file):
+    sentence = attempt("apply", csv_file("p", "0.2", "3.5"))
+    assert "map was fitted to probabilities" in sentence

@@ -45,7 +45,7 @@ def dask_client() -> Iterator[Any]:
             n_workers=1,
             threads_per_worker=2,
             processes=False,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
         ) as cluster,
         Client(cluster) as client,

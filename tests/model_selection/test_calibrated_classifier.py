@@ -315,3 +315,14 @@ def test_nested_parameters_can_be_set():
     model.set_params(calibrator__parameters="am", estimator__var_smoothing=1e-3)
     assert clone(model).calibrator.parameters == "am"
     assert clone(model).estimator.var_smoothing == 1e-3
+
+
+@pytest.mark.parametrize("calibrator", ["beta", BetaCalibrator])
+def test_a_name_or_a_class_in_place_of_a_calibrator_is_refused(calibrator):
+    with pytest.raises(InputError, match=r"an object such as BetaCalibrator\(\); got"):
+        CalibratedClassifier(GaussianNB(), calibrator).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+def test_prefit_is_answered_with_what_to_do():
+    with pytest.raises(InputError, match="FrozenEstimator"):
+        CalibratedClassifier(GaussianNB(), cv="prefit").fit([[0.0], [1.0]] * 10, [0, 1] * 10)

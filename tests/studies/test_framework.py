@@ -143,7 +143,7 @@ def test_a_dask_cluster_gives_the_same_table(tmp_path):
     one = run_study(STUDY, folder=tmp_path / "one", profile="full")
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster),
         joblib.parallel_config(backend="dask"),

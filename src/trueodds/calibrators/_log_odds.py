@@ -56,7 +56,7 @@ def warn_separable() -> None:
     """Say that Platt's targets were used."""
     warn_user(
         "the scores separate the classes, so the likelihood has no finite optimum; Platt's label "
-        'correction (label_smoothing="platt") was used.',
+        'correction (label_smoothing="platt") was used. Were these rows used to train the model?',
         SeparableScoresWarning,
     )
 

@@ -110,6 +110,9 @@ def _score_rules(name: str, kind: str, columns: Columns) -> list[Rule]:
         hint = (
             "if these are log-odds, pass --input logit; "
             "if they are margins of another scale, pass --input score."
+            if columns.label is not None
+            else "the map was fitted to probabilities: name another column, or fit a map with "
+            "--input logit or --input score."
         )
         condition = f"{number} < 0 OR {number} > 1"
         found.append(Rule(name, "is outside [0, 1]", condition, text, hint))

@@ -10,6 +10,8 @@ from typing import Any
 
 from trueodds.cli._exit import UsageError
 
+OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram"}
+
 __all__ = ["complete_method", "first_line", "make_calibrator", "method_class", "method_names"]
 
 
@@ -36,8 +38,11 @@ def method_class(name: str) -> type[Any]:
     """The class of a method; a wrong name is answered with the nearest ones."""
     found = _all_methods()
     if name not in found:
-        near = difflib.get_close_matches(name, found, n=3, cutoff=0.5) or sorted(found)
-        raise UsageError(f"there is no method {name!r}; did you mean {', '.join(near)}?")
+        near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
+        near = near or difflib.get_close_matches(name, found, n=3, cutoff=0.5)
+        there_are = f"there are {', '.join(sorted(found))}."
+        hint = f"did you mean {', '.join(near)}?" if near else there_are
+        raise UsageError(f"there is no method {name!r}; {hint}")
     return found[name]
 
 

@@ -61,7 +61,9 @@ def _report(error: BaseException, debug: bool) -> int:
     if sentence:
         if code == _exit.USAGE:
             path = getattr(getattr(error, "ctx", None), "command_path", "trueodds")
-            sentence = f"{sentence.rstrip(' .')}. See '{path} --help'."
+            sentence = sentence.rstrip(" .")
+            stop = "" if sentence.endswith("?") else "."
+            sentence = f"{sentence}{stop} See '{path} --help'."
         sys.stderr.write(f"trueodds: {' '.join(sentence.split())}\n")
     return int(code)
 

@@ -55,8 +55,9 @@ def study(
             typer.echo("\n".join(names))
         return
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names
-        raise UsageError(f"there is no study {name!r}; did you mean {', '.join(near)}?")
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
+        raise UsageError(f"there is no study {name!r}; {hint}")
     found = run_study(
         name, profile=profile, folder=output, n_jobs=jobs, progress=sys.stderr.isatty()
     )

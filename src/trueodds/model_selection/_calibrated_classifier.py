@@ -200,6 +200,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
 
     def _calibrator(self) -> Any:
+        if isinstance(self.calibrator, (str, type)):
+            raise InputError(
+                f"calibrator must be an object such as BetaCalibrator(); got {self.calibrator!r}."
+            )
         if self.calibrator is not None:
             return self.calibrator
         from trueodds.calibrators import LogisticCalibrator
@@ -267,6 +271,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return task.member(self.estimator, scores, np.arange(len(task.codes)), method, scale)
 
     def _folds(self, task: _Task, *, calibrates_each: bool) -> list[tuple[Labels, Labels]]:
+        if isinstance(self.cv, str):
+            raise InputError(
+                f"cv must be a number of folds or a splitter; got {self.cv!r}. If the model is "
+                "trained already, wrap it in sklearn.frozen.FrozenEstimator, and fit on rows that "
+                "it has not seen."
+            )
         cv = check_cv(self.cv, task.y, classifier=True)
         if isinstance(cv, StratifiedKFold):
             largest = int(np.bincount(task.codes).max())
