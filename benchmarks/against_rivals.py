@@ -74,7 +74,9 @@ class Race:
                 continue
             # Compiling and importing count in the table of the first second, not here.
             process.ask(self.patience, **request | {"n": min(rows, 1000)})
-            answer = process.ask(self.patience, **request, memory=True)
+            # Before it predicts for the first time, a library has to fit.
+            patience = self.patience * (5 if kind == "predict" else 1)
+            answer = process.ask(patience, **request, memory=True)
             if "error" in answer:
                 failures[library] = answer["error"]
                 if answer.get("slow"):
@@ -85,7 +87,8 @@ class Race:
             taken[library] = [answer["seconds"]] if answer["seconds"] > self.patience / 3 else []
         for _ in range(self.turns):
             for library, times in taken.items():
-                if times and sum(times) * calls[library] > self.patience / 3:
+                spent = sum(times) * calls[library]
+                if library in failures or spent > self.patience / 3:
                     continue
                 answer = self.processes[library].ask(self.patience, **request, calls=calls[library])
                 if "error" in answer:

@@ -3,7 +3,8 @@
 Each commit is checked out into a folder of its own and works in a process of its own; the two take
 turns within a task, on the same two cores. Short calls are repeated until they last about half a
 second together. A task has become slower if its median took more than 15 % and more than 50 ms
-longer, and does so again when it is measured a second time. Exit code 1 if any has.
+longer, and does so again when it is measured a second time. Exit code 1 if any has, or if a task
+failed or is gone.
 
     python benchmarks/gate.py BASE [HEAD] [--only KIND:NAME]
 
@@ -111,11 +112,13 @@ def compare_task(task: str, rows: int, before: Process, after: Process) -> Chang
 
 
 def compare_first_second(name: str, folders: tuple[Path, Path]) -> Change | str:
-    code = FIRST_SECOND[name]
-    times = [seconds_in_new_process(code, repeats=7, sources=folder) for folder in folders]
-    if None in times:
+    taken: tuple[list[float | None], list[float | None]] = [], []
+    for _ in range(REPEATS):
+        for folder, times in zip(folders, taken, strict=True):
+            times.append(seconds_in_new_process(FIRST_SECOND[name], repeats=1, sources=folder))
+    if None in (*taken[0], *taken[1]):
         return f"{name}: failed"
-    return Change(name, *times)
+    return Change(name, *map(statistics.median, taken))
 
 
 def main() -> int:
@@ -128,6 +131,8 @@ def main() -> int:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     with sources(options.base) as old, sources(options.head) as new:
         before, after = Process("trueodds_", old), Process("trueodds_", new)
+        faults = [text for process in (before, after) if (text := process.missing)]
+        faults += [f"{task} is gone" for task in sorted(before.can - after.can)]
         common = sorted(task for task in before.can & after.can if options.only in task)
         checks = [
             lambda task=task, rows=rows: compare_task(task, rows, before, after)
@@ -147,11 +152,17 @@ def main() -> int:
                 change = check()  # noise seldom strikes twice
                 if isinstance(change, Change) and change.slower:
                     slower.append(change)
+            elif isinstance(change, str):
+                faults.append(change)
             print(change, "  SLOWER" if slower and change is slower[-1] else "", flush=True)
         before.close()
         after.close()
     print(f"{len(slower)} of {len(checks)} tasks slower by more than 15 % and 50 ms")
-    return 1 if slower else 0
+    if not checks:
+        faults.append("no task was compared")
+    for fault in faults:
+        print(f"cannot be judged: {fault}")
+    return 1 if slower or faults else 0
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ BEHIND, CHANCE = 1.05, 1.2
 """Ratios up to the first are a draw; up to the second they are on either side of 1 between runs."""
 SORTED_FROM = 100_000  # rows from which the sort of the scores is a limit, and not the calls
 
-# Why a rival may be faster, by the beginning of a task; said where it is.
+# Why a rival may be faster, by the beginning of a task and the most rows that this explains.
 REASONS = {
-    "predict logistic": "theirs is fitted to raw probabilities and takes no logarithm, at the "
-    "price of its error",
-    "metric": "checks of labels and probabilities that theirs leaves out",
-    "fit equal": "checks of scores and labels; theirs reads them as they are",
+    "predict logistic": (
+        10**9,
+        "theirs is fitted to raw probabilities and takes no logarithm, at the price of its error",
+    ),
+    "metric": (1000, "checks of labels and probabilities that theirs leaves out"),
+    "fit equal": (1000, "checks of scores and labels; theirs reads them as they are"),
 }
 
 
@@ -43,11 +45,15 @@ def megabytes(row: dict) -> str:
     return "–" if row["megabytes"] is None else f"{max(row['megabytes'], 0):.0f}"
 
 
-def verdict(task: str, ratio: float) -> str:
+def verdict(task: str, rows: int, ratio: float) -> str:
     """Ratio of times, and why it is above 1 if it is."""
     if ratio <= BEHIND:
         return f"{ratio:.2g}"
-    reasons = [reason for start, reason in REASONS.items() if task.startswith(start)]
+    reasons = [
+        reason
+        for start, (most, reason) in REASONS.items()
+        if task.startswith(start) and rows <= most
+    ]
     unknown = "may be chance" if ratio <= CHANCE else "not explained yet"
     return f"**{ratio:.2g}**: {reasons[0] if reasons else unknown}"
 
@@ -83,7 +89,7 @@ def speed_table(timings: list[dict], sort_seconds: dict) -> list[str]:
     for line in ranked(timings):
         ours, rivals = line["ours"], line["rivals"]
         others = [f"{r['library']} {duration(r['seconds'])}" for r in rivals[1:]]
-        others += [f"{r['library']}: {r['error'].split('Error')[0]}" for r in line["failed"]]
+        others += [f"{r['library']}: {r['error'].split(':')[0]}" for r in line["failed"]]
         task = line["task"].replace(":", " ")
         if ours is None:
             cells = ["failed", "", "", "", "", ""]
@@ -95,7 +101,7 @@ def speed_table(timings: list[dict], sort_seconds: dict) -> list[str]:
                 cells = [
                     duration(ours["seconds"]),
                     f"{best['library']} {duration(best['seconds'])}",
-                    verdict(task, ours["seconds"] / best["seconds"]),
+                    verdict(task, line["rows"], ours["seconds"] / best["seconds"]),
                     limit,
                     f"{megabytes(ours)} / {megabytes(best)}",
                     f"{number(ours['value'])} / {number(best['value'])}",

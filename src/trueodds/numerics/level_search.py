@@ -21,6 +21,7 @@ Side = int  # −1: the lower end, +1: the upper end
 GRID = 12
 ZOOM_POINTS = 7
 ZOOMS = 6  # each leaves a third of the interval
+ROUNDING = 1e-12  # of losses per unit of weight
 EQUAL = 1e-11  # losses per unit of weight that differ by no more than rounding
 OPEN = {-1: np.array([-np.inf]), 1: np.array([np.inf])}
 MAX_ITERATIONS = 60
@@ -48,13 +49,14 @@ def search_levels(
     start: Floats | None = None
     for _ in range(1 + ZOOMS):
         # Both ends at once where there are two: each level is best given the other's.
-        lower, upper = (m.ravel() for m in np.meshgrid(*(points.get(s, OPEN[s]) for s in (-1, 1))))
+        # The outermost first: of equals, the one that clips least is taken.
+        ends = (points.get(side, OPEN[side])[::-side] for side in (-1, 1))
+        lower, upper = (mesh.ravel() for mesh in np.meshgrid(*ends))
         ordered = lower <= upper
         lower, upper = lower[ordered], upper[ordered]
         rows = _ManyRegressions(z, n_neg, n_pos, lower, upper, design)
         losses, parameters = rows.optima(nonnegative, start)
-        # The first of equals, so that rounding does not decide.
-        best = int(np.argmax(losses <= losses.min() + EQUAL * (n_neg.sum() + n_pos.sum())))
+        best = int(np.argmax(losses <= losses.min() + EQUAL))  # rounding must not decide
         start = parameters[best]
         level = {-1: float(lower[best]), 1: float(upper[best])}
         points = {side: _around(level[side], points[side]) for side in sides}
@@ -63,9 +65,11 @@ def search_levels(
 
 def _around(level: float, points: Floats) -> Floats:
     """Finer points from the neighbour below to the neighbour above, with the level itself."""
-    at = int(np.searchsorted(points, level))
+    at = int(np.argmin(np.abs(points - level)))
     low, high = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
-    return np.unique(np.append(np.linspace(low, high, ZOOM_POINTS), level))
+    finer = np.linspace(low, high, ZOOM_POINTS)
+    finer[np.abs(finer - level).argmin()] = level
+    return np.unique(finer)
 
 
 class _ManyRegressions:
@@ -82,8 +86,9 @@ class _ManyRegressions:
     ) -> None:
         scores = np.clip(z, lower[:, None], upper[:, None])
         self.intercept = design in ("logistic", "beta")
-        self.n_pos, self.weight = n_pos, n_neg + n_pos
-        self.fitted_pos = self._targets(scores, n_neg, n_pos)
+        total = n_neg.sum() + n_pos.sum()
+        self.n_pos, self.weight = n_pos / total, (n_neg + n_pos) / total
+        self.fitted_pos = self._targets(scores, n_neg, n_pos) / total
         if design in ("temperature", "logistic"):
             columns = [scores]
         else:
@@ -110,12 +115,12 @@ class _ManyRegressions:
 
     def _standard(self, column: Floats) -> Floats:
         """Centred (if there is a constant) and of unit size; a constant column becomes zero."""
-        share = self.weight / self.weight.sum()
+        largest = np.abs(column).max(axis=1)[:, None]
+        column = column / np.where(largest > 0, largest, 1.0)  # squares must not overflow
         if self.intercept:
-            column = column - (column @ share)[:, None]
-        size = np.sqrt(column**2 @ share)
-        largest = np.abs(column).max(axis=1)
-        return column / np.where(size > 1e-14 * largest, size, np.inf)[:, None]
+            column -= (column @ self.weight)[:, None]
+        size = np.sqrt(column**2 @ self.weight)
+        return column / np.where(size > 1e-14, size, np.inf)[:, None]
 
     def optima(self, nonnegative: bool, start: Floats | None) -> tuple[Floats, Floats]:
         """Negative log-likelihood at the optimum of each, and parameters to start the next from.
@@ -128,7 +133,7 @@ class _ManyRegressions:
             return best, parameters
         constant = np.zeros_like(self.fitted_pos)
         if self.intercept:
-            rate = self.fitted_pos.sum(axis=1) / self.weight.sum()
+            rate = self.fitted_pos.sum(axis=1)
             constant += np.log(rate / (1 - rate))[:, None]
         allowed = self._loss(constant)
         for dropped in range(len(self.features) if len(self.features) > 1 else 0):
@@ -145,7 +150,6 @@ class _ManyRegressions:
         """Newton's method for all: the loss on the rows as they are, and the parameters."""
         columns = [*features, np.ones_like(features[0])] if self.intercept else features
         design = np.stack(columns, axis=1)  # (levels, parameters, rows)
-        total = self.weight.sum()
         theta = np.zeros(design.shape[:2])
         eta = np.zeros_like(self.fitted_pos)
         value = self._loss(eta, self.fitted_pos)
@@ -158,19 +162,19 @@ class _ManyRegressions:
             p = sigmoid(eta)
             weighted = self.weight * p
             gradient = (design @ (weighted - self.fitted_pos)[:, :, None])[:, :, 0]
-            if np.abs(gradient).max() <= GRADIENT_TOLERANCE * total:
+            if np.abs(gradient).max() <= GRADIENT_TOLERANCE:
                 break
             hessian = (design * (weighted * (1 - p))[:, None, :]) @ design.transpose(0, 2, 1)
             step = -_solved(hessian, gradient)
             ahead = np.einsum("lk,lkn->ln", step, design)
             length = np.ones(len(theta))
-            for _ in range(MAX_HALVINGS):
+            for halving in range(MAX_HALVINGS):
                 new_eta = eta + length[:, None] * ahead
                 new_value = self._loss(new_eta, self.fitted_pos)
-                worse = new_value > value + 1e-12 * total
+                worse = ~(new_value <= value + ROUNDING)
                 if not worse.any():
                     break
-                length[worse] /= 2
+                length[worse] /= 2 if halving < MAX_HALVINGS - 2 else np.inf
             theta, eta, value = theta + length[:, None] * step, new_eta, new_value
         return self._loss(eta), theta
 

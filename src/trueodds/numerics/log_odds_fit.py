@@ -195,6 +195,8 @@ def _level_beyond(fit: LogOddsFit, wanted: float, edge: float, side: Side) -> fl
     """Log-odds beyond ``edge`` at which the fit gives ``wanted``; None if none does."""
     from scipy.optimize import brentq  # slow to import, and rarely needed
 
+    if abs(fit(edge) - wanted) <= 1e-9 * (1 + abs(wanted)):
+        return edge  # and rounding must not send it to either side
     far = side * max(1.0, abs(edge))
     increases = (fit(edge + far) - fit(edge)) * side > 0
     beyond = (wanted - fit(edge)) * side > 0

@@ -66,10 +66,12 @@ class _LogisticProblem:
         scale = np.empty(len(features))
         for i, (feature, centre) in enumerate(zip(features, self.centre, strict=True)):
             column = np.subtract(feature, centre, out=design[i])
-            scale[i] = np.sqrt(column**2 @ share)
+            largest = float(np.abs(column).max())
             # One that does not vary says nothing beyond the constant: its coefficient stays 0.
-            if scale[i] <= 1e-14 * (abs(centre) + scale[i]):
+            if largest <= 1e-14 * abs(centre):
                 scale[i] = np.inf
+            else:  # in two steps: squares of large numbers would overflow
+                scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
             column /= scale[i]
         self.scale = scale
         self.chunks = [
