@@ -43,6 +43,11 @@ def test_fitting_a_parametric_method_needs_numpy_alone():
     assert not {"scipy", "sklearn", *HEAVY} & loaded
 
 
+def test_no_calibrator_loads_scikit_learn():
+    loaded = modules_after("from trueodds import all_calibrators\nall_calibrators()")
+    assert not {"sklearn", "pandas", "matplotlib"} & loaded
+
+
 def test_layers_are_kept():
     result = subprocess.run(
         [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"],

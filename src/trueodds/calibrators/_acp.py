@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
-from sklearn.utils.validation import check_is_fitted
 
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.exceptions import InputError
@@ -146,7 +145,7 @@ class ACPCalibrator(Calibrator):
         """
         if intervals is None:
             return super().predict_proba(scores)
-        check_is_fitted(self, "map_")
+        self._check_fitted("map_")
         if len(self.classes_) > 2:
             raise InputError(f"intervals are for two classes; there are {len(self.classes_)}.")
         array = validate_scores(scores, self.input, n_columns=2)
@@ -234,6 +233,8 @@ def logistic_intervals(
     (2, 2)
     """
     _check_level(level)
+    from sklearn.utils.validation import check_is_fitted  # a model of its own has loaded it
+
     check_is_fitted(model, "coef_")
     if len(model.classes_) != 2:
         raise InputError(f"model must have two classes; it has {len(model.classes_)}.")
