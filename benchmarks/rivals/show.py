@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 OURS = "trueodds"
+SPACE = "\u00a0"  # which does not break
 BEHIND, CHANCE = 1.05, 1.2
 """Ratios up to the first are a draw; up to the second they are on either side of 1 between runs."""
 SORTED_FROM = 100_000  # rows from which the sort of the scores is a limit, and not the calls
@@ -38,7 +39,11 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def duration(seconds: float) -> str:
-    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+    return f"{1000 * seconds:.3g}{SPACE}ms" if seconds < 1 else f"{seconds:.3g}{SPACE}s"
+
+
+def pair(ours: str, theirs: str) -> str:
+    return f"{ours}{SPACE}/{SPACE}{theirs}"
 
 
 def megabytes(row: dict) -> str:
@@ -103,8 +108,8 @@ def speed_table(timings: list[dict], sort_seconds: dict) -> list[str]:
                     f"{best['library']} {duration(best['seconds'])}",
                     verdict(task, line["rows"], ours["seconds"] / best["seconds"]),
                     limit,
-                    f"{megabytes(ours)} / {megabytes(best)}",
-                    f"{number(ours['value'])} / {number(best['value'])}",
+                    pair(megabytes(ours), megabytes(best)),
+                    pair(number(ours["value"]), number(best["value"])),
                 ]
             else:
                 value = number(ours["value"])
