@@ -7,7 +7,6 @@ FOLDER is where the benchmark wrote to, by default bench-output.
 
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from rivals.show import cold_table, first_fits, held_out_table, speed_table  # noqa: E402
+from rivals.show import cold_table, draw, first_fits, held_out_table, speed_table  # noqa: E402
 
 
 def with_table(page: str, name: str, lines: list[str]) -> str:
@@ -32,7 +31,7 @@ def main(folder: Path) -> None:
     page = with_table(page, "held-out", held_out_table(result["held_out"]))
     cold = [*cold_table(result["cold"]), "", first_fits(result["first_fits"])]
     PAGE.write_text(with_table(page, "cold", cold), encoding="utf-8")
-    shutil.copyfile(folder / "rivals.png", ROOT / "docs" / "images" / "benchmarks.png")
+    draw(result["timings"], ROOT / "docs" / "images" / "benchmarks.png")
 
 
 if __name__ == "__main__":

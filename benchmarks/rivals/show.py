@@ -156,7 +156,7 @@ def draw(rows: list[dict], path: Path) -> None:
     lines = [line for line in ranked(rows) if line["ours"] and line["rivals"]][::-1]
     if not lines:
         return
-    figure, ax = plt.subplots(figsize=(8, 0.24 * len(lines) + 1.4), layout="constrained")
+    figure, ax = plt.subplots(figsize=(5.4, 0.22 * len(lines) + 1.4), layout="constrained")
     for height, line in enumerate(lines):
         times = [rival["seconds"] / line["ours"]["seconds"] for rival in line["rivals"]]
         ax.plot(times[1:], [height] * (len(times) - 1), "o", color="#9db7cc", markersize=4)
@@ -167,7 +167,7 @@ def draw(rows: list[dict], path: Path) -> None:
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_ylim(-0.7, len(lines) - 0.3)
-    ax.set_xlabel("times faster than a rival (dark: the fastest one; orange: it is faster than us)")
+    ax.set_xlabel("times faster than a rival\n(dark: the fastest; orange: it is faster than us)")
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
