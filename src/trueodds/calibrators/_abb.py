@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import CoarsenedWarning, InputError, warn_user
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["ABBCalibrator"]

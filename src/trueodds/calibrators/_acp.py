@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.log_odds import positive_column
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels, as_dense, validate_scores
 
 __all__ = ["ACPCalibrator", "logistic_intervals"]

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.estimator import Estimator
+from trueodds.evidence import Evidence, LabelledScores, LabelSmoothing
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.frames import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.numerics.class_logits import one_vs_rest_scores
 from trueodds.numerics.log_odds import positive_column
-from trueodds.table import Evidence, LabelledScores, LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import (
     Floats,
     InputScale,

@@ -14,10 +14,11 @@ from trueodds.calibrators._bayesian_isotonic_posterior import (
     chain_posterior,
     importance_posterior,
 )
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import positive_column
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels, check_choice, validate_scores
 
 __all__ = ["BayesianIsotonicCalibrator", "DominantMapWarning", "PoorMixingWarning"]

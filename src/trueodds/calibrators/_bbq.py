@@ -11,11 +11,11 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.evidence import Evidence, LabelledScores, LabelSmoothing
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.table import Evidence, LabelledScores, LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["BBQCalibrator"]

@@ -9,6 +9,7 @@ import numpy as np
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.calibrators._charcoal_softmax import fit_charcoal_softmax_map
 from trueodds.calibrators._log_odds import warn_separable
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -22,7 +23,7 @@ from trueodds.numerics.charcoal_grill_paper import fit_paper
 from trueodds.numerics.finite_log_odds_fit import LogOddsFit
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.log_odds_fit import fit_log_odds
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["CharcoalGrillCalibrator"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from trueodds.calibrators._log_odds import warn_separable
 from trueodds.calibrators._softmax import UNSEEN_FLOOR
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import MissingClassWarning, NotIncreasingWarning, warn_user
 from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.numerics.charcoal_grill_classes import ClassEvidence
@@ -18,7 +19,6 @@ from trueodds.numerics.class_logits import class_logits, log_softmax
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
-from trueodds.table import LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["fit_charcoal_softmax_map"]

@@ -16,10 +16,11 @@ from trueodds.calibrators._near_isotonic import (
     NearIsotonicPath,
     near_isotonic_path,
 )
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["ENIRCalibrator"]

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.label_targets import smooth_counts
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import Floats, InputScale, check_choice
 
 __all__ = ["HistogramCalibrator"]

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from trueodds.calibrators._base import Calibrator
+from trueodds.evidence import LabelSmoothing
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.table import LabelSmoothing, ScoreTable
+from trueodds.table import ScoreTable
 from trueodds.validation import InputScale, check_choice
 
 __all__ = ["IsotonicCalibrator"]

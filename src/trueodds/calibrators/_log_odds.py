@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.exceptions import (
     ConvergenceWarning,
     NotIncreasingWarning,
@@ -10,7 +11,6 @@ from trueodds.exceptions import (
 )
 from trueodds.maps import LogOddsMap
 from trueodds.numerics.log_odds_fit import Design, fit_log_odds
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import InputScale
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_separable"]

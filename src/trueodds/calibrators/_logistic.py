@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.calibrators._log_odds import fit_log_odds_map
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.maps import CalibrationMap
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import InputScale, check_choice
 
 __all__ = ["LogisticCalibrator"]

@@ -10,10 +10,10 @@ import numpy as np
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.calibrators._log_odds import fit_log_odds_map
 from trueodds.calibrators._softmax import fit_softmax_map
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax_regression import MatrixModel
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["MatrixCalibrator"]

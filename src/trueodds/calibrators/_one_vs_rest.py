@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.maps import CalibrationMap
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import Floats, InputScale
 
 __all__ = ["OneVsRestCalibrator"]

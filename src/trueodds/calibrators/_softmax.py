@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from trueodds.calibrators._log_odds import warn_not_converged, warn_separable
+from trueodds.evidence import LabelSmoothing
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
 from trueodds.numerics.class_logits import class_logits
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import ModelOf, SoftmaxEvidence, fit_with_floor
-from trueodds.table import LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["fit_softmax_map"]

@@ -9,10 +9,10 @@ import numpy as np
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.calibrators._log_odds import fit_log_odds_map
 from trueodds.calibrators._softmax import fit_softmax_map
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.exceptions import NotIncreasingWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.softmax_regression import TemperatureModel
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["TemperatureCalibrator"]

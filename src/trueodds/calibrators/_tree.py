@@ -18,13 +18,13 @@ from trueodds.calibrators._tree_fit import (
 )
 from trueodds.calibrators._tree_leaves import leaf_maps, linear_map
 from trueodds.calibrators._tree_rows import TreeRows, canonical_rows
+from trueodds.evidence import LabelSmoothing, check_smoothing
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps._tree import score_columns
 from trueodds.maps._tree_features import FeatureSpace
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.log_odds import positive_column
-from trueodds.table import LabelSmoothing, _check_smoothing
 from trueodds.validation import (
     Floats,
     InputScale,
@@ -175,7 +175,7 @@ class TreeCalibrator(Calibrator):
             raise InputError("leaf must be a calibrator of scores alone; got one with features.")
         if self.n_iterations not in ("auto", "node"):
             _check_integer(self.n_iterations, 1, "n_iterations", '"auto", "node" or ')
-        _check_smoothing(self.label_smoothing)
+        check_smoothing(self.label_smoothing)
         check_choice(self.pruning, ("rmse", "error", None), "pruning")
         if self.max_depth is not None:
             _check_integer(self.max_depth, 0, "max_depth", "None or ")

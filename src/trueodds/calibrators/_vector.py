@@ -7,9 +7,9 @@ from typing import Any
 from trueodds.calibrators._base import Calibrator, Promises
 from trueodds.calibrators._log_odds import fit_log_odds_map
 from trueodds.calibrators._softmax import fit_softmax_map
+from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax_regression import VectorModel
-from trueodds.table import Evidence, LabelSmoothing
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["VectorCalibrator"]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from trueodds.calibrators import Calibrator, IdentityCalibrator, Promises
+from trueodds.evidence import LabelledScores, LabelSmoothing, check_smoothing
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._adapter import needs_features
@@ -23,7 +24,7 @@ from trueodds.model_selection._comparison_result import (
     Scoring,
     rows_to_frame,
 )
-from trueodds.table import LabelledScores, LabelSmoothing, ScoreTable, _check_smoothing
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels, as_dense
 
 __all__ = ["AutoCalibrator"]
@@ -152,7 +153,7 @@ class AutoCalibrator(Calibrator):
 
     def _check_options(self) -> None:
         check_comparison_options(self.cv, self.n_repeats, self.scoring, self.rule)
-        _check_smoothing(self.label_smoothing)
+        check_smoothing(self.label_smoothing)
         methods = resolve_calibrators(self.calibrators, 2, has_features=False)
         for name, method in methods.items():
             if not isinstance(method, Calibrator):
