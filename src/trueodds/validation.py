@@ -23,6 +23,7 @@ __all__ = [
     "check_choice",
     "check_scale",
     "encode_labels",
+    "label_column",
     "validate_scores",
     "validate_weights",
 ]
@@ -181,6 +182,16 @@ def _where(bad: npt.NDArray[np.bool_]) -> str:
     return f"at index {place} ({int(bad.sum())} of {bad.size})"
 
 
+def label_column(y: Any) -> npt.NDArray[Any]:
+    """Labels as a 1-D array; a single column becomes one."""
+    array = as_dense(y, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InputError(f"y must be 1-D; got shape {array.shape}.")
+    return array
+
+
 def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]]:
     """Code labels as 0 … n_classes − 1, in sorted order or in the order of ``classes``.
 
@@ -190,11 +201,7 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
     classes : ndarray
         The labels that the codes stand for.
     """
-    array = as_dense(y, "y")
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array.ravel()
-    if array.ndim != 1:
-        raise InputError(f"y must be 1-D; got shape {array.shape}.")
+    array = label_column(y)
     if array.size == 0:
         raise InputError("y is empty.")
     if array.dtype.kind == "f":

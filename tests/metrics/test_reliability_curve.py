@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from generators import calibrated, labelled, overconfident
+from sklearn.calibration import calibration_curve
 
 from trueodds.exceptions import InputError
 from trueodds.metrics import corp_decomposition, expected_calibration_error, reliability_curve
@@ -120,12 +121,23 @@ def test_several_classes():
         reliability_curve(y, p, pos_label="z")
 
 
-def test_the_negative_class_mirrors_the_positive_one():
-    y, p = [0, 1, 1, 0], [0.1, 0.3, 0.8, 0.6]
-    positive = reliability_curve(y, p, band=None, n_bins=2)
-    negative = reliability_curve(y, p, band=None, n_bins=2, pos_label=0)
-    assert np.allclose(negative.prob_pred, 1 - positive.prob_pred[::-1])
-    assert np.allclose(negative.prob_true, 1 - positive.prob_true[::-1])
+def test_one_column_of_probabilities_is_that_of_the_named_class():
+    y, p = np.array(["ham", "spam", "spam", "ham"]), np.array([0.9, 0.3, 0.2, 0.6])
+    curve = reliability_curve(y, p, band=None, n_bins=2, pos_label="ham")
+    theirs = calibration_curve(y, p, n_bins=2, strategy="quantile", pos_label="ham")
+    np.testing.assert_allclose(curve.prob_true, theirs[0])
+    np.testing.assert_allclose(curve.prob_pred, theirs[1])
+    column = reliability_curve(y, p[:, None], band=None, n_bins=2, pos_label="ham")
+    np.testing.assert_array_equal(column.prob_pred, curve.prob_pred)
+
+
+def test_of_two_columns_the_one_of_the_named_class_is_taken():
+    y, p = [0, 1, 1, 0], np.array([0.1, 0.3, 0.8, 0.6])
+    both = np.stack([1 - p, p], axis=1)
+    positive = reliability_curve(y, both, band=None, n_bins=2)
+    negative = reliability_curve(y, both, band=None, n_bins=2, pos_label=0)
+    np.testing.assert_allclose(negative.prob_pred, 1 - positive.prob_pred[::-1])
+    np.testing.assert_allclose(negative.prob_true, 1 - positive.prob_true[::-1])
 
 
 def test_a_curve_is_plain_json():

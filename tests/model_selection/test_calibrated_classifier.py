@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
@@ -177,6 +178,19 @@ def test_weights_reach_the_model_and_the_calibrator(binary):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
 
 
+def test_weights_are_kept_from_a_model_that_asks_for_none(binary):
+    X, y = binary
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    folds = [(np.arange(800), np.arange(800, 1500))]
+    with config_context(enable_metadata_routing=True):
+        unweighted = Recorder().set_fit_request(sample_weight=False)
+    Recorder.seen.clear()
+    weighted = CalibratedClassifier(unweighted, cv=folds).fit(X, y, weight)
+    assert Recorder.seen[0][1] is None
+    plain = CalibratedClassifier(Recorder(), cv=folds).fit(X, y)
+    assert (weighted.predict_proba(X) != plain.predict_proba(X)).any()  # the calibrator has them
+
+
 def test_a_model_without_weights_is_reported(binary):
     X, y = binary
 
@@ -243,9 +257,17 @@ def test_folds_of_one_class_are_left_out_and_reported(binary):
     assert len(model.calibrated_classifiers_) == 3
     with (
         pytest.warns(MissingClassWarning, match="1 of 1 folds"),
-        pytest.raises(InputError, match="in every fold"),
+        pytest.raises(InputError, match="no fold has two classes"),
     ):
         CalibratedClassifier(GaussianNB(), cv=folds[3:]).fit(X, y)
+
+
+def test_a_fold_without_two_classes_that_its_model_knows_is_left_out():
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1, 2, 3], 3)
+    with pytest.warns(MissingClassWarning, match="2 of 3 folds"):
+        model = CalibratedClassifier(GaussianNB(), IdentityCalibrator(), cv=KFold(3)).fit(X, y)
+    assert len(model.calibrated_classifiers_) == 1
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
 def test_too_many_folds_are_refused():

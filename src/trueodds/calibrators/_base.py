@@ -25,11 +25,12 @@ from trueodds.validation import (
     as_dense,
     check_scale,
     encode_labels,
+    label_column,
     validate_scores,
     validate_weights,
 )
 
-__all__ = ["Calibrator", "Promises"]
+__all__ = ["Calibrator", "Promises", "share_right"]
 
 
 @dataclass(frozen=True)
@@ -335,8 +336,16 @@ class Calibrator(Estimator, ABC):
 
     def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
-        right = self.predict(scores) == as_dense(y, "y")
-        return float(np.average(right, weights=sample_weight))
+        return share_right(self.predict(scores), y, sample_weight)
+
+
+def share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
+    """Accuracy: the share of rows, by weight, whose label is the predicted one."""
+    labels = label_column(y)
+    if len(labels) != len(predicted):
+        raise InputError(f"scores and y differ in length: {len(predicted)} and {len(labels)}.")
+    weight = validate_weights(sample_weight, len(labels))
+    return float(np.average(predicted == labels, weights=weight))
 
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators._base import Calibrator, Promises
+from trueodds.calibrators._base import Calibrator, Promises, share_right
 from trueodds.calibrators._tree_fit import (
     FittedTree,
     TreeData,
@@ -28,7 +28,6 @@ from trueodds.numerics.log_odds import positive_column
 from trueodds.validation import (
     Floats,
     InputScale,
-    as_dense,
     check_choice,
     check_scale,
     encode_labels,
@@ -330,8 +329,7 @@ class TreeCalibrator(Calibrator):
         self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
     ) -> float:
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
-        right = self.predict(scores, features=features) == as_dense(y, "y")
-        return float(np.average(right, weights=sample_weight))
+        return share_right(self.predict(scores, features=features), y, sample_weight)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""

@@ -16,7 +16,7 @@ from trueodds.metrics._smooth_curve import SmoothCurve
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, check_choice
+from trueodds.validation import Floats, as_dense, check_choice
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 
@@ -100,7 +100,8 @@ def reliability_curve(
     Parameters
     ----------
     y_true, y_prob, sample_weight, classes
-        As in :func:`expected_calibration_error`.
+        As in :func:`expected_calibration_error`. A single column of probabilities is that of the
+        positive class: ``pos_label``, or the greater label if that is not given.
     strategy : {"uniform", "quantile", "corp", "smooth"}, default="quantile"
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
         assumes an increasing curve; or a kernel average with the bandwidth of
@@ -121,7 +122,8 @@ def reliability_curve(
     multiclass : {"top_label", "pooled"}, default="top_label"
         With more than two classes: the most probable one, or all ⟨row, class⟩ pairs.
     pos_label : label, default=None
-        With more than two classes: the curve of this one against the rest.
+        The curve of this class against the rest. With a single column of probabilities it says
+        which class they are of, as in scikit-learn's ``calibration_curve``.
     random_state : int or Generator, default=None
     name : str, default=None
         What to call the curve in a legend.
@@ -207,10 +209,12 @@ def _view(
         if len(found) != 1:
             raise InputError(f"pos_label {pos_label!r} is not one of {sample.classes.tolist()}.")
         own = int(found[0])
-        if sample.prob.ndim == 2:
-            column = np.ascontiguousarray(sample.prob[:, own])
+        # A single column is that of pos_label; two are those of the sorted classes.
+        given = as_dense(y_prob, "y_prob").shape
+        if len(given) == 1 or given[1] == 1:
+            column = sample.prob
         else:
-            column = sample.prob if own == 1 else 1 - sample.prob
+            column = np.ascontiguousarray(sample.columns()[:, own])
         return BinaryView(column, sample.codes == own, sample.weight), f"class {pos_label}"
     view = binary_views(sample, multiclass)[0]
     if sample.prob.ndim == 1:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from trueodds.calibrators import Calibrator, IdentityCalibrator, Promises
+from trueodds.calibrators._base import share_right
 from trueodds.evidence import LabelledScores, LabelSmoothing, check_smoothing
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap
@@ -25,7 +26,7 @@ from trueodds.model_selection._comparison_result import (
     rows_to_frame,
 )
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, as_dense
+from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["AutoCalibrator"]
 
@@ -307,8 +308,7 @@ class AutoCalibrator(Calibrator):
         self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
     ) -> float:
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
-        right = self.predict(scores, features=features) == as_dense(y, "y")
-        return float(np.average(right, weights=sample_weight))
+        return share_right(self.predict(scores, features=features), y, sample_weight)
 
 
 _TOO_FEW = (

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning, warn_user
@@ -81,7 +82,7 @@ class _Task:
         if rows is not None:
             X, y = _safe_indexing(X, rows), y[rows]
             weight = None if weight is None else weight[rows]
-        if weight is not None and has_fit_parameter(model, "sample_weight"):
+        if weight is not None and _wants_weights(model):
             return model.fit(X, y, sample_weight=weight)
         return model.fit(X, y)
 
@@ -118,6 +119,10 @@ class _Task:
         )
         return CalibratedMember(model, fitted, known, method)
 
+    def can_calibrate(self, train: Labels, test: Labels) -> bool:
+        """Whether two classes that a model of ``train`` knows are left in ``test``."""
+        return self.usable(test[np.isin(self.codes[test], self.codes[train])])
+
     def usable(self, rows: Labels) -> bool:
         """Whether rows of positive weight hold two classes or more."""
         codes = self.codes[rows] if self.weight is None else self.codes[rows][self.weight[rows] > 0]
@@ -132,6 +137,16 @@ class _Task:
         model = self.fit_model(train)
         scores, _, _ = self.scores(model, test)
         return scores, test, self.known_to(model)
+
+
+def _wants_weights(model: Any) -> bool:
+    """Whether ``fit`` takes sample weights and the user has not asked to keep them from it."""
+    if not has_fit_parameter(model, "sample_weight"):
+        return False
+    routing = get_routing_for_object(model)
+    if not isinstance(routing, MetadataRequest):
+        return True
+    return routing.fit.requests.get("sample_weight") is not False
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -166,9 +181,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    Sample weights go to the model if its ``fit`` takes them, and to the calibrator. X is passed
-    on untouched, whatever it is. A class that a fold's model has not seen gets probability 0 from
-    that fold; a fold in which only one class is left to train or to calibrate on is left out.
+    Sample weights go to the calibrator, and to the model if its ``fit`` takes them, unless it was
+    told ``set_fit_request(sample_weight=False)``. X is passed on untouched, whatever it is. A class
+    that a fold's model has not seen gets probability 0 from that fold; a fold in which only one
+    class is left to train or to calibrate on is left out.
 
     Examples
     --------
@@ -290,16 +306,19 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         usable = [
             (train, test)
             for train, test in folds
-            if task.usable(train) and (task.usable(test) or not calibrates_each)
+            if task.usable(train) and (task.can_calibrate(train, test) or not calibrates_each)
         ]
         if len(usable) < len(folds):
             warn_user(
-                f"{len(folds) - len(usable)} of {len(folds)} folds hold one class only and are "
-                "left out.",
+                f"{len(folds) - len(usable)} of {len(folds)} folds leave fewer than two classes to "
+                "train or to calibrate on, and are left out.",
                 MissingClassWarning,
             )
         if not usable:
-            raise InputError("in every fold one class only is left; use fewer folds or more data.")
+            raise InputError(
+                "no fold has two classes both to train and to calibrate on; shuffle the folds, use "
+                "fewer of them, or more data."
+            )
         return usable
 
     def _fit_ensemble(self, task: _Task) -> list[CalibratedMember]:

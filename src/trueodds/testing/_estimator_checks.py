@@ -109,6 +109,23 @@ def check_predict_is_the_most_probable_class(calibrator: Any) -> None:
     np.testing.assert_array_equal(fitted.predict(sample.scores, **extra), expected)
 
 
+def check_score_is_the_share_of_right_labels(calibrator: Any) -> None:
+    sample = binary_sample()
+    fitted = fit(calibrator, sample)
+    extra = features_argument(fitted, sample)
+    right = fitted.predict(sample.scores, **extra) == sample.y
+    for labels in (sample.y, sample.y.reshape(-1, 1), sample.y.tolist()):
+        assert fitted.score(sample.scores, labels, **extra) == right.mean()
+    weight = np.arange(1.0, 1 + len(right))
+    weighted = fitted.score(sample.scores, sample.y, weight, **extra)
+    np.testing.assert_allclose(weighted, np.average(right, weights=weight))
+    try:
+        fitted.score(sample.scores, sample.y[:-1], **extra)
+    except ValueError:
+        return
+    raise AssertionError("score accepted fewer labels than scores.")
+
+
 def check_map_survives_json(calibrator: Any) -> None:
     for sample in (binary_sample(), multiclass_sample()):
         fitted = fit(calibrator, sample)
