@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from trueodds import ScoreTable
-from trueodds.calibrators._bayesian_isotonic_chains import run_chains
+from trueodds.calibrators._bayesian_isotonic.chains import run_chains
 
 SETS = ("n50", "n200", "n1000", "ties1000", "imbal2000")
 

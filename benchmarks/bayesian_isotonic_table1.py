@@ -30,7 +30,7 @@ from trueodds import (
     IsotonicCalibrator,
     LogisticCalibrator,
 )
-from trueodds.calibrators._bayesian_isotonic_posterior import default_groups
+from trueodds.calibrators._bayesian_isotonic.posterior import default_groups
 from trueodds.exceptions import TrueoddsWarning
 
 PAPER = {  # Brier score and log-loss at N = 100, then at 3000

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import trueodds
+from trueodds import calibrators
 from trueodds.calibrators import all_calibrators
 
 SOURCE = Path(trueodds.__file__).parent
@@ -30,17 +31,15 @@ def stubs() -> dict[Path, str]:
     modules = [f"from trueodds import {name} as {name}" for name in trueodds._MODULES]
     top = [*sorted([*calibrator_lines(), *homes]), *modules, "", "__version__: str", ""]
     inner = [
-        "from typing import Any",
-        "",
         *sorted(
             [
-                "from trueodds.calibrators._base import Calibrator as Calibrator",
-                "from trueodds.calibrators._base import Promises as Promises",
+                *(
+                    f"from trueodds.calibrators._shared.{home} import {name} as {name}"
+                    for name, home in calibrators._SHARED.items()
+                ),
                 *calibrator_lines(),
             ]
         ),
-        "",
-        "def all_calibrators() -> dict[str, type[Any]]: ...",
         "",
     ]
     return {

@@ -19,7 +19,7 @@ _HOMES = {
     "compare_calibrators": "trueodds.model_selection",
     "all_calibrators": "trueodds.calibrators",
     "logistic_intervals": "trueodds.calibrators._acp",
-    "near_isotonic_path": "trueodds.calibrators._near_isotonic",
+    "near_isotonic_path": "trueodds.calibrators._shared.near_isotonic",
 }
 _MODULES = (
     "calibrators",
@@ -55,5 +55,9 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from trueodds.calibrators import all_calibrators
 
-    methods = [kind.__name__ for kind in all_calibrators().values()]
+    methods = [kind.__name__ for kind in all_calibrators().values() if _is_ours(kind)]
     return sorted({*globals(), *_HOMES, *_MODULES, *methods})
+
+
+def _is_ours(kind: type[Any]) -> bool:
+    return kind.__module__.startswith("trueodds.")

@@ -13,6 +13,7 @@ __all__ = [
     "MissingClassWarning",
     "NotIncreasingWarning",
     "SeparableScoresWarning",
+    "TooFewInstancesError",
     "TrueoddsWarning",
     "warn_user",
 ]
@@ -22,6 +23,10 @@ _INNER_PACKAGES = ("trueodds", "sklearn", "joblib")
 
 class InputError(ValueError):
     """Scores, labels, weights or options that cannot be used; the message says which and why."""
+
+
+class TooFewInstancesError(InputError):
+    """Not enough instances to hold any out and still learn."""
 
 
 class MapFormatError(ValueError):

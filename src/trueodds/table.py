@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.evidence import Evidence, LabelSmoothing
 from trueodds.exceptions import InputError
 from trueodds.frames import MAX_ROWS, GroupedScores, group_scores
-from trueodds.numerics.label_targets import smooth_counts
+from trueodds.numerics.label_targets import binary_targets, smooth_counts
 from trueodds.validation import (
     Floats,
     InputScale,
+    LabelSmoothing,
+    check_increasing,
+    check_integer,
+    check_length,
+    check_smoothing,
     encode_labels,
     validate_scores,
     validate_weights,
@@ -24,7 +28,7 @@ __all__ = ["ScoreTable"]
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable(Evidence):
+class ScoreTable:
     """Strictly increasing distinct scores with the weight of each class at each.
 
     It settles ties, weights, duplicates and input order once, for every method. Tables add, so
@@ -54,17 +58,12 @@ class ScoreTable(Evidence):
     n_pos: Floats
 
     def __post_init__(self) -> None:
-        for name in ("score", "n_neg", "n_pos"):
-            column = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
-            column = column.view()
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
+        self._keep(self.score, self.n_neg, self.n_pos)
         if self.score.ndim != 1 or not (self.score.shape == self.n_neg.shape == self.n_pos.shape):
             raise InputError("score, n_neg and n_pos must be 1-D and of one length.")
         if len(self.score) == 0:
             raise InputError("a ScoreTable needs at least one row.")
-        if np.isnan(self.score).any() or not (self.score[1:] > self.score[:-1]).all():
-            raise InputError("score must be strictly increasing, without NaN.")
+        check_increasing(self.score, "score")
         counts_are_legal = (
             np.isfinite(self.n_neg).all()
             and np.isfinite(self.n_pos).all()
@@ -75,15 +74,26 @@ class ScoreTable(Evidence):
         if not counts_are_legal:
             raise InputError("n_neg and n_pos must be finite, not negative, and not both zero.")
 
+    def _keep(self, *columns: Floats) -> None:
+        for name, column in zip(("score", "n_neg", "n_pos"), columns, strict=True):
+            view = np.ascontiguousarray(column, dtype=np.float64).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    @classmethod
+    def _of_checked(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
+        """A table of columns that are known to be legal: each score is looked at once."""
+        table = cls.__new__(cls)
+        table._keep(score, n_neg, n_pos)
+        return table
+
+    def __len__(self) -> int:
+        return len(self.score)
+
     @property
     def weight(self) -> Floats:
         """Weight of both classes at each score."""
         return self.n_neg + self.n_pos
-
-    @property
-    def row_weight(self) -> Floats:
-        """The same, under the name that all evidence has."""
-        return self.weight
 
     @property
     def total_neg(self) -> float:
@@ -95,9 +105,10 @@ class ScoreTable(Evidence):
         """Weight of all positives."""
         return float(self.n_pos.sum())
 
-    def counts(self, rows: slice) -> tuple[Floats, Floats]:
-        """The weight of negatives and of positives in each of some rows."""
-        return self.n_neg[rows], self.n_pos[rows]
+    @property
+    def total(self) -> float:
+        """Weight of everything."""
+        return self.total_neg + self.total_pos
 
     def smoothed(self, label_smoothing: LabelSmoothing) -> ScoreTable:
         """Replace the labels 0 and 1 by targets strictly between them.
@@ -121,8 +132,11 @@ class ScoreTable(Evidence):
         >>> table.smoothed("platt").n_pos
         array([0.33333333, 0.75      , 0.75      ])
         """
-        low, high = self.targets(label_smoothing)
-        return ScoreTable(self.score, *smooth_counts(self.n_neg, self.n_pos, low, high))
+        check_smoothing(label_smoothing)
+        if not label_smoothing:
+            return self
+        targets = binary_targets(self.total_neg, self.total_pos, label_smoothing)
+        return self._of_checked(self.score, *smooth_counts(self.n_neg, self.n_pos, *targets))
 
     @classmethod
     def from_arrays(
@@ -148,8 +162,7 @@ class ScoreTable(Evidence):
         """
         score = validate_scores(scores, "logit", n_columns=1)
         codes, classes = encode_labels(y)
-        if len(codes) != len(score):
-            raise InputError(f"scores and y differ in length: {len(score)} and {len(codes)}.")
+        check_length(len(codes), "y", len(score), "scores")
         if pos_label is not None:
             positive = (classes == pos_label)[codes]
         elif len(classes) == 2:
@@ -222,7 +235,9 @@ class ScoreTable(Evidence):
     def from_grouped(cls, grouped: GroupedScores, max_rows: int) -> ScoreTable:
         """The table of what :func:`trueodds.frames.group_scores` found."""
         # −0.0 and 0.0 are two groups to some engines; two digits can be too many for a short table.
-        table = cls._grouped(grouped.score, grouped.n_neg, grouped.n_pos)
+        table = cls.of_sorted(grouped.score, grouped.n_neg, grouped.n_pos)
+        if not np.isfinite(table.total):
+            raise InputError("the weights sum to infinity; divide them by a large number.")
         return table.coarsen(max_rows)
 
     def as_rows(self) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:
@@ -248,18 +263,19 @@ class ScoreTable(Evidence):
             weight = weight[order]
             n_pos *= weight
             n_neg = weight - n_pos
-        return cls._grouped(score, n_neg, n_pos)
+        return cls.of_sorted(score, n_neg, n_pos)
 
     @classmethod
-    def _grouped(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
-        """Add up rows of equal score in sorted columns."""
+    def of_sorted(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
+        """Add up rows of equal score in columns that are sorted and validated."""
         first = np.empty(len(score), dtype=bool)
         first[:1] = True
         np.greater(score[1:], score[:-1], out=first[1:])
-        if first.all():
-            return cls(score, n_neg, n_pos)
-        starts = np.flatnonzero(first)
-        return cls(score[starts], np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts))
+        if not first.all():
+            starts = np.flatnonzero(first)
+            score = score[starts]
+            n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
+        return cls._of_checked(score, n_neg, n_pos)
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Pool the evidence of two tables."""
@@ -267,7 +283,7 @@ class ScoreTable(Evidence):
             return NotImplemented
         score = np.concatenate([self.score, other.score])
         order = np.argsort(score, kind="stable")
-        return self._grouped(
+        return self.of_sorted(
             score[order],
             np.concatenate([self.n_neg, other.n_neg])[order],
             np.concatenate([self.n_pos, other.n_pos])[order],
@@ -299,8 +315,7 @@ class ScoreTable(Evidence):
         >>> len(coarse), coarse.score[[0, -1]], coarse.total_pos
         (102, array([0., 1.]), 500.0)
         """
-        if not isinstance(max_rows, (int, np.integer)) or max_rows < 3:
-            raise InputError(f"max_rows must be an integer of at least 3; got {max_rows!r}.")
+        check_integer(max_rows, "max_rows", 3)
         if len(self) <= max_rows:
             return self
         inner = slice(1, -1)
@@ -315,7 +330,7 @@ class ScoreTable(Evidence):
         lengths = np.diff(np.append(starts, len(weight)))
         offset = self.score[inner] - np.repeat(base, lengths)
         mean = base + np.add.reduceat(offset * weight, starts) / mass
-        return self._grouped(
+        return self.of_sorted(
             np.concatenate([self.score[:1], mean, self.score[-1:]]),
             self._sum_inner(self.n_neg, starts),
             self._sum_inner(self.n_pos, starts),

@@ -13,12 +13,12 @@ from trueodds.calibrators._bayesian_isotonic import (
     DominantMapWarning,
     PoorMixingWarning,
 )
-from trueodds.calibrators._bayesian_isotonic_chains import (
+from trueodds.calibrators._bayesian_isotonic.chains import (
     effective_sample_size,
     run_chains,
     split_r_hat,
 )
-from trueodds.calibrators._bayesian_isotonic_posterior import default_groups, group_starts
+from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, group_starts
 from trueodds.exceptions import InputError
 from trueodds.kernels._isotonic_importance import draw_maps, sample_weighted_maps
 from trueodds.kernels._isotonic_mcmc import LARGEST, Chain

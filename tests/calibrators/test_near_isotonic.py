@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from naive_isotonic import FIXTURE_SETS, naive_path, quadratic_program, read_columns, runs
-from trueodds.calibrators._near_isotonic import near_isotonic_path
+from trueodds.calibrators._shared.near_isotonic import near_isotonic_path
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
 
@@ -190,7 +190,7 @@ def test_something_other_than_a_table_is_refused():
 
 def test_numba_is_not_loaded_before_a_path_is_asked_for():
     code = (
-        "import sys, trueodds.kernels, trueodds.calibrators._near_isotonic\n"
+        "import sys, trueodds.kernels, trueodds.calibrators._shared.near_isotonic\n"
         "assert 'numba' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

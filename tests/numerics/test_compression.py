@@ -7,7 +7,7 @@ from scipy.special import expit
 from trueodds import BetaCalibrator, LogisticCalibrator, TemperatureCalibrator
 from trueodds.evidence import LabelledScores
 from trueodds.numerics import log_odds_fit
-from trueodds.numerics.compression import CELLS, compress
+from trueodds.numerics.log_odds.compression import CELLS, compress
 
 
 def sample(kind, n=200_000, seed=0):

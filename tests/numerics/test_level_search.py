@@ -8,8 +8,8 @@ from scipy.special import expit, log_expit
 
 from trueodds import BetaCalibrator, LogisticCalibrator
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.numerics.finite_log_odds_fit import fit_finite
-from trueodds.numerics.level_search import _ManyRegressions, search_levels
+from trueodds.numerics.log_odds.finite_fit import fit_finite
+from trueodds.numerics.log_odds.level_search import _ManyRegressions, search_levels
 
 DESIGNS = ["temperature", "logistic", "beta", "beta_half"]
 

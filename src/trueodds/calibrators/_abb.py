@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.evidence import LabelSmoothing
-from trueodds.exceptions import CoarsenedWarning, InputError, warn_user
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.evidence import Evidence
+from trueodds.exceptions import CoarsenedWarning, warn_user
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import Floats, InputScale, LabelSmoothing, check_integer, check_number
 
 __all__ = ["ABBCalibrator"]
 
@@ -81,6 +80,8 @@ class ABBCalibrator(Calibrator):
 
     mean_n_bins_: float
 
+    about = About(title="ABB calibration", label="ABB", complexity=120)
+
     def __init__(
         self,
         *,
@@ -102,23 +103,17 @@ class ABBCalibrator(Calibrator):
         return Promises(monotone=False)
 
     def _check_options(self) -> None:
-        expected = self.expected_boundaries
-        if expected is not None and (
-            isinstance(expected, bool)
-            or not isinstance(expected, (int, float, np.number))
-            or not 0 < expected < np.inf
-        ):
-            raise InputError(
-                f"expected_boundaries must be a positive number or None; got {expected!r}."
+        if self.expected_boundaries is not None:
+            check_number(
+                self.expected_boundaries, "expected_boundaries", above=True, otherwise="None or "
             )
-        is_integer = isinstance(self.max_rows, (int, np.integer))
-        if not is_integer or isinstance(self.max_rows, bool) or self.max_rows < 3:
-            raise InputError(f"max_rows must be an integer of at least 3; got {self.max_rows!r}.")
+        check_integer(self.max_rows, "max_rows", 3)
 
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         # Imported here: numba is loaded by the methods that need it only.
         from trueodds.kernels._all_binnings import average_over_binnings
 
+        table = evidence.table
         if len(table) > self.max_rows:
             warn_user(
                 f"{len(table)} distinct scores are too many to average over all their binnings "
@@ -152,10 +147,3 @@ class ABBCalibrator(Calibrator):
         rate = float(self.expected_boundaries) * gaps / width if len(gaps) else gaps
         with np.errstate(divide="ignore"):  # two such margins are never apart
             return np.log(-np.expm1(-rate)), -rate
-
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
-        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
-        self.__dict__.pop("mean_n_bins_", None)  # it would be that of the last class
-        return fitted

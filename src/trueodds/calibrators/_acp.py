@@ -7,13 +7,22 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.evidence import LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
-from trueodds.numerics.log_odds import positive_column
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, as_dense, validate_scores
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    Labels,
+    LabelSmoothing,
+    as_dense,
+    check_level,
+    check_number,
+    positive_column,
+    validate_scores,
+)
 
 __all__ = ["ACPCalibrator", "logistic_intervals"]
 
@@ -69,6 +78,8 @@ class ACPCalibrator(Calibrator):
 
     table_: ScoreTable
 
+    about = About(title="ACP calibration", label="ACP", complexity=90, compared=(2, 2))
+
     def __init__(
         self,
         *,
@@ -90,17 +101,12 @@ class ACPCalibrator(Calibrator):
         return Promises(monotone=False)
 
     def _check_options(self) -> None:
-        _check_level(self.level)
-        size = self.interval_size
-        if size is not None and (
-            isinstance(size, bool)
-            or not isinstance(size, (int, float, np.number))
-            or not 0 < size < np.inf
-        ):
-            raise InputError(f"interval_size must be a positive number or None; got {size!r}.")
+        check_level(self.level)
+        if self.interval_size is not None:
+            check_number(self.interval_size, "interval_size", above=True, otherwise="None or ")
 
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
-        self.table_ = table
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        self.table_ = table = evidence.table
         score = table.score if self.input == "probability" else expit(table.score)
         size = table.total ** (2 / 3) if self.interval_size is None else float(self.interval_size)
         # x lies in Wilson's interval around s if and only if |s − x| ≤ z·√(x(1 − x)/size). Within
@@ -120,13 +126,6 @@ class ACPCalibrator(Calibrator):
             last = np.append(edges[1:] > edges[:-1], True)
             edges, values = edges[last], values[np.append(True, last)]
         return StepMap(edges=edges, values=values, input=self.input)
-
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
-        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
-        self.__dict__.pop("table_", None)  # it would be that of the last class
-        return fitted
 
     def predict_proba(self, scores: Any, intervals: Any = None) -> Floats:
         """Calibrated probabilities.
@@ -169,12 +168,6 @@ def _frequency(table: ScoreTable, first: Labels, last: Labels) -> Floats:
     weight = np.append(0.0, np.cumsum(table.weight))
     rate = (n_pos[last] - n_pos[first]) / (weight[last] - weight[first])
     return np.asarray(np.clip(rate, 0.0, 1.0))
-
-
-def _check_level(level: Any) -> None:
-    is_number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not is_number or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1; got {level!r}.")
 
 
 def _quantile(level: float) -> float:
@@ -233,7 +226,7 @@ def logistic_intervals(
     >>> calibrator.predict_proba(model.predict_proba(X[:2]), intervals).shape
     (2, 2)
     """
-    _check_level(level)
+    check_level(level)
     from sklearn.utils.validation import check_is_fitted  # a model of its own has loaded it
 
     check_is_fitted(model, "coef_")

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.evidence import Evidence, LabelledScores, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, InputScale, Labels, check_choice
+from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing, check_choice
 
 __all__ = ["BBQCalibrator"]
 
@@ -95,6 +93,8 @@ class BBQCalibrator(Calibrator):
     scores_: Floats
     weights_: Floats
 
+    about = About(title="BBQ calibration", label="BBQ", complexity=100, compared=(2, 2))
+
     def __init__(
         self,
         *,
@@ -113,26 +113,21 @@ class BBQCalibrator(Calibrator):
     @property
     def promises(self) -> Promises:
         """Not monotone."""
-        return Promises(monotone=False)
+        return Promises(monotone=False, any_order=self.ties != "input")
 
     def _check_options(self) -> None:
         check_choice(self.average, ("elbow", "all", "best"), "average")
         check_choice(self.ties, ("share", "input"), "ties")
 
-    def _evidence(
-        self, score: Floats, positive: npt.NDArray[Any], weight: Floats | None
-    ) -> Evidence:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         if self.ties == "share":
-            return super()._evidence(score, positive, weight)
-        order = np.argsort(score, kind="stable")
-        mass = None if weight is None else weight[order]
-        return LabelledScores(score[order], positive[order], mass)
-
-    def _fit(self, table: Evidence) -> CalibrationMap:
-        n_neg, n_pos = table.counts(slice(None))
-        if isinstance(table, LabelledScores):  # a ScoreTable comes with its labels smoothed
-            n_neg, n_pos = smooth_counts(n_neg, n_pos, *table.targets(self.label_smoothing))
-        bins = _Bins.of_all_models(table.score, n_neg, n_pos, self.input)
+            table = evidence.table
+            score, n_neg, n_pos = table.score, table.n_neg, table.n_pos
+        else:
+            order = np.argsort(evidence.score, kind="stable")
+            score = evidence.score[order]
+            n_neg, n_pos = (counts[order] for counts in evidence.smoothed_counts())
+        bins = _Bins.of_all_models(score, n_neg, n_pos, self.input)
         self.scores_ = bins.model_scores()
         self.n_bins_ = np.bincount(bins.model)
         relative = np.exp((self.scores_.min() - self.scores_) / 2)
@@ -145,14 +140,6 @@ class BBQCalibrator(Calibrator):
         weights[kept] = relative[kept] / relative[kept].sum()
         self.weights_ = weights
         return bins.averaged(weights, self.input)
-
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
-        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
-        for name in ("n_bins_", "scores_", "weights_"):
-            self.__dict__.pop(name, None)  # they would be those of the last class
-        return fitted
 
 
 def _elbow(decreasing: Floats) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._log_odds import fit_log_odds_map
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.log_odds_fit import Design
-from trueodds.validation import InputScale, check_choice
+from trueodds.numerics.log_odds.fit import Design
+from trueodds.validation import InputScale, LabelSmoothing, check_choice
 
 __all__ = ["BetaCalibrator"]
 
@@ -65,7 +65,7 @@ class BetaCalibrator(Calibrator):
     array([[0.298, 0.702]])
     """
 
-    _sorted_table = False
+    about = About(title="beta calibration", complexity=30, compared=(2, 20))
 
     def __init__(
         self,
@@ -95,8 +95,6 @@ class BetaCalibrator(Calibrator):
         check_choice(self.parameters, tuple(DESIGNS), "parameters")
         check_choice(self.monotone, ("auto", True, False), "monotone")
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         design = DESIGNS[self.parameters]
-        return fit_log_odds_map(
-            table, self.input, design, self.label_smoothing, nonnegative=self._enforced
-        )
+        return fit_log_odds_map(evidence, self.input, design, nonnegative=self._enforced)

@@ -9,19 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._near_isotonic import (
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.near_isotonic import (
     NEVER,
     Integers,
     NearIsotonicPath,
     near_isotonic_path,
 )
-from trueodds.evidence import LabelSmoothing
-from trueodds.exceptions import InputError
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, check_choice
+from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice, check_integer
 
 __all__ = ["ENIRCalibrator"]
 
@@ -115,6 +113,8 @@ class ENIRCalibrator(Calibrator):
     n_bins_: Integers
     weights_: Floats
 
+    about = About(title="ENIR calibration", label="ENIR", complexity=110, compared=(2, 20))
+
     def __init__(
         self,
         *,
@@ -140,16 +140,11 @@ class ENIRCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.criterion, ("bic", "aic"), "criterion")
         check_choice(self.smoothing, ("authors", None), "smoothing")
-        if self.max_models is not None and (
-            isinstance(self.max_models, bool)
-            or not isinstance(self.max_models, (int, np.integer))
-            or self.max_models < 1
-        ):
-            raise InputError(
-                f"max_models must be a positive integer or None; got {self.max_models!r}."
-            )
+        if self.max_models is not None:
+            check_integer(self.max_models, "max_models", 1, "None or ")
 
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        table = evidence.table
         path = near_isotonic_path(table)
         models = self._models(path)
         penalty = 2.0 if self.criterion == "aic" else np.log(table.total) + np.log(2 * np.pi)
@@ -179,14 +174,6 @@ class ENIRCalibrator(Calibrator):
         if self.max_models is None or self.max_models >= last:
             return np.arange(1, last + 1)
         return np.unique(np.linspace(last, 1, int(self.max_models)).round().astype(np.int64))
-
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
-        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
-        for name in ("path_", "lambdas_", "n_bins_", "weights_"):
-            self.__dict__.pop(name, None)  # they would be those of the last class
-        return fitted
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.evidence import Evidence, LabelSmoothing
-from trueodds.exceptions import InputError
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import bin_index, equal_mass_edges
-from trueodds.numerics.label_targets import smooth_counts
-from trueodds.validation import Floats, InputScale, check_choice
+from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice, check_integer
 
 __all__ = ["HistogramCalibrator"]
 
@@ -59,7 +57,7 @@ class HistogramCalibrator(Calibrator):
     (array([0.25]), array([0.5, 1. ]))
     """
 
-    _sorted_table = False
+    about = About(title="histogram binning", complexity=80, compared=(2, 2))
 
     def __init__(
         self,
@@ -82,22 +80,16 @@ class HistogramCalibrator(Calibrator):
         return Promises(monotone=False)
 
     def _check_options(self) -> None:
-        is_integer = isinstance(self.n_bins, (int, np.integer)) and not isinstance(
-            self.n_bins, bool
-        )
-        if not is_integer or self.n_bins < 1:
-            raise InputError(f"n_bins must be a positive integer; got {self.n_bins!r}.")
+        check_integer(self.n_bins, "n_bins", 1)
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         if self.strategy == "quantile":
-            edges = equal_mass_edges(table.score, table.row_weight, int(self.n_bins))
+            edges = equal_mass_edges(evidence.score, evidence.row_weight, int(self.n_bins))
         else:
-            edges = self._uniform_edges(table.score)
-        bin_of = bin_index(edges, table.score)
-        n_neg, n_pos = smooth_counts(
-            *table.counts(slice(None)), *table.targets(self.label_smoothing)
-        )
+            edges = self._uniform_edges(evidence.score)
+        bin_of = bin_index(edges, evidence.score)
+        n_neg, n_pos = evidence.smoothed_counts()
         positives = np.bincount(bin_of, n_pos, len(edges) + 1)
         weight = positives + np.bincount(bin_of, n_neg, len(edges) + 1)
         filled = np.flatnonzero(weight > 0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap, IdentityMap
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["IdentityCalibrator"]
 
@@ -33,7 +34,12 @@ class IdentityCalibrator(Calibrator):
     array([[0.1, 0.9]])
     """
 
-    _sorted_table = False
+    about = About(
+        title="leaving the scores alone",
+        label="uncalibrated",
+        complexity=0,
+        compared=(2, math.inf),
+    )
 
     def __init__(
         self,
@@ -51,14 +57,8 @@ class IdentityCalibrator(Calibrator):
         """Monotone; all classes together."""
         return Promises(monotone=True, native_multiclass=True)
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         return IdentityMap(input=self.input)
 
-    def _fit_multiclass(
-        self,
-        scores: Floats,
-        codes: Labels,
-        weight: Floats | None,
-        n_classes: int,
-    ) -> CalibrationMap:
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         return IdentityMap(input=self.input)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from trueodds.calibrators._base import Calibrator
-from trueodds.evidence import LabelSmoothing
+from trueodds.calibrators import About, Calibrator
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.table import ScoreTable
-from trueodds.validation import InputScale, check_choice
+from trueodds.validation import InputScale, LabelSmoothing, check_choice
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -57,6 +57,8 @@ class IsotonicCalibrator(Calibrator):
     array([0.  , 0.5 , 0.75])
     """
 
+    about = About(title="isotonic calibration", complexity=70, compared=(2, math.inf))
+
     def __init__(
         self,
         *,
@@ -73,7 +75,8 @@ class IsotonicCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.interpolation, ("linear", "step"), "interpolation")
 
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        table = evidence.table
         weight = table.weight
         solution = isotonic_regression(table.n_pos / weight, weights=weight)
         values = np.clip(solution.x, 0.0, 1.0)

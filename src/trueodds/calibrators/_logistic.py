@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._log_odds import fit_log_odds_map
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.validation import InputScale, check_choice
+from trueodds.validation import InputScale, LabelSmoothing, check_choice
 
 __all__ = ["LogisticCalibrator"]
 
@@ -60,7 +60,9 @@ class LogisticCalibrator(Calibrator):
     array([[0.399, 0.601]])
     """
 
-    _sorted_table = False
+    about = About(
+        title="logistic calibration", label="logistic (Platt)", complexity=20, compared=(2, 20)
+    )
 
     def __init__(
         self,
@@ -83,8 +85,8 @@ class LogisticCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.axis, ("log_odds", "raw"), "axis")
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         if self.axis == "raw":
-            fitted = fit_log_odds_map(table, "score", "logistic", self.label_smoothing)
+            fitted = fit_log_odds_map(evidence, "score", "logistic")
             return replace(fitted, axis="raw", input=self.input)
-        return fit_log_odds_map(table, self.input, "logistic", self.label_smoothing)
+        return fit_log_odds_map(evidence, self.input, "logistic")

@@ -5,16 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._log_odds import fit_log_odds_map
-from trueodds.calibrators._softmax import fit_softmax_map
-from trueodds.evidence import Evidence, LabelSmoothing
-from trueodds.exceptions import InputError
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.softmax import fit_softmax_map
+from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax_regression import MatrixModel
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import InputScale, LabelSmoothing, check_number
 
 __all__ = ["MatrixCalibrator"]
 
@@ -67,7 +64,7 @@ class MatrixCalibrator(Calibrator):
     array([[0.22, 0.33, 0.45]])
     """
 
-    _sorted_table = False
+    about = About(title="matrix scaling", complexity=60, compared=(3, 20))
 
     def __init__(
         self,
@@ -88,22 +85,15 @@ class MatrixCalibrator(Calibrator):
         return Promises(monotone=False, native_multiclass=True)
 
     def _check_options(self) -> None:
-        if not isinstance(self.ridge, (int, float)) or not 0 <= self.ridge < np.inf:
-            raise InputError(f"ridge must be a number of at least 0; got {self.ridge!r}.")
+        check_number(self.ridge, "ridge")
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(table, self.input, "beta", self.label_smoothing)
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        return fit_log_odds_map(evidence, self.input, "beta")
 
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         return fit_softmax_map(
-            scores,
-            codes,
-            weight,
-            n_classes,
+            evidence,
             model_of=partial(MatrixModel, off_diagonal_ridge=float(self.ridge)),
             scale=self.input,
-            label_smoothing=self.label_smoothing,
             per_class=True,
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.validation import Floats, InputScale
+from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -49,6 +49,8 @@ class OneVsRestCalibrator(Calibrator):
 
     _rows_sum_to_one = False
 
+    about = About(title="one-vs-rest calibration", label="one vs rest")
+
     def __init__(
         self,
         calibrator: Calibrator | None = None,
@@ -76,14 +78,12 @@ class OneVsRestCalibrator(Calibrator):
 
     @property
     def promises(self) -> Promises:
-        """Monotone if the calibrator is."""
-        return Promises(monotone=self._inner().promises.monotone)
+        """Monotone if the calibrator is, and blind to the order of rows if it is."""
+        inner = self._inner().promises
+        return Promises(monotone=inner.monotone, any_order=inner.any_order)
 
     def _check_options(self) -> None:
-        self._inner()._check_options()
+        self._inner().check_settings()
 
-    def _evidence(self, score: Floats, positive: Any, weight: Floats | None) -> Evidence:
-        return self._inner()._evidence(score, positive, weight)
-
-    def _fit(self, table: Evidence) -> CalibrationMap:
-        return self._inner()._fit(table)
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        return self._inner().learn(evidence)

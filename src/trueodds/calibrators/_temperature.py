@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._log_odds import fit_log_odds_map
-from trueodds.calibrators._softmax import fit_softmax_map
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.softmax import fit_softmax_map
+from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import NotIncreasingWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.softmax_regression import TemperatureModel
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["TemperatureCalibrator"]
 
@@ -59,7 +60,7 @@ class TemperatureCalibrator(Calibrator):
     3.552
     """
 
-    _sorted_table = False
+    about = About(title="temperature scaling", complexity=10, compared=(2, math.inf))
 
     def __init__(
         self,
@@ -89,22 +90,14 @@ class TemperatureCalibrator(Calibrator):
         """Monotone; all classes together."""
         return Promises(monotone=True, native_multiclass=True)
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(
-            table, self.input, "temperature", self.label_smoothing, nonnegative=True
-        )
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        return fit_log_odds_map(evidence, self.input, "temperature", nonnegative=True)
 
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         fitted = fit_softmax_map(
-            scores,
-            codes,
-            weight,
-            n_classes,
+            evidence,
             model_of=TemperatureModel,
             scale=self.input,
-            label_smoothing=self.label_smoothing,
             per_class=False,
         )
         if fitted.weights[0] >= 0:
@@ -113,4 +106,5 @@ class TemperatureCalibrator(Calibrator):
             "the classes' scores rank them the wrong way round; the best temperature is infinite.",
             NotIncreasingWarning,
         )
-        return SoftmaxMap(weights=np.zeros(n_classes), bias=np.zeros(n_classes), input=self.input)
+        nothing = np.zeros(evidence.n_classes)
+        return SoftmaxMap(weights=nothing, bias=nothing, input=self.input)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._log_odds import fit_log_odds_map
-from trueodds.calibrators._softmax import fit_softmax_map
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.softmax import fit_softmax_map
+from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax_regression import VectorModel
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["VectorCalibrator"]
 
@@ -56,7 +57,7 @@ class VectorCalibrator(Calibrator):
     array([[0.24, 0.32, 0.44]])
     """
 
-    _sorted_table = False
+    about = About(title="vector scaling", complexity=40, compared=(3, math.inf))
 
     def __init__(
         self,
@@ -74,19 +75,13 @@ class VectorCalibrator(Calibrator):
         """All classes together; not monotone."""
         return Promises(monotone=False, native_multiclass=True)
 
-    def _fit(self, table: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(table, self.input, "beta", self.label_smoothing)
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        return fit_log_odds_map(evidence, self.input, "beta")
 
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         return fit_softmax_map(
-            scores,
-            codes,
-            weight,
-            n_classes,
+            evidence,
             model_of=VectorModel,
             scale=self.input,
-            label_smoothing=self.label_smoothing,
             per_class=True,
         )

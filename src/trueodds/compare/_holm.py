@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.compare._nemenyi import check_alpha
 from trueodds.compare._results import AverageRanks, Better, read_results
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_level
 
 __all__ = ["HolmTest", "RankComparison", "holm", "holm_adjust"]
 
@@ -150,7 +149,7 @@ def holm(
     """
     from scipy.special import ndtr
 
-    check_alpha(alpha)
+    check_level(alpha, "alpha")
     table = read_results(results, methods)
     names = table.methods
     if control is not None and control not in names:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from trueodds.compare._results import AverageRanks, Better, read_results
-from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_level
 
-__all__ = ["NemenyiTest", "check_alpha", "nemenyi"]
+__all__ = ["NemenyiTest", "nemenyi"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,7 @@ def nemenyi(
     """
     from scipy.stats import studentized_range  # slow to import
 
-    check_alpha(alpha)
+    check_level(alpha, "alpha")
     table = read_results(results, methods)
     n, k = table.values.shape
     ranks = table.ranks(better).mean(axis=0)
@@ -99,12 +98,6 @@ def nemenyi(
     p_values = studentized_range.sf(gaps / error * np.sqrt(2), k, np.inf)
     average = AverageRanks(table.methods, ranks, n)
     return NemenyiTest(average, alpha, critical, p_values, _cliques(average, critical))
-
-
-def check_alpha(alpha: Any) -> None:
-    """Refuse a level that is none."""
-    if not isinstance(alpha, (int, float)) or isinstance(alpha, bool) or not 0 < alpha < 1:
-        raise InputError(f"alpha must be a number between 0 and 1; got {alpha!r}.")
 
 
 def _cliques(average: AverageRanks, critical: float) -> tuple[tuple[str, ...], ...]:

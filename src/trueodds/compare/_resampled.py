@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.compare._pairs import paired_results
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_level, check_number
 
 __all__ = [
     "RelativeGain",
@@ -29,11 +29,6 @@ def _finite_pair(first: Any, second: Any, least: int) -> tuple[Floats, Floats]:
             "sign_test, which take infinite ones."
         )
     return a, b
-
-
-def _check_level(level: Any) -> None:
-    if not isinstance(level, (int, float)) or isinstance(level, bool) or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1; got {level!r}.")
 
 
 @dataclass(frozen=True)
@@ -108,10 +103,9 @@ def corrected_resampled_t_test(
     """
     from scipy.stats import t  # slow to import
 
-    _check_level(level)
+    check_level(level)
     for value, name in ((n_train, "n_train"), (n_test, "n_test")):
-        if not 0 < value < np.inf:
-            raise InputError(f"{name} must be a positive number; got {value!r}.")
+        check_number(value, name, above=True)
     a, b = _finite_pair(first, second, least=2)
     difference = a - b
     mean, freedom = float(difference.mean()), len(difference) - 1
@@ -183,7 +177,7 @@ def relative_gain_interval(first: Any, second: Any, *, level: float = 0.95) -> R
     """
     from scipy.stats import t  # slow to import
 
-    _check_level(level)
+    check_level(level)
     a, b = _finite_pair(first, second, least=2)
     if not b.all():
         raise InputError(

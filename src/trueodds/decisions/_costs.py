@@ -9,13 +9,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    Labels,
-    encode_labels,
-    validate_scores,
-    validate_weights,
-)
+from trueodds.validation import METRIC_WORDS, Floats, Labels, read_rows, validate_scores
 
 __all__ = [
     "CostCurve",
@@ -72,7 +66,7 @@ def optimal_threshold(
 
 
 def _probabilities(y_prob: Any) -> Floats:
-    prob = validate_scores(y_prob, "probability")
+    prob = validate_scores(y_prob, "probability", words=METRIC_WORDS)
     return np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob
 
 
@@ -166,27 +160,12 @@ def realised_cost(
     >>> realised_cost([0, 1, 1], [0.3, 0.05, 0.8], [[0, 1], [9, 0]])  # (1 + 9 + 0) / 3
     3.3333333333333335
     """
-    prob = _probabilities(y_prob)
-    costs = _costs(cost_matrix, prob.shape[1])
-    codes, _ = encode_labels(y_true, _known_classes(y_true, classes, prob.shape[1]))
-    if len(codes) != len(prob):
-        raise InputError(f"y_true and y_prob differ in length: {len(codes)} and {len(prob)}.")
-    weight = validate_weights(sample_weight, len(prob))
-    return float(np.average(costs[codes, best_decision(prob, costs)], weights=weight))
-
-
-def _known_classes(y_true: Any, classes: Any, n_classes: int) -> Any:
-    if classes is not None:
-        return classes
-    _, found = encode_labels(y_true)
-    if len(found) == n_classes:
-        return found
-    if n_classes == 2 and len(found) == 1 and found[0] in (0, 1):
-        return [0, 1]
-    raise InputError(
-        f"y_prob has {n_classes} columns (1-D counts as 2), but y_true has {len(found)} classes. "
-        "Pass classes= to name them all."
+    rows = read_rows(
+        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     )
+    costs = _costs(cost_matrix, rows.n_classes)
+    taken = best_decision(rows.scores, costs)
+    return float(np.average(costs[rows.codes, taken], weights=rows.weight))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trueodds.exceptions import ConvergenceWarning, InputError, warn_user
-from trueodds.validation import Floats, validate_scores, validate_weights
+from trueodds.validation import METRIC_WORDS, Floats, validate_scores, validate_weights
 
 __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
 
@@ -60,7 +61,7 @@ def adjust_prior(y_prob: Any, old_prior: Any, new_prior: Any) -> Floats:
     >>> adjust_prior([0.5, 0.9], old_prior=0.5, new_prior=0.1).round(6)
     array([0.1, 0.5])
     """
-    prob = validate_scores(y_prob, "probability")
+    prob = validate_scores(y_prob, "probability", words=METRIC_WORDS)
     columns = 2 if prob.ndim == 1 else prob.shape[1]
     old = as_prior(old_prior, columns, "old_prior")
     new = as_prior(new_prior, columns, "new_prior", inside=False)
@@ -126,7 +127,8 @@ def estimate_prior(
     >>> round(estimate_prior(1 / (1 + np.exp(-2 * z)), old_prior=0.5), 2)
     0.1
     """
-    prob = validate_scores(y_prob_unlabelled, "probability")
+    words = replace(METRIC_WORDS, scores="y_prob_unlabelled")
+    prob = validate_scores(y_prob_unlabelled, "probability", words=words)
     binary = prob.ndim == 1
     rows = np.stack([1 - prob, prob], axis=1) if binary else prob
     old = as_prior(old_prior, rows.shape[1], "old_prior")

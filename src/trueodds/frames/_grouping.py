@@ -11,7 +11,7 @@ from trueodds.exceptions import InputError
 from trueodds.frames._cells import ScoreCells, _rounded, cells_for
 from trueodds.frames._checks import FEW_ROWS, Columns, Facts, check_rows, open_columns
 from trueodds.frames._collect import collect_columns, collect_row, open_frame
-from trueodds.validation import Floats, InputScale, check_scale
+from trueodds.validation import Floats, InputScale, check_integer, check_scale
 
 __all__ = ["MAX_ROWS", "GroupedScores", "group_scores"]
 
@@ -59,8 +59,7 @@ def group_scores(
 ) -> GroupedScores:
     """Reduce a frame to counts on its own engine; see :meth:`trueodds.ScoreTable.from_frame`."""
     check_scale(scale)
-    if not isinstance(max_rows, (int, np.integer)) or max_rows < 3:
-        raise InputError(f"max_rows must be an integer of at least 3; got {max_rows!r}.")
+    check_integer(max_rows, "max_rows", 3)
     columns = open_columns(open_frame(frame), score, label, weight)
     facts = check_rows(columns, scale)
     query = _Query.of(columns, facts, pos_label)

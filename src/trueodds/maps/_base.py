@@ -15,8 +15,7 @@ from trueodds.export import Expression, SqlDialect, render_onnx, render_python, 
 from trueodds.maps import _json
 from trueodds.maps._export import feature_columns, formula_of, score_names
 from trueodds.maps._formulas import positive_expression
-from trueodds.numerics.log_odds import positive_column
-from trueodds.validation import Floats, InputScale, check_scale, validate_scores
+from trueodds.validation import Floats, InputScale, check_scale, positive_column, validate_scores
 
 __all__ = ["BinaryMap", "CalibrationMap"]
 

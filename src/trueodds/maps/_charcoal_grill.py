@@ -13,8 +13,8 @@ from trueodds.export._expression import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.charcoal_grill import coal_weights
-from trueodds.numerics.log_odds import log_odds, positive_column, sigmoid
-from trueodds.validation import Floats, validate_scores
+from trueodds.numerics.log_odds import log_odds, sigmoid
+from trueodds.validation import Floats, positive_column, validate_scores
 
 __all__ = ["CharcoalGrillMap"]
 

@@ -19,8 +19,7 @@ from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._tree_features import FeatureSpace
 from trueodds.maps._tree_formula import tree_expressions
 from trueodds.maps._tree_text import tree_text
-from trueodds.numerics.log_odds import positive_column
-from trueodds.validation import Floats, InputScale, validate_scores
+from trueodds.validation import Floats, InputScale, positive_column, validate_scores
 
 __all__ = ["TreeMap", "score_columns"]
 

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, check_count, read_sample
+from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import BinSums, bin_sums, uniform_edges
-from trueodds.validation import check_choice
+from trueodds.validation import check_choice, check_integer
 
 __all__ = [
     "BinStrategy",
@@ -42,7 +42,7 @@ def _binned_views(
     classes: Any,
     spread: bool = False,
 ) -> list[BinSums]:
-    n_bins = check_count(n_bins, "n_bins")
+    n_bins = check_integer(n_bins, "n_bins", 1)
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     views = binary_views(sample, multiclass)

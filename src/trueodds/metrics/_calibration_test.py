@@ -11,18 +11,17 @@ from scipy.special import ndtr
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._label_draws import Cells, make_cells
 from trueodds.metrics._progress import Progress
-from trueodds.metrics._resampling import Metric, as_seed, class_options
+from trueodds.metrics._resampling import Metric, class_options
 from trueodds.metrics._sample import (
     BinaryView,
     Multiclass,
     Sample,
     binary_views,
-    check_count,
     read_sample,
 )
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges
-from trueodds.validation import Floats, Labels, check_choice
+from trueodds.validation import Floats, Labels, as_seed, check_choice, check_integer
 
 __all__ = ["CalibrationTest", "calibration_test"]
 
@@ -120,8 +119,8 @@ def calibration_test(
     if not callable(method):
         check_choice(method, ("spiegelhalter", "ece", "mce", "rms"), "method")
     check_choice(strategy, ("uniform", "quantile"), "strategy")
-    n_bins = check_count(n_bins, "n_bins")
-    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    n_bins = check_integer(n_bins, "n_bins", 1)
+    n_resamples = check_integer(n_resamples, "n_resamples", 20)
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if method == "spiegelhalter":
         return _spiegelhalter(sample)

@@ -10,13 +10,12 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.metrics._bands import Band, binned_band, corp_band, smooth_band
 from trueodds.metrics._label_draws import make_cells
-from trueodds.metrics._resampling import as_seed, check_level
-from trueodds.metrics._sample import BinaryView, binary_views, check_count, read_sample
+from trueodds.metrics._sample import BinaryView, binary_views, read_sample
 from trueodds.metrics._smooth_curve import SmoothCurve
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_dense, check_choice
+from trueodds.validation import Floats, as_dense, as_seed, check_choice, check_integer, check_level
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 
@@ -156,9 +155,9 @@ def reliability_curve(
     check_choice(band, ("consistency", "confidence", None), "band")
     check_choice(multiclass, ("top_label", "pooled"), "multiclass")
     level = check_level(level)
-    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    n_resamples = check_integer(n_resamples, "n_resamples", 20)
     if n_bins is not None:
-        n_bins = check_count(n_bins, "n_bins")
+        n_bins = check_integer(n_bins, "n_bins", 1)
     view, event = _view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
     rng = np.random.default_rng(as_seed(random_state))
     draws = (band or "", level, n_resamples, rng)

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import entr, rel_entr, xlog1py, xlogy
 
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, check_count, read_sample
+from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_bin_index
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, check_choice
+from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = [
     "CalibrationRefinement",
@@ -203,7 +203,7 @@ def calibration_refinement(
     check_choice(loss, ("brier", "log"), "loss")
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     if n_bins is not None:
-        n_bins = check_count(n_bins, "n_bins")
+        n_bins = check_integer(n_bins, "n_bins", 1)
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     views = binary_views(sample, multiclass)
     parts = [astuple(_refinement(view, loss, n_bins, strategy)) for view in views]

@@ -28,12 +28,10 @@ from trueodds.metrics._evaluate_cells import DEBIASED_BINS, MetricCells, auc
 from trueodds.metrics._interval import MetricInterval, _defined, _interval
 from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
-from trueodds.metrics._resampling import as_seed, check_level
-from trueodds.metrics._sample import check_count
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats
+from trueodds.validation import Floats, as_seed, check_integer, check_level
 
 __all__ = ["Evaluation", "evaluate_table"]
 
@@ -147,8 +145,8 @@ def evaluate_table(
     True
     """
     level = check_level(level)
-    n_resamples = check_count(n_resamples, "n_resamples", 20)
-    n_bins = check_count(n_bins, "n_bins")
+    n_resamples = check_integer(n_resamples, "n_resamples", 20)
+    n_bins = check_integer(n_bins, "n_bins", 1)
     if not isinstance(table, ScoreTable):
         raise InputError(f"evaluate_table needs a ScoreTable; got {type(table).__name__}.")
     if table.score[0] < 0 or table.score[-1] > 1:

@@ -14,12 +14,11 @@ from trueodds.metrics._resampling import (
     Metric,
     Statistic,
     Units,
-    check_level,
     read_units,
     replicate,
 )
 from trueodds.metrics._sample import Sample, read_sample
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_level
 
 __all__ = [
     "MetricComparison",

@@ -13,15 +13,13 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.metrics._progress import Progress
-from trueodds.metrics._sample import Sample, check_count, read_sample
-from trueodds.validation import Floats, Labels, as_dense, check_choice
+from trueodds.metrics._sample import Sample, read_sample
+from trueodds.validation import Floats, Labels, as_dense, as_seed, check_choice, check_integer
 
 __all__ = [
     "Metric",
     "Statistic",
     "Units",
-    "as_seed",
-    "check_level",
     "class_options",
     "read_units",
     "replicate",
@@ -99,13 +97,6 @@ def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
     return {"classes": np.arange(n_classes)} if known else {}
 
 
-def check_level(level: Any) -> float:
-    """Refuse a confidence level that is not strictly between 0 and 1."""
-    if not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must lie strictly between 0 and 1, such as 0.95; got {level!r}.")
-    return float(level)
-
-
 def replicate(
     statistic: Statistic,
     units: Units,
@@ -117,7 +108,7 @@ def replicate(
     progress: bool | None,
 ) -> tuple[Floats, Floats]:
     """Bootstrap replicates, and jackknife values if ``method`` is "bca" (else none)."""
-    n_resamples = check_count(n_resamples, "n_resamples", 20)
+    n_resamples = check_integer(n_resamples, "n_resamples", 20)
     check_choice(method, ("bca", "percentile", "centred"), "method")
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
     sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
@@ -145,16 +136,3 @@ def replicate(
             rng = np.random.default_rng(seeds[0])
             jackknife = [float(statistic(weight)) for weight in units.jackknife(rng)]
     return np.array([v for part in parts for v in part]), np.array(jackknife)
-
-
-def as_seed(random_state: Any) -> int | None:
-    """Entropy for a seed sequence, from whatever users pass as a random state."""
-    if random_state is None or isinstance(random_state, (int, np.integer)):
-        return None if random_state is None else int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    raise InputError(
-        f"random_state must be None, an integer, or a NumPy generator; got {random_state!r}."
-    )

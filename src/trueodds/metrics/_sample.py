@@ -8,18 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.exceptions import InputError
-from trueodds.numerics.log_odds import positive_column
-from trueodds.validation import (
-    Floats,
-    Labels,
-    check_choice,
-    encode_labels,
-    validate_scores,
-    validate_weights,
-)
+from trueodds.validation import METRIC_WORDS, Floats, Labels, check_choice, read_rows
 
-__all__ = ["BinaryView", "Multiclass", "Sample", "binary_views", "check_count", "read_sample"]
+__all__ = ["BinaryView", "Multiclass", "Sample", "binary_views", "read_sample"]
 
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
@@ -73,37 +64,10 @@ class BinaryView:
 
 def read_sample(y_true: Any, y_prob: Any, sample_weight: Any = None, classes: Any = None) -> Sample:
     """Validate labels, probabilities and weights together."""
-    try:
-        prob = validate_scores(y_prob, "probability")
-    except InputError as error:
-        # The door is shared with calibrators, which call them scores and can be told the scale.
-        message = str(error).partition(" If the")[0].replace("scores", "y_prob")
-        raise InputError(message) from None
-    columns = 2 if prob.ndim == 1 else prob.shape[1]
-    codes, found = _coded(y_true, classes, columns)
-    if len(codes) != len(prob):
-        raise InputError(f"y_true and y_prob differ in length: {len(codes)} and {len(prob)}.")
-    weight = validate_weights(sample_weight, len(prob))
-    if prob.ndim == 2 and columns == 2:
-        prob = positive_column(prob, "probability")
-    if weight is not None and not weight.all():
-        kept = weight > 0
-        codes, prob, weight = codes[kept], prob[kept], weight[kept]
-    return Sample(codes, prob, weight, found)
-
-
-def _coded(y_true: Any, classes: Any, columns: int) -> tuple[Labels, npt.NDArray[Any]]:
-    codes, found = encode_labels(y_true, classes)
-    if len(found) == columns:
-        return codes, found
-    if columns == 2 and len(found) == 1 and found.dtype.kind in "biuf" and found[0] in (0, 1):
-        # Only zeros or only ones: there is no doubt which of the two classes it is.
-        return codes + int(found[0]), np.array([0, 1])
-    hint = " Pass classes= to name the absent ones." if len(found) < columns else ""
-    raise InputError(
-        f"y_prob has {columns} columns (1-D counts as 2), but y_true has {len(found)} "
-        f"classes.{hint}"
-    )
+    rows = read_rows(
+        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
+    ).of_positive_weight()
+    return Sample(rows.codes, rows.scores, rows.weight, rows.classes)
 
 
 def binary_views(sample: Sample, multiclass: Multiclass) -> list[BinaryView]:
@@ -124,11 +88,3 @@ def binary_views(sample: Sample, multiclass: Multiclass) -> list[BinaryView]:
     hit = (codes[:, None] == np.arange(sample.n_classes)).ravel()
     repeated = None if weight is None else np.repeat(weight, sample.n_classes)
     return [BinaryView(prob.ravel(), hit, repeated)]
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Refuse anything but a whole number of at least ``least``."""
-    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or value < least:
-        raise InputError(f"{name} must be an integer of at least {least}; got {value!r}.")
-    return int(value)

@@ -9,15 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from trueodds.calibrators import Calibrator, IdentityCalibrator, Promises
-from trueodds.calibrators._base import share_right
-from trueodds.evidence import LabelledScores, LabelSmoothing, check_smoothing
-from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
+from trueodds.calibrators import About, Calibrator, IdentityCalibrator, Promises, share_right
+from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._adapter import needs_features
-from trueodds.model_selection._comparison import check_comparison_options, compare_evidence
-from trueodds.model_selection._comparison_folds import TooFewInstancesError
-from trueodds.model_selection._comparison_input import Evidence, read_evidence
+from trueodds.model_selection._comparison import check_comparison_options, compare_rows
+from trueodds.model_selection._comparison_input import ComparedRows, read_compared_rows
 from trueodds.model_selection._comparison_methods import resolve_calibrators
 from trueodds.model_selection._comparison_result import (
     CalibratorComparison,
@@ -25,8 +23,7 @@ from trueodds.model_selection._comparison_result import (
     Scoring,
     rows_to_frame,
 )
-from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import Floats, InputScale, LabelledScores, Labels, LabelSmoothing
 
 __all__ = ["AutoCalibrator"]
 
@@ -113,7 +110,7 @@ class AutoCalibrator(Calibrator):
     array([[0.26, 0.74]])
     """
 
-    _sorted_table = False
+    about = About(title="automatic choice", label="auto")
 
     def __init__(
         self,
@@ -154,7 +151,6 @@ class AutoCalibrator(Calibrator):
 
     def _check_options(self) -> None:
         check_comparison_options(self.cv, self.n_repeats, self.scoring, self.rule)
-        check_smoothing(self.label_smoothing)
         methods = resolve_calibrators(self.calibrators, 2, has_features=False)
         for name, method in methods.items():
             if not isinstance(method, Calibrator):
@@ -162,7 +158,7 @@ class AutoCalibrator(Calibrator):
                     f"AutoCalibrator takes calibrators of this library; {name} is none. "
                     "compare_calibrators takes any."
                 )
-            method._check_options()
+            method.check_settings()
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
         """Compare the methods and fit the one that is taken.
@@ -185,37 +181,31 @@ class AutoCalibrator(Calibrator):
         """
         if not self.promises.needs_features:
             return super().fit(scores, y, sample_weight)
-        self._check_options()
-        evidence, classes = read_evidence(
-            scores, y, self.input, sample_weight, features, self.classes
-        )
-        counted = slice(None) if evidence.weight is None else evidence.weight > 0
-        self._check_classes(evidence.scores[counted], evidence.codes[counted], classes)
-        self.classes_ = classes
-        self._choose(evidence, classes)
-        self.map_ = self.calibrator_.map_
+        self.check_settings()
+        compared = read_compared_rows(scores, y, self.input, sample_weight, features, self.classes)
+        with self._fitting():
+            self._choose(compared)
+            self.map_, self.classes_ = self.calibrator_.map_, compared.rows.classes
         return self
 
-    def _fit(self, table: LabelledScores | ScoreTable) -> CalibrationMap:
-        if isinstance(table, ScoreTable):
-            score = np.concatenate([table.score, table.score])
-            positive = np.repeat([False, True], len(table))
-            weight: Floats | None = np.concatenate([table.n_neg, table.n_pos])
-        else:
-            score, positive, weight = table.score, table.positive, table.weight
-        codes = positive.astype(np.intp)
-        evidence = Evidence.of_rows(score, codes, weight, 2, self.input)
-        return self._choose(evidence, np.arange(2)).map_
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        score, positive, weight = evidence.rows()
+        return self._choose_of(score, positive.astype(np.intp), weight, 2)
 
-    def _fit_multiclass(
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        return self._choose_of(evidence.scores, evidence.codes, evidence.weight, evidence.n_classes)
+
+    def _choose_of(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
     ) -> CalibrationMap:
-        evidence = Evidence.of_rows(scores, codes, weight, n_classes, self.input)
-        return self._choose(evidence, np.arange(n_classes)).map_
+        rows = LabelledScores(scores, codes, weight, np.arange(n_classes))
+        self._choose(ComparedRows.of(rows, self.input))
+        fitted: CalibrationMap = self.calibrator_.map_
+        return fitted
 
-    def _choose(self, evidence: Evidence, classes: npt.NDArray[Any]) -> Calibrator:
+    def _choose(self, compared: ComparedRows) -> None:
         """Compare, say so in the attributes, and fit the choice."""
-        comparison = self._compare(evidence)
+        comparison = self._compare(compared)
         if comparison is None:
             self._say("identity", [], {}, _TOO_FEW)
             best: Any = IdentityCalibrator()
@@ -223,19 +213,18 @@ class AutoCalibrator(Calibrator):
             name = comparison.best_method
             self._say(name, comparison.rows(), comparison.failures, comparison.explanation)
             best = comparison.calibrators[name]
-        extra = {"features": evidence.features} if needs_features(best) else {}
-        self.calibrator_: Any = clone(best).set_params(input=self.input, classes=classes)
+        extra = {"features": compared.features} if needs_features(best) else {}
+        rows = compared.rows
+        self.calibrator_: Any = clone(best).set_params(input=self.input, classes=rows.classes)
         self.calibrator_.fit(
-            evidence.scores, classes[evidence.codes], sample_weight=evidence.weight, **extra
+            rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra
         )
-        fitted: Calibrator = self.calibrator_
-        return fitted
 
-    def _compare(self, evidence: Evidence) -> CalibratorComparison | None:
+    def _compare(self, compared: ComparedRows) -> CalibratorComparison | None:
         try:
-            return compare_evidence(
-                evidence,
-                calibrators=self._candidates(evidence),
+            return compare_rows(
+                compared,
+                calibrators=self._candidates(compared),
                 cv=self.cv,
                 n_repeats=self.n_repeats,
                 random_state=self.random_state,
@@ -248,8 +237,8 @@ class AutoCalibrator(Calibrator):
         except TooFewInstancesError:
             return None
 
-    def _candidates(self, evidence: Evidence) -> dict[str, Any]:
-        n_classes = evidence.cells.n_classes
+    def _candidates(self, compared: ComparedRows) -> dict[str, Any]:
+        n_classes = compared.cells.n_classes
         methods = resolve_calibrators(self.calibrators, n_classes, has_features=False)
         if self.label_smoothing is None:
             return methods

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import TooFewInstancesError
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._comparison_choice import Choice, choose
-from trueodds.model_selection._comparison_folds import (
-    Cells,
-    Folds,
-    TooFewInstancesError,
-    deal_folds,
-)
-from trueodds.model_selection._comparison_input import Evidence, read_evidence
+from trueodds.model_selection._comparison_folds import FoldCells, Folds, deal_folds
+from trueodds.model_selection._comparison_input import ComparedRows, read_compared_rows
 from trueodds.model_selection._comparison_losses import LossTable, cell_losses
 from trueodds.model_selection._comparison_methods import resolve_calibrators
 from trueodds.model_selection._comparison_result import (
@@ -26,9 +20,9 @@ from trueodds.model_selection._comparison_result import (
     Scoring,
 )
 from trueodds.model_selection._comparison_run import HeldOut, MethodRun, run_methods
-from trueodds.validation import Floats, InputScale, check_choice
+from trueodds.validation import Floats, InputScale, check_choice, check_integer, check_level
 
-__all__ = ["check_comparison_options", "compare_calibrators", "compare_evidence"]
+__all__ = ["check_comparison_options", "compare_calibrators", "compare_rows"]
 
 
 def compare_calibrators(
@@ -121,9 +115,9 @@ def compare_calibrators(
     >>> round(result.rows()[1]["gain"], 2)
     0.13
     """
-    evidence, _ = read_evidence(scores, y, input, sample_weight, features, classes)
-    return compare_evidence(
-        evidence,
+    compared = read_compared_rows(scores, y, input, sample_weight, features, classes)
+    return compare_rows(
+        compared,
         calibrators=calibrators,
         cv=cv,
         n_repeats=n_repeats,
@@ -136,8 +130,8 @@ def compare_calibrators(
     )
 
 
-def compare_evidence(
-    evidence: Evidence,
+def compare_rows(
+    compared: ComparedRows,
     *,
     calibrators: Any,
     cv: int,
@@ -151,17 +145,16 @@ def compare_evidence(
 ) -> CalibratorComparison:
     """:func:`compare_calibrators` for rows that have been validated."""
     check_comparison_options(cv, n_repeats, scoring, rule)
-    if not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1; got {level!r}.")
-    cells = evidence.cells
-    methods = resolve_calibrators(calibrators, cells.n_classes, evidence.features is not None)
+    check_level(level)
+    cells = compared.cells
+    methods = resolve_calibrators(calibrators, cells.n_classes, compared.features is not None)
     n_folds = min(cv, int(cells.units.sum()))
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two instances.")
     rng = np.random.default_rng(random_state)
     seeds = rng.integers(0, 2**63, size=n_repeats)
     partitions = [deal_folds(cells, n_folds, int(seed)) for seed in seeds]
-    runs = run_methods(methods, evidence, partitions, n_jobs=n_jobs, progress=progress)
+    runs = run_methods(methods, compared, partitions, n_jobs=n_jobs, progress=progress)
     kept = {name: run for name, run in runs.items() if run.error is None}
     tables, fold_losses = _tables(cells, kept)
     calibration = {
@@ -203,16 +196,14 @@ def compare_evidence(
 
 def check_comparison_options(cv: Any, n_repeats: Any, scoring: Any, rule: Any) -> None:
     """Refuse what makes no sense, before anything is computed."""
-    for value, name, least in ((cv, "cv", 2), (n_repeats, "n_repeats", 1)):
-        is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if not is_integer or value < least:
-            raise InputError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    check_integer(cv, "cv", 2)
+    check_integer(n_repeats, "n_repeats", 1)
     check_choice(scoring, ("log_loss", "brier_score"), "scoring")
     check_choice(rule, ("one_standard_error", "best"), "rule")
 
 
 def _tables(
-    cells: Cells, runs: dict[str, MethodRun]
+    cells: FoldCells, runs: dict[str, MethodRun]
 ) -> tuple[dict[str, LossTable], dict[str, dict[str, Floats]]]:
     tables: dict[str, LossTable] = {}
     fold_losses: dict[str, dict[str, Floats]] = {}
@@ -231,7 +222,7 @@ def _is_certain(run: MethodRun) -> bool:
     )
 
 
-def _calibration_error(cells: Cells, parts: list[HeldOut]) -> float:
+def _calibration_error(cells: FoldCells, parts: list[HeldOut]) -> float:
     return expected_calibration_error(
         np.concatenate([cells.codes[part.cell] for part in parts]),
         np.concatenate([part.prob for part in parts]),

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.exceptions import TooFewInstancesError
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, Labels
 
-__all__ = ["Cells", "Folds", "TooFewInstancesError", "deal_folds", "group_cells"]
-
-
-class TooFewInstancesError(InputError):
-    """Not enough instances to hold any out and still learn."""
+__all__ = ["FoldCells", "Folds", "deal_folds", "group_cells"]
 
 
 MOST_CARDS = 5_000_000
@@ -22,7 +19,7 @@ MOST_CARDS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class FoldCells:
     """The distinct ⟨class, score⟩ pairs with their weight, ordered by class, then by score.
 
     Everything is computed for cells. So the order of rows cannot matter, a weight of k is the
@@ -56,7 +53,7 @@ class Cells:
         return float(self.weight.sum())
 
 
-def group_cells(scores: Floats, codes: Labels, weight: Floats | None, n_classes: int) -> Cells:
+def group_cells(scores: Floats, codes: Labels, weight: Floats | None, n_classes: int) -> FoldCells:
     """Group validated rows."""
     columns = scores[:, None] if scores.ndim == 1 else scores
     order = np.lexsort((*columns.T[::-1], codes))
@@ -68,7 +65,7 @@ def group_cells(scores: Floats, codes: Labels, weight: Floats | None, n_classes:
     starts = order[first]
     cell_weight = np.bincount(cell_of_row, weight, len(starts)).astype(np.float64)
     units = np.where(cell_weight > 0, np.maximum(np.rint(cell_weight), 1), 0).astype(np.intp)
-    return Cells(scores[starts], codes[starts], cell_weight, units, cell_of_row, n_classes)
+    return FoldCells(scores[starts], codes[starts], cell_weight, units, cell_of_row, n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +74,13 @@ class Folds:
 
     Parameters
     ----------
-    cells : Cells
+    cells : FoldCells
     counts : ndarray of shape (n_cells, n_folds)
     fold_of_row : ndarray of shape (n_rows,)
         Where a row's weight is shared out to several folds, that of its middle.
     """
 
-    cells: Cells
+    cells: FoldCells
     counts: Labels
     fold_of_row: Labels
 
@@ -93,7 +90,7 @@ class Folds:
         return int(self.counts.shape[1])
 
     def test_cells(self, fold: int) -> Labels:
-        """Cells with instances in the fold; those without weight are in the first."""
+        """FoldCells with instances in the fold; those without weight are in the first."""
         inside = self.counts[:, fold] > 0
         if fold == 0:
             inside |= self.cells.units == 0
@@ -108,7 +105,15 @@ class Folds:
         rest = self.cells.units - self.counts[:, fold]
         return self.cells.weight * rest / np.maximum(self.cells.units, 1)
 
-    def train_table(self, fold: int) -> ScoreTable:
+    def train_evidence(self, fold: int) -> Evidence | ClassEvidence:
+        """What is left to learn from when the fold is held out."""
+        if self.cells.n_classes == 2:
+            return Evidence.of_table(self._train_table(fold))
+        weight = self.train_weight(fold)
+        used = weight > 0
+        return ClassEvidence(self.cells.scores[used], self.cells.codes[used], weight[used])
+
+    def _train_table(self, fold: int) -> ScoreTable:
         """The sum of the other folds' tables (two classes)."""
         weight, codes = self.train_weight(fold), self.cells.codes
         used = weight > 0
@@ -116,12 +121,12 @@ class Folds:
         score = self.cells.scores[used]
         order = np.argsort(score, kind="stable")
         positive, weight = (codes[used] == 1)[order], weight[used][order]
-        return ScoreTable._grouped(
+        return ScoreTable.of_sorted(
             score[order], np.where(positive, 0.0, weight), np.where(positive, weight, 0.0)
         )
 
 
-def deal_folds(cells: Cells, n_folds: int, seed: int) -> Folds:
+def deal_folds(cells: FoldCells, n_folds: int, seed: int) -> Folds:
     """Deal the instances of each class to the folds, evenly and at random.
 
     Nothing but the class is stratified. Dealing neighbours in score evenly as well would repeat
@@ -145,7 +150,7 @@ def deal_folds(cells: Cells, n_folds: int, seed: int) -> Folds:
     return Folds(cells, counts, _fold_of_row(cells, counts, rng))
 
 
-def _check_classes(cells: Cells, counts: Labels) -> None:
+def _check_classes(cells: FoldCells, counts: Labels) -> None:
     """Whichever fold is held out, two classes must be left to learn from."""
     left = np.zeros((cells.n_classes, counts.shape[1]), dtype=np.intp)
     np.add.at(left, cells.codes, cells.units[:, None] - counts)
@@ -157,7 +162,7 @@ def _check_classes(cells: Cells, counts: Labels) -> None:
         )
 
 
-def _fold_of_row(cells: Cells, counts: Labels, rng: np.random.Generator) -> Labels:
+def _fold_of_row(cells: FoldCells, counts: Labels, rng: np.random.Generator) -> Labels:
     """Deal a cell's instances to its rows, in random order: equal scores are interchangeable."""
     n = len(cells.cell_of_row)
     order = rng.permutation(n)

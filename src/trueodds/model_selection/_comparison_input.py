@@ -1,85 +1,61 @@
-"""The rows of a comparison, validated at the one door."""
+"""The rows of a comparison, and how they are grouped."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
+from trueodds.model_selection._comparison_folds import FoldCells, group_cells
+from trueodds.validation import Floats, InputScale, LabelledScores, Labels, read_rows
 
-from trueodds.exceptions import InputError
-from trueodds.model_selection._comparison_folds import Cells, group_cells
-from trueodds.numerics.log_odds import positive_column
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    Labels,
-    check_scale,
-    encode_labels,
-    validate_scores,
-    validate_weights,
-)
-
-__all__ = ["Evidence", "read_evidence"]
+__all__ = ["ComparedRows", "read_compared_rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """The validated rows of a comparison.
+class ComparedRows:
+    """Validated rows, with what else a comparison needs.
 
     Parameters
     ----------
-    scores : ndarray of shape (n,) or (n, n_classes)
-    codes : ndarray of shape (n,)
-    weight : ndarray of shape (n,) or None
+    rows : LabelledScores
+        1-D scores if there are two classes.
     features : array or frame of n rows, or None
     scale : str
-    cells : Cells
+    cells : FoldCells
         The same rows, grouped.
     """
 
-    scores: Floats
-    codes: Labels
-    weight: Floats | None
+    rows: LabelledScores
     features: Any
     scale: InputScale
-    cells: Cells
+    cells: FoldCells
 
     @classmethod
-    def of_rows(
-        cls,
-        scores: Floats,
-        codes: Labels,
-        weight: Floats | None,
-        n_classes: int,
-        scale: InputScale,
-        features: Any = None,
-    ) -> Evidence:
-        """Group validated rows: 1-D scores if there are two classes."""
-        cells = group_cells(scores, codes, weight, n_classes)
-        return cls(scores, codes, weight, features, scale, cells)
+    def of(cls, rows: LabelledScores, scale: InputScale, features: Any = None) -> ComparedRows:
+        """Group validated rows."""
+        cells = group_cells(rows.scores, rows.codes, rows.weight, rows.n_classes)
+        return cls(rows, features, scale, cells)
+
+    @property
+    def scores(self) -> Floats:
+        """Of each row."""
+        return self.rows.scores
+
+    @property
+    def codes(self) -> Labels:
+        """Of each row."""
+        return self.rows.codes
+
+    @property
+    def weight(self) -> Floats | None:
+        """Of each row; None means one each."""
+        return self.rows.weight
 
 
-def read_evidence(
+def read_compared_rows(
     scores: Any, y: Any, scale: InputScale, sample_weight: Any, features: Any, classes: Any
-) -> tuple[Evidence, npt.NDArray[Any]]:
-    """Validate rows; also the labels that the codes stand for."""
-    check_scale(scale)
-    array = validate_scores(scores, scale)
-    codes, labels = encode_labels(y, classes)
-    if len(codes) != len(array):
-        raise InputError(f"scores and y differ in length: {len(array)} and {len(codes)}.")
-    columns = 2 if array.ndim == 1 else array.shape[1]
-    if len(labels) < 2:
-        raise InputError(f"y has one class only ({labels.tolist()[0]!r}); two are needed.")
-    if columns != len(labels):
-        hint = " Pass classes= to name those without instances." if columns > len(labels) else ""
-        raise InputError(
-            f"scores have {columns} columns (1-D counts as 2) but there are {len(labels)} "
-            f"classes.{hint}"
-        )
-    if array.ndim == 2 and columns == 2:
-        array = positive_column(array, scale)
-    weight = validate_weights(sample_weight, len(array))
-    n_classes = len(labels)
-    return Evidence.of_rows(array, codes, weight, n_classes, scale, features), labels
+) -> ComparedRows:
+    """Validate rows and group them. Rows of weight zero stay: they are forecast too."""
+    rows = read_rows(scores, y, sample_weight, scale=scale, classes=classes)
+    rows.of_positive_weight().check_two_classes()
+    return ComparedRows.of(rows, scale, features)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.model_selection._comparison_folds import Cells
+from trueodds.model_selection._comparison_folds import FoldCells
 from trueodds.model_selection._comparison_run import HeldOut
 from trueodds.validation import Floats, Labels
 
@@ -31,7 +31,7 @@ def _of_label(codes: Labels, prob: Floats) -> Floats:
     return np.take_along_axis(prob, codes[:, None], axis=1).ravel()
 
 
-def cell_losses(metric: str, cells: Cells, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
+def cell_losses(metric: str, cells: FoldCells, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
     """The loss of each cell, averaged over its instances and over the repeats; and of each fold."""
     total, weight = np.zeros(len(cells.codes)), np.zeros(len(cells.codes))
     by_fold = np.empty(len(held_out))
@@ -51,7 +51,7 @@ class LossTable:
 
     Parameters
     ----------
-    cells : Cells
+    cells : FoldCells
     losses : dict of ndarray of shape (n_cells,)
         By method.
 
@@ -62,7 +62,7 @@ class LossTable:
     than the number of instances allows.
     """
 
-    cells: Cells
+    cells: FoldCells
     losses: dict[str, Floats]
 
     def mean(self, method: str) -> float:

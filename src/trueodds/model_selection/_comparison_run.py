@@ -17,7 +17,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.model_selection._adapter import fit_calibrator, needs_features, predict_calibrated
 from trueodds.model_selection._comparison_folds import Folds
-from trueodds.model_selection._comparison_input import Evidence
+from trueodds.model_selection._comparison_input import ComparedRows
 from trueodds.numerics.progress import Progress
 from trueodds.validation import Floats, Labels
 
@@ -65,7 +65,7 @@ class _Answer:
 
 def run_methods(
     methods: Mapping[str, Any],
-    evidence: Evidence,
+    compared: ComparedRows,
     partitions: list[Folds],
     *,
     n_jobs: int | None,
@@ -80,7 +80,7 @@ def run_methods(
     ]
     runs = {name: MethodRun() for name in methods}
     work = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_fold)(methods[name], evidence, folds, fold) for name, folds, fold in tasks
+        delayed(_fit_fold)(methods[name], compared, folds, fold) for name, folds, fold in tasks
     )
     foreign: set[tuple[str, type[Warning]]] = set()
     with Progress(len(tasks), "comparing methods", progress) as bar:
@@ -99,13 +99,13 @@ def run_methods(
     return runs
 
 
-def _fit_fold(method: Any, evidence: Evidence, folds: Folds, fold: int) -> _Answer:
+def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _Answer:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
         held_out, error = None, None
         try:
-            held_out = _forecast(method, evidence, folds, fold)
+            held_out = _forecast(method, compared, folds, fold)
         except Exception as problem:  # a method that fails is reported, whatever its reason
             error = f"{type(problem).__name__}: {problem}"
         seconds = time.perf_counter() - start
@@ -116,44 +116,39 @@ def _fit_fold(method: Any, evidence: Evidence, folds: Folds, fold: int) -> _Answ
     return _Answer(held_out, seconds, ours, others, error)
 
 
-def _forecast(method: Any, evidence: Evidence, folds: Folds, fold: int) -> HeldOut:
-    if not isinstance(method, Calibrator) or needs_features(method):
-        return _forecast_rows(method, evidence, folds, fold)
-    cells = folds.cells
-    ours = clone(method).set_params(input=evidence.scale, classes=np.arange(cells.n_classes))
+def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
+    if not isinstance(method, Calibrator) or _needs_rows(method):
+        return _forecast_rows(method, compared, folds, fold)
+    ours = clone(method).set_params(input=compared.scale)
+    ours.check_settings()
     test = folds.test_cells(fold)
-    scores = cells.scores[test]
-    if cells.n_classes == 2:
-        ours._check_options()
-        table = folds.train_table(fold)
-        smoothed = table.smoothed(ours.label_smoothing) if ours._sorted_table else table
-        prob = ours._fit(smoothed)._apply(scores)
-    else:
-        weight = folds.train_weight(fold)
-        used = weight > 0
-        ours.fit(cells.scores[used], cells.codes[used], sample_weight=weight[used])
-        prob = ours.predict_proba(scores)
+    prob = ours.learn(folds.train_evidence(fold))._apply(folds.cells.scores[test])
     return HeldOut(test, folds.test_weight(fold)[test], prob)
 
 
-def _forecast_rows(method: Any, evidence: Evidence, folds: Folds, fold: int) -> HeldOut:
+def _needs_rows(method: Calibrator) -> bool:
+    """Whether rows of equal score and class are not alike to the method."""
+    return method.promises.needs_features or not method.promises.any_order
+
+
+def _forecast_rows(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
     """Where rows of equal score are not alike, or weights not understood."""
     train = np.flatnonzero(folds.fold_of_row != fold)
     test = np.flatnonzero(folds.fold_of_row == fold)
-    weight = evidence.weight
-    features = evidence.features
+    weight = compared.weight
+    features = compared.features
     wanted = needs_features(method)
     fitted = fit_calibrator(
         method,
-        evidence.scores[train],
-        evidence.codes[train],
+        compared.scores[train],
+        compared.codes[train],
         None if weight is None else weight[train],
         _safe_indexing(features, train) if wanted else None,
-        scale=evidence.scale,
+        scale=compared.scale,
         n_classes=folds.cells.n_classes,
     )
     held_features = _safe_indexing(features, test) if wanted else None
-    prob = predict_calibrated(fitted, evidence.scores[test], held_features)
+    prob = predict_calibrated(fitted, compared.scores[test], held_features)
     if folds.cells.n_classes == 2:
         prob = prob[:, 1]
     held_weight = np.ones(len(test)) if weight is None else weight[test]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trueodds.validation import Floats, Labels
 
-__all__ = ["ClassCoals", "ClassEvidence", "class_coal_weights", "loss_and_gradient"]
+__all__ = ["ClassCoals", "CoalRows", "class_coal_weights", "loss_and_gradient"]
 
 BLOCK = 1 << 16
 """Numbers in one temporary array; nothing larger is made."""
@@ -34,7 +34,7 @@ class ClassCoals:
 
 
 @dataclass(frozen=True)
-class ClassEvidence:
+class CoalRows:
     """Logarithms of probabilities with their labels.
 
     A row's target is ``own`` for its class and ``other`` for each of the others; ``present`` tells
@@ -48,9 +48,9 @@ class ClassEvidence:
     weight: Floats
     present: npt.NDArray[np.bool_]
 
-    def take(self, rows: Labels) -> ClassEvidence:
+    def take(self, rows: Labels) -> CoalRows:
         """Some of the rows."""
-        return ClassEvidence(
+        return CoalRows(
             self.logs[rows],
             self.codes[rows],
             self.own[rows],
@@ -84,7 +84,7 @@ def class_coal_weights(logs: Floats, squares: Floats, coals: ClassCoals) -> tupl
     return weights, distance
 
 
-def loss_and_gradient(evidence: ClassEvidence, coals: ClassCoals) -> tuple[float, ClassCoals]:
+def loss_and_gradient(evidence: CoalRows, coals: ClassCoals) -> tuple[float, ClassCoals]:
     """Σ weight·(−Σ target·ln p), and its derivatives by means, temperatures, widths and biases."""
     loss = 0.0
     means, bias = np.zeros_like(coals.means), np.zeros_like(coals.bias)

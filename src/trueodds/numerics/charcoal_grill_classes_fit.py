@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.numerics.charcoal_grill_classes import (
     ClassCoals,
-    ClassEvidence,
+    CoalRows,
     loss_and_gradient,
 )
 from trueodds.numerics.charcoal_grill_folds import N_FOLDS, one_standard_error
@@ -50,7 +50,7 @@ class _Problem:
 
     def __init__(
         self,
-        evidence: ClassEvidence,
+        evidence: CoalRows,
         log_temperature: float,
         *,
         bias: bool,
@@ -170,7 +170,7 @@ class _Problem:
 
 
 def fit_class_path(
-    evidence: ClassEvidence,
+    evidence: CoalRows,
     n_coals: int,
     log_temperature: float,
     *,
@@ -182,7 +182,7 @@ def fit_class_path(
 
     Parameters
     ----------
-    evidence : ClassEvidence
+    evidence : CoalRows
     n_coals : int
     log_temperature : float
         ln T₀ of temperature scaling.
@@ -205,7 +205,7 @@ def fit_class_path(
 
 
 def choose_class_coals(
-    evidence: ClassEvidence,
+    evidence: CoalRows,
     most: int,
     log_temperature: float,
     *,
@@ -228,7 +228,7 @@ def choose_class_coals(
 
 
 def fit_classes_paper(
-    evidence: ClassEvidence, n_coals: int, *, bias: bool, fit_width: bool, lam: float
+    evidence: CoalRows, n_coals: int, *, bias: bool, fit_width: bool, lam: float
 ) -> ClassFit:
     """One bounded quasi-Newton step on each group in turn, with the paper's R and fixed λ.
 

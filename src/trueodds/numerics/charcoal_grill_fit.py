@@ -23,7 +23,8 @@ from scipy.special import expit
 
 from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
 from trueodds.numerics.charcoal_grill_newton import Derivatives, minimise_bounded
-from trueodds.numerics.compression import compress
+from trueodds.numerics.log_odds.compression import compress
+from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, Labels
 
 __all__ = ["CoalFit", "GrillEvidence", "fit_coal_path", "is_monotone"]
@@ -45,19 +46,11 @@ SAME_LOSS = 1e-7  # nats in all: starts that differ by less have found the same 
 
 
 @dataclass(frozen=True)
-class GrillEvidence:
-    """Finite log-odds with the weight of each class, and the one-coal fit to them."""
+class GrillEvidence(LogOddsRows):
+    """Finite log-odds, and the one-coal fit to them."""
 
-    z: Floats
-    n_neg: Floats
-    n_pos: Floats
     slope: float
     bias: float
-
-    @property
-    def total(self) -> float:
-        """Weight of everything."""
-        return float(self.n_neg.sum() + self.n_pos.sum())
 
     @property
     def checked(self) -> tuple[float, float]:

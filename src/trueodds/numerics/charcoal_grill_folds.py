@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from trueodds.numerics.charcoal_grill_fit import GrillEvidence, fit_coal_path
-from trueodds.numerics.finite_log_odds_fit import Design, fit_finite
+from trueodds.numerics.log_odds.finite_fit import Design, fit_finite
+from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats
 
 __all__ = ["choose_n_coals", "fold_shares", "one_standard_error"]
@@ -65,15 +66,16 @@ def choose_n_coals(
         rest_neg, rest_pos = n_neg - held_neg, n_pos - held_pos
         used = rest_neg + rest_pos > 1e-12 * unit
         design: Design = "logistic" if bias else "temperature"
-        base = fit_finite(z[used], rest_neg[used], rest_pos[used], design, nonnegative=True)
+        rest = LogOddsRows(z[used], rest_neg[used], rest_pos[used])
+        base = fit_finite(rest, design, nonnegative=True)
         held = float(held_neg.sum() + held_pos.sum())
         if not base.a > 0 or not held > 0:
             continue
         train = replace(
             evidence,
-            z=z[used],
-            n_neg=rest_neg[used],
-            n_pos=rest_pos[used],
+            z=rest.z,
+            n_neg=rest.n_neg,
+            n_pos=rest.n_pos,
             slope=base.a,
             bias=base.c,
         )

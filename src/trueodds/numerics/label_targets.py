@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.validation import Floats, LabelSmoothing
 
-__all__ = ["class_targets", "platt_targets", "smooth_counts"]
+__all__ = ["binary_targets", "class_targets", "platt_targets", "smooth_counts"]
+
+
+def binary_targets(
+    n_neg: float, n_pos: float, label_smoothing: LabelSmoothing
+) -> tuple[float, float]:
+    """What a negative and a positive count as; see :meth:`trueodds.ScoreTable.smoothed`."""
+    if label_smoothing == "platt":
+        return platt_targets(n_neg, n_pos)
+    half = float(label_smoothing or 0.0) / 2
+    return half, 1 - half
 
 
 def platt_targets(n_neg: float, n_pos: float) -> tuple[float, float]:
@@ -23,7 +31,7 @@ def smooth_counts(n_neg: Floats, n_pos: Floats, low: float, high: float) -> tupl
     return n_neg * (1 - low) + n_pos * (1 - high), n_pos * high + n_neg * low
 
 
-def class_targets(counts: Floats, label_smoothing: Literal["platt"] | float | None) -> Floats:
+def class_targets(counts: Floats, label_smoothing: LabelSmoothing) -> Floats:
     """What class j counts as in a row of class i, for classes of the given weights.
 
     Platt's correction for k classes: (N_i + 1)/(N_i + 2) for the class itself, and the rest in

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.exceptions import InputError
 from trueodds.model_selection import compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
-from trueodds.report._evidence import read_rows, sample_rows
+from trueodds.report._evidence import read_report_rows, sample_rows
 from trueodds.report._groups import group_table, read_groups
 from trueodds.report._methods import headline_figures, method_rows
 from trueodds.report._plain import show_method
@@ -25,7 +24,7 @@ from trueodds.report._provenance import (
 )
 from trueodds.report._report import FORMAT, VERSION, Report
 from trueodds.report._verdict import diagnose, verdict
-from trueodds.validation import Floats, InputScale, as_dense
+from trueodds.validation import Floats, InputScale, as_dense, check_integer
 
 __all__ = ["build_report"]
 
@@ -110,12 +109,12 @@ def build_report(
     >>> report.to_html()[:15]
     '<!doctype html>'
     """
-    seed = _check_seed(random_state)
-    if not isinstance(max_rows, (int, np.integer)) or max_rows < 100:
-        raise InputError(f"max_rows must be an integer of at least 100; got {max_rows!r}.")
+    # A number, so that the page can name it and be made again.
+    seed = check_integer(random_state, "random_state", 0)
+    max_rows = check_integer(max_rows, "max_rows", 100)
     names = dict(names or {})
     columns = read_groups(groups, len(as_dense(scores, "scores")))
-    rows = read_rows(scores, y, sample_weight, input)
+    rows = read_report_rows(scores, y, sample_weight, input)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -171,15 +170,6 @@ def build_report(
     content["warnings"] = warnings_seen(caught) + warnings_of_methods(comparison)
     content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
     return Report(content)
-
-
-def _check_seed(random_state: Any) -> int:
-    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InputError(
-            "random_state must be an integer, so that the report can be made again; got "
-            f"{random_state!r}."
-        )
-    return int(random_state)
 
 
 def _columns(prob: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from trueodds.report._evidence import Event, Rows, event_of
+from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._plain import numbers
 from trueodds.validation import Floats
 
@@ -20,7 +20,7 @@ SEVERAL_RATIOS = 10 ** (np.arange(2, 61) / 20)
 
 
 def decision_costs(
-    sample: Rows, out_of_fold: dict[str, Floats], baseline: str, level: float
+    sample: ReportRows, out_of_fold: dict[str, Floats], baseline: str, level: float
 ) -> dict[str, Any]:
     """Mean cost per row of the best decisions by each method's probabilities.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.metrics import reliability_curve
 from trueodds.numerics.log_odds import log_odds
-from trueodds.report._evidence import TOP_LABEL, Event, Rows, event_of
+from trueodds.report._evidence import TOP_LABEL, Event, ReportRows, event_of
 from trueodds.report._plain import number, numbers
 from trueodds.validation import Floats
 
@@ -25,7 +25,7 @@ LOG_ODDS_BARS = 48
 
 
 def diagrams(
-    rows: Rows, sample: Rows, out_of_fold: dict[str, Floats], *, level: float, seed: int
+    rows: ReportRows, sample: ReportRows, out_of_fold: dict[str, Floats], *, level: float, seed: int
 ) -> list[dict[str, Any]]:
     """One diagram for two classes; for several, of the most probable class and of each class.
 

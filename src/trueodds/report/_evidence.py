@@ -10,18 +10,9 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap
-from trueodds.numerics.log_odds import positive_column
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    Labels,
-    check_scale,
-    encode_labels,
-    validate_scores,
-    validate_weights,
-)
+from trueodds.validation import Floats, InputScale, Labels, read_rows
 
-__all__ = ["Event", "Rows", "event_of", "read_rows", "sample_rows"]
+__all__ = ["Event", "ReportRows", "event_of", "read_report_rows", "sample_rows"]
 
 TOP_LABEL = -1
 """Stands for the event that the most probable class is the true one."""
@@ -40,7 +31,7 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ReportRows:
     """Validated rows of positive weight.
 
     ``score`` is on the scale of the input, ``prob`` are probabilities; both are 1-D with two
@@ -68,10 +59,10 @@ class Rows:
         """The labels themselves."""
         return np.asarray(self.classes[self.codes])
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Rows:
+    def take(self, rows: npt.NDArray[np.intp]) -> ReportRows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Rows(
+        return ReportRows(
             self.score[rows],
             self.prob[rows],
             self.codes[rows],
@@ -81,29 +72,19 @@ class Rows:
         )
 
 
-def read_rows(scores: Any, y: Any, sample_weight: Any, scale: InputScale) -> Rows:
+def read_report_rows(scores: Any, y: Any, sample_weight: Any, scale: InputScale) -> ReportRows:
     """Validate everything once, and turn scores into the probabilities that they stand for."""
-    check_scale(scale)
-    score = validate_scores(scores, scale)
-    codes, classes = encode_labels(y)
-    if len(codes) != len(score):
-        raise InputError(f"scores and y differ in length: {len(score)} and {len(codes)}.")
-    weight = validate_weights(sample_weight, len(score))
-    columns = 2 if score.ndim == 1 else score.shape[1]
-    if len(classes) != columns:
+    given = read_rows(scores, y, sample_weight, scale=scale)
+    index = np.arange(len(given)) if given.weight is None else np.flatnonzero(given.weight)
+    rows = given.of_positive_weight()
+    absent = np.flatnonzero(np.bincount(rows.codes, minlength=rows.n_classes) == 0)
+    if len(absent):
+        label = rows.classes.tolist()[absent[0]]
         raise InputError(
-            f"scores have {columns} columns (1-D counts as 2), but y has {len(classes)} classes; "
-            "a report needs rows of every class."
+            f"class {label!r} has no row of positive weight; a report needs every class."
         )
-    if score.ndim == 2 and columns == 2:
-        score = positive_column(score, scale)
-    index = np.arange(len(score))
-    if weight is not None and not weight.all():
-        index = np.flatnonzero(weight)
-        score, codes, weight = score[index], codes[index], weight[index]
-        if len(np.unique(codes)) < len(classes):
-            raise InputError("a class has no row of positive weight.")
-    return Rows(score, IdentityMap(input=scale)(score), codes, weight, classes, index)
+    prob = IdentityMap(input=scale)._apply(rows.scores)
+    return ReportRows(rows.scores, prob, rows.codes, rows.weight, rows.classes, index)
 
 
 def event_of(
@@ -120,7 +101,7 @@ def event_of(
     return Event(np.minimum(confidence, 1.0), top == codes, weight)
 
 
-def sample_rows(rows: Rows, max_rows: int, rng: np.random.Generator) -> Rows:
+def sample_rows(rows: ReportRows, max_rows: int, rng: np.random.Generator) -> ReportRows:
     """At most about ``max_rows`` rows, drawn from each class in proportion, in input order."""
     if len(rows) <= max_rows:
         return rows

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from trueodds.compare import holm_adjust
 from trueodds.exceptions import InputError
-from trueodds.report._evidence import Event, Rows, event_of
+from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._gaps import Gaps, binned_gaps, whole_gap, wilson
 from trueodds.report._plain import number
 from trueodds.validation import Floats
@@ -84,8 +84,8 @@ def _bands(name: str, array: Floats) -> GroupColumn:
 
 def group_table(
     columns: list[GroupColumn],
-    rows: Rows,
-    sample: Rows,
+    rows: ReportRows,
+    sample: ReportRows,
     after: Floats,
     *,
     level: float,

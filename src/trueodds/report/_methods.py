@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.metrics import confidence_interval, debiased_calibration_error, roc_auc_score
-from trueodds.report._evidence import Rows
+from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
 from trueodds.validation import Floats
 
@@ -36,7 +36,7 @@ def method_rows(comparison: Any) -> list[dict[str, Any]]:
 
 
 def headline_figures(
-    sample: Rows,
+    sample: ReportRows,
     out_of_fold: dict[str, Floats],
     rows: list[dict[str, Any]],
     shown: str,
@@ -80,7 +80,7 @@ def headline_figures(
     return figures
 
 
-def _auc(sample: Rows, prob: Floats) -> float | None:
+def _auc(sample: ReportRows, prob: Floats) -> float | None:
     return number(roc_auc_score(sample.codes, prob, sample_weight=sample.weight))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import trueodds
-from trueodds.report._evidence import Rows
+from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def fingerprint(rows: Rows) -> str:
+def fingerprint(rows: ReportRows) -> str:
     """SHA-256 of scores, label codes and weights in their order, to recognise the same data."""
     digest = hashlib.sha256()
     for array in (rows.score, rows.codes.astype("<i8"), rows.weight):
@@ -34,7 +34,9 @@ def fingerprint(rows: Rows) -> str:
     return digest.hexdigest()
 
 
-def data_summary(rows: Rows, sample: Rows, names: Mapping[str, str], scale: str) -> dict[str, Any]:
+def data_summary(
+    rows: ReportRows, sample: ReportRows, names: Mapping[str, str], scale: str
+) -> dict[str, Any]:
     """How many rows of what."""
     count = np.bincount(rows.codes, minlength=len(rows.classes))
     weight = np.bincount(rows.codes, rows.weight, len(rows.classes))

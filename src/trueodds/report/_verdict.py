@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.compare import holm_adjust
 from trueodds.metrics import calibration_test
-from trueodds.report._evidence import Event, Rows, event_of
+from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._gaps import Gaps, binned_gaps
 from trueodds.report._plain import number, percent, phrase_method, probability_text
 
@@ -23,7 +23,7 @@ NEARLY_HALF = 0.4
 """A bin that reaches a little over ½ still belongs to its side."""
 
 
-def diagnose(rows: Rows, seed: int) -> dict[str, Any]:
+def diagnose(rows: ReportRows, seed: int) -> dict[str, Any]:
     """Whether the probabilities are off by more than chance, and where.
 
     One test of the whole (root mean square gap in 10 bins, labels redrawn) decides whether

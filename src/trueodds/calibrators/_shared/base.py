@@ -3,61 +3,46 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.calibrators._shared.about import About, Promises
 from trueodds.estimator import Estimator
-from trueodds.evidence import Evidence, LabelledScores, LabelSmoothing
+from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.frames import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
-from trueodds.numerics.class_logits import one_vs_rest_scores
-from trueodds.numerics.log_odds import positive_column
 from trueodds.table import ScoreTable
 from trueodds.validation import (
     Floats,
     InputScale,
-    Labels,
+    LabelledScores,
+    LabelSmoothing,
     as_dense,
+    check_length,
     check_scale,
-    encode_labels,
+    check_smoothing,
     label_column,
+    positive_column,
+    read_rows,
     validate_scores,
     validate_weights,
 )
 
-__all__ = ["Calibrator", "Promises", "share_right"]
-
-
-@dataclass(frozen=True)
-class Promises:
-    """What a calibrator guarantees; the check suite holds it to them.
-
-    Parameters
-    ----------
-    monotone : bool
-        A higher score never gets a lower probability (binary problems).
-    native_multiclass : bool
-        More than two classes are learned together, not one against the rest.
-    needs_features : bool
-        ``fit`` and ``predict_proba`` take the original attributes as ``features=``.
-    """
-
-    monotone: bool = True
-    native_multiclass: bool = False
-    needs_features: bool = False
+__all__ = ["Calibrator", "share_right"]
 
 
 class Calibrator(Estimator, ABC):
     """Base of all calibrators.
 
-    A subclass writes ``__init__`` and :meth:`_fit`, which turns a table of binary evidence into a
-    map. More than two classes are then handled one against the rest, unless the subclass also
-    writes :meth:`_fit_multiclass`.
+    A subclass writes ``__init__`` and :meth:`_fit`, which turns binary evidence into a map. More
+    than two classes are then handled one against the rest, unless the subclass also writes
+    :meth:`_fit_multiclass`.
 
     Attributes
     ----------
@@ -67,7 +52,7 @@ class Calibrator(Estimator, ABC):
         The labels; with two, the second one is positive.
     """
 
-    _sorted_table: ClassVar[bool] = True
+    about: ClassVar[About] = About(title="calibration")
     _rows_sum_to_one: ClassVar[bool] = True
 
     input: InputScale
@@ -82,15 +67,26 @@ class Calibrator(Estimator, ABC):
         return Promises()
 
     @abstractmethod
-    def _fit(self, table: Any) -> CalibrationMap:
-        """Learn a binary map from a ScoreTable to which label smoothing has been applied.
-
-        If ``_sorted_table`` is False: from the scores in input order, without smoothing. Both
-        classes have weight.
-        """
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        """Learn a binary map. Both classes have weight."""
 
     def _check_options(self) -> None:
-        """Refuse options that make no sense, before anything is computed."""
+        """Refuse options of this method that make no sense, before anything is computed."""
+
+    def check_settings(self) -> None:
+        """Refuse options that make no sense; ``fit`` does so before it computes anything."""
+        check_scale(self.input)
+        check_smoothing(self.label_smoothing)
+        self._check_options()
+
+    def learn(self, evidence: Evidence | ClassEvidence) -> CalibrationMap:
+        """The map of evidence that has been validated; classes have no names in it.
+
+        Everything that is ever fitted comes through here, so that labels are smoothed in one way.
+        """
+        if isinstance(evidence, Evidence):
+            return self._fit(evidence.smoothed(self.label_smoothing))
+        return self._fit_multiclass(evidence.smoothed(self.label_smoothing))
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the map.
@@ -109,20 +105,39 @@ class Calibrator(Estimator, ABC):
         -------
         self
         """
-        check_scale(self.input)
-        self._check_options()
-        array = validate_scores(scores, self.input, rows_sum_to_one=self._rows_sum_to_one)
-        codes, classes = encode_labels(y, self.classes)
-        if len(codes) != len(array):
-            raise InputError(
-                f"Found input variables with inconsistent numbers of samples: scores has "
-                f"{len(array)} rows, y has {len(codes)}."
-            )
-        weight = validate_weights(sample_weight, len(array))
-        if weight is not None and not weight.all():
-            kept = weight > 0
-            array, codes, weight = array[kept], codes[kept], weight[kept]
-        return self._learn(array, codes, weight, classes)
+        self.check_settings()
+        rows = read_rows(
+            scores,
+            y,
+            sample_weight,
+            scale=self.input,
+            classes=self.classes,
+            rows_sum_to_one=self._rows_sum_to_one,
+        ).of_positive_weight()
+        rows.check_two_classes()
+        return self._learn_classes(_as_evidence(rows), rows.classes)
+
+    def _learn_classes(self, evidence: Evidence | ClassEvidence, classes: npt.NDArray[Any]) -> Self:
+        with self._fitting():
+            self.map_ = replace(self.learn(evidence), classes=tuple(classes.tolist()))
+            self.classes_ = classes
+        return self
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Forget an earlier fit; if the new one fails, have it back."""
+        before = self._forget()
+        try:
+            yield
+        except BaseException:
+            self._forget()
+            vars(self).update(before)
+            raise
+
+    def _forget(self) -> dict[str, Any]:
+        """Remove fitted attributes and return them."""
+        names = [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]
+        return {name: vars(self).pop(name) for name in names}
 
     def fit_table(self, table: ScoreTable) -> Self:
         """Learn the map of two classes from counts, as :meth:`fit` would from the rows themselves.
@@ -147,15 +162,15 @@ class Calibrator(Estimator, ABC):
         """
         if not isinstance(table, ScoreTable):
             raise InputError(f"fit_table needs a ScoreTable; got {type(table).__name__}.")
+        validate_scores(table.score, self.input, n_columns=1)
         return self._fit_counts(table, _declared_pair(self.classes))
 
     def _fit_counts(self, table: ScoreTable, classes: npt.NDArray[Any]) -> Self:
-        check_scale(self.input)
-        self._check_options()
-        self._refuse_features()
-        score, positive, weight = table.as_rows()
-        array = validate_scores(score, self.input, n_columns=1)
-        return self._learn(array, positive.astype(np.intp), weight, classes)
+        self.check_settings()
+        self._check_that_counts_suffice()
+        if not (table.total_neg and table.total_pos):
+            raise InputError("the table has one class only; calibration needs two.")
+        return self._learn_classes(Evidence.of_table(table), classes)
 
     def fit_frame(
         self,
@@ -197,7 +212,8 @@ class Calibrator(Estimator, ABC):
         >>> BetaCalibrator().fit_frame(frame, score="p", label="y").predict_proba([0.9]).round(3)
         array([[0.298, 0.702]])
         """
-        self._refuse_features()
+        self.check_settings()
+        self._check_that_counts_suffice()
         columns = [score] if isinstance(score, str) else list(score)
         if len(columns) != 1:
             return self._fit_columns(frame, columns, label, weight, pos_label)
@@ -235,71 +251,41 @@ class Calibrator(Estimator, ABC):
         scores = np.column_stack([found[name] for name in columns])
         return self.fit(scores, found[label], None if weight is None else found[weight])
 
-    def _refuse_features(self) -> None:
-        if self.promises.needs_features:
+    def _check_that_counts_suffice(self) -> None:
+        promises = self.promises
+        if promises.needs_features:
             raise InputError(
                 f"{type(self).__name__} learns from features= also, so it needs rows: use fit."
             )
-
-    def _learn(
-        self, array: Floats, codes: Labels, weight: Floats | None, classes: npt.NDArray[Any]
-    ) -> Self:
-        """Learn from validated rows of positive weight."""
-        self._check_classes(array, codes, classes)
-        self.classes_ = classes
-        if len(classes) == 2:
-            if array.ndim == 2:
-                array = positive_column(array, self.input)
-            evidence = self._evidence(array, codes, weight)
-            self.map_ = _with_classes(self._fit(evidence), classes)
-        else:
-            fitted = self._fit_multiclass(array, codes, weight, len(classes))
-            self.map_ = _with_classes(fitted, classes)
-        return self
-
-    def _check_classes(self, array: Floats, codes: Labels, classes: npt.NDArray[Any]) -> None:
-        columns = 2 if array.ndim == 1 else array.shape[1]
-        first = codes[0]
-        if (codes == first).all():
+        if not promises.any_order:
             raise InputError(
-                f"y has one class only ({classes.tolist()[first]!r}); calibration needs instances "
-                "of at least two classes (of positive weight)."
-            )
-        if columns != len(classes):
-            hint = (
-                " Pass classes= to name those without instances." if columns > len(classes) else ""
-            )
-            raise InputError(
-                f"scores have {columns} columns (1-D counts as 2) but there are {len(classes)} "
-                f"classes.{hint}"
+                f"{self!r} goes by the order of the rows, which counts do not keep: use fit."
             )
 
-    def _evidence(
-        self, score: Floats, positive: npt.NDArray[Any], weight: Floats | None
-    ) -> Evidence:
-        if self._sorted_table:
-            return ScoreTable.from_codes(score, positive, weight).smoothed(self.label_smoothing)
-        return LabelledScores(score, positive, weight)
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        """Learn a map of several classes; by default one binary map for each, normalised.
 
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
-        """Learn a map of several classes; by default one binary map for each, normalised."""
-        columns = one_vs_rest_scores(scores, self.input)
+        What :meth:`_fit` leaves in attributes would be that of the last class, so it is dropped;
+        see :meth:`_keep_of_classes`.
+        """
         maps: list[CalibrationMap] = []
-        for k in range(n_classes):
-            positive = codes == k
-            if positive.any():
-                column = np.ascontiguousarray(columns[:, k])
-                maps.append(self._fit(self._evidence(column, positive, weight)))
-            else:
+        seen: list[dict[str, Any]] = []
+        for k, problem in enumerate(evidence.one_vs_rest(self.input)):
+            if problem is None:
                 warn_user(
-                    f"class {k} of {n_classes} has no instance to calibrate on; its scores are "
-                    "left as they are.",
+                    f"class {k} of {evidence.n_classes} has no instance to calibrate on; its "
+                    "scores are left as they are.",
                     MissingClassWarning,
                 )
                 maps.append(IdentityMap(input=self.input))
+            else:
+                maps.append(self._fit(problem))
+                seen.append(self._forget())
+        self._keep_of_classes(seen)
         return OneVsRestMap(maps=tuple(maps), input=self.input)
+
+    def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
+        """Keep what is worth it of the attributes that each class's fit left; by default none."""
 
     def predict_proba(self, scores: Any) -> Floats:
         """Calibrated probabilities.
@@ -342,8 +328,7 @@ class Calibrator(Estimator, ABC):
 def share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
     """Accuracy: the share of rows, by weight, whose label is the predicted one."""
     labels = label_column(y)
-    if len(labels) != len(predicted):
-        raise InputError(f"scores and y differ in length: {len(predicted)} and {len(labels)}.")
+    check_length(len(labels), "y", len(predicted), "scores")
     weight = validate_weights(sample_weight, len(labels))
     return float(np.average(predicted == labels, weights=weight))
 
@@ -359,5 +344,7 @@ def _declared_pair(classes: Any) -> npt.NDArray[Any]:
     return declared
 
 
-def _with_classes(fitted: CalibrationMap, classes: npt.NDArray[Any]) -> CalibrationMap:
-    return replace(fitted, classes=tuple(classes.tolist()))
+def _as_evidence(rows: LabelledScores) -> Evidence | ClassEvidence:
+    if rows.n_classes == 2:
+        return Evidence(rows.scores, rows.codes, rows.weight)
+    return ClassEvidence(rows.scores, rows.codes, rows.weight)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.calibrators._log_odds import warn_not_converged, warn_separable
-from trueodds.evidence import LabelSmoothing
+from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
+from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
 from trueodds.numerics.class_logits import class_logits
-from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import ModelOf, SoftmaxEvidence, fit_with_floor
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import InputScale
 
 __all__ = ["fit_softmax_map"]
 
@@ -20,36 +19,27 @@ UNSEEN_FLOOR = float(np.log(np.finfo(np.float64).eps))
 
 
 def fit_softmax_map(
-    scores: Floats,
-    codes: Labels,
-    weight: Floats | None,
-    n_classes: int,
-    *,
-    model_of: ModelOf,
-    scale: InputScale,
-    label_smoothing: LabelSmoothing,
-    per_class: bool,
+    evidence: ClassEvidence, *, model_of: ModelOf, scale: InputScale, per_class: bool
 ) -> SoftmaxMap:
     """Fit an affine map of the class logits; see :mod:`trueodds.numerics.softmax_floor`."""
-    row_weight = np.ones(len(codes)) if weight is None else weight
-    counts = np.bincount(codes, row_weight, n_classes).astype(np.float64)
+    counts = evidence.class_weight
     if per_class and (counts == 0).any():
         absent = np.flatnonzero(counts == 0).tolist()
         warn_user(
             f"classes {absent} have no instance to calibrate on; their parameters stay neutral.",
             MissingClassWarning,
         )
-    logits = np.ascontiguousarray(class_logits(scores, scale).T)
+    logits = np.ascontiguousarray(class_logits(evidence.scores, scale).T)
 
-    def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
-        targets = np.take(class_targets(counts, smoothing).T, codes, axis=1)
-        return SoftmaxEvidence(logits, targets, row_weight, counts > 0)
+    def with_targets(evidence: ClassEvidence) -> SoftmaxEvidence:
+        targets = np.take(evidence.targets.T, evidence.codes, axis=1)
+        return SoftmaxEvidence(logits, targets, evidence.row_weight, counts > 0)
 
-    whole = evidence(label_smoothing)
+    whole = with_targets(evidence)
     fit, floor = fit_with_floor(whole, model_of)
-    if fit.separates and not label_smoothing:
+    if fit.separates and not evidence.label_smoothing:
         warn_separable()
-        fit, floor = fit_with_floor(evidence("platt"), model_of, fit.theta)
+        fit, floor = fit_with_floor(with_targets(evidence.smoothed("platt")), model_of, fit.theta)
     if not fit.converged:
         warn_not_converged(fit.n_iter)
     if floor is None:

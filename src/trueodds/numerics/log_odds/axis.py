@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["log_odds", "log_pair", "log_sigmoid", "positive_column", "sigmoid"]
+__all__ = ["log_odds", "log_pair", "log_sigmoid", "sigmoid"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
 EXPONENT_LIMIT = 708.0
@@ -55,16 +55,6 @@ def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
     if scores.max(initial=0.0) == 1:
         second[scores == 1] = np.inf
     return first, second
-
-
-def positive_column(columns: Floats, scale: InputScale) -> Floats:
-    """Reduce two columns, one per class, to the score of the positive class on the same scale.
-
-    Each row of probabilities is divided by its own sum, whatever the other rows look like.
-    """
-    if scale == "probability":
-        return np.asarray(columns[:, 1] / columns.sum(axis=1))
-    return columns[:, 1] - columns[:, 0]
 
 
 def sigmoid(log_odds: Floats, *, overwrite: bool = False) -> Floats:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from trueodds.calibrators._base import Calibrator
-from trueodds.calibrators._bayesian_isotonic_posterior import (
+from trueodds.calibrators import About, Calibrator
+from trueodds.calibrators._bayesian_isotonic.posterior import (
     IsotonicPosterior,
     chain_posterior,
     importance_posterior,
 )
-from trueodds.evidence import LabelSmoothing
+from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.numerics.log_odds import positive_column
-from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, check_choice, validate_scores
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    LabelSmoothing,
+    as_seed,
+    check_choice,
+    check_integer,
+    check_level,
+    check_number,
+    positive_column,
+    validate_scores,
+)
 
 __all__ = ["BayesianIsotonicCalibrator", "DominantMapWarning", "PoorMixingWarning"]
 
@@ -133,6 +141,13 @@ class BayesianIsotonicCalibrator(Calibrator):
     r_hat_: float
     max_weight_: float
 
+    about = About(
+        title="Bayesian isotonic calibration",
+        label="Bayesian isotonic",
+        complexity=130,
+        compared=(2, 2),
+    )
+
     def __init__(
         self,
         *,
@@ -168,32 +183,16 @@ class BayesianIsotonicCalibrator(Calibrator):
         check_choice(self.sampler, ("mcmc", "importance"), "sampler")
         check_choice(self.bounds, ("auto", "paper", "authors", None), "bounds")
         if self.n_groups is not None and self.n_groups != "auto":
-            _check_count(self.n_groups, "n_groups", 1, ', "auto" or None')
-        _check_count(self.max_draws, "max_draws", 10)
-        _check_count(self.n_chains, "n_chains", 1)
-        _check_count(self.n_samples, "n_samples", 1)
-        if not 0 < self.min_effective_size < np.inf:
-            raise InputError(
-                f"min_effective_size must be a positive number; got {self.min_effective_size!r}."
-            )
-        _seed(self.random_state, draw=False)
+            check_integer(self.n_groups, "n_groups", 1, '"auto", None or ')
+        check_integer(self.max_draws, "max_draws", 10)
+        check_integer(self.n_chains, "n_chains", 1)
+        check_integer(self.n_samples, "n_samples", 1)
+        check_number(self.min_effective_size, "min_effective_size", above=True)
+        as_seed(self.random_state, draw=False)
 
-    def _learn(
-        self, array: Floats, codes: Labels, weight: Floats | None, classes: npt.NDArray[Any]
-    ) -> Self:
-        # Diagnostics of an earlier fit, perhaps with another sampler, must not mix with the new
-        # ones; but a fit that fails leaves all as it was.
-        before = {name: self.__dict__.pop(name) for name in FITTED if name in self.__dict__}
-        try:
-            return super()._learn(array, codes, weight, classes)
-        except BaseException:
-            for name in FITTED:
-                self.__dict__.pop(name, None)
-            self.__dict__.update(before)
-            raise
-
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
-        seed = _seed(self.random_state)
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        table = evidence.table
+        seed = as_seed(self.random_state)
         n_threads = effective_n_jobs(self.n_jobs)
         bounds = self.bounds
         if bounds == "auto":
@@ -223,12 +222,12 @@ class BayesianIsotonicCalibrator(Calibrator):
         return PiecewiseLinearMap(x=posterior.score, y=posterior.mean, input=self.input)
 
     def _report(self, posterior: IsotonicPosterior) -> None:
-        """Keep the diagnostics, the worst of all classes, and warn if they are poor."""
+        """Keep the diagnostics, and warn if they are poor."""
         size = posterior.effective_sample_size
         self.posterior_ = posterior
-        self.effective_sample_size_ = min(size, getattr(self, "effective_sample_size_", np.inf))
+        self.effective_sample_size_ = size
         if posterior.max_weight is not None:
-            self.max_weight_ = max(posterior.max_weight, getattr(self, "max_weight_", 0.0))
+            self.max_weight_ = posterior.max_weight
             if posterior.max_weight > 0.5:  # the paper's flag, section 5.3
                 warn_user(
                     f"one of the {self.n_samples} sampled maps has "
@@ -237,7 +236,7 @@ class BayesianIsotonicCalibrator(Calibrator):
                     DominantMapWarning,
                 )
         if posterior.r_hat is not None:
-            self.r_hat_ = max(posterior.r_hat, getattr(self, "r_hat_", 0.0))
+            self.r_hat_ = posterior.r_hat
             if size < self.min_effective_size or posterior.r_hat > HIGHEST_R_HAT:
                 warn_user(
                     f"the Markov chains are worth {size:.0f} independent draws "
@@ -247,12 +246,13 @@ class BayesianIsotonicCalibrator(Calibrator):
                     PoorMixingWarning,
                 )
 
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
-        fitted = super()._fit_multiclass(scores, codes, weight, n_classes)
-        self.__dict__.pop("posterior_", None)  # it would be that of the last class
-        return fitted
+    def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
+        """The diagnostics of the worst class."""
+        worst = {"effective_sample_size_": min, "max_weight_": max, "r_hat_": max}
+        for name, choose in worst.items():
+            values = [attributes[name] for attributes in fitted if name in attributes]
+            if values:
+                setattr(self, name, choose(values))
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
         """A credible interval of the calibrated probability at each score.
@@ -272,8 +272,7 @@ class BayesianIsotonicCalibrator(Calibrator):
             Quantiles of the drawn maps; neither ever falls.
         """
         posterior = self._binary_posterior("predict_interval")
-        if not 0 < level < 1:
-            raise InputError(f"level must lie strictly between 0 and 1; got {level!r}.")
+        check_level(level)
         array = validate_scores(scores, self.input, n_columns=2)
         if array.ndim == 2:
             array = positive_column(array, self.input)
@@ -297,9 +296,9 @@ class BayesianIsotonicCalibrator(Calibrator):
             Different draws as long as there are enough of the 2000 (``"mcmc"``) that are kept.
         """
         posterior = self._binary_posterior("sample_maps")
-        _check_count(n_maps, "n_maps", 1)
+        check_integer(n_maps, "n_maps", 1)
         rows = np.repeat(np.arange(len(posterior.draws)), posterior.repeats)
-        rng = np.random.default_rng(_seed(random_state))
+        rng = np.random.default_rng(as_seed(random_state))
         chosen = rng.choice(rows, size=n_maps, replace=n_maps > len(rows))
         draws = np.maximum.accumulate(posterior.draws[chosen], axis=1)
         classes = self.map_.classes
@@ -316,28 +315,3 @@ class BayesianIsotonicCalibrator(Calibrator):
                 "class against the rest."
             )
         return self.posterior_
-
-
-def _check_count(value: Any, name: str, least: int, others: str = "") -> None:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise InputError(f"{name} must be an integer of at least {least}{others}; got {value!r}.")
-
-
-def _seed(random_state: Any, *, draw: bool = True) -> int:
-    """A number for the samplers; without ``draw`` the generator is only looked at."""
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if 0 <= random_state < 2**64:
-            return int(random_state)
-    elif not draw and isinstance(random_state, (np.random.Generator, np.random.RandomState)):
-        return 0
-    elif isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    elif isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    elif random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    raise InputError(
-        "random_state must be None, an integer of 0 or more, or a NumPy generator; got "
-        f"{random_state!r}."
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueodds.evidence import Evidence, LabelSmoothing
+from trueodds.evidence import Evidence
 from trueodds.exceptions import (
     ConvergenceWarning,
     NotIncreasingWarning,
@@ -10,29 +10,17 @@ from trueodds.exceptions import (
     warn_user,
 )
 from trueodds.maps import LogOddsMap
-from trueodds.numerics.log_odds_fit import Design, fit_log_odds
+from trueodds.numerics.log_odds.fit import Design, fit_log_odds
 from trueodds.validation import InputScale
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_separable"]
 
 
 def fit_log_odds_map(
-    table: Evidence,
-    scale: InputScale,
-    design: Design,
-    label_smoothing: LabelSmoothing,
-    *,
-    nonnegative: bool = False,
+    evidence: Evidence, scale: InputScale, design: Design, *, nonnegative: bool = False
 ) -> LogOddsMap:
-    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds_fit`."""
-    fit = fit_log_odds(
-        table.score,
-        table.counts,
-        scale=scale,
-        design=design,
-        nonnegative=nonnegative,
-        targets=table.targets(label_smoothing),
-    )
+    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds.fit`."""
+    fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative)
     if fit.separable:
         warn_separable()
     if not fit.converged:

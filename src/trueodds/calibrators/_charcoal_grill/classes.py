@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.calibrators._log_odds import warn_separable
-from trueodds.calibrators._softmax import UNSEEN_FLOOR
-from trueodds.evidence import LabelSmoothing
+from trueodds.calibrators._shared.log_odds import warn_separable
+from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
+from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, NotIncreasingWarning, warn_user
 from trueodds.maps import CharcoalSoftmaxMap
-from trueodds.numerics.charcoal_grill_classes import ClassEvidence
+from trueodds.numerics.charcoal_grill_classes import CoalRows
 from trueodds.numerics.charcoal_grill_classes_fit import (
     choose_class_coals,
     fit_class_path,
@@ -19,7 +19,7 @@ from trueodds.numerics.class_logits import class_logits, log_softmax
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing
 
 __all__ = ["fit_charcoal_softmax_map"]
 
@@ -27,10 +27,7 @@ HOTTEST = 1e6  # stands for an infinite temperature
 
 
 def fit_charcoal_softmax_map(
-    scores: Floats,
-    codes: Labels,
-    weight: Floats | None,
-    n_classes: int,
+    evidence: ClassEvidence,
     *,
     n_coals: int | None,
     most_coals: int,
@@ -39,13 +36,12 @@ def fit_charcoal_softmax_map(
     lam: float,
     paper: bool,
     scale: InputScale,
-    label_smoothing: LabelSmoothing,
 ) -> CharcoalSoftmaxMap:
     """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``."""
-    row_weight = np.ones(len(codes)) if weight is None else weight
-    logits = class_logits(scores, scale)
-    order = _canonical_order(logits, codes)
-    logits, codes, row_weight = logits[order], codes[order], row_weight[order]
+    n_classes = evidence.n_classes
+    logits = class_logits(evidence.scores, scale)
+    order = _canonical_order(logits, evidence.codes)
+    logits, codes, row_weight = logits[order], evidence.codes[order], evidence.row_weight[order]
     counts = np.bincount(codes, row_weight, n_classes).astype(np.float64)
     absent = np.flatnonzero(counts == 0).tolist()
     if bias and absent:
@@ -53,7 +49,9 @@ def fit_charcoal_softmax_map(
             f"classes {absent} have no instance to calibrate on; their biases stay 0.",
             MissingClassWarning,
         )
-    base, floor, smoothing = _temperature(logits, codes, row_weight, counts, label_smoothing)
+    base, floor, smoothing = _temperature(
+        logits, codes, row_weight, counts, evidence.label_smoothing
+    )
     inverse = float(base.theta[0])
     if inverse <= 1 / HOTTEST:
         warn_user(
@@ -71,15 +69,15 @@ def fit_charcoal_softmax_map(
     own, other = _targets(counts, smoothing)
     np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
     logs = log_softmax(logits)
-    evidence = ClassEvidence(logs, codes, own[codes], other[codes], row_weight, counts > 0)
+    coal_rows = CoalRows(logs, codes, own[codes], other[codes], row_weight, counts > 0)
     heat = -float(np.log(inverse))
     options = {"bias": bias, "fit_width": fit_width}
     if n_coals is None:
-        n_coals = choose_class_coals(evidence, most_coals, heat, lam=lam, **options)
+        n_coals = choose_class_coals(coal_rows, most_coals, heat, lam=lam, **options)
     if paper:
-        fit = fit_classes_paper(evidence, n_coals, lam=lam, **options)
+        fit = fit_classes_paper(coal_rows, n_coals, lam=lam, **options)
     else:
-        fit = fit_class_path(evidence, n_coals, heat, lam=lam, **options)[-1]
+        fit = fit_class_path(coal_rows, n_coals, heat, lam=lam, **options)[-1]
     return CharcoalSoftmaxMap(
         means=fit.coals.means,
         temperatures=fit.coals.temperatures,

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators._bayesian_isotonic_chains import Chains, run_chains
+from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.numerics.progress import Progress
 from trueodds.table import ScoreTable

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.log_odds.axis import log_odds
+from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["Compressed", "Counts", "compress", "finite_range"]
@@ -29,12 +30,9 @@ POINT = 1e-13  # a variance below this, in units of the cell's width, is one poi
 
 
 @dataclass(frozen=True)
-class Compressed:
-    """Log-odds, at most four for each cell and one for each infinity, with their evidence."""
+class Compressed(LogOddsRows):
+    """At most four log-odds for each cell, and one for each infinity."""
 
-    z: Floats
-    n_neg: Floats
-    n_pos: Floats
     width: float
 
     def serves(self, slope: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -9,30 +10,32 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators._base import Calibrator, Promises, share_right
-from trueodds.calibrators._tree_fit import (
+from trueodds.calibrators import About, Calibrator, Promises, share_right
+from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
     TreeOptions,
     fit_tree,
 )
-from trueodds.calibrators._tree_leaves import leaf_maps, linear_map
-from trueodds.calibrators._tree_rows import TreeRows, canonical_rows
-from trueodds.evidence import LabelSmoothing, check_smoothing
+from trueodds.calibrators._tree.leaves import leaf_maps, linear_map
+from trueodds.calibrators._tree.rows import TreeRows, canonical_rows
+from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps._tree import score_columns
 from trueodds.maps._tree_features import FeatureSpace
 from trueodds.numerics.label_targets import class_targets
-from trueodds.numerics.log_odds import positive_column
 from trueodds.validation import (
     Floats,
     InputScale,
+    LabelSmoothing,
+    as_seed,
     check_choice,
-    check_scale,
-    encode_labels,
+    check_integer,
+    check_number,
+    positive_column,
+    read_rows,
     validate_scores,
-    validate_weights,
 )
 
 __all__ = ["TreeCalibrator"]
@@ -132,6 +135,8 @@ class TreeCalibrator(Calibrator):
     array([0.85, 0.81])
     """
 
+    about = About(title="a calibration tree", label="tree", complexity=140, compared=(2, math.inf))
+
     def __init__(
         self,
         *,
@@ -173,18 +178,14 @@ class TreeCalibrator(Calibrator):
         elif self.leaf.promises.needs_features:
             raise InputError("leaf must be a calibrator of scores alone; got one with features.")
         if self.n_iterations not in ("auto", "node"):
-            _check_integer(self.n_iterations, 1, "n_iterations", '"auto", "node" or ')
-        check_smoothing(self.label_smoothing)
+            check_integer(self.n_iterations, "n_iterations", 1, '"auto", "node" or ')
         check_choice(self.pruning, ("rmse", "error", None), "pruning")
         if self.max_depth is not None:
-            _check_integer(self.max_depth, 0, "max_depth", "None or ")
+            check_integer(self.max_depth, "max_depth", 0, "None or ")
         if self.cv != "weka":
-            _check_integer(self.cv, 2, "cv", '"weka" or ')
-        for name, least in (("min_samples", 2), ("min_gap", 0)):
-            value = getattr(self, name)
-            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not is_number or not least <= value < np.inf:
-                raise InputError(f"{name} must be a number of at least {least}; got {value!r}.")
+            check_integer(self.cv, "cv", 2, '"weka" or ')
+        check_number(self.min_samples, "min_samples", 2)
+        check_number(self.min_gap, "min_gap")
         if isinstance(self.categorical, str):
             raise InputError("categorical must be a list of columns; got one text.")
 
@@ -207,20 +208,24 @@ class TreeCalibrator(Calibrator):
         -------
         self
         """
-        check_scale(self.input)
-        self._check_options()
-        array = validate_scores(scores, self.input)
-        codes, classes = encode_labels(y, self.classes)
-        if len(codes) != len(array):
-            raise InputError(
-                f"Found input variables with inconsistent numbers of samples: scores has "
-                f"{len(array)} rows, y has {len(codes)}."
-            )
-        weight = validate_weights(sample_weight, len(array))
-        weight = np.ones(len(array)) if weight is None else weight
-        self._check_classes(array[weight > 0], codes[weight > 0], classes)
+        self.check_settings()
+        given = read_rows(
+            scores,
+            y,
+            sample_weight,
+            scale=self.input,
+            classes=self.classes,
+            keep_two_columns=True,
+        )
+        given.of_positive_weight().check_two_classes()
+        weight = np.ones(len(given)) if given.weight is None else given.weight
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
-        rows = TreeRows(array, attributes, codes, weight).of_positive_weight().weighed()
+        rows = TreeRows(given.scores, attributes, given.codes, weight)
+        with self._fitting():
+            self._grow(rows.of_positive_weight().weighed(), space, given.classes)
+        return self
+
+    def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:
         if self.cv != "weka":
             rows = canonical_rows(rows)
         columns = self._columns(rows.scores, len(classes))
@@ -238,9 +243,8 @@ class TreeCalibrator(Calibrator):
         self.n_iterations_ = tree.n_iterations
         self.n_leaves_ = int((tree.attribute < 0).sum())
         self.map_ = self._tree_map(tree, space, rows, classes)
-        return self
 
-    def _fit(self, table: Any) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
         raise InputError("a calibration tree is not learned from scores alone.")
 
     def _columns(self, scores: Floats, n_classes: int) -> Floats:
@@ -269,7 +273,7 @@ class TreeCalibrator(Calibrator):
             n_folds=5 if self.cv == "weka" else int(self.cv),
             weka=weka,
             whole_rows=not is_whole,
-            seed=_seed(self.random_state),
+            seed=as_seed(self.random_state, below=2**31 - 1),
             min_samples=float(self.min_samples),
             max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
             min_gap=float(self.min_gap),
@@ -340,24 +344,3 @@ class TreeCalibrator(Calibrator):
         if not isinstance(self.map_, TreeMap):
             raise InputError("map_ is not a tree.")
         return self.map_
-
-
-def _seed(random_state: Any) -> int:
-    """A number to seed the folds with, drawn from whatever scikit-learn accepts."""
-    largest = np.iinfo(np.int32).max
-    if random_state is None:
-        return int(np.random.default_rng().integers(largest))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(largest))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(largest))
-    _check_integer(random_state, 0, "random_state", "None, a generator or ")
-    return int(random_state)
-
-
-def _check_integer(value: Any, least: int, name: str, otherwise: str) -> None:
-    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or value < least:
-        raise InputError(
-            f"{name} must be {otherwise}an integer of at least {least}; got {value!r}."
-        )

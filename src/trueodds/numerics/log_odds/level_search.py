@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.numerics.finite_log_odds_fit import LN2, Design
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
-from trueodds.numerics.log_odds import log_sigmoid, sigmoid
+from trueodds.numerics.log_odds.axis import log_sigmoid, sigmoid
+from trueodds.numerics.log_odds.finite_fit import LN2, Design
+from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats
 
 __all__ = ["Side", "search_levels"]
@@ -31,20 +32,19 @@ RIDGE = 1e-12  # against a diagonal of 1; for features that say the same
 
 
 def search_levels(
-    z: Floats, n_neg: Floats, n_pos: Floats, sides: list[Side], design: Design, *, nonnegative: bool
+    rows: LogOddsRows, sides: list[Side], design: Design, *, nonnegative: bool
 ) -> dict[Side, float]:
     """Levels of highest likelihood for one or both ends: on a grid, then on ever finer ones.
 
     Parameters
     ----------
-    z, n_neg, n_pos : ndarray of shape (n,)
-        Log-odds and the weight of each class. Those of infinite log-odds at either of ``sides``
-        are to be placed; there are no others.
+    rows : LogOddsRows
+        Those of infinite log-odds at either of ``sides`` are to be placed; there are no others.
     sides : list of {-1, 1}
     design, nonnegative
-        As in :func:`trueodds.numerics.log_odds_fit.fit_log_odds`.
+        As in :func:`trueodds.numerics.log_odds.fit.fit_log_odds`.
     """
-    finite = z[np.isfinite(z)]
+    finite = rows.z[np.isfinite(rows.z)]
     points = {side: np.unique(np.quantile(finite, np.linspace(0, 1, GRID))) for side in sides}
     start: Floats | None = None
     for _ in range(1 + ZOOMS):
@@ -54,8 +54,8 @@ def search_levels(
         lower, upper = (mesh.ravel() for mesh in np.meshgrid(*ends))
         ordered = lower <= upper
         lower, upper = lower[ordered], upper[ordered]
-        rows = _ManyRegressions(z, n_neg, n_pos, lower, upper, design)
-        losses, parameters = rows.optima(nonnegative, start)
+        regressions = _ManyRegressions(rows, lower, upper, design)
+        losses, parameters = regressions.optima(nonnegative, start)
         best = int(np.argmax(losses <= losses.min() + EQUAL))  # rounding must not decide
         start = parameters[best]
         level = {-1: float(lower[best]), 1: float(upper[best])}
@@ -75,16 +75,9 @@ def _around(level: float, points: Floats) -> Floats:
 class _ManyRegressions:
     """One logistic regression for each pair of levels, all on the same rows."""
 
-    def __init__(
-        self,
-        z: Floats,
-        n_neg: Floats,
-        n_pos: Floats,
-        lower: Floats,
-        upper: Floats,
-        design: Design,
-    ) -> None:
-        scores = np.clip(z, lower[:, None], upper[:, None])
+    def __init__(self, rows: LogOddsRows, lower: Floats, upper: Floats, design: Design) -> None:
+        n_neg, n_pos = rows.n_neg, rows.n_pos
+        scores = np.clip(rows.z, lower[:, None], upper[:, None])
         self.intercept = design in ("logistic", "beta")
         total = n_neg.sum() + n_pos.sum()
         self.n_pos, self.weight = n_pos / total, (n_neg + n_pos) / total

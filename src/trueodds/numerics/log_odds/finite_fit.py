@@ -11,9 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from trueodds.numerics.label_targets import platt_targets, smooth_counts
-from trueodds.numerics.log_odds import log_pair, log_sigmoid
-from trueodds.numerics.logistic_regression import LogisticFit, fit_logistic
+from trueodds.numerics.label_targets import platt_targets
+from trueodds.numerics.log_odds.axis import log_pair, log_sigmoid
+from trueodds.numerics.log_odds.logistic_regression import LogisticFit, fit_logistic
+from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats
 
 __all__ = ["Design", "LogOddsFit", "fit_finite"]
@@ -49,28 +50,15 @@ class LogOddsFit:
         return np.asarray(self.a * log_sigmoid(z) - self.b * log_sigmoid(-z) + self.c)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """What one solve works on: finite log-odds, their features, and the evidence."""
-
-    z: Floats
-    features: tuple[Floats, ...]
-    n_neg: Floats
-    n_pos: Floats
-
-
-def fit_finite(
-    z: Floats, n_neg: Floats, n_pos: Floats, design: Design, *, nonnegative: bool
-) -> LogOddsFit:
+def fit_finite(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOddsFit:
     """Fit a design to finite log-odds; the range is left open.
 
-    Parameters are those of :func:`trueodds.numerics.log_odds_fit.fit_log_odds`.
+    Parameters are those of :func:`trueodds.numerics.log_odds.fit.fit_log_odds`.
     """
-    separable = _separable(z, n_neg, n_pos, 0.0 if design in ("temperature", "beta_half") else None)
+    separable = _separable(rows, 0.0 if design in ("temperature", "beta_half") else None)
     if separable:
-        targets = platt_targets(float(n_neg.sum()), float(n_pos.sum()))
-        n_neg, n_pos = smooth_counts(n_neg, n_pos, *targets)
-    rows = _Rows(z, _features(z, design), n_neg, n_pos)
+        targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
+        rows = rows.with_targets(*targets)
     return replace(_fit_design(rows, design, nonnegative), separable=separable)
 
 
@@ -84,14 +72,13 @@ def _features(z: Floats, design: Design) -> tuple[Floats, ...]:
     return first, second
 
 
-def _fit_design(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
+def _fit_design(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
     intercept = design in ("logistic", "beta")
-    if len(rows.features) == 1:
-        fit = fit_logistic(
-            list(rows.features), rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept
-        )
+    features, weight = _features(rows.z, design), rows.weight
+    if len(features) == 1:
+        fit = fit_logistic(list(features), rows.n_pos, weight, intercept=intercept)
         slope = float(fit.coef[0])
-        if not intercept and not rows.features[0].any():
+        if not intercept and not features[0].any():
             slope = 1.0  # log-odds of 0 say nothing about a temperature: leave it alone
         if nonnegative and slope < 0:
             return replace(_constant(rows, intercept), eliminated=True)
@@ -99,8 +86,8 @@ def _fit_design(rows: _Rows, design: Design, nonnegative: bool) -> LogOddsFit:
     shift = LN2 if design == "beta_half" else 0.0
 
     def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, float]:
-        features = [f for f, kept in zip(rows.features, keep, strict=True) if kept]
-        fit = fit_logistic(features, rows.n_pos, rows.n_neg + rows.n_pos, intercept=intercept)
+        chosen = [f for f, kept in zip(features, keep, strict=True) if kept]
+        fit = fit_logistic(chosen, rows.n_pos, weight, intercept=intercept)
         coef = iter(fit.coef.tolist())
         a, b = (float(next(coef)) if kept else 0.0 for kept in keep)
         return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), fit.loss
@@ -127,22 +114,22 @@ def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsF
     )
 
 
-def _constant(rows: _Rows, intercept: bool) -> LogOddsFit:
+def _constant(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
     """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
     c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
     return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
 
 
-def _separable(z: Floats, n_neg: Floats, n_pos: Floats, threshold: float | None) -> bool:
+def _separable(rows: LogOddsRows, threshold: float | None) -> bool:
     """Whether a threshold (any, or the given one) parts the classes, either way round.
 
     Touching at one score counts: the slope would still be infinite.
     """
-    neg, pos = z[n_neg > 0], z[n_pos > 0]
+    neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
     if len(neg) == 0 or len(pos) == 0:
         return True
     if threshold is None:
         parted = neg.max() <= pos.min() or pos.max() <= neg.min()
     else:
         parted = neg.max() <= threshold <= pos.min() or pos.max() <= threshold <= neg.min()
-    return bool(parted and z.min() < z.max())
+    return bool(parted and rows.z.min() < rows.z.max())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.calibrators._base import Calibrator, Promises
-from trueodds.calibrators._charcoal_softmax import fit_charcoal_softmax_map
-from trueodds.calibrators._log_odds import warn_separable
-from trueodds.evidence import LabelSmoothing
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
+from trueodds.calibrators._shared.log_odds import warn_separable
+from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -20,11 +21,17 @@ from trueodds.maps import CalibrationMap, CharcoalGrillMap
 from trueodds.numerics.charcoal_grill_fit import CoalFit, GrillEvidence, fit_coal_path
 from trueodds.numerics.charcoal_grill_folds import choose_n_coals
 from trueodds.numerics.charcoal_grill_paper import fit_paper
-from trueodds.numerics.finite_log_odds_fit import LogOddsFit
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.log_odds_fit import fit_log_odds
+from trueodds.numerics.log_odds.finite_fit import LogOddsFit
+from trueodds.numerics.log_odds.fit import fit_log_odds
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, check_choice
+from trueodds.validation import (
+    InputScale,
+    LabelSmoothing,
+    check_choice,
+    check_integer,
+    check_number,
+)
 
 __all__ = ["CharcoalGrillCalibrator"]
 
@@ -97,6 +104,13 @@ class CharcoalGrillCalibrator(Calibrator):
     array([1., 5.])
     """
 
+    about = About(
+        title="charcoal grill scaling",
+        label="charcoal grill",
+        complexity=50,
+        compared=(2, math.inf),
+    )
+
     def __init__(
         self,
         *,
@@ -124,23 +138,17 @@ class CharcoalGrillCalibrator(Calibrator):
         return Promises(monotone=True, native_multiclass=True)
 
     def _check_options(self) -> None:
-        is_count = isinstance(self.n_coals, (int, np.integer)) and not isinstance(
-            self.n_coals, bool
-        )
-        if self.n_coals != "auto" and not (is_count and int(self.n_coals) >= 1):
-            raise InputError(
-                f'n_coals must be an integer of at least 1 or "auto"; got {self.n_coals!r}.'
-            )
+        if self.n_coals != "auto":
+            check_integer(self.n_coals, "n_coals", 1, '"auto" or ')
         for name in ("bias", "fit_width"):
             check_choice(getattr(self, name), (True, False), name)
-        is_number = isinstance(self.lam, (int, float)) and not isinstance(self.lam, bool)
-        if not is_number or not 0 <= self.lam < np.inf:
-            raise InputError(f"lam must be a number of at least 0; got {self.lam!r}.")
+        check_number(self.lam, "lam")
         check_choice(self.solver, ("joint", "paper"), "solver")
         if self.solver == "paper" and self.n_coals == "auto":
             raise InputError('n_coals="auto" needs solver="joint".')
 
-    def _fit(self, table: ScoreTable) -> CalibrationMap:
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        table = evidence.table
         base = self._one_coal(table)
         if base.separable:
             warn_separable()
@@ -156,23 +164,18 @@ class CharcoalGrillCalibrator(Calibrator):
             return _constant_map(base.c, self.input)
         z = np.clip(log_odds(table.score, self.input), base.lower, base.upper)
         unit = _unit(z, table.weight) if self.input == "score" else 1.0
-        evidence = GrillEvidence(z / unit, table.n_neg, table.n_pos, base.a * unit, base.c)
+        grill = GrillEvidence(z / unit, table.n_neg, table.n_pos, base.a * unit, base.c)
         if z.min() == z.max():
-            return _as_map(CoalFit(evidence.one_coal, 0.0), evidence, base, unit, self.input)
-        evidence = evidence.summary(FINE_CELLS)
-        fit = self._fit_coals(evidence, table.total / len(table))
+            return _as_map(CoalFit(grill.one_coal, 0.0), grill, base, unit, self.input)
+        grill = grill.summary(FINE_CELLS)
+        fit = self._fit_coals(grill, table.total / len(table))
         if not fit.converged:
             warn_user("the fit of the coals did not converge.", ConvergenceWarning)
-        return _as_map(fit, evidence, base, unit, self.input)
+        return _as_map(fit, grill, base, unit, self.input)
 
-    def _fit_multiclass(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         return fit_charcoal_softmax_map(
-            scores,
-            codes,
-            weight,
-            n_classes,
+            evidence,
             n_coals=None if self.n_coals == "auto" else int(self.n_coals),
             most_coals=MOST_COALS,
             bias=self.bias,
@@ -180,13 +183,11 @@ class CharcoalGrillCalibrator(Calibrator):
             lam=float(self.lam),
             paper=self.solver == "paper",
             scale=self.input,
-            label_smoothing=self.label_smoothing,
         )
 
     def _one_coal(self, table: ScoreTable) -> LogOddsFit:
         return fit_log_odds(
-            table.score,
-            table.counts,
+            Evidence.of_table(table),
             scale=self.input,
             design="logistic" if self.bias else "temperature",
             nonnegative=True,

@@ -16,17 +16,18 @@ scores beyond it clipped to it and the parameters fitted anew, gives the highest
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.compression import Counts, compress, finite_range
-from trueodds.numerics.finite_log_odds_fit import Design, LogOddsFit, fit_finite
-from trueodds.numerics.label_targets import smooth_counts
-from trueodds.numerics.level_search import Side, search_levels
-from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.log_odds.axis import log_odds
+from trueodds.numerics.log_odds.compression import compress, finite_range
+from trueodds.numerics.log_odds.finite_fit import Design, LogOddsFit, fit_finite
+from trueodds.numerics.log_odds.level_search import Side, search_levels
+from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale
 
 __all__ = ["Design", "LogOddsFit", "fit_log_odds"]
@@ -37,13 +38,26 @@ COMPRESS_FROM = 65536
 SEARCH_CELLS = 256  # rows that a level is searched on
 
 
-@dataclass(frozen=True)
-class _Evidence:
-    """Log-odds, some of them perhaps infinite, with the weight of each class."""
+class BinaryEvidence(Protocol):
+    """What is read of :class:`trueodds.evidence.Evidence`.
 
-    z: Floats
-    n_neg: Floats
-    n_pos: Floats
+    Many rows are read in pieces, so that nothing of their size is allocated.
+    """
+
+    @property
+    def score(self) -> Floats:
+        """In any order; may be saturated."""
+
+    @property
+    def targets(self) -> tuple[float, float]:
+        """What a negative and a positive count as."""
+
+    def counts(self, rows: slice = ...) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives in some of the rows."""
+
+
+class _SaturatedRows(LogOddsRows):
+    """Rows some of which may be infinite."""
 
     @cached_property
     def saturated(self) -> dict[Side, npt.NDArray[np.bool_]]:
@@ -52,7 +66,7 @@ class _Evidence:
         return {side: self.z == end for side, end in ends.items() if np.isinf(end)}
 
     @cached_property
-    def finite(self) -> _Evidence:
+    def finite(self) -> _SaturatedRows:
         return self.clipped({}) if self.saturated else self
 
     @cached_property
@@ -60,10 +74,7 @@ class _Evidence:
         """The lowest and the highest finite log-odds."""
         return {-1: float(self.finite.z.min()), 1: float(self.finite.z.max())}
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> _Evidence:
-        return _Evidence(self.z[rows], self.n_neg[rows], self.n_pos[rows])
-
-    def clipped(self, level: dict[Side, float]) -> _Evidence:
+    def clipped(self, level: dict[Side, float]) -> _SaturatedRows:
         """Finite rows, and the saturated ones of the given sides, brought within the levels."""
         used = np.isfinite(self.z)
         for side in level:
@@ -72,25 +83,22 @@ class _Evidence:
         lower, upper = level.get(-1, -np.inf), level.get(1, np.inf)
         return replace(part, z=np.clip(part.z, lower, upper))
 
-    def with_targets(self, low: float, high: float) -> _Evidence:
-        """Let a negative count as ``low`` of a positive, and a positive as ``high``."""
-        n_neg, n_pos = smooth_counts(self.n_neg, self.n_pos, low, high)
-        return _Evidence(self.z, n_neg, n_pos)
-
-    def ends_of(self, whole: _Evidence, sides: list[Side]) -> _Evidence:
+    def ends_of(self, whole: _SaturatedRows, sides: list[Side]) -> _SaturatedRows:
         """These finite rows with the saturated ones of ``whole``, one row for each side."""
         parts = [self, *(whole.take(whole.saturated[side]).pooled() for side in sides)]
-        return _Evidence(
+        return _SaturatedRows(
             np.concatenate([part.z for part in parts]),
             np.concatenate([part.n_neg for part in parts]),
             np.concatenate([part.n_pos for part in parts]),
         )
 
-    def pooled(self) -> _Evidence:
+    def pooled(self) -> _SaturatedRows:
         """Rows of one score as one row."""
-        return _Evidence(self.z[:1], self.n_neg.sum(keepdims=True), self.n_pos.sum(keepdims=True))
+        return _SaturatedRows(
+            self.z[:1], self.n_neg.sum(keepdims=True), self.n_pos.sum(keepdims=True)
+        )
 
-    def coarse(self, sides: list[Side]) -> _Evidence:
+    def coarse(self, sides: list[Side]) -> _SaturatedRows:
         """A few hundred rows that stand for the finite ones; one for each of the sides."""
         finite = self.finite
         order = np.argsort(finite.z)
@@ -103,30 +111,21 @@ class _Evidence:
         starts = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
         neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
         mean = np.add.reduceat(z * weight, starts) / (neg + pos)
-        return _Evidence(mean, neg, pos).ends_of(self, sides)
+        return _SaturatedRows(mean, neg, pos).ends_of(self, sides)
 
     def fit(self, design: Design, nonnegative: bool) -> LogOddsFit:
-        return fit_finite(self.z, self.n_neg, self.n_pos, design, nonnegative=nonnegative)
+        return fit_finite(self, design, nonnegative=nonnegative)
 
 
 def fit_log_odds(
-    score: Floats,
-    counts: Counts,
-    *,
-    scale: InputScale,
-    design: Design,
-    nonnegative: bool = False,
-    targets: tuple[float, float] = (0.0, 1.0),
+    evidence: BinaryEvidence, *, scale: InputScale, design: Design, nonnegative: bool = False
 ) -> LogOddsFit:
     """Fit one of the designs.
 
     Parameters
     ----------
-    score : ndarray of shape (n,)
-        In any order; may be saturated.
-    counts : callable
-        Takes a slice of the rows and gives the weight of negatives and of positives in each. Many
-        rows are read in pieces, so that nothing of their size is allocated.
+    evidence : Evidence
+        Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
     design : {"temperature", "logistic", "beta", "beta_half"}
         a = b, c = 0; a = b; all free; c = (a − b)·ln 2.
@@ -134,19 +133,18 @@ def fit_log_odds(
         Whether a and b must not be negative. A coefficient that would be is eliminated (fixed at
         zero) and the others are fitted again; the likelihood is concave, so this is its
         constrained maximum.
-    targets : (float, float), default=(0.0, 1.0)
-        What a negative and a positive count as, after label smoothing.
     """
     fit = None
+    score = evidence.score
     # By weight also: a table of counts must take the way that its rows would take.
-    if len(score) >= COMPRESS_FROM or sum(map(np.sum, counts(slice(None)))) >= COMPRESS_FROM:
-        summary = compress(score, scale, counts)
-        rows = _Evidence(summary.z, summary.n_neg, summary.n_pos).with_targets(*targets)
-        rough = _fit(rows, design, nonnegative)
+    if len(score) >= COMPRESS_FROM or sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
+        summary = compress(score, scale, evidence.counts)
+        rows = _SaturatedRows(summary.z, summary.n_neg, summary.n_pos)
+        rough = _fit(rows.with_targets(*evidence.targets), design, nonnegative)
         fit = rough if summary.serves(max(abs(rough.a), abs(rough.b))) else None
     if fit is None:
-        rows = _Evidence(log_odds(score, scale), *counts(slice(None))).with_targets(*targets)
-        fit = _fit(rows, design, nonnegative)
+        rows = _SaturatedRows(log_odds(score, scale), *evidence.counts())
+        fit = _fit(rows.with_targets(*evidence.targets), design, nonnegative)
     low, high = finite_range(score, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
@@ -154,7 +152,7 @@ def fit_log_odds(
     return replace(fit, lower=lower, upper=upper)
 
 
-def _fit(evidence: _Evidence, design: Design, nonnegative: bool) -> LogOddsFit:
+def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool) -> LogOddsFit:
     """Fit to rows some of which may be saturated, placing them as the module's text says."""
     if not evidence.saturated:
         return evidence.fit(design, nonnegative)
@@ -180,11 +178,11 @@ def _fit(evidence: _Evidence, design: Design, nonnegative: bool) -> LogOddsFit:
 
 
 def _search(
-    sides: list[Side], evidence: _Evidence, design: Design, nonnegative: bool
+    sides: list[Side], evidence: _SaturatedRows, design: Design, nonnegative: bool
 ) -> dict[Side, float]:
     """Levels inside the finite range of highest likelihood, judged on a few hundred rows."""
     rows = evidence.coarse(sides)
-    return search_levels(rows.z, rows.n_neg, rows.n_pos, sides, design, nonnegative=nonnegative)
+    return search_levels(rows, sides, design, nonnegative=nonnegative)
 
 
 def _frequency_log_odds(positives: float, negatives: float) -> float:
@@ -210,7 +208,7 @@ def _level_beyond(fit: LogOddsFit, wanted: float, edge: float, side: Side) -> fl
     return float(brentq(lambda z: fit(z) - wanted, edge, edge + far, xtol=1e-12, rtol=1e-14))
 
 
-def _levels_alone(wanted: dict[Side, float], evidence: _Evidence) -> LogOddsFit:
+def _levels_alone(wanted: dict[Side, float], evidence: _SaturatedRows) -> LogOddsFit:
     """Nothing but saturated scores: the identity between levels that carry the frequencies."""
     lower, upper = wanted.get(-1, -np.inf), wanted.get(1, np.inf)
     if lower > upper:  # inverted: the best increasing map is constant

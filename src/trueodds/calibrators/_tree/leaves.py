@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueodds.calibrators._base import Calibrator
-from trueodds.calibrators._tree_rows import TreeRows
+from trueodds.calibrators import Calibrator
+from trueodds.calibrators._tree.rows import TreeRows
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap, TreeMap
 from trueodds.validation import Floats
 

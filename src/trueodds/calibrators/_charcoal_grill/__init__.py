@@ -1,0 +1,5 @@
+"""Charcoal Grill Scaling."""
+
+from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator
+
+__all__ = ["CharcoalGrillCalibrator"]

@@ -1,0 +1,1 @@
+"""What calibrators have in common. Everything beside this folder is a method."""

@@ -1,0 +1,63 @@
+"""The one door through which scores, labels, weights and options enter.
+
+Whatever comes in (lists, NumPy arrays, columns of pandas, polars or Arrow), plain contiguous
+NumPy arrays come out, or an :class:`~trueodds.exceptions.InputError` that says what was expected,
+what was found, where, and what to do.
+"""
+
+from trueodds.validation._arrays import (
+    Floats,
+    Labels,
+    as_dense,
+    as_floats,
+    check_increasing,
+    check_length,
+)
+from trueodds.validation._labels import encode_labels, label_column
+from trueodds.validation._options import (
+    as_seed,
+    check_choice,
+    check_integer,
+    check_level,
+    check_number,
+)
+from trueodds.validation._rows import LabelledScores, read_rows
+from trueodds.validation._scores import (
+    METRIC_WORDS,
+    ROW_SUM_TOLERANCE,
+    InputScale,
+    Words,
+    check_scale,
+    positive_column,
+    validate_scores,
+)
+from trueodds.validation._smoothing import LabelSmoothing, check_smoothing
+from trueodds.validation._weights import validate_weights
+
+__all__ = [
+    "METRIC_WORDS",
+    "ROW_SUM_TOLERANCE",
+    "Floats",
+    "InputScale",
+    "LabelSmoothing",
+    "LabelledScores",
+    "Labels",
+    "Words",
+    "as_dense",
+    "as_floats",
+    "as_seed",
+    "check_choice",
+    "check_increasing",
+    "check_integer",
+    "check_length",
+    "check_level",
+    "check_number",
+    "check_scale",
+    "check_smoothing",
+    "encode_labels",
+    "label_column",
+    "positive_column",
+    "read_rows",
+    "validate_scores",
+    "validate_weights",
+]

@@ -1,0 +1,88 @@
+"""Labels of any type as codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+from trueodds.validation._arrays import Labels, as_dense
+
+__all__ = ["encode_labels", "label_column"]
+
+
+def label_column(y: Any) -> npt.NDArray[Any]:
+    """Labels as a 1-D array; a single column becomes one."""
+    array = as_dense(y, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InputError(f"y must be 1-D; got shape {array.shape}.")
+    return array
+
+
+def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]]:
+    """Code labels as 0 … n_classes − 1, in sorted order or in the order of ``classes``.
+
+    Returns
+    -------
+    codes : ndarray of intp
+    classes : ndarray
+        The labels that the codes stand for.
+    """
+    array = label_column(y)
+    if array.size == 0:
+        raise InputError("y is empty.")
+    if array.dtype.kind == "f":
+        _check_float_labels(array)
+    if array.dtype.kind == "O":
+        array = _plain_labels(array)
+    if classes is None:
+        return _encode_seen(array)
+    declared = np.asarray(as_dense(classes, "classes"))
+    if declared.ndim != 1 or len(declared) < 2 or len(set(declared.tolist())) != len(declared):
+        raise InputError(f"classes must be two or more distinct labels; got {classes!r}.")
+    codes = np.full(array.shape, -1, dtype=np.intp)
+    for code, label in enumerate(declared):
+        codes[array == label] = code
+    if (codes < 0).any():
+        index = int(np.argmax(codes < 0))
+        label = array[index : index + 1].tolist()[0]
+        raise InputError(f"y has the label {label!r} at index {index}, not in classes.")
+    return codes, declared
+
+
+def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
+    if array.dtype.kind in "biu":
+        lowest, highest = array.min(), array.max()
+        if lowest == 0 and highest == 1:  # the common case, at the price of two passes
+            return array.astype(np.intp, copy=False), np.array([0, 1], dtype=array.dtype)
+    classes, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.intp, copy=False), classes
+
+
+def _check_float_labels(array: npt.NDArray[Any]) -> None:
+    if np.isnan(array).any():
+        raise InputError("Input y contains NaN.")
+    if np.isinf(array).any():
+        raise InputError(f"Input y contains infinity or a value too large for {array.dtype!r}.")
+    if (array != np.floor(array)).any():
+        raise InputError(
+            "Unknown label type: continuous. y must hold class labels, not real numbers; got "
+            f"{array[np.argmax(array != np.floor(array))]:.6g}."
+        )
+
+
+def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    labels = array.tolist()
+    if any(label is None or label != label for label in labels):
+        raise InputError("y must not contain missing labels (None or NaN).")
+    if all(isinstance(label, str) for label in labels):
+        return np.asarray(labels, dtype=object)
+    kinds = {type(label).__name__ for label in labels}
+    if len(kinds) > 1 and "str" in kinds:
+        raise InputError(f"y mixes labels of several types: {', '.join(sorted(kinds))}.")
+    plain = np.asarray(labels)
+    return plain if plain.dtype.kind != "O" else array

@@ -1,0 +1,74 @@
+"""Options: a choice, a whole number, a number in a range, a seed."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+
+__all__ = ["as_seed", "check_choice", "check_integer", "check_level", "check_number", "is_number"]
+
+
+def check_choice(value: Any, choices: tuple[Any, ...], name: str) -> None:
+    """Refuse an option that is not one of ``choices``."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise InputError(f"{name} must be one of {allowed}; got {value!r}.")
+
+
+def check_integer(value: Any, name: str, least: int, otherwise: str = "") -> int:
+    """Refuse anything but a whole number of at least ``least``.
+
+    ``otherwise`` names what else the option may be, such as ``"None or "``.
+    """
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < least:
+        raise InputError(
+            f"{name} must be {otherwise}an integer of at least {least}; got {value!r}."
+        )
+    return int(value)
+
+
+def check_number(
+    value: Any, name: str, least: float = 0.0, *, above: bool = False, otherwise: str = ""
+) -> float:
+    """Refuse anything but a finite number of at least (or ``above``) ``least``."""
+    if not is_number(value) or not least <= value < np.inf or (above and value == least):
+        bound = f"above {least:g}" if above else f"of at least {least:g}"
+        raise InputError(f"{name} must be {otherwise}a number {bound}; got {value!r}.")
+    return float(value)
+
+
+def check_level(value: Any, name: str = "level") -> float:
+    """Refuse a share that is not strictly between 0 and 1."""
+    if not is_number(value) or not 0 < value < 1:
+        raise InputError(f"{name} must lie strictly between 0 and 1, such as 0.95; got {value!r}.")
+    return float(value)
+
+
+def as_seed(random_state: Any, *, below: int = 2**63, draw: bool = True) -> int:
+    """A whole number to seed with, from whatever scikit-learn takes as a random state.
+
+    Generators are asked for one; without ``draw`` they are only checked, and left as they are.
+    """
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if 0 <= random_state < 2**64:
+            return int(random_state)
+    elif random_state is None:
+        return int(np.random.default_rng().integers(below))
+    elif isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(below)) if draw else 0
+    elif isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1)) if draw else 0
+    raise InputError(
+        "random_state must be None, an integer of 0 or more, or a NumPy generator; got "
+        f"{random_state!r}."
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, and not a boolean."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
