@@ -17,16 +17,9 @@ __all__ = ["complete_method", "first_line", "make_calibrator", "method_class", "
 
 def method_names() -> list[str]:
     """Names of all methods."""
-    return sorted(_all_methods())
+    from trueodds.calibrators import calibrator_names
 
-
-def _all_methods() -> dict[str, type[Any]]:
-    import trueodds
-    from trueodds.calibrators import all_calibrators
-
-    found = dict(all_calibrators())
-    auto = getattr(trueodds, "AutoCalibrator", None)
-    return found if auto is None else {**found, "auto": auto}
+    return sorted([*calibrator_names(), "auto"])
 
 
 def complete_method(incomplete: str) -> list[str]:
@@ -36,14 +29,19 @@ def complete_method(incomplete: str) -> list[str]:
 
 def method_class(name: str) -> type[Any]:
     """The class of a method; a wrong name is answered with the nearest ones."""
-    found = _all_methods()
-    if name not in found:
+    names = method_names()
+    if name not in names:
         near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
-        near = near or difflib.get_close_matches(name, found, n=3, cutoff=0.5)
-        there_are = f"there are {', '.join(sorted(found))}."
-        hint = f"did you mean {', '.join(near)}?" if near else there_are
+        near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
         raise UsageError(f"there is no method {name!r}; {hint}")
-    return found[name]
+    if name == "auto":
+        from trueodds.model_selection import AutoCalibrator
+
+        return AutoCalibrator
+    from trueodds.calibrators import find_calibrator
+
+    return find_calibrator(name)
 
 
 def make_calibrator(name: str, scale: str, options: Sequence[str], **fixed: Any) -> Any:

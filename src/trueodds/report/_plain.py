@@ -7,24 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.calibrators import About, calibrator_names, find_calibrator
+
 __all__ = ["number", "numbers", "percent", "phrase_method", "probability_text", "show_method"]
 
 DIGITS = 6
 """Significant digits kept: more than any picture shows, and a third of the bytes."""
-
-SHOWN = {
-    "identity": "uncalibrated",
-    "temperature": "temperature",
-    "logistic": "logistic (Platt)",
-    "beta": "beta",
-    "isotonic": "isotonic",
-    "bbq": "BBQ",
-    "abb": "ABB",
-    "acp": "ACP",
-    "enir": "ENIR",
-    "bayesian_isotonic": "Bayesian isotonic",
-}
-SCALINGS = {"temperature", "vector", "matrix", "charcoal_grill", "charcoal_softmax"}
 
 
 def number(value: Any) -> float | None:
@@ -40,14 +28,19 @@ def numbers(values: Iterable[Any] | None) -> list[float | None]:
 
 
 def show_method(name: str) -> str:
-    """What a method is called in tables and legends."""
-    return SHOWN.get(name, name.replace("_", " "))
+    """What a method is called in tables and legends; a name of the user's own stays."""
+    about = _about(name)
+    return (about.label if about else "") or name.replace("_", " ")
 
 
 def phrase_method(name: str) -> str:
     """What applying a method is called in a sentence."""
-    shown = show_method(name).removesuffix(" (Platt)")
-    return f"{shown} scaling" if name in SCALINGS else f"{shown} calibration"
+    about = _about(name)
+    return about.title if about else f"{show_method(name)} calibration"
+
+
+def _about(name: str) -> About | None:
+    return find_calibrator(name).about if name in calibrator_names() else None
 
 
 def probability_text(p: float) -> str:

@@ -74,10 +74,7 @@ def where(bad: npt.NDArray[np.bool_]) -> str:
 def check_length(length: int, name: str, expected: int, other: str) -> None:
     """Refuse a column that does not have as many rows as another."""
     if length != expected:
-        raise InputError(
-            f"Found input variables with inconsistent numbers of samples: {other} has {expected} "
-            f"rows, {name} has {length}."
-        )
+        raise InputError(f"{other} and {name} differ in length: {expected} and {length}.")
 
 
 def check_increasing(values: Floats, name: str) -> None:

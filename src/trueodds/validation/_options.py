@@ -45,7 +45,7 @@ def check_number(
 def check_level(value: Any, name: str = "level") -> float:
     """Refuse a share that is not strictly between 0 and 1."""
     if not is_number(value) or not 0 < value < 1:
-        raise InputError(f"{name} must lie strictly between 0 and 1, such as 0.95; got {value!r}.")
+        raise InputError(f"{name} must be a number strictly between 0 and 1; got {value!r}.")
     return float(value)
 
 

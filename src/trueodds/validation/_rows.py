@@ -102,7 +102,7 @@ def read_rows(
     """
     array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
     codes, labels = encode_labels(y, classes)
-    check_length(len(codes), words.labels, len(array), words.scores)
+    _check_lengths(len(array), len(codes), words)
     weight = validate_weights(sample_weight, len(array))
     columns = 2 if array.ndim == 1 else array.shape[1]
     if len(labels) != columns:
@@ -110,6 +110,13 @@ def read_rows(
     if array.ndim == 2 and columns == 2 and not keep_two_columns:
         array = positive_column(array, scale)
     return LabelledScores(array, codes, weight, labels)
+
+
+def _check_lengths(n_scores: int, n_labels: int, words: Words) -> None:
+    if words.labels_first:
+        check_length(n_scores, words.scores, n_labels, words.labels)
+    else:
+        check_length(n_labels, words.labels, n_scores, words.scores)
 
 
 def _with_the_other_class(

@@ -38,10 +38,12 @@ class Words:
     labels: str
     has_scale: bool
     """Whether the caller can say that the scores are on another scale (``input=``)."""
+    labels_first: bool
+    """Whether labels come first in the signature."""
 
 
-SCORE_WORDS = Words("scores", "y", has_scale=True)
-METRIC_WORDS = Words("y_prob", "y_true", has_scale=False)
+SCORE_WORDS = Words("scores", "y", has_scale=True, labels_first=False)
+METRIC_WORDS = Words("y_prob", "y_true", has_scale=False, labels_first=True)
 
 
 def check_scale(scale: Any) -> None:

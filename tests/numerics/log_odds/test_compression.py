@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 from trueodds import BetaCalibrator, LogisticCalibrator, TemperatureCalibrator
-from trueodds.evidence import LabelledScores
-from trueodds.numerics import log_odds_fit
+from trueodds.evidence import Evidence
+from trueodds.numerics.log_odds import fit as log_odds_fit
 from trueodds.numerics.log_odds.compression import CELLS, compress
 
 
@@ -26,7 +26,7 @@ def sample(kind, n=200_000, seed=0):
 @pytest.mark.parametrize("slope", [0.01, 0.4, 3.0])
 def test_sums_of_logistic_functions_are_kept(kind, slope):
     z, y = sample(kind)
-    counts = LabelledScores(z, y, None).counts
+    counts = Evidence(z, y).counts
     small = compress(z, "logit", counts)
     assert len(small.z) <= 4 * (CELLS + 2)
     assert small.n_pos.sum() == pytest.approx(y.sum(), rel=1e-12)
@@ -43,7 +43,7 @@ def test_sums_of_logistic_functions_are_kept(kind, slope):
 
 def test_saturated_scores_become_one_row_for_each_end():
     z, y = sample("saturated")
-    small = compress(z, "logit", LabelledScores(z, y, None).counts)
+    small = compress(z, "logit", Evidence(z, y).counts)
     for end in (-np.inf, np.inf):
         row = small.z == end
         assert row.sum() == 1

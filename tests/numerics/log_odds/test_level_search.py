@@ -10,6 +10,7 @@ from trueodds import BetaCalibrator, LogisticCalibrator
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.numerics.log_odds.finite_fit import fit_finite
 from trueodds.numerics.log_odds.level_search import _ManyRegressions, search_levels
+from trueodds.numerics.log_odds.rows import LogOddsRows
 
 DESIGNS = ["temperature", "logistic", "beta", "beta_half"]
 
@@ -25,7 +26,7 @@ def counts(kind, n=200, seed=0):
 
 
 def one_loss(z, n_neg, n_pos, design, nonnegative):
-    fit = fit_finite(z, n_neg, n_pos, design, nonnegative=nonnegative)
+    fit = fit_finite(LogOddsRows(z, n_neg, n_pos), design, nonnegative=nonnegative)
     eta = fit.at(z)
     return (-(n_neg + n_pos) @ log_expit(-eta) - n_pos @ eta) / (n_neg + n_pos).sum()
 
@@ -37,7 +38,7 @@ def test_all_levels_at_once_lose_what_each_loses_by_itself(design, kind, nonnega
     z, n_neg, n_pos = counts(kind)
     z[-1] = np.inf
     levels = np.quantile(z[:-1], [0.2, 0.5, 0.9, 1.0])
-    many = _ManyRegressions(z, n_neg, n_pos, np.full(4, -np.inf), levels, design)
+    many = _ManyRegressions(LogOddsRows(z, n_neg, n_pos), np.full(4, -np.inf), levels, design)
     together, parameters = many.optima(nonnegative, None)
     again, _ = many.optima(nonnegative, parameters[0])
     alone = [one_loss(np.minimum(z, at), n_neg, n_pos, design, nonnegative) for at in levels]
@@ -49,7 +50,7 @@ def test_levels_that_separate_the_classes_are_judged_with_platts_targets():
     z = np.array([-3.0, -2.0, 1.0, 2.0, np.inf])
     n_pos = np.array([0.0, 0, 1, 1, 3])
     many = _ManyRegressions(
-        z, 1 - n_pos.clip(max=1), n_pos, np.full(1, -9.0), np.ones(1) * 2, "beta"
+        LogOddsRows(z, 1 - n_pos.clip(max=1), n_pos), np.full(1, -9.0), np.ones(1) * 2, "beta"
     )
     together, _ = many.optima(nonnegative=True, start=None)
     alone = one_loss(np.minimum(z, 2.0), 1 - n_pos.clip(max=1), n_pos, "beta", True)
@@ -66,7 +67,7 @@ def test_no_other_level_is_more_likely(design, sides):
     if -1 in sides:
         z = np.append(z, -np.inf)
         n_neg, n_pos = np.append(n_neg, 25), np.append(n_pos, 12)
-    found = search_levels(z, n_neg, n_pos, sides, design, nonnegative=True)
+    found = search_levels(LogOddsRows(z, n_neg, n_pos), sides, design, nonnegative=True)
     lower, upper = found.get(-1, -np.inf), found.get(1, np.inf)
     best = one_loss(np.clip(z, lower, upper), n_neg, n_pos, design, True)
     finite = z[np.isfinite(z)]
