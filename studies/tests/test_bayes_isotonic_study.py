@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.studies import find_study, run_study
-from trueodds.studies._papers import bayes_isotonic
-from trueodds.studies._papers._bayes_isotonic_claims import COMPARED, Findings
-from trueodds.studies._papers._bayes_isotonic_numbers import SETS, SIZES, TABLE_2, table_1
-from trueodds.studies._papers._bayes_isotonic_report import report
-from trueodds.studies._study import Results
+from trueodds_studies import find_study, run_study
+from trueodds_studies._papers import bayes_isotonic
+from trueodds_studies._papers._bayes_isotonic_claims import COMPARED, Findings
+from trueodds_studies._papers._bayes_isotonic_numbers import SETS, SIZES, TABLE_2, table_1
+from trueodds_studies._papers._bayes_isotonic_report import report
+from trueodds_studies._study import Results
 
 N_SETS = 10
 

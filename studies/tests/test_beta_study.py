@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 
 from trueodds.compare import friedman_test
-from trueodds.studies import find_study, run_study
-from trueodds.studies._papers import beta
-from trueodds.studies._papers._beta_numbers import (
+from trueodds_studies import find_study, run_study
+from trueodds_studies._papers import beta
+from trueodds_studies._papers._beta_numbers import (
     FRIEDMAN,
     PAPER_RANKS,
     SETS,
     table_2,
     table_2_ranks,
 )
-from trueodds.studies._papers._beta_report import report
-from trueodds.studies._study import Results
+from trueodds_studies._papers._beta_report import report
+from trueodds_studies._study import Results
 
 
 def test_the_papers_table_is_typed_in_right():

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.studies import find_study, run_study
-from trueodds.studies._papers import enir
-from trueodds.studies._papers._enir_numbers import (
+from trueodds_studies import find_study, run_study
+from trueodds_studies._papers import enir
+from trueodds_studies._papers._enir_numbers import (
     INTERVALS,
     MEASURES,
     METHODS,
@@ -17,8 +17,8 @@ from trueodds.studies._papers._enir_numbers import (
     SIMULATED,
     SUPERIOR,
 )
-from trueodds.studies._papers._enir_report import report
-from trueodds.studies._study import Results
+from trueodds_studies._papers._enir_report import report
+from trueodds_studies._study import Results
 
 
 def test_the_papers_tables_are_typed_in_right():

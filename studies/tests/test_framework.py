@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 import toy_study
 from toy_study import STUDY
-
 from trueodds.exceptions import InputError
-from trueodds.studies import (
+from trueodds_studies import (
     Claim,
     Figure,
     ReportContent,
@@ -301,7 +301,7 @@ def test_our_numbers_stand_beside_the_papers():
 
 
 def test_progress_is_silent_when_nobody_watches_and_estimates_by_cost(tmp_path, capfd):
-    from trueodds.studies._progress import StudyProgress, _duration
+    from trueodds_studies._progress import StudyProgress, _duration
 
     run_study(STUDY, folder=tmp_path)
     assert capfd.readouterr().err == ""
@@ -312,7 +312,7 @@ def test_progress_is_silent_when_nobody_watches_and_estimates_by_cost(tmp_path, 
 
 
 def test_plain_lines_of_progress_say_the_time_left(monkeypatch, capfd):
-    from trueodds.studies import _progress
+    from trueodds_studies import _progress
 
     monkeypatch.setattr(_progress, "_rich_bar", lambda: None)
     monkeypatch.setattr(_progress, "PLAIN_EVERY", 0.0)
@@ -323,5 +323,7 @@ def test_plain_lines_of_progress_say_the_time_left(monkeypatch, capfd):
 
 
 def test_no_place_of_this_machine_is_in_the_studies():
-    for path in Path(toy_study.__file__).parents[2].glob("src/trueodds/studies/**/*.py"):
+    sources = list(Path(toy_study.__file__).parents[1].glob("src/trueodds_studies/**/*.py"))
+    assert sources
+    for path in sources:
         assert "/work/" not in path.read_text(encoding="utf-8")

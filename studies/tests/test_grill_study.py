@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.studies import Scratch, find_study, run_study
-from trueodds.studies._papers import grill
-from trueodds.studies._papers._grill_claims import NO_BIAS, WITH_BIAS
-from trueodds.studies._papers._grill_numbers import MEASURES, PAPER_TASKS, paper_table
-from trueodds.studies._papers._grill_report import report
-from trueodds.studies._study import Results
+from trueodds_studies import Scratch, find_study, run_study
+from trueodds_studies._papers import grill
+from trueodds_studies._papers._grill_claims import NO_BIAS, WITH_BIAS
+from trueodds_studies._papers._grill_numbers import MEASURES, PAPER_TASKS, paper_table
+from trueodds_studies._papers._grill_report import report
+from trueodds_studies._study import Results
 
 PARTS = {"synthetic": grill.BINARY, "binary": grill.BINARY, "networks": grill.NETWORKS}
 

@@ -8,9 +8,8 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from trueodds import BetaCalibrator, IdentityCalibrator
-from trueodds.datasets import load
 from trueodds.exceptions import InputError, SeparableScoresWarning
-from trueodds.studies import (
+from trueodds_studies import (
     BoostedStumps,
     Fold,
     Scratch,
@@ -24,6 +23,7 @@ from trueodds.studies import (
     quietly,
     stratified_fold,
 )
+from trueodds_studies.datasets import load
 
 
 def halves(name):

@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.studies import find_study, run_study
-from trueodds.studies._papers import trees
-from trueodds.studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
-from trueodds.studies._papers._trees_numbers import (
+from trueodds_studies import find_study, run_study
+from trueodds_studies._papers import trees
+from trueodds_studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
+from trueodds_studies._papers._trees_numbers import (
     METHODS,
     MODELS,
     SETS,
     SIGN_TESTS,
     paper_table,
 )
-from trueodds.studies._papers._trees_report import report
-from trueodds.studies._study import Results
+from trueodds_studies._papers._trees_report import report
+from trueodds_studies._study import Results
 
 
 def test_the_papers_tables_are_typed_in_right():

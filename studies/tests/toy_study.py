@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trueodds.studies import Claim, ReportContent, Study, Table, crossed, run_study, stable_seed
+from trueodds_studies import Claim, ReportContent, Study, Table, crossed, run_study, stable_seed
 
 PAUSE = float(os.environ.get("TOY_PAUSE", "0"))
 LOG = os.environ.get("TOY_LOG", "")

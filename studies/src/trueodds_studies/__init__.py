@@ -2,7 +2,7 @@
 
 Run one with ``trueodds study beta --profile quick`` or::
 
-    from trueodds.studies import run_study
+    from trueodds_studies import run_study
     report = run_study("beta", profile="standard", folder="study-beta", n_jobs=2)
     report.save("docs/studies")
 
@@ -13,8 +13,8 @@ what is missing, and its final table is the same bit for bit. Results are Parque
 
 How to write a study
 --------------------
-A study is one module ``studies/_papers/<name>.py`` (hyphens become underscores; a package will do)
-that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four parts.
+A study is one module ``trueodds_studies/_papers/<name>.py`` (hyphens become underscores; a package
+will do) that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four parts.
 
 1. **Tasks**: ``tasks(profile) → list of Task``. A :class:`Task` is the name of a part and a flat
    mapping of plain values; :func:`crossed` makes every combination of axes::
@@ -49,7 +49,7 @@ that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four p
 
 The smallest study:
 
->>> from trueodds.studies import Claim, ReportContent, Study, crossed, run_study, stable_seed
+>>> from trueodds_studies import Claim, ReportContent, Study, crossed, run_study, stable_seed
 >>> import numpy as np
 >>> def run(tasks, scratch):
 ...     for task in tasks:
@@ -71,8 +71,8 @@ Many machines
 Units of work are run by joblib, so its back ends apply: inside ``with
 joblib.parallel_config(backend="dask"):`` (with a ``dask.distributed.Client`` open) or
 ``backend="spark"`` (after ``joblibspark.register_spark()``) the same call runs on a cluster.
-Workers need trueodds, the data (``TRUEODDS_DATA``), and best a shared folder for scratch; results
-come back to the caller, who alone writes them.
+Workers need trueodds-studies, the data (``TRUEODDS_DATA``), and best a shared folder for scratch;
+results come back to the caller, who alone writes them.
 """
 
 from __future__ import annotations
@@ -80,26 +80,29 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from trueodds.exceptions import InputError
-from trueodds.studies._diagrams import critical_difference_figure, significantly_better
-from trueodds.studies._learners import BoostedStumps, boosted_stumps, naive_bayes
-from trueodds.studies._protocol import (
-    Fold,
-    InnerScores,
-    as_matrix,
-    averaged,
-    binary_labels,
-    clipped_log_loss,
-    inner_scores,
-    quietly,
-    stratified_fold,
-)
-from trueodds.studies._report import Claim, Figure, ReportContent, StudyReport, Table, beside
-from trueodds.studies._scratch import Scratch
-from trueodds.studies._store import ResultStore
-from trueodds.studies._study import PROFILES, Results, Study, pick_rows
-from trueodds.studies._task import Task, crossed, stable_seed
+
+if TYPE_CHECKING:
+    from trueodds_studies._diagrams import critical_difference_figure, significantly_better
+    from trueodds_studies._learners import BoostedStumps, boosted_stumps, naive_bayes
+    from trueodds_studies._protocol import (
+        Fold,
+        InnerScores,
+        as_matrix,
+        averaged,
+        binary_labels,
+        clipped_log_loss,
+        inner_scores,
+        quietly,
+        stratified_fold,
+    )
+    from trueodds_studies._report import Claim, Figure, ReportContent, StudyReport, Table, beside
+    from trueodds_studies._scratch import Scratch
+    from trueodds_studies._store import ResultStore
+    from trueodds_studies._study import PROFILES, Results, Study, pick_rows
+    from trueodds_studies._task import Task, crossed, stable_seed
 
 __all__ = [
     "PROFILES",
@@ -136,17 +139,33 @@ __all__ = [
     "stratified_fold",
 ]
 
+_PARTS = ("_task", "_study", "_store", "_scratch", "_report", "_protocol", "_learners", "_diagrams")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: ``trueodds --help`` loads this package."""
+    if name in __all__:
+        for part in _PARTS:
+            module = importlib.import_module(f"{__name__}.{part}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 def available() -> list[str]:
     """Names of the studies.
 
     Examples
     --------
-    >>> from trueodds.studies import available
+    >>> from trueodds_studies import available
     >>> "beta" in available()
     True
     """
-    from trueodds.studies import _papers
+    from trueodds_studies import _papers
 
     names = [module.name for module in pkgutil.iter_modules(_papers.__path__)]
     return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
@@ -157,14 +176,14 @@ def find_study(name: str) -> Study:
 
     Examples
     --------
-    >>> from trueodds.studies import find_study
+    >>> from trueodds_studies import find_study
     >>> find_study("beta").profiles["quick"].startswith("one repeat")
     True
     """
     if name not in available():
         known = ", ".join(repr(other) for other in available())
         raise InputError(f"there is no study {name!r}; there are {known}.")
-    module = importlib.import_module(f"trueodds.studies._papers.{name.replace('-', '_')}")
+    module = importlib.import_module(f"trueodds_studies._papers.{name.replace('-', '_')}")
     study: Study = module.STUDY
     return study
 
@@ -199,7 +218,9 @@ def run_study(
     StudyReport
         ``.markdown``, ``.html``, ``.save(folder)``, ``.results.frame``.
     """
-    from trueodds.studies._runner import run_tasks
+    from trueodds_studies._report import StudyReport
+    from trueodds_studies._runner import run_tasks
+    from trueodds_studies._study import Study
 
     study = name if isinstance(name, Study) else find_study(name)
     place = Path(folder) if folder is not None else Path.cwd() / f"study-{study.name}"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from trueodds.compare import friedman_test, nemenyi
-from trueodds.studies._report import Figure
-from trueodds.studies._store import need
+from trueodds_studies._optional import need
+from trueodds_studies._report import Figure
 
 __all__ = ["critical_difference_figure", "significantly_better"]
 
@@ -25,7 +25,7 @@ def critical_difference_figure(
     Parameters
     ----------
     name, title
-        As in :class:`~trueodds.studies.Figure`.
+        As in :class:`~trueodds_studies.Figure`.
     panels : mapping of str to pandas.DataFrame
         A heading and a table of sets × methods for each diagram, such as ``results.table`` gives.
         The p-value of the Friedman test is added to the heading.

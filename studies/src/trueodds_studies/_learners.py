@@ -2,7 +2,7 @@
 
 A learner here is a function ``(X, y, others) → list of arrays``: trained on the rows X with labels
 y (0 and 1), it returns scores of shape (n, k) for each matrix in ``others``. It gets plain float64
-matrices without missing values (see :func:`~trueodds.studies.as_matrix`).
+matrices without missing values (see :func:`~trueodds_studies.as_matrix`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class BoostedStumps(Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from trueodds.studies import BoostedStumps
+    >>> from trueodds_studies import BoostedStumps
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> model = BoostedStumps(probabilities="samme").fit(X, [0, 1, 0, 1])
     >>> model.predict_proba(X)[:, 1].round(2)

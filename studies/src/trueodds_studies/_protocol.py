@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, TrueoddsWarning
-from trueodds.studies._learners import Learner
-from trueodds.studies._scratch import Arrays, Scratch
 from trueodds.validation import Floats
+from trueodds_studies._learners import Learner
+from trueodds_studies._scratch import Arrays, Scratch
 
 __all__ = [
     "Fold",
@@ -132,7 +132,7 @@ def inner_scores(
         What identifies the scores: set, learner and its version, repeat, fold. ``n_inner``,
         ``seed`` and ``refit`` are added.
     learner : callable
-        See :mod:`trueodds.studies._learners`.
+        See :mod:`trueodds_studies._learners`.
     X : ndarray of shape (n, d)
     y : ndarray of shape (n,)
         Inner folds are stratified by it.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trueodds.exceptions import InputError
-from trueodds.studies._scratch import write_atomically
-from trueodds.studies._store import need
+from trueodds_studies._optional import need
+from trueodds_studies._scratch import write_atomically
 
 __all__ = ["Claim", "Figure", "ReportContent", "StudyReport", "Table", "Verdict", "beside"]
 

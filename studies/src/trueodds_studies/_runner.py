@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from trueodds.exceptions import InputError
-from trueodds.studies._progress import StudyProgress
-from trueodds.studies._scratch import Scratch
-from trueodds.studies._store import MANY_PARTS, RESERVED, ROW, SECONDS, TASK, ResultStore, need
-from trueodds.studies._study import Results, Row, Study
-from trueodds.studies._task import Plain, Task
+from trueodds_studies._optional import need
+from trueodds_studies._progress import StudyProgress
+from trueodds_studies._scratch import Scratch
+from trueodds_studies._store import MANY_PARTS, RESERVED, ROW, SECONDS, TASK, ResultStore
+from trueodds_studies._study import Results, Row, Study
+from trueodds_studies._task import Plain, Task
 
 __all__ = ["run_tasks"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.studies._task import digest
+from trueodds_studies._task import digest
 
 __all__ = ["Scratch", "write_atomically"]
 
@@ -47,7 +47,7 @@ class Scratch:
     Examples
     --------
     >>> import numpy as np
-    >>> from trueodds.studies import Scratch
+    >>> from trueodds_studies import Scratch
     >>> scratch = Scratch("scratch")
     >>> made = scratch.arrays({"set": "iris", "fold": 0}, lambda: {"scores": np.arange(3.0)})
     >>> again = scratch.arrays({"set": "iris", "fold": 0}, lambda: 1 / 0)

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trueodds.datasets._dataset import need
 from trueodds.exceptions import InputError
-from trueodds.studies._scratch import write_atomically
-from trueodds.studies._task import Plain, digest
+from trueodds_studies._optional import need
+from trueodds_studies._scratch import write_atomically
+from trueodds_studies._task import Plain, digest
 
-__all__ = ["ResultStore", "need"]
+__all__ = ["ResultStore"]
 
 TASK, ROW, SECONDS = "task", "row", "seconds"
 RESERVED = (TASK, ROW, SECONDS)

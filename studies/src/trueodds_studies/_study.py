@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trueodds.exceptions import InputError
-from trueodds.studies._report import ReportContent
-from trueodds.studies._scratch import Scratch
-from trueodds.studies._task import Plain, Task, digest
+from trueodds_studies._report import ReportContent
+from trueodds_studies._scratch import Scratch
+from trueodds_studies._task import Plain, Task, digest
 
 __all__ = ["PROFILES", "Results", "Row", "Study", "pick_rows"]
 
@@ -42,7 +42,7 @@ class Study:
     run : callable (tasks, scratch) → iterable of (Task, row or list of rows)
         Runs tasks that belong together. A row is a flat mapping of names to numbers or text,
         without the task's options, which are added. It must depend on the tasks alone: take
-        seeds from :func:`~trueodds.studies.stable_seed`, and keep what is dear in ``scratch``.
+        seeds from :func:`~trueodds_studies.stable_seed`, and keep what is dear in ``scratch``.
     report : callable (results) → ReportContent
         Tables beside the paper's, figures, and the claims with their verdicts.
     together : tuple of str

@@ -35,7 +35,7 @@ def stable_seed(*parts: Any) -> int:
 
     Examples
     --------
-    >>> from trueodds.studies import stable_seed
+    >>> from trueodds_studies import stable_seed
     >>> stable_seed("abalone", 0)
     2466097537
     """
@@ -56,7 +56,7 @@ class Task:
 
     Examples
     --------
-    >>> from trueodds.studies import Task
+    >>> from trueodds_studies import Task
     >>> task = Task("table-2", {"set": "iris", "fold": 0, "method": "beta"})
     >>> task["set"]
     'iris'
@@ -96,7 +96,7 @@ def crossed(part: str, **axes: Plain | Iterable[Plain]) -> list[Task]:
 
     Examples
     --------
-    >>> from trueodds.studies import crossed
+    >>> from trueodds_studies import crossed
     >>> len(crossed("cv", set=["iris", "zoo"], model=["nb"], repeat=range(3), method="beta"))
     6
     """

@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueodds.cli import _options as o
-from trueodds.cli._exit import UsageError
-from trueodds.cli._show import emit_json, note
+from trueodds.cli.plugin import RESULT, Json, UsageError, emit_json, note
 
 __all__ = ["study"]
 
@@ -25,7 +23,7 @@ Folder = Annotated[
         "-o",
         metavar="FOLDER",
         help="Where results are kept; an interrupted study goes on from there.",
-        rich_help_panel=o.RESULT,
+        rich_help_panel=RESULT,
     ),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")]
@@ -36,7 +34,7 @@ def study(
     profile: Profile = "quick",
     output: Folder = None,
     jobs: Jobs = 1,
-    as_json: o.Json = False,
+    as_json: Json = False,
 ) -> None:
     """Run the experiments of a paper and print its claims beside what was found.
 
@@ -45,7 +43,7 @@ def study(
     trueodds study
     trueodds study beta --profile quick -o study-beta
     """
-    from trueodds.studies import available, run_study
+    from trueodds_studies import available, run_study
 
     names = available()
     if name is None:

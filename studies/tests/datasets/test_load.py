@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.datasets import available, load
-from trueodds.datasets._packages import RECIPES
 from trueodds.exceptions import InputError
+from trueodds_studies.datasets import available, load
+from trueodds_studies.datasets._packages import RECIPES
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def fake_openml(monkeypatch):
 
 
 def test_openml_is_asked_last_by_its_own_names(fake_openml, no_folder, monkeypatch):
-    monkeypatch.setattr("trueodds.datasets.package_names", dict)
+    monkeypatch.setattr("trueodds_studies.datasets.package_names", dict)
     found = load("german")
     assert fake_openml[0]["name"] == "credit-g"
     assert fake_openml[0]["version"] == 1
@@ -216,5 +216,5 @@ def test_a_package_that_is_not_installed_is_named(no_folder):
 
 def test_a_missing_library_is_named_with_its_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"needs pandas.*pip install \"trueodds\[studies\]\""):
+    with pytest.raises(ImportError, match=r"needs pandas.*pip install trueodds-studies"):
         load("credit-approval")

@@ -5,8 +5,10 @@ import inspect
 import numpy as np
 import pytest
 
-from trueodds import BetaCalibrator, datasets
-from trueodds.datasets import (
+from trueodds import BetaCalibrator
+from trueodds.exceptions import InputError
+from trueodds_studies import datasets
+from trueodds_studies.datasets import (
     make_beta_mixture,
     make_beta_scores,
     make_compressed_scores,
@@ -16,7 +18,6 @@ from trueodds.datasets import (
     make_repeated_evidence,
     make_sea,
 )
-from trueodds.exceptions import InputError
 
 MAKERS = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("make_")]
 

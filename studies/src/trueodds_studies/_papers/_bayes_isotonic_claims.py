@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.studies._diagrams import significantly_better
-from trueodds.studies._papers._bayes_isotonic_numbers import CORRECTION, FLAGGED, SIZES, TABLE_2
-from trueodds.studies._report import Claim
-from trueodds.studies._store import need
-from trueodds.studies._study import Results, pick_rows
+from trueodds_studies._diagrams import significantly_better
+from trueodds_studies._optional import need
+from trueodds_studies._papers._bayes_isotonic_numbers import CORRECTION, FLAGGED, SIZES, TABLE_2
+from trueodds_studies._report import Claim
+from trueodds_studies._study import Results, pick_rows
 
 __all__ = ["COMPARED", "LOSSES", "PAIRS", "Findings", "claims"]
 

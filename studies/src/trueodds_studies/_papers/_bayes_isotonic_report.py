@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.datasets import make_beta_mixture
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
-from trueodds.studies._diagrams import critical_difference_figure
-from trueodds.studies._papers._bayes_isotonic_claims import (
+from trueodds_studies._diagrams import critical_difference_figure
+from trueodds_studies._optional import need
+from trueodds_studies._papers._bayes_isotonic_claims import (
     COMPARED,
     LOSSES,
     PAIRS,
     Findings,
     claims,
 )
-from trueodds.studies._papers._bayes_isotonic_numbers import FLAGGED, SETS, SIZES, TABLE_2, table_1
-from trueodds.studies._report import Figure, ReportContent, Table, beside
-from trueodds.studies._store import need
-from trueodds.studies._study import Results, pick_rows
+from trueodds_studies._papers._bayes_isotonic_numbers import FLAGGED, SETS, SIZES, TABLE_2, table_1
+from trueodds_studies._report import Figure, ReportContent, Table, beside
+from trueodds_studies._study import Results, pick_rows
+from trueodds_studies.datasets import make_beta_mixture
 
 __all__ = ["report"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueodds.datasets import available
-from trueodds.studies._store import need
+from trueodds_studies._optional import need
+from trueodds_studies.datasets import available
 
 __all__ = ["COLUMNS", "FRIEDMAN", "PAPER_RANKS", "SETS", "sets_at_hand", "table_2", "table_2_ranks"]
 

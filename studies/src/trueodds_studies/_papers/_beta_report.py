@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trueodds.compare import average_ranks, friedman_test, nemenyi, wilcoxon_signed_rank
-from trueodds.studies._diagrams import critical_difference_figure, significantly_better
-from trueodds.studies._papers._beta_numbers import (
+from trueodds_studies._diagrams import critical_difference_figure, significantly_better
+from trueodds_studies._papers._beta_numbers import (
     COLUMNS,
     FRIEDMAN,
     PAPER_RANKS,
@@ -15,8 +15,8 @@ from trueodds.studies._papers._beta_numbers import (
     table_2,
     table_2_ranks,
 )
-from trueodds.studies._report import Claim, Figure, ReportContent, Table, beside
-from trueodds.studies._study import Results, pick_rows
+from trueodds_studies._report import Claim, Figure, ReportContent, Table, beside
+from trueodds_studies._study import Results, pick_rows
 
 __all__ = ["report"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from trueodds.compare import RelativeGain, friedman_test, holm, relative_gain_interval
-from trueodds.studies._papers._enir_numbers import INTERVALS, MEASURES, METHODS, MODELS, SUPERIOR
-from trueodds.studies._report import Claim
+from trueodds_studies._papers._enir_numbers import INTERVALS, MEASURES, METHODS, MODELS, SUPERIOR
+from trueodds_studies._report import Claim
 
 __all__ = [
     "MODEL_NAMES",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from trueodds.datasets import available
-from trueodds.studies._store import need
+from trueodds_studies._optional import need
+from trueodds_studies.datasets import available
 
 __all__ = [
     "INTERVALS",
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     Attributes
     ----------
     name : str
-        Of :func:`trueodds.datasets.load`.
+        Of :func:`trueodds_studies.datasets.load`.
     rows : int
     positive : tuple of str
         Classes that count as positive; empty for the second of two in sorted order.

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from trueodds.compare import friedman_test
-from trueodds.studies._diagrams import critical_difference_figure
-from trueodds.studies._papers._enir_claims import (
+from trueodds_studies._diagrams import critical_difference_figure
+from trueodds_studies._optional import need
+from trueodds_studies._papers._enir_claims import (
     MODEL_NAMES,
     TABLE_OF,
     Gains,
@@ -20,7 +21,7 @@ from trueodds.studies._papers._enir_claims import (
     real_claims,
     simulated_claims,
 )
-from trueodds.studies._papers._enir_numbers import (
+from trueodds_studies._papers._enir_numbers import (
     INTERVALS,
     MEASURES,
     METHODS,
@@ -31,9 +32,8 @@ from trueodds.studies._papers._enir_numbers import (
     sets_at_hand,
     simulated_table,
 )
-from trueodds.studies._report import Claim, Figure, ReportContent, Table, beside
-from trueodds.studies._store import need
-from trueodds.studies._study import Results
+from trueodds_studies._report import Claim, Figure, ReportContent, Table, beside
+from trueodds_studies._study import Results
 
 __all__ = ["report"]
 
@@ -76,8 +76,9 @@ def report(results: Results) -> ReportContent:
 
 _RECIPE = (
     "Means of ten runs, 1000 rows to train and calibrate and 1000 to test. The paper shows its "
-    "data as a picture and prints no recipe: ours is `trueodds.datasets.make_disc_and_ring`, whose "
-    "share of positives gives the paper's accuracy of the linear SVM."
+    "data as a picture and prints no recipe: ours is "
+    "`trueodds_studies.datasets.make_disc_and_ring`, whose share of positives gives "
+    "the paper's accuracy of the linear SVM."
 )
 
 

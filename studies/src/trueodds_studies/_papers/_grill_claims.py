@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.studies._papers._grill_numbers import MEASURES
-from trueodds.studies._report import Claim
+from trueodds_studies._papers._grill_numbers import MEASURES
+from trueodds_studies._report import Claim
 
 __all__ = ["by_temperature", "claims", "count", "means_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueodds.studies._store import need
+from trueodds_studies._optional import need
 
 __all__ = ["MEASURES", "PAPER_TASKS", "paper_table"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueodds.studies._papers._grill_claims import by_temperature, claims, count, means_of
-from trueodds.studies._papers._grill_numbers import MEASURES, PAPER_TASKS, paper_table
-from trueodds.studies._report import Figure, ReportContent, Table
-from trueodds.studies._store import need
-from trueodds.studies._study import Results, pick_rows
+from trueodds_studies._optional import need
+from trueodds_studies._papers._grill_claims import by_temperature, claims, count, means_of
+from trueodds_studies._papers._grill_numbers import MEASURES, PAPER_TASKS, paper_table
+from trueodds_studies._report import Figure, ReportContent, Table
+from trueodds_studies._study import Results, pick_rows
 
 __all__ = ["report"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trueodds.compare import SignTest, corrected_resampled_t_test, sign_test
-from trueodds.studies._papers._trees_numbers import METHODS, MODELS, SETS, SIGN_TESTS, paper_table
-from trueodds.studies._report import Claim
-from trueodds.studies._store import need
-from trueodds.studies._study import Results, pick_rows
+from trueodds_studies._optional import need
+from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, SIGN_TESTS, paper_table
+from trueodds_studies._report import Claim
+from trueodds_studies._study import Results, pick_rows
 
 __all__ = [
     "ALPHA",

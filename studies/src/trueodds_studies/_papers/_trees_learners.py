@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp, ndtr
 
-from trueodds.studies._learners import Learner
 from trueodds.validation import Floats
+from trueodds_studies._learners import Learner
 
 __all__ = ["boosting", "rbf_svm", "weka_naive_bayes"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from trueodds.datasets import available
-from trueodds.studies._store import need
+from trueodds_studies._optional import need
+from trueodds_studies.datasets import available
 
 __all__ = ["METHODS", "MODELS", "SETS", "SIGN_TESTS", "Source", "paper_table", "sets_at_hand"]
 
@@ -57,7 +57,7 @@ class Source(NamedTuple):
     Attributes
     ----------
     name : str
-        Of :func:`trueodds.datasets.load`.
+        Of :func:`trueodds_studies.datasets.load`.
     rows, n_classes : int
     """
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trueodds.studies._papers._trees_claims import (
+from trueodds_studies._optional import need
+from trueodds_studies._papers._trees_claims import (
     ALPHA,
     NAMES,
     RIVALS,
@@ -13,16 +14,15 @@ from trueodds.studies._papers._trees_claims import (
     artificial,
     wdl,
 )
-from trueodds.studies._papers._trees_numbers import (
+from trueodds_studies._papers._trees_numbers import (
     METHODS,
     MODELS,
     SETS,
     SIGN_TESTS,
     sets_at_hand,
 )
-from trueodds.studies._report import Figure, ReportContent, Table
-from trueodds.studies._store import need
-from trueodds.studies._study import Results, pick_rows
+from trueodds_studies._report import Figure, ReportContent, Table
+from trueodds_studies._study import Results, pick_rows
 
 __all__ = ["FIGURE_5", "report"]
 
@@ -92,8 +92,8 @@ def _summary(found: dict[str, Compared]) -> str:
 def _artificial_table(results: Results) -> Table:
     table = artificial(results)
     note = (
-        "RMSE on 10,000 new rows; 1000 rows of `trueodds.datasets.make_regions`, whose regions are "
-        "ours: the paper shows its own in a picture only."
+        "RMSE on 10,000 new rows; 1000 rows of `trueodds_studies.datasets.make_regions`, whose "
+        "regions are ours: the paper shows its own in a picture only."
     )
     rows = [[method, float(mean)] for method, mean in table.mean().items()]
     return Table("A constant classifier", ["method", "RMSE"], rows, digits=4, note=note)

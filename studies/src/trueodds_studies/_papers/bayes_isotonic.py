@@ -19,26 +19,28 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from trueodds import (
+    BayesianIsotonicCalibrator,
+    BetaCalibrator,
+    ENIRCalibrator,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+)
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
-from trueodds.calibrators._beta import BetaCalibrator
-from trueodds.calibrators._enir import ENIRCalibrator
-from trueodds.calibrators._isotonic import IsotonicCalibrator
-from trueodds.calibrators._logistic import LogisticCalibrator
-from trueodds.datasets import load, make_beta_mixture
-from trueodds.studies._papers._bayes_isotonic_numbers import SIZES, sets_at_hand
-from trueodds.studies._papers._bayes_isotonic_report import report
-from trueodds.studies._protocol import (
+from trueodds.validation import Floats
+from trueodds_studies._papers._bayes_isotonic_numbers import SIZES, sets_at_hand
+from trueodds_studies._papers._bayes_isotonic_report import report
+from trueodds_studies._protocol import (
     as_matrix,
     binary_labels,
     clipped_log_loss,
     quietly,
     stratified_fold,
 )
-from trueodds.studies._scratch import Arrays, Scratch
-from trueodds.studies._study import Row, Study
-from trueodds.studies._task import Task, crossed, stable_seed
-from trueodds.validation import Floats
+from trueodds_studies._scratch import Arrays, Scratch
+from trueodds_studies._study import Row, Study
+from trueodds_studies._task import Task, crossed, stable_seed
+from trueodds_studies.datasets import load, make_beta_mixture
 
 __all__ = ["STUDY"]
 

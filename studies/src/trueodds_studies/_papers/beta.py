@@ -19,17 +19,14 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from trueodds import BetaCalibrator, IdentityCalibrator, IsotonicCalibrator, LogisticCalibrator
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._beta import BetaCalibrator
-from trueodds.calibrators._identity import IdentityCalibrator
-from trueodds.calibrators._isotonic import IsotonicCalibrator
-from trueodds.calibrators._logistic import LogisticCalibrator
-from trueodds.datasets import load
 from trueodds.metrics import accuracy, brier_score
-from trueodds.studies._learners import Learner, boosted_stumps, naive_bayes
-from trueodds.studies._papers._beta_numbers import SETS, sets_at_hand
-from trueodds.studies._papers._beta_report import report
-from trueodds.studies._protocol import (
+from trueodds.validation import Floats
+from trueodds_studies._learners import Learner, boosted_stumps, naive_bayes
+from trueodds_studies._papers._beta_numbers import SETS, sets_at_hand
+from trueodds_studies._papers._beta_report import report
+from trueodds_studies._protocol import (
     InnerScores,
     as_matrix,
     averaged,
@@ -38,10 +35,10 @@ from trueodds.studies._protocol import (
     inner_scores,
     stratified_fold,
 )
-from trueodds.studies._scratch import Scratch
-from trueodds.studies._study import Row, Study
-from trueodds.studies._task import Plain, Task, crossed, stable_seed
-from trueodds.validation import Floats
+from trueodds_studies._scratch import Scratch
+from trueodds_studies._study import Row, Study
+from trueodds_studies._task import Plain, Task, crossed, stable_seed
+from trueodds_studies.datasets import load
 
 __all__ = ["STUDY"]
 

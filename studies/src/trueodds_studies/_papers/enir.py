@@ -20,27 +20,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from trueodds import BBQCalibrator, ENIRCalibrator, IdentityCalibrator, IsotonicCalibrator
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._bbq import BBQCalibrator
-from trueodds.calibrators._enir import ENIRCalibrator
-from trueodds.calibrators._identity import IdentityCalibrator
-from trueodds.calibrators._isotonic import IsotonicCalibrator
-from trueodds.datasets import load, make_disc_and_ring
 from trueodds.metrics import (
     accuracy,
     expected_calibration_error,
     maximum_calibration_error,
     root_mean_squared_error,
 )
-from trueodds.studies._learners import Learner, naive_bayes
-from trueodds.studies._papers._enir_numbers import SETS, sets_at_hand
-from trueodds.studies._papers._enir_report import report
-from trueodds.studies._protocol import binary_labels, quietly, stratified_fold
-from trueodds.studies._scratch import Arrays, Scratch
-from trueodds.studies._store import need
-from trueodds.studies._study import Row, Study
-from trueodds.studies._task import Task, crossed, stable_seed
 from trueodds.validation import Floats
+from trueodds_studies._learners import Learner, naive_bayes
+from trueodds_studies._optional import need
+from trueodds_studies._papers._enir_numbers import SETS, sets_at_hand
+from trueodds_studies._papers._enir_report import report
+from trueodds_studies._protocol import binary_labels, quietly, stratified_fold
+from trueodds_studies._scratch import Arrays, Scratch
+from trueodds_studies._study import Row, Study
+from trueodds_studies._task import Task, crossed, stable_seed
+from trueodds_studies.datasets import load, make_disc_and_ring
 
 __all__ = ["STUDY"]
 

@@ -16,23 +16,25 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from trueodds import (
+    CharcoalGrillCalibrator,
+    IdentityCalibrator,
+    IsotonicCalibrator,
+    LogisticCalibrator,
+    MatrixCalibrator,
+    TemperatureCalibrator,
+    VectorCalibrator,
+)
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._charcoal_grill import CharcoalGrillCalibrator
-from trueodds.calibrators._identity import IdentityCalibrator
-from trueodds.calibrators._isotonic import IsotonicCalibrator
-from trueodds.calibrators._logistic import LogisticCalibrator
-from trueodds.calibrators._matrix import MatrixCalibrator
-from trueodds.calibrators._temperature import TemperatureCalibrator
-from trueodds.calibrators._vector import VectorCalibrator
-from trueodds.datasets import available, load, make_compressed_scores
 from trueodds.metrics import expected_calibration_error
-from trueodds.studies._papers._grill_numbers import PAPER_TASKS
-from trueodds.studies._papers._grill_report import report
-from trueodds.studies._protocol import as_matrix, quietly
-from trueodds.studies._scratch import Arrays, Scratch
-from trueodds.studies._study import Row, Study
-from trueodds.studies._task import Task, crossed, stable_seed
 from trueodds.validation import Floats
+from trueodds_studies._papers._grill_numbers import PAPER_TASKS
+from trueodds_studies._papers._grill_report import report
+from trueodds_studies._protocol import as_matrix, quietly
+from trueodds_studies._scratch import Arrays, Scratch
+from trueodds_studies._study import Row, Study
+from trueodds_studies._task import Task, crossed, stable_seed
+from trueodds_studies.datasets import available, load, make_compressed_scores
 
 __all__ = ["STUDY"]
 

@@ -15,21 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trueodds import IsotonicCalibrator, LogisticCalibrator, TreeCalibrator
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._isotonic import IsotonicCalibrator
-from trueodds.calibrators._logistic import LogisticCalibrator
-from trueodds.calibrators._tree import TreeCalibrator
-from trueodds.datasets import load, make_regions
 from trueodds.metrics import reliability_curve, root_mean_squared_error
-from trueodds.studies._learners import Learner
-from trueodds.studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
-from trueodds.studies._papers._trees_numbers import METHODS, MODELS, SETS, Source, sets_at_hand
-from trueodds.studies._papers._trees_report import FIGURE_5, report
-from trueodds.studies._protocol import Fold, inner_scores, quietly, stratified_fold
-from trueodds.studies._scratch import Scratch
-from trueodds.studies._study import Row, Study
-from trueodds.studies._task import Task, crossed, stable_seed
 from trueodds.validation import Floats
+from trueodds_studies._learners import Learner
+from trueodds_studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
+from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, Source, sets_at_hand
+from trueodds_studies._papers._trees_report import FIGURE_5, report
+from trueodds_studies._protocol import Fold, inner_scores, quietly, stratified_fold
+from trueodds_studies._scratch import Scratch
+from trueodds_studies._study import Row, Study
+from trueodds_studies._task import Task, crossed, stable_seed
+from trueodds_studies.datasets import load, make_regions
 
 __all__ = ["STUDY"]
 

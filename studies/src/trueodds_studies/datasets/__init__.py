@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 
-from trueodds.datasets._dataset import Dataset
-from trueodds.datasets._folder import VARIABLE, folder_names, load_from_folder
-from trueodds.datasets._openml import OPENML, PREFIX, load_from_openml, openml_name
-from trueodds.datasets._packages import load_from_package, package_names, package_of
-from trueodds.datasets._synthetic import (
+from trueodds.exceptions import InputError
+from trueodds_studies.datasets._dataset import Dataset
+from trueodds_studies.datasets._folder import VARIABLE, folder_names, load_from_folder
+from trueodds_studies.datasets._openml import OPENML, PREFIX, load_from_openml, openml_name
+from trueodds_studies.datasets._packages import load_from_package, package_names, package_of
+from trueodds_studies.datasets._synthetic import (
     LabelledRows,
     ScoredLabels,
     make_beta_mixture,
@@ -24,7 +25,6 @@ from trueodds.datasets._synthetic import (
     make_repeated_evidence,
     make_sea,
 )
-from trueodds.exceptions import InputError
 
 __all__ = [
     "Dataset",
@@ -54,7 +54,7 @@ def available() -> dict[str, str]:
 
     Examples
     --------
-    >>> from trueodds.datasets import available
+    >>> from trueodds_studies.datasets import available
     >>> available()["iris"] in ("folder", "scikit-learn")
     True
     """
@@ -80,7 +80,7 @@ def load(name: str) -> Dataset:
 
     Examples
     --------
-    >>> from trueodds.datasets import load
+    >>> from trueodds_studies.datasets import load
     >>> load("iris").X.shape
     (150, 4)
     """

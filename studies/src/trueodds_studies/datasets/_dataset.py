@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.export._optional import require
+from trueodds_studies._optional import need
 
-__all__ = ["Dataset", "need", "typed"]
+__all__ = ["Dataset", "typed"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,6 @@ class Dataset:
     def __repr__(self) -> str:
         n, d = self.X.shape
         return f"Dataset({self.name!r}: {n} rows, {d} attributes, {self.y.nunique()} classes)"
-
-
-def need(module: str) -> Any:
-    """Import a library that data sets and studies need, or say how to install it."""
-    return require(module, "reading data sets and running studies", "studies")
 
 
 def typed(frame: Any) -> Any:

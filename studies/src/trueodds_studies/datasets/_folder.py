@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from trueodds.datasets._dataset import Dataset, need
 from trueodds.exceptions import InputError
+from trueodds_studies._optional import need
+from trueodds_studies.datasets._dataset import Dataset
 
 __all__ = ["data_folder", "folder_names", "load_from_folder"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from trueodds.datasets._dataset import Dataset, need
 from trueodds.exceptions import InputError
+from trueodds_studies._optional import need
+from trueodds_studies.datasets._dataset import Dataset
 
 __all__ = ["OPENML", "PREFIX", "load_from_openml", "openml_name"]
 

