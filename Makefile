@@ -32,11 +32,11 @@ docs: $(STAMP)
 # would bring CUDA along, set TORCH to the file of a CPU build.
 TORCH ?= torch==2.13.0
 RIVALS := .venv-rivals
-$(RIVALS)/.installed: pyproject.toml
+$(RIVALS)/.installed: pyproject.toml studies/pyproject.toml
 	$(PYTHON) -m venv --clear $(RIVALS)
 	$(RIVALS)/bin/python -m pip install -q --upgrade pip
 	$(RIVALS)/bin/python -m pip install -q "$(TORCH)"
-	$(RIVALS)/bin/python -m pip install -q -e ".[plot,studies,bench]"
+	$(RIVALS)/bin/python -m pip install -q -e ".[plot,bench]" -e studies
 	@touch $@
 
 bench: $(RIVALS)/.installed
@@ -57,13 +57,13 @@ stubs: $(STAMP)
 	$(BIN)/python tools/write_stubs.py
 	$(BIN)/python tools/write_map_schema.py
 
-$(STAMP): pyproject.toml Makefile
+$(STAMP): pyproject.toml studies/pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "trueodds needs Python 3.11 or later; set PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh tools/install_venv_module.sh
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e ".[dev,all]"
+	$(BIN)/python -m pip install -q -e ".[dev,all]" -e studies
 	@touch $(STAMP)
 
 clean:

@@ -1,4 +1,7 @@
-"""Examples in docstrings and documents run in an empty folder, where they may leave files."""
+"""What all tests share: reference outputs, and an empty folder for examples."""
+
+import os
+from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestItem
@@ -6,5 +9,22 @@ from _pytest.doctest import DoctestItem
 
 @pytest.fixture(autouse=True)
 def _examples_run_in_an_empty_folder(request, tmp_path_factory, monkeypatch):
+    """Examples in docstrings and documents may leave files."""
     if isinstance(request.node, DoctestItem):
         monkeypatch.chdir(tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with data sets and with outputs of the authors' programs; not in the project."""
+    folder = os.environ.get("TRUEODDS_SHARED")
+    path = Path(folder) if folder else Path(__file__).resolve().parents[1] / "shared"
+    if not path.is_dir():
+        pytest.skip(f"no folder {path}: set TRUEODDS_SHARED to the folder of reference outputs")
+    return path
+
+
+@pytest.fixture(scope="session")
+def fixtures(shared: Path) -> Path:
+    """Outputs of other implementations."""
+    return shared / "fixtures"

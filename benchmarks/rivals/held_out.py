@@ -40,7 +40,7 @@ def naive_bayes_scores(X, y) -> tuple[np.ndarray, np.ndarray]:
 
 def held_out_table(processes: dict[str, Process], patience: float) -> list[dict[str, object]]:
     """Mean losses for each method and library; empty without the data sets."""
-    from trueodds.datasets import load
+    from trueodds_studies.datasets import load
 
     arrays = {}
     for name in SETS:

@@ -24,7 +24,6 @@ _HOMES = {
 _MODULES = (
     "calibrators",
     "compare",
-    "datasets",
     "decisions",
     "engines",
     "exceptions",
@@ -33,7 +32,6 @@ _MODULES = (
     "model_selection",
     "plots",
     "report",
-    "studies",
     "table",
     "testing",
 )

@@ -26,7 +26,6 @@ from trueodds.model_selection._comparison import compare_calibrators as compare_
 from trueodds.table import ScoreTable as ScoreTable
 from trueodds import calibrators as calibrators
 from trueodds import compare as compare
-from trueodds import datasets as datasets
 from trueodds import decisions as decisions
 from trueodds import engines as engines
 from trueodds import exceptions as exceptions
@@ -35,7 +34,6 @@ from trueodds import metrics as metrics
 from trueodds import model_selection as model_selection
 from trueodds import plots as plots
 from trueodds import report as report
-from trueodds import studies as studies
 from trueodds import table as table
 from trueodds import testing as testing
 

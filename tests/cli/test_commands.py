@@ -264,18 +264,9 @@ def test_methods_lists_every_calibrator(run):
     assert tree["native_multiclass"]
 
 
-def test_studies_are_listed(run):
-    found = run("study", "--json").json["studies"]
-    assert "beta" in found
-    assert run("study").out.split() == found
-    result = run("study", "bta")
-    assert result.code == 2
-    assert "did you mean" in result.err
-
-
 def test_version_and_help(run):
     assert run("--version").out == f"trueodds {trueodds.__version__}\n"
-    for command in ("evaluate", "fit", "apply", "compare", "report", "export", "study", "demo"):
+    for command in ("evaluate", "fit", "apply", "compare", "report", "export", "demo"):
         result = run(command, "--help")
         assert result.code == 0
         assert "Examples:" in result.out

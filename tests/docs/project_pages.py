@@ -34,13 +34,13 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """README and its neighbours, and every page of the documentation that a person writes."""
+    """The READMEs and their neighbours, and every page of the docs that a person writes."""
     written = [
         path
         for path in DOCS.rglob("*.md")
         if path.relative_to(DOCS).parts[0] not in MADE_BY_THE_BUILD
     ]
-    return sorted([*ROOT.glob("*.md"), *written])
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("studies/*.md"), *written])
 
 
 def name_of(path: Path) -> str:

@@ -8,6 +8,7 @@ import re
 import shlex
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from project_pages import (
     pages,
     run_doctests,
 )
+from typer import Context
 from typer.main import get_command
 
 import trueodds
@@ -147,13 +149,19 @@ def command_lines(blocks: list[Block]) -> list[tuple[str, str]]:
     return found
 
 
+def command_of(word: str) -> Any:
+    """The command of a name, ours or of the studies; None if there is none."""
+    program = get_command(app)
+    return program.get_command(Context(program), word)
+
+
 def run_command(line: str) -> None:
     """Run a command line in this process; one that takes long is only parsed."""
     words = shlex.split(line, comments=True)[1:]
     if any(SHELL.fullmatch(word) for word in words):
         pytest.fail(f"write it as a block of console, which a shell runs: {line}")
     if words[0] in PARSED_ONLY:
-        get_command(app).commands[words[0]].make_context(words[0], words[1:]).close()
+        command_of(words[0]).make_context(words[0], words[1:]).close()
         return
     with pytest.raises(SystemExit) as leave:
         main(words)
@@ -189,12 +197,12 @@ def test_a_command_line_that_does_not_work_is_found(line, message, sample_files)
 def unknown_words(code: str) -> list[str]:
     """Commands and options in a piece of inline code, such as ``trueodds fit --method beta``."""
     words = code.split()
-    commands = get_command(app).commands
     if words[0] != "trueodds" or len(words) == 1 or not words[1].isalpha() or words[1].isupper():
         return []
-    if words[1] not in commands:
+    command = command_of(words[1])
+    if command is None:
         return [words[1]]
-    known = {name for option in commands[words[1]].params for name in option.opts}
+    known = {name for option in command.params for name in option.opts}
     known |= {"--help", "--debug"}
     return [
         word for word in words[2:] if word.startswith("-") and len(word) > 1 and word not in known

@@ -23,7 +23,9 @@ DEFINITION = re.compile(r"^\[[^\]^]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
 IN_HTML = re.compile(r"""\b(?:href|src|srcset)=["']([^"']+)["']""")
 AUTOMATIC = re.compile(r"<(\w+:[^>\s]+)>")
 MACHINE_PATH = re.compile(r"(?<![\w.:/-])/(?:home|root|tmp|work|mnt|Users|private)/|\b[A-Z]:\\")
-FILE_IN_TEXT = re.compile(r"(?:benchmarks|docs|examples|src|tests|tools)/[\w./-]+\.\w+")
+FILE_IN_TEXT = re.compile(
+    r"(?:studies/)?(?:benchmarks|docs|examples|src|tests|tools)/[\w./-]+\.\w+"
+)
 TO_BE_WRITTEN = {"src/trueodds/calibrators/_gamma.py"}  # by a contributor
 MYST_DEEPEST = 3  # myst_heading_anchors in docs/conf.py
 

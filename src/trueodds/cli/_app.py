@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -14,14 +12,15 @@ from trueodds.cli._demo import demo
 from trueodds.cli._evaluate import evaluate
 from trueodds.cli._export import export
 from trueodds.cli._fit import fit
+from trueodds.cli._installed import Commands, help_text
 from trueodds.cli._methods import methods
 from trueodds.cli._report import report
-from trueodds.cli._study import study
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="trueodds",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -31,17 +30,8 @@ app = typer.Typer(
 )
 
 
-def _help(function: Callable[..., None]) -> str:
-    """A docstring for the terminal: prose flows, examples keep their lines."""
-    prose, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
-    paragraphs = [" ".join(part.split()) for part in prose.strip().split("\n\n")]
-    lines = "\n".join(f"  {line}" for line in examples.splitlines())
-    # \b is typer's mark for lines that must stay as they are.
-    return "\n\n".join([*paragraphs, f"\b\nExamples:\n{lines}"])
-
-
-for command in (evaluate, compare, report, fit, apply, export, methods, study, demo):
-    app.command(help=_help(command))(command)
+for command in (evaluate, compare, report, fit, apply, export, methods, demo):
+    app.command(help=help_text(command))(command)
 
 
 def _version(wanted: bool) -> None:
@@ -76,4 +66,4 @@ def _program(
     """
 
 
-app.callback(help=_help(_program))(_program)
+app.callback(help=help_text(_program))(_program)

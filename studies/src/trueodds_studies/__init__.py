@@ -1,0 +1,235 @@
+"""The experiments of five papers as commands, and the framework that runs such studies.
+
+Run one with ``trueodds study beta --profile quick`` or::
+
+    from trueodds_studies import run_study
+    report = run_study("beta", profile="standard", folder="study-beta", n_jobs=2)
+    report.save("docs/studies")
+
+Interrupt it whenever you like, even by SIGKILL: started again with the same folder it computes only
+what is missing, and its final table is the same bit for bit. Results are Parquet rows in
+``<folder>/results.parquet`` (plus ``parts/`` while it runs); base models' scores are kept in
+``<folder>/scratch``, so a method that is added later costs only its own time.
+
+How to write a study
+--------------------
+A study is one module ``trueodds_studies/_papers/<name>.py`` (hyphens become underscores; a package
+will do) that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four parts.
+
+1. **Tasks**: ``tasks(profile) → list of Task``. A :class:`Task` is the name of a part and a flat
+   mapping of plain values; :func:`crossed` makes every combination of axes::
+
+       crossed("cv", set=SETS, repeat=range(10), fold=range(5), model=MODELS, method=METHODS)
+       crossed("synthetic", n=[100, 3000], replicate=range(10), method=METHODS)   # no data sets
+
+   One task is one method on one data set, model, repeat and fold, so that adding a method adds
+   tasks and changes none. Whatever changes the result must be an option (or raise
+   ``Study.version``). Profiles should share tasks: ``quick`` a subset of ``standard``, and so on.
+2. **Running**: ``run(tasks, scratch)`` gets the tasks without result that agree in the options
+   named by ``Study.together`` (say ``("set", "repeat", "fold")``), and yields ``(task, row)``, the
+   row being ``{"log_loss": 0.41, "brier_score": 0.12}``: numbers or text under names that are not
+   options of the task. Yield a list of rows if a task gives several. Tasks of one unit share a
+   worker, so load the data and compute scores once, before the loop over methods. What raises is
+   reported as missing; the study goes on, and a later run tries again.
+3. **Randomness and scratch**: seeds come from :func:`stable_seed`, fed with all that the
+   randomness belongs to and nothing else (``stable_seed("outer", set, repeat)`` is shared by all
+   models and methods: paired). Scores of base models go through ``scratch.arrays(description,
+   compute)``, or through :func:`inner_scores` for nested cross-validation: it trains a learner on
+   inner folds and returns out-of-fold scores, test scores of each inner model, and of a refit.
+   Learners are functions ``(X, y, others) → [scores (n, k), …]``; :func:`as_matrix` makes plain
+   matrices of frames, :func:`averaged` calibrates each inner model and averages.
+4. **Report**: ``report(results) → ReportContent``: a summary (sets, repeats, substitutes, what is
+   missing and why), :class:`Claim` objects (verdict True, False or None = *not tested*, always
+   with figures), and tables, figures and text in order. ``results.table("log_loss", rows="set",
+   columns="method", part="cv", model="ada-o")`` is a pandas frame of means; :func:`beside` puts
+   the paper's numbers, typed in as data, next to ours; :func:`critical_difference_figure` draws
+   Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
+   :mod:`trueodds.compare` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
+   figure. Put no timings and no dates into it: it must not depend on history.
+
+The smallest study:
+
+>>> from trueodds_studies import Claim, ReportContent, Study, crossed, run_study, stable_seed
+>>> import numpy as np
+>>> def run(tasks, scratch):
+...     for task in tasks:
+...         rng = np.random.default_rng(stable_seed("data", *task.pick("n", "replicate")))
+...         yield task, {"mean": rng.random(task["n"]).mean()}
+>>> def report(results):
+...     means = results.table("mean", rows="n", columns="part")
+...     close = bool(abs(means - 0.5).max().max() < 0.1)
+...     return ReportContent("Uniform numbers.", [Claim("They are ½ on average.", "p. 1", close,
+...                                                     f"{means.iloc[0, 0]:.2f}")])
+>>> study = Study(name="uniform", title="Uniform", paper="None (2026)", version=1,
+...               profiles={"quick": "two replicates"}, run=run, report=report,
+...               tasks=lambda profile: crossed("mean", n=[100], replicate=range(2)))
+>>> print(run_study(study, folder="study").content.claims[0].word)
+confirmed
+
+Many machines
+-------------
+Units of work are run by joblib, so its back ends apply: inside ``with
+joblib.parallel_config(backend="dask"):`` (with a ``dask.distributed.Client`` open) or
+``backend="spark"`` (after ``joblibspark.register_spark()``) the same call runs on a cluster.
+Workers need trueodds-studies, the data (``TRUEODDS_DATA``), and best a shared folder for scratch;
+results come back to the caller, who alone writes them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds_studies._diagrams import critical_difference_figure, significantly_better
+    from trueodds_studies._learners import BoostedStumps, boosted_stumps, naive_bayes
+    from trueodds_studies._protocol import (
+        Fold,
+        InnerScores,
+        as_matrix,
+        averaged,
+        binary_labels,
+        clipped_log_loss,
+        inner_scores,
+        quietly,
+        stratified_fold,
+    )
+    from trueodds_studies._report import Claim, Figure, ReportContent, StudyReport, Table, beside
+    from trueodds_studies._scratch import Scratch
+    from trueodds_studies._store import ResultStore
+    from trueodds_studies._study import PROFILES, Results, Study, pick_rows
+    from trueodds_studies._task import Task, crossed, stable_seed
+
+__all__ = [
+    "PROFILES",
+    "BoostedStumps",
+    "Claim",
+    "Figure",
+    "Fold",
+    "InnerScores",
+    "ReportContent",
+    "ResultStore",
+    "Results",
+    "Scratch",
+    "Study",
+    "StudyReport",
+    "Table",
+    "Task",
+    "as_matrix",
+    "available",
+    "averaged",
+    "beside",
+    "binary_labels",
+    "boosted_stumps",
+    "clipped_log_loss",
+    "critical_difference_figure",
+    "crossed",
+    "find_study",
+    "inner_scores",
+    "naive_bayes",
+    "pick_rows",
+    "quietly",
+    "run_study",
+    "significantly_better",
+    "stable_seed",
+    "stratified_fold",
+]
+
+_PARTS = ("_task", "_study", "_store", "_scratch", "_report", "_protocol", "_learners", "_diagrams")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: ``trueodds --help`` loads this package."""
+    if name in __all__:
+        for part in _PARTS:
+            module = importlib.import_module(f"{__name__}.{part}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def available() -> list[str]:
+    """Names of the studies.
+
+    Examples
+    --------
+    >>> from trueodds_studies import available
+    >>> "beta" in available()
+    True
+    """
+    from trueodds_studies import _papers
+
+    names = [module.name for module in pkgutil.iter_modules(_papers.__path__)]
+    return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
+
+
+def find_study(name: str) -> Study:
+    """The study of a name.
+
+    Examples
+    --------
+    >>> from trueodds_studies import find_study
+    >>> find_study("beta").profiles["quick"].startswith("one repeat")
+    True
+    """
+    if name not in available():
+        known = ", ".join(repr(other) for other in available())
+        raise InputError(f"there is no study {name!r}; there are {known}.")
+    module = importlib.import_module(f"trueodds_studies._papers.{name.replace('-', '_')}")
+    study: Study = module.STUDY
+    return study
+
+
+def run_study(
+    name: str | Study,
+    *,
+    profile: str = "quick",
+    folder: str | Path | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> StudyReport:
+    """Run what is missing of a study, and report on all of it.
+
+    Parameters
+    ----------
+    name : str or Study
+        One of :func:`available`, or a study of your own.
+    profile : {"quick", "standard", "full"}, default="quick"
+        How much of it; ``find_study(name).profiles`` says what each includes.
+    folder : path, default=None
+        Where results are kept and found again; ``study-<name>`` in the current folder if None. All
+        profiles can share it.
+    n_jobs : int, default=None
+        Processes, as joblib takes it (−1: all cores). None is one, or what
+        ``joblib.parallel_config`` says.
+    progress : bool, default=True
+        Show how far it is and how long it will take, if stderr is a terminal.
+
+    Returns
+    -------
+    StudyReport
+        ``.markdown``, ``.html``, ``.save(folder)``, ``.results.frame``.
+    """
+    from trueodds_studies._report import StudyReport
+    from trueodds_studies._runner import run_tasks
+    from trueodds_studies._study import Study
+
+    study = name if isinstance(name, Study) else find_study(name)
+    place = Path(folder) if folder is not None else Path.cwd() / f"study-{study.name}"
+    results = run_tasks(study, profile, place, n_jobs=n_jobs, progress=progress)
+    return StudyReport(
+        name=study.name,
+        title=study.title,
+        paper=study.paper,
+        profile=profile,
+        content=study.report(results),
+        results=results,
+    )

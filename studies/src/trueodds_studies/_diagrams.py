@@ -1,0 +1,79 @@
+"""Critical difference diagrams for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from trueodds.compare import friedman_test, nemenyi
+from trueodds_studies._optional import need
+from trueodds_studies._report import Figure
+
+__all__ = ["critical_difference_figure", "significantly_better"]
+
+
+def critical_difference_figure(
+    name: str,
+    title: str,
+    panels: Mapping[str, Any],
+    *,
+    better: Literal["lower", "higher"] = "lower",
+    alpha: float = 0.05,
+) -> Figure:
+    """Demšar's diagrams under one another, as the papers print them.
+
+    Parameters
+    ----------
+    name, title
+        As in :class:`~trueodds_studies.Figure`.
+    panels : mapping of str to pandas.DataFrame
+        A heading and a table of sets × methods for each diagram, such as ``results.table`` gives.
+        The p-value of the Friedman test is added to the heading.
+    better : {"lower", "higher"}, default="lower"
+    alpha : float, default=0.05
+    """
+    pyplot = need("matplotlib.pyplot")
+    from trueodds.plots import CriticalDifferenceDisplay
+
+    n = len(panels)
+    widest = max(len(table.columns) for table in panels.values())
+    height = 1.0 + 0.28 * widest
+    figure, axes = pyplot.subplots(
+        n, 1, figsize=(7.5, n * height), layout="constrained", squeeze=False
+    )
+    for ax, (heading, table) in zip(axes[:, 0], panels.items(), strict=True):
+        CriticalDifferenceDisplay.from_results(table, better=better, alpha=alpha).plot(ax=ax)
+        p = friedman_test(table, better=better).chi_square_p_value
+        ax.set_title(f"{heading} (Friedman p = {p:.1e})", fontsize=10)
+    return Figure.of(name, title, figure)
+
+
+def significantly_better(
+    table: Any,
+    first: str,
+    second: str,
+    *,
+    better: Literal["lower", "higher"] = "lower",
+    alpha: float = 0.05,
+) -> tuple[bool, str]:
+    """Whether Nemenyi's test says that one method's average rank is better, and the figures.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Sets × all methods that are compared at once.
+    first, second : str
+    better, alpha
+        As in :func:`trueodds.compare.nemenyi`.
+
+    Returns
+    -------
+    verdict : bool
+    figures : str
+    """
+    test = nemenyi(table, better=better, alpha=alpha)
+    a, b = (test.ranks.methods.index(name) for name in (first, second))
+    rank_a, rank_b = float(test.ranks.ranks[a]), float(test.ranks.ranks[b])
+    p = float(test.p_values[a, b])
+    figures = f"ranks {rank_a:.2f} and {rank_b:.2f}, p = {p:.2g}"
+    return rank_b - rank_a >= test.critical_difference, figures

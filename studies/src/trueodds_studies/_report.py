@@ -1,0 +1,309 @@
+"""The report of a study: our tables beside the paper's, figures, and a verdict on each claim."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from trueodds.exceptions import InputError
+from trueodds_studies._optional import need
+from trueodds_studies._scratch import write_atomically
+
+__all__ = ["Claim", "Figure", "ReportContent", "StudyReport", "Table", "Verdict", "beside"]
+
+Verdict = Literal["confirmed", "not confirmed", "not tested"]
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, and what our run says to it.
+
+    Parameters
+    ----------
+    text : str
+        The claim, in the paper's terms.
+    where : str
+        ``"Table 2"``, ``"section 4"``, ….
+    verdict : bool or None
+        True: confirmed; False: not confirmed; None: not tested.
+    evidence : str
+        The figures that the verdict rests on, or why it was not tested.
+    """
+
+    text: str
+    where: str
+    verdict: bool | None
+    evidence: str
+
+    @property
+    def word(self) -> Verdict:
+        """The verdict as the report prints it."""
+        if self.verdict is None:
+            return "not tested"
+        return "confirmed" if self.verdict else "not confirmed"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report.
+
+    Parameters
+    ----------
+    title : str
+    columns : sequence of str
+        Headings; the first is that of the rows' names.
+    rows : sequence of sequences
+        Text, numbers, or None for an empty cell.
+    digits : int, default=3
+        Of numbers that are not whole.
+    note : str, default=""
+        Printed above the table.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    digits: int = 3
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InputError(
+                    f"table {self.title!r} has {len(self.columns)} columns; the row {row[0]!r} "
+                    f"has {len(row)} cells."
+                )
+
+    def texts(self) -> list[list[str]]:
+        """The cells as text."""
+        return [[_text(cell, self.digits) for cell in row] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture of a report.
+
+    Parameters
+    ----------
+    name : str
+        Part of the file's name: lower-case words with hyphens.
+    title : str
+        Says what is to be seen; also the alternative text.
+    png : bytes
+    """
+
+    name: str
+    title: str
+    png: bytes
+
+    @classmethod
+    def of(cls, name: str, title: str, figure: Any, *, dpi: int = 100) -> Figure:
+        """From a matplotlib figure, which is closed."""
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        need("matplotlib.pyplot").close(figure)
+        return cls(name, title, buffer.getvalue())
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """What a study's ``report`` function returns.
+
+    Parameters
+    ----------
+    summary : str
+        What was run: sets, repeats, substitutes, what is missing and why. Paragraphs are separated
+        by blank lines; `code` is set in backquotes.
+    claims : sequence of Claim
+    items : sequence of Table, Figure or str
+        In the order of the report. Text that begins with ``## `` is a heading.
+    """
+
+    summary: str
+    claims: Sequence[Claim]
+    items: Sequence[Table | Figure | str] = field(default=())
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """The finished report of a study.
+
+    Attributes
+    ----------
+    name, title, paper, profile : str
+    content : ReportContent
+    results : Results
+        All rows; ``results.frame`` is a pandas frame.
+    """
+
+    name: str
+    title: str
+    paper: str
+    profile: str
+    content: ReportContent
+    results: Any
+
+    @property
+    def command(self) -> str:
+        """The command that makes it."""
+        return f"trueodds study {self.name} --profile {self.profile}"
+
+    @property
+    def markdown(self) -> str:
+        """The report as Markdown; its pictures are beside it when it is saved."""
+        lines = [f"# {self.title}", "", self.paper, "", "```", self.command, "```", ""]
+        lines += [self.content.summary, ""]
+        lines += self._trouble()
+        lines += ["## The paper's claims", "", *_markdown_table(self._claims()), ""]
+        for item in self.content.items:
+            if isinstance(item, str):
+                lines += [item, ""]
+            elif isinstance(item, Table):
+                lines += [f"### {item.title}", ""]
+                lines += [item.note, ""] if item.note else []
+                lines += [*_markdown_table(item), ""]
+            else:
+                lines += [f"![{item.title}]({self._picture(item)})", ""]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def _trouble(self) -> list[str]:
+        if not self.results.n_missing:
+            return []
+        shown = [f"- {failure}" for failure in self.results.failures[:10]]
+        return [
+            f"**{self.results.n_missing} of {self.results.n_tasks} tasks have no result.**",
+            "",
+            *shown,
+            "",
+        ]
+
+    def _claims(self) -> Table:
+        rows = [[c.text, c.where, f"*{c.word}*", c.evidence] for c in self.content.claims]
+        return Table("", ["claim", "in the paper", "verdict", "our figures"], rows)
+
+    def _picture(self, figure: Figure) -> str:
+        return f"{self.name}-{figure.name}.png"
+
+    @property
+    def html(self) -> str:
+        """The report as one self-contained page."""
+        jinja2 = need("jinja2")
+        environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        environment.filters["prose"] = lambda text: _prose(text, need("markupsafe"))
+        source = Path(__file__).with_name("_report.html").read_text(encoding="utf-8")
+        blocks: list[dict[str, Any]] = []
+        for item in self.content.items:
+            if isinstance(item, str):
+                blocks.append({"kind": "text", "text": item})
+            elif isinstance(item, Table):
+                blocks.append({"kind": "table", "table": item, "cells": item.texts()})
+            else:
+                data = base64.b64encode(item.png).decode()
+                blocks.append({"kind": "figure", "title": item.title, "data": data})
+        page: str = environment.from_string(source).render(
+            report=self, claims=self.content.claims, blocks=blocks, trouble=self._trouble()
+        )
+        return page
+
+    def save(self, folder: Path | str) -> Path:
+        """Write ``<name>.md``, ``<name>.html`` and the pictures; return the Markdown's path."""
+        place = Path(folder)
+        for item in self.content.items:
+            if isinstance(item, Figure):
+                _save(place / self._picture(item), item.png)
+        _save(place / f"{self.name}.html", self.html.encode())
+        _save(place / f"{self.name}.md", self.markdown.encode())
+        return place / f"{self.name}.md"
+
+
+def beside(
+    title: str,
+    ours: Any,
+    paper: Any,
+    *,
+    digits: int = 3,
+    note: str = "",
+    rows: str = "data set",
+    mean: bool = False,
+) -> Table:
+    """Our numbers and the paper's in turn, column by column.
+
+    Parameters
+    ----------
+    title, digits, note
+        As in :class:`Table`.
+    ours, paper : pandas.DataFrame
+        With the same meaning of rows and columns. What only one of them has leaves empty cells.
+    rows : str, default="data set"
+        The heading of the rows' names.
+    mean : bool, default=False
+        Whether to add a row of means over the rows that both have.
+    """
+    columns = list(dict.fromkeys([*ours.columns, *paper.columns]))
+    names = list(dict.fromkeys([*ours.index, *paper.index]))
+    heads = [head for c in columns for head in (str(c), f"{c} (paper)")]
+    lines: list[list[Cell]] = []
+    for name in names:
+        line: list[Cell] = [str(name)]
+        for column in columns:
+            line += [_cell(frame, name, column) for frame in (ours, paper)]
+        lines.append(line)
+    if mean:
+        common = [name for name in names if name in ours.index and name in paper.index]
+        line = [f"mean of the {len(common)} in both"]
+        for column in columns:
+            for frame in (ours, paper):
+                line.append(
+                    float(frame.loc[common, column].mean()) if column in frame.columns else None
+                )
+        lines.append(line)
+    return Table(title, [rows, *heads], lines, digits=digits, note=note)
+
+
+def _cell(frame: Any, row: Any, column: Any) -> Cell:
+    if row not in frame.index or column not in frame.columns:
+        return None
+    value = float(frame.loc[row, column])
+    return None if value != value else value
+
+
+def _text(cell: Cell, digits: int) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    return str(cell) if isinstance(cell, int) else f"{cell:.{digits}f}"
+
+
+def _markdown_table(table: Table) -> list[str]:
+    numeric = [
+        any(isinstance(row[i], (int, float)) for row in table.rows)
+        for i in range(len(table.columns))
+    ]
+    lines = [[*table.columns], ["---:" if right else "---" for right in numeric], *table.texts()]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def _prose(text: str, markupsafe: Any) -> Any:
+    """Headings, paragraphs, `code` and *emphasis*; everything else is escaped."""
+    parts = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        escaped = str(markupsafe.escape(block.lstrip("#").strip()))
+        escaped = re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
+        escaped = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", escaped)
+        tag = f"h{min(len(block) - len(block.lstrip('#')), 4)}" if block.startswith("#") else "p"
+        parts.append(f"<{tag}>{escaped}</{tag}>")
+    return markupsafe.Markup("\n".join(parts))  # escaped above
+
+
+def _save(path: Path, data: bytes) -> None:
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(data)
+
+    write_atomically(path, write)

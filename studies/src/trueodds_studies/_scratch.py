@@ -1,0 +1,95 @@
+"""Arrays that are dear to make, such as a base model's scores, kept on disk between runs."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds_studies._task import digest
+
+__all__ = ["Scratch", "write_atomically"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write_atomically(path: Path, write: Callable[[Path], None], *, durable: bool = True) -> None:
+    """Let ``write`` fill a temporary file and rename it, so that no half-written file is seen.
+
+    ``durable`` waits for the disk, so that a power cut does not leave an empty file either.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        if durable:
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class Scratch:
+    """A folder of named arrays, each file found by a description of what made it.
+
+    Parameters
+    ----------
+    folder : path
+        Made when something is first kept. On a cluster it is best shared; without that every
+        machine keeps its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds_studies import Scratch
+    >>> scratch = Scratch("scratch")
+    >>> made = scratch.arrays({"set": "iris", "fold": 0}, lambda: {"scores": np.arange(3.0)})
+    >>> again = scratch.arrays({"set": "iris", "fold": 0}, lambda: 1 / 0)
+    >>> again["scores"]
+    array([0., 1., 2.])
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
+
+    def arrays(self, description: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a description: read if they were made before, else computed and kept.
+
+        Parameters
+        ----------
+        description : mapping of str to plain values
+            All that the arrays depend on: set, model and its options, seed, fold, and a version
+            that is raised when the program that makes them changes.
+        compute : callable () → dict of str to ndarray
+            No arrays of objects: files are NumPy's ``.npz`` and never pickled.
+        """
+        name = digest(dict(description))
+        path = self._folder / name[:2] / f"{name[2:34]}.npz"
+        kept = _read(path)
+        if kept is not None:
+            return kept
+        made = compute()
+        # Not durable: a file that a power cut damages is found out and made again.
+        write_atomically(path, lambda temporary: _write(temporary, made), durable=False)
+        return made
+
+
+def _write(path: Path, arrays: Arrays) -> None:
+    with path.open("wb") as file:  # a file object, because savez appends .npz to a name
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def _read(path: Path) -> Arrays | None:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        return None  # damaged from outside: made again

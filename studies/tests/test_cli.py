@@ -1,0 +1,78 @@
+"""``trueodds study``: found through its entry point, listed, run, and quick to find."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from trueodds.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line; returns exit code, standard output and standard error."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as leave:
+            main(words)
+        captured = capsys.readouterr()
+        return int(leave.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_studies_are_listed(run):
+    found = json.loads(run("study", "--json")[1])["studies"]
+    assert "beta" in found
+    assert run("study")[1].split() == found
+    code, _, said = run("study", "bta")
+    assert code == 2
+    assert "did you mean" in said
+
+
+def test_the_program_lists_the_command_and_explains_it(run):
+    code, page, _ = run("study", "--help")
+    assert code == 0
+    assert "Examples:" in page
+    assert "trueodds study beta --profile quick" in page
+    assert "Run the experiments of a paper" in run("--help")[1]
+
+
+def test_a_study_is_run_and_its_report_saved(run, tmp_path, monkeypatch):
+    from toy_study import STUDY
+
+    monkeypatch.setattr("trueodds_studies.available", lambda: ["toy"])
+    monkeypatch.setattr("trueodds_studies.find_study", lambda name: STUDY)
+    code, page, said = run("study", "toy", "-o", str(tmp_path))
+    assert code == 0
+    assert page.startswith("# ")
+    assert f"{tmp_path}: report of the study toy (quick)." in said
+    assert (tmp_path / "toy.md").exists()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["study"]])
+def test_finding_studies_loads_no_heavy_library(words):
+    script = (
+        "import sys\n"
+        "from trueodds.cli._run import run\n"
+        f"run({words!r})\n"
+        "heavy = {'numpy', 'scipy', 'pyarrow', 'pandas', 'sklearn', 'matplotlib', 'numba'}\n"
+        "sys.exit(' '.join(heavy & set(sys.modules)))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.stderr.strip() == ""
+    assert "study" in result.stdout or "beta" in result.stdout
+
+
+def test_what_the_package_offers_is_found_when_it_is_asked_for():
+    import trueodds_studies
+
+    assert set(trueodds_studies.__all__) <= set(dir(trueodds_studies))
+    for name in trueodds_studies.__all__:
+        assert getattr(trueodds_studies, name) is not None
+    with pytest.raises(AttributeError, match="'trueodds_studies' has no attribute 'nonsense'"):
+        trueodds_studies.nonsense  # noqa: B018
