@@ -15,6 +15,7 @@ from trueodds.cli._evaluate import evaluate
 from trueodds.cli._export import export
 from trueodds.cli._fit import fit
 from trueodds.cli._methods import methods
+from trueodds.cli._own_input import keeps_its_input
 from trueodds.cli._report import report
 from trueodds.cli._study import study
 
@@ -41,7 +42,7 @@ def _help(function: Callable[..., None]) -> str:
 
 
 for command in (evaluate, compare, report, fit, apply, export, methods, study, demo):
-    app.command(help=_help(command))(command)
+    app.command(help=_help(command))(keeps_its_input(command))
 
 
 def _version(wanted: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Literal
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
 
-__all__ = ["Format", "InputFiles", "csv_header", "format_of", "named", "resolve"]
+__all__ = ["Format", "InputFiles", "csv_header", "format_of", "matching", "named", "resolve"]
 
 Format = Literal["csv", "parquet", "arrow", "jsonl"]
 
@@ -35,6 +35,7 @@ SUFFIXES: dict[str, Format] = {
 }
 DELIMITERS = ",\t;|"
 COMPRESSED = (".gz",)
+STANDARD_INPUT = "-"
 LONGEST_HEADER = 1 << 20
 
 
@@ -60,21 +61,27 @@ def format_of(path: Path) -> Format | None:
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
+def matching(file: str) -> list[Path]:
+    """The files that a name or a glob stands for; a name that exists is never a glob."""
+    path = Path(file)
+    if path.exists() or not glob.has_magic(file):
+        return [path]
+    found = [Path(name) for name in sorted(glob.glob(file, recursive=True))]  # noqa: PTH207
+    return [path for path in found if path.is_file()]
+
+
 def resolve(file: str, given: Format | None, scratch: Path) -> InputFiles:
     """Find the files, or copy standard input to a file that can be read more than once."""
-    if file == "-":
+    if file == STANDARD_INPUT:
         return _standard_input(given, scratch)
     path = Path(file)
     if path.is_dir():
         raise InputError(f"{file} is a folder; name a file or a glob such as '{file}/*.parquet'.")
-    paths = [path]
-    if not path.exists():
-        if not glob.has_magic(file):
-            raise InputError(f"{file}: no such file.")
-        paths = [Path(name) for name in sorted(glob.glob(file, recursive=True))]  # noqa: PTH207
-        paths = [found for found in paths if found.is_file()]
-        if not paths:
-            raise InputError(f"no file matches {file!r}.")
+    paths = matching(file)
+    if not paths:
+        raise InputError(f"no file matches {file!r}.")
+    if not paths[0].exists():
+        raise InputError(f"{file}: no such file.")
     formats = {given or format_of(path) for path in paths}
     if None in formats:
         raise UsageError(
