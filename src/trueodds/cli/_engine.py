@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueodds.cli._arrow import sound_arrow_file
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format, InputFiles, csv_header, named, resolve
 from trueodds.cli._sql import quoted
@@ -127,7 +128,7 @@ def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bo
         return connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
     dataset = require("pyarrow.dataset", "cli")
     paths = [
-        str(_as_arrow_file(path, scratch / f"{number}.arrow"))
+        str(sound_arrow_file(path, scratch / f"{number}.arrow"))
         for number, path in enumerate(files.paths)
     ]
     return connection.from_arrow(dataset.dataset(paths, format="ipc"))
@@ -162,18 +163,6 @@ def _common_header(files: InputFiles) -> tuple[list[str], str]:
                 f"{', '.join(other)} instead of {', '.join(header)}."
             )
     return header, delimiter
-
-
-def _as_arrow_file(path: Path, copy: Path) -> Path:
-    """Arrow comes as a file or as a stream; a stream is copied to a file, batch by batch."""
-    with path.open("rb") as stream:
-        if stream.read(6) == b"ARROW1":
-            return path
-    ipc = require("pyarrow.ipc", "cli")
-    with ipc.open_stream(str(path)) as source, ipc.new_file(str(copy), source.schema) as target:
-        for batch in source:
-            target.write_batch(batch)
-    return copy
 
 
 def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
