@@ -163,7 +163,7 @@ def _predictor(fitted: Any, features: tuple[str, ...]) -> Callable[[Any, Any], A
 def _stream(
     batches: Iterator[Any], output: str, kind: Format, tally: Tally, connection: Any
 ) -> None:
-    from trueodds.numerics.progress import Progress
+    from trueodds.basics.progress import Progress
 
     first = next(batches)
     with (

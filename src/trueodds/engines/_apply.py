@@ -10,8 +10,7 @@ import numpy as np
 
 from trueodds.engines._batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines._rows import apply_to_rows
-from trueodds.exceptions import InputError
-from trueodds.export import TooLongForSqlError
+from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.frames import open_frame
 from trueodds.frames._collect import check_columns
 from trueodds.maps import CalibrationMap

@@ -7,7 +7,7 @@ language; every family of maps says its formula once, as such a tree.
 from trueodds.export._expression import Expression, Feature, Formula, Score
 from trueodds.export._onnx import render_onnx
 from trueodds.export._python import render_python
-from trueodds.export._sql import SqlDialect, TooLongForSqlError, render_sql
+from trueodds.export._sql import SqlDialect, render_sql
 from trueodds.export._walk import features_in
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Formula",
     "Score",
     "SqlDialect",
-    "TooLongForSqlError",
     "features_in",
     "render_onnx",
     "render_python",

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.optional import require
 from trueodds.export import _expression as e
-from trueodds.export._optional import require
 from trueodds.export._walk import all_nodes
 from trueodds.validation import Floats
 
@@ -44,7 +44,7 @@ def render_onnx(formula: e.Formula, metadata: Mapping[str, Any]) -> Any:
     ``feature_<name>`` for each feature, of numbers (NaN if missing) or texts ("" if missing). The
     output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
     """
-    onnx = require("onnx", "an export to ONNX", "onnx")
+    onnx = require("onnx", "an export to ONNX", "trueodds[onnx]")
     graph = _Graph(onnx, formula)
     model = onnx.helper.make_model(
         graph.build(),

@@ -24,9 +24,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.basics.optional import require
+from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.export import _expression as e
-from trueodds.export._optional import require
 from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
@@ -38,10 +38,6 @@ SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sq
 
 MOST_NODES = 200_000
 """The most that is written for all outputs together, in nodes of SQL; about 2 MB of text."""
-
-
-class TooLongForSqlError(InputError):
-    """A formula takes more nodes of SQL than engines can be expected to read."""
 
 
 def render_sql(
@@ -67,7 +63,7 @@ def render_sql(
         If the outputs would take more than :data:`MOST_NODES` nodes together.
     """
     check_choice(dialect, get_args(SqlDialect), "dialect")
-    require("sqlglot", "an export to SQL", "engines")
+    require("sqlglot", "an export to SQL", "trueodds[engines]")
     for name in (*columns, *features):
         _check_name(name)
     _check_size(sum(map(least_nodes, formula.outputs)))  # before much is written

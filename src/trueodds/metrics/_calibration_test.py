@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr
 
+from trueodds.basics.progress import Progress
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._label_draws import Cells, make_cells
-from trueodds.metrics._progress import Progress
 from trueodds.metrics._resampling import Metric, class_options
 from trueodds.metrics._sample import (
     BinaryView,

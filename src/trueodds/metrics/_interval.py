@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
+from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.metrics._calibration_error import debiased_calibration_error
 from trueodds.metrics._resampling import (
     Metric,
@@ -29,10 +29,6 @@ __all__ = [
 ]
 
 Method = Literal["auto", "bca", "percentile", "centred"]
-
-
-class UndefinedReplicatesWarning(TrueoddsWarning):
-    """Some resamples had no value, for example an AUC without positives."""
 
 
 @dataclass(frozen=True, eq=False)

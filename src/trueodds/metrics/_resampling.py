@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
-from trueodds.metrics._progress import Progress
 from trueodds.metrics._sample import Sample, read_sample
 from trueodds.validation import Floats, Labels, as_dense, as_seed, check_choice, check_integer
 

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.progress import Progress
 from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
-from trueodds.numerics.progress import Progress
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats
 
