@@ -93,8 +93,8 @@ class ResultStore:
         if not files:
             return
         table = self.read()
-        with atomic_file(self._whole) as file:
-            pq.write_table(table, file)
+        with atomic_file(self._whole) as output:
+            pq.write_table(table, output)
         for file in files:
             file.unlink()
 
