@@ -237,7 +237,7 @@ def test_the_size_is_foretold_within_a_factor_of_two():
     k = 12
     names = [f"s{i}" for i in range(k)]
     formula = formula_of(SoftmaxMap(weights=np.eye(k) + 0.1, bias=np.zeros(k)), k)
-    writer = _sql._Writer(names, {}, "duckdb", formula.scale)
+    writer = _sql._SqlWriter(names, {}, "duckdb", formula.scale)
     writer.scope(formula.outputs[0])
     assert 0.5 < least_nodes(formula.outputs[0]) / writer.written < 2
 

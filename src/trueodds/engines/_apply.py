@@ -133,8 +133,7 @@ class _Plan:
         """One expression for each new column."""
         columns: list[str] = []
         if self.features:
-            known = [""] * (max(self.features) + 1)
-            columns = known + [""] * (len(getattr(self.map, "categories", ())) - len(known))
+            columns = [""] * len(self.map.attributes)
             for index, name in self.features.items():
                 columns[index] = name
         if self.one:

@@ -30,7 +30,8 @@ def parts_of(node: Node) -> Sequence[Node]:
             return node.conditions
         case e.Usable():
             return (node.score,)
-    return ()
+        case _:
+            return ()
 
 
 def all_nodes(roots: Sequence[Node]) -> list[Node]:

@@ -110,6 +110,11 @@ class TreeMap(CalibrationMap):
         return self.n_classes == 2
 
     @property
+    def attributes(self) -> tuple[str | int, ...]:
+        """Names of columns, or their positions if the tree was fitted on an array."""
+        return tuple(range(len(self.categories))) if self.names is None else self.names
+
+    @property
     def space(self) -> FeatureSpace:
         """The attributes, ready to encode."""
         return FeatureSpace(self.names, self.categories, self.fill)
