@@ -24,7 +24,7 @@ def require(module: str, purpose: str, install: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        missing = error.name or module
+        missing = (error.name or module).partition(".")[0]
         package = f'"{install}"' if "[" in install else install
         raise MissingLibraryError(
             f"{purpose} needs {missing}, which is not installed; run: pip install {package}",
