@@ -42,6 +42,16 @@ class Chains:
     effective_sample_size: Floats
     r_hat: Floats
 
+    def spread(self, sizes: npt.NDArray[np.int64]) -> Chains:
+        """Each rank as so many that share its value."""
+        if (sizes == 1).all():
+            return self
+        return Chains(
+            np.repeat(self.draws, sizes, axis=2),
+            np.repeat(self.effective_sample_size, sizes),
+            np.repeat(self.r_hat, sizes),
+        )
+
 
 def run_chains(
     n_neg: Floats,
