@@ -13,7 +13,7 @@ from trueodds.calibrators import all_calibrators
 from trueodds.calibrators._abb import ABBCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator
 from trueodds.exceptions import CoarsenedWarning, InputError
-from trueodds.kernels._all_binnings import _log_gamma
+from trueodds.kernels.all_binnings import _log_gamma
 from trueodds.table import ScoreTable
 
 ROWS = st.lists(

@@ -16,8 +16,8 @@ from trueodds.calibrators._bayesian_isotonic.chains import (
 )
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, group_starts
 from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning
-from trueodds.kernels._isotonic_importance import draw_maps, sample_weighted_maps
-from trueodds.kernels._isotonic_mcmc import LARGEST, Chain
+from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
+from trueodds.kernels.isotonic_mcmc import LARGEST, Chain
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay

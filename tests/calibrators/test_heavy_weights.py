@@ -17,7 +17,7 @@ from trueodds import (
 )
 from trueodds.calibrators._bbq import _bin_counts
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.kernels import _isotonic_mcmc
+from trueodds.kernels import isotonic_mcmc
 from trueodds.numerics.isotonic_pooling import pooled_starts
 
 N_ROWS = 200
@@ -114,10 +114,10 @@ def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_ste
         return value > 0.3 + (length - 0.5) * step
 
     step = 1e-3 / 7
-    monkeypatch.setattr(_isotonic_mcmc, "_is_outside", is_outside)
-    monkeypatch.setattr(_isotonic_mcmc, "_after", _isotonic_mcmc._after.py_func)
+    monkeypatch.setattr(isotonic_mcmc, "_is_outside", is_outside)
+    monkeypatch.setattr(isotonic_mcmc, "_after", isotonic_mcmc._after.py_func)
     unused = [None] * 6
-    found = _isotonic_mcmc._step_out.py_func(
+    found = isotonic_mcmc._step_out.py_func(
         *(None, None, None, None, None, 0, 0.3, step), *unused, 0.0, np.inf, 0.0
     )
     expected = 0.3

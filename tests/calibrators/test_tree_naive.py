@@ -54,7 +54,7 @@ def walk(node):
 
 
 def prune(parent, attribute, error, bare=None, stop=np.inf):
-    from trueodds.kernels._tree_prune import prune_sequence
+    from trueodds.kernels.tree_prune import prune_sequence
 
     n = len(parent)
     is_leaf, permanent = np.zeros(n, bool), np.zeros(n, bool)

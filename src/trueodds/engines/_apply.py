@@ -14,7 +14,7 @@ from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.frames import open_frame
 from trueodds.frames._collect import check_columns
 from trueodds.maps import CalibrationMap
-from trueodds.maps._export import feature_columns, formula_of, score_names
+from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import Floats
 
 __all__ = ["apply_map"]

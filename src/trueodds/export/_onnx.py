@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.optional import require
-from trueodds.export import _expression as e
+from trueodds.export import expressions as e
 from trueodds.export._walk import all_nodes
 from trueodds.validation import Floats
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never, cast
 
 from trueodds.exceptions import InputError
-from trueodds.export import _expression as e
+from trueodds.export import expressions as e
 from trueodds.export._walk import parts_of
 from trueodds.validation import Floats
 

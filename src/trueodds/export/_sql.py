@@ -26,7 +26,7 @@ import numpy as np
 
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError, TooLongForSqlError
-from trueodds.export import _expression as e
+from trueodds.export import expressions as e
 from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position

@@ -13,8 +13,8 @@ import numpy as np
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
-from trueodds.maps._export import feature_columns, formula_of, score_names
 from trueodds.maps._formulas import positive_expression
+from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import (
     Floats,
     InputScale,

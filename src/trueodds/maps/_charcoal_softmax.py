@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import Constant, Dot, Expression, Softmax, exp, log, maximum, total
+from trueodds.export.expressions import Constant, Dot, Expression, Softmax, exp, log, maximum, total
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
 from trueodds.numerics.charcoal_grill_classes import ClassCoals, class_coal_weights

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError, MapFormatError
-from trueodds.export._expression import Choose, Constant, Expression, total
+from trueodds.export.expressions import Choose, Constant, Expression, total
 from trueodds.maps._base import BinaryMap, CalibrationMap, ClassMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.maps._identity import IdentityMap

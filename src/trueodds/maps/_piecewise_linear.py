@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import (
+from trueodds.export.expressions import (
     INFINITE,
     Choose,
     Condition,

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import Constant, Dot, Expression, Softmax
+from trueodds.export.expressions import Constant, Dot, Expression, Softmax
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.class_logits import class_logits, softmax

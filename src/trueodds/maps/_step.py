@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import INFINITE, Expression, StepLookup
+from trueodds.export.expressions import INFINITE, Expression, StepLookup
 from trueodds.maps._base import BinaryMap
 from trueodds.numerics.binning import bin_index
 from trueodds.validation import Floats, check_increasing, check_unit_interval

@@ -38,8 +38,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from trueodds.kernels._isotonic_tree import LARGEST, list_tree, redraw, rotate, width_of
-from trueodds.kernels._random_stream import begin_stream, uniform
+from trueodds.kernels.isotonic_tree import LARGEST, list_tree, redraw, rotate, width_of
+from trueodds.kernels.random_stream import begin_stream, uniform
 
 __all__ = ["LARGEST", "Chain"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
-from trueodds.export._expression import LARGEST, All, Condition, Usable, absolute, maximum, total
+from trueodds.export.expressions import LARGEST, All, Condition, Usable, absolute, maximum, total
 from trueodds.validation import ROW_SUM_TOLERANCE, Floats
 
 if TYPE_CHECKING:
