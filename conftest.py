@@ -3,8 +3,13 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 from _pytest.doctest import DoctestItem
+
+# How long an example takes says nothing on a busy machine.
+hypothesis.settings.register_profile("trueodds", deadline=None)
+hypothesis.settings.load_profile("trueodds")
 
 
 @pytest.fixture(autouse=True)

@@ -522,7 +522,7 @@ def test_several_classes_keep_the_worst_diagnostics_but_no_band():
     [
         ({"sampler": "gibbs"}, "sampler"),
         ({"bounds": "tight"}, "bounds"),
-        ({"n_groups": 0}, "n_groups must be an integer of at least 1"),
+        ({"n_groups": 0}, 'n_groups must be "auto", None or an integer of at least 1'),
         ({"n_groups": 2.5}, "n_groups"),
         ({"n_chains": True}, "n_chains"),
         ({"n_samples": 0}, "n_samples"),
@@ -539,7 +539,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 def test_a_level_must_be_a_share():
     calibrator = BayesianIsotonicCalibrator().fit(*sample(0, 50))
-    with pytest.raises(InputError, match="level must lie strictly between"):
+    with pytest.raises(InputError, match="level must be a number strictly between"):
         calibrator.predict_interval([0.5], level=90)
 
 

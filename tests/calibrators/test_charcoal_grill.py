@@ -155,7 +155,7 @@ def test_without_the_penalty_this_data_would_give_a_falling_map(monkeypatch):
 def test_a_thousand_rows_and_their_summary_give_the_same_map(monkeypatch):
     p, y = distorted(5000)
     summary = CharcoalGrillCalibrator().fit(p, y)
-    monkeypatch.setattr("trueodds.calibrators._charcoal_grill.FINE_CELLS", 10**6)
+    monkeypatch.setattr("trueodds.calibrators._charcoal_grill.calibrator.FINE_CELLS", 10**6)
     whole = CharcoalGrillCalibrator().fit(p, y)
     np.testing.assert_allclose(whole.predict_proba(GRID), summary.predict_proba(GRID), atol=2e-6)
 

@@ -92,7 +92,7 @@ def test_three_declared_classes_are_not_counts_of_two():
 
 
 def test_one_class_is_refused():
-    with pytest.raises(InputError, match="y has one class only"):
+    with pytest.raises(InputError, match="the table has one class only"):
         BetaCalibrator().fit_table(ScoreTable([0.2, 0.5], [3, 4], [0, 0]))
 
 

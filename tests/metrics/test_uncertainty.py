@@ -11,7 +11,7 @@ from scipy import stats
 
 import naive_metrics as naive
 from trueodds import metrics
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, UndefinedReplicatesWarning
 from trueodds.metrics import calibration_test, compare_metric, confidence_interval
 
 
@@ -129,7 +129,7 @@ def test_debiased_error_has_a_centred_interval_with_roots(sample):
 def test_undefined_replicates_are_left_out_with_a_warning():
     y = np.array([1, 1] + [0] * 30)
     p = np.linspace(1, 0, 32)
-    with pytest.warns(metrics.UndefinedReplicatesWarning, match="no finite value in"):
+    with pytest.warns(UndefinedReplicatesWarning, match="no finite value in"):
         interval = confidence_interval(
             metrics.roc_auc_score, y, p, method="percentile", n_resamples=200, random_state=0
         )

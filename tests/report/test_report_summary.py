@@ -364,12 +364,12 @@ def test_constant_scores_make_a_report():
     [
         ({"scores": [0.2, 1.4, 0.3]}, r"scores must lie in \[0, 1\]; got 1.4"),
         ({"y": [0, 1]}, "differ in length: 3 and 2"),
-        ({"y": [0, 0, 0]}, "a report needs rows of every class"),
+        ({"y": [0, 0, 0]}, "a report needs every class"),
         ({"groups": {"g": [1, 2]}}, r"groups\['g'\] must have shape \(3,\); got \(2,\)"),
         ({"max_rows": 3}, "max_rows must be an integer of at least 100; got 3"),
         ({"random_state": None}, "random_state must be an integer"),
         ({"input": "odds"}, "input must be one of"),
-        ({"sample_weight": [1, 0, 0]}, "a class has no row of positive weight"),
+        ({"sample_weight": [1, 0, 0]}, "class 1 has no row of positive weight"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(change, message):

@@ -56,8 +56,6 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text file in UTF-8, ending in a line break, whole or not at all."""
+    """Write a text file in UTF-8, whole or not at all."""
     with atomic_file(path) as stream:
         stream.write(text.encode("utf-8"))
-        if not text.endswith("\n"):
-            stream.write(b"\n")

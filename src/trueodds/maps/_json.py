@@ -131,7 +131,7 @@ def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, 
 def write(content: dict[str, Any], path: Path) -> None:
     """Write the file, whole or not at all."""
     text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1)
-    write_text(text, path)
+    write_text(text + "\n", path)
 
 
 def read(path: Path) -> Any:

@@ -26,7 +26,6 @@ from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._interval import (
     MetricComparison,
     MetricInterval,
-    UndefinedReplicatesWarning,
     compare_metric,
     confidence_interval,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "MetricComparison",
     "MetricInterval",
     "ReliabilityCurve",
-    "UndefinedReplicatesWarning",
     "accuracy",
     "accuracy_score",
     "brier_score",

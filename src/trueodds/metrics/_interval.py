@@ -23,7 +23,6 @@ from trueodds.validation import Floats, check_level
 __all__ = [
     "MetricComparison",
     "MetricInterval",
-    "UndefinedReplicatesWarning",
     "compare_metric",
     "confidence_interval",
 ]
