@@ -184,7 +184,7 @@ def chain_posterior(
     with Progress(int(wanted), "Bayesian isotonic", progress) as bar:
         for starts, share in zip(groupings, shares, strict=True):
             n_neg, n_pos = (np.add.reduceat(n, starts) for n in (table.n_neg, table.n_pos))
-            own = None if limits is None else _group_bounds(*limits, starts)
+            within = None if limits is None else _group_bounds(*limits, starts)
             pooled = pooled_starts(n_neg, n_pos)
             chains = run_chains(
                 np.add.reduceat(n_neg, pooled),
@@ -194,7 +194,7 @@ def chain_posterior(
                 max_draws=max_draws,
                 seed=seed,
                 first_index=sum(len(chains.draws) for chains in found),
-                bounds=None if own is None else _group_bounds(*own, pooled),
+                bounds=None if within is None else _group_bounds(*within, pooled),
                 n_threads=n_threads,
                 done=bar.step,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -12,7 +13,8 @@ from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
 from trueodds.numerics.class_logits import class_logits, margin_exponent, scaled_logits
 from trueodds.numerics.label_targets import class_targets
-from trueodds.numerics.softmax_floor import ModelOf, SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax_regression import SoftmaxModel
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["UNSEEN_FLOOR", "fit_softmax_map"]
@@ -28,7 +30,7 @@ def fit_softmax_map(
     weight: Floats | None,
     n_classes: int,
     *,
-    model_of: ModelOf,
+    model_of: Callable[..., SoftmaxModel],
     scale: InputScale,
     label_smoothing: LabelSmoothing,
     per_class: bool,
