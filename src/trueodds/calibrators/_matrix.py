@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from trueodds.calibrators import About, Calibrator, Promises
@@ -44,6 +43,7 @@ class MatrixCalibrator(Calibrator):
     -----
     On two classes it works on ln p and ln(1−p), where a full matrix has no more freedom than a
     diagonal: ``ridge`` has no effect, and it is beta calibration without a constraint.
+    Very large and small logits are scaled for the fit as in :class:`~trueodds.VectorCalibrator`.
 
     With many classes the scores often separate them, because there are so many parameters; then
     Platt's correction is used, with a warning, and what is learned is mostly noise: set ``ridge``.
@@ -93,7 +93,8 @@ class MatrixCalibrator(Calibrator):
     def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         return fit_softmax_map(
             evidence,
-            model_of=partial(MatrixModel, off_diagonal_ridge=float(self.ridge)),
+            model_of=MatrixModel,
             scale=self.input,
             per_class=True,
+            ridge=float(self.ridge),
         )

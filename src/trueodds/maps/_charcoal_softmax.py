@@ -23,6 +23,12 @@ NEGLIGIBLE = -60.0
 """exp(-60) is lost when it is added to a probability."""
 LOWEST_POWER = -700.0
 """exp(-700) is a float64 with all its digits."""
+LARGEST_EXPONENT = 256
+"""Coals that lie or reach further than 2²⁵⁶ are scaled, lest their squares overflow."""
+FURTHEST = -(2.0**480)
+"""Logarithms below this have no square; the coals see them here."""
+COLD = 2.0**-16
+"""Over a temperature below this, what all classes share would swamp what they differ by."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,19 +96,31 @@ class CharcoalSoftmaxMap(ClassMap):
         return self._field(self._logs(self._checked(scores)))
 
     def _logs(self, scores: Floats) -> Floats:
-        return np.asarray(log_softmax(class_logits(scores, self.input, self.floor)))
+        return log_softmax(class_logits(scores, self.input, self.floor))
 
     def _field(self, logs: Floats) -> Floats:
-        coals = ClassCoals(self.means, self.temperatures, self.widths, self.bias)
+        exponent = self._exponent()
+        means, widths = np.ldexp(self.means, -exponent), np.ldexp(self.widths, -exponent)
+        logs = np.maximum(np.ldexp(logs, -exponent), FURTHEST)
+        coals = ClassCoals(means, self.temperatures, widths, self.bias)
         squares = np.einsum("nk,nk->n", logs, logs)
         return np.asarray(class_coal_weights(logs, squares, coals)[0] @ self.temperatures)
+
+    def _exponent(self) -> int:
+        """The power of two by which distances are divided; 0 unless they are extreme."""
+        exponent = int(np.frexp(max(float(np.abs(self.means).max()), float(self.widths.max())))[1])
+        return exponent if exponent > LARGEST_EXPONENT else 0
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(scores.shape)
         rows = max(1, BLOCK // self.n_classes)
+        cold = self.temperatures.min() < COLD
         for begin in range(0, len(scores), rows):
-            logs = self._logs(scores[begin : begin + rows])
-            eta = logs / self._field(logs)[:, None] + self.bias
+            logits = class_logits(scores[begin : begin + rows], self.input, self.floor)
+            logs = log_softmax(logits)
+            field = self._field(logs)[:, None]
+            relative = logits - logits.max(axis=1, keepdims=True) if cold else logs
+            eta = relative / field + self.bias
             out[begin : begin + rows] = softmax(eta)
         return out
 
@@ -137,11 +155,16 @@ class CharcoalSoftmaxMap(ClassMap):
             return Constant(float(self.temperatures[0]))
         # Exponents −‖l − μ‖²/(2σ²) less that of the first coal, which the shares cannot see; the
         # squares of l vanish if all coals are as wide.
-        precision = 1 / self.widths**2
-        linear = self.means * precision[:, None]
+        exponent = self._exponent()
+        means, widths = np.ldexp(self.means, -exponent), np.ldexp(self.widths, -exponent)
+        if exponent:
+            unit = 0.5**exponent
+            relative, whole = tuple(r * unit for r in relative), whole * unit
+        precision = 1 / widths**2
+        linear = means * precision[:, None]
         linear = linear - linear[0]
         square = -0.5 * (precision - precision[0])
-        fixed = -0.5 * np.einsum("ck,ck->c", self.means, self.means) * precision
+        fixed = -0.5 * np.einsum("ck,ck->c", means, means) * precision
         # ‖r − L‖², with L written as seldom as can be.
         squares = total([r * r for r in relative]) + whole * (
             len(relative) * whole - 2 * total(relative)

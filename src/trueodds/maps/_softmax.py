@@ -68,7 +68,9 @@ class SoftmaxMap(ClassMap):
             # A weight of 0 ignores its class's logit, even one of −inf.
             scaled[np.isnan(scaled)] = 0.0
         else:
-            scaled = np.maximum(logits, -1e300) @ self.weights.T
+            # Deep enough for a logit of −inf, but no sum overflows.
+            deep = 1e300 / max(min(float(np.abs(self.weights).max()), 1.0), 1e-8)
+            scaled = np.maximum(logits, -deep) @ self.weights.T
         return np.asarray(softmax(scaled + self.bias))
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:

@@ -67,7 +67,9 @@ class CharcoalGrillCalibrator(Calibrator):
         may do worse than one coal.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Margins are first divided such that their standard deviation is
-        that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale.
+        that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale. With
+        more than two classes, logits and margins are scaled only if they typically spread by more
+        than 65,536 within a row; below 1/65,536 one coal is used.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels.
     classes : array-like, default=None

@@ -15,7 +15,12 @@ from trueodds.numerics.charcoal_grill_classes_fit import (
     fit_class_path,
     fit_classes_paper,
 )
-from trueodds.numerics.class_logits import class_logits, log_softmax
+from trueodds.numerics.class_logits import (
+    class_logits,
+    log_softmax,
+    margin_exponent,
+    scaled_logits,
+)
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
@@ -37,7 +42,11 @@ def fit_charcoal_softmax_map(
     paper: bool,
     scale: InputScale,
 ) -> CharcoalSoftmaxMap:
-    """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``."""
+    """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``.
+
+    Very large margins are scaled by a power of two, and what was fitted back again. Logarithms of
+    probabilities are much the same for all rows of very small margins: there is one coal.
+    """
     n_classes = evidence.n_classes
     logits = class_logits(evidence.scores, scale)
     order = _canonical_order(logits, evidence.codes)
@@ -49,8 +58,9 @@ def fit_charcoal_softmax_map(
             f"classes {absent} have no instance to calibrate on; their biases stay 0.",
             MissingClassWarning,
         )
+    exponent = 0 if scale == "probability" else margin_exponent(logits)
     base, floor, smoothing = _temperature(
-        logits, codes, row_weight, counts, evidence.label_smoothing
+        logits, exponent, codes, row_weight, counts, evidence.label_smoothing
     )
     inverse = float(base.theta[0])
     if inverse <= 1 / HOTTEST:
@@ -60,7 +70,7 @@ def fit_charcoal_softmax_map(
         )
         return CharcoalSoftmaxMap(
             means=np.zeros((1, n_classes)),
-            temperatures=np.full(1, HOTTEST),
+            temperatures=np.ldexp(np.full(1, HOTTEST), exponent),
             widths=np.ones(1),
             bias=np.zeros(n_classes),
             floor=floor,
@@ -68,7 +78,11 @@ def fit_charcoal_softmax_map(
         )
     own, other = _targets(counts, smoothing)
     np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
-    logs = log_softmax(logits)
+    if exponent >= 0:
+        logs = scaled_logits(log_softmax(logits), exponent)
+    else:
+        logs = scaled_logits(logits - logits.max(axis=1, keepdims=True), exponent)
+        n_coals = 1
     coal_rows = CoalRows(logs, codes, own[codes], other[codes], row_weight, counts > 0)
     heat = -float(np.log(inverse))
     options = {"bias": bias, "fit_width": fit_width}
@@ -79,9 +93,9 @@ def fit_charcoal_softmax_map(
     else:
         fit = fit_class_path(coal_rows, n_coals, heat, lam=lam, **options)[-1]
     return CharcoalSoftmaxMap(
-        means=fit.coals.means,
-        temperatures=fit.coals.temperatures,
-        widths=fit.coals.widths,
+        means=np.ldexp(fit.coals.means, exponent),
+        temperatures=np.ldexp(fit.coals.temperatures, exponent),
+        widths=np.ldexp(fit.coals.widths, max(exponent, 0)),
         bias=fit.coals.bias,
         floor=floor,
         input=scale,
@@ -100,20 +114,32 @@ def _targets(counts: Floats, label_smoothing: LabelSmoothing) -> tuple[Floats, F
     return own, (1 - own) / (len(counts) - 1)
 
 
+def _lowest(logits: Floats) -> float:
+    """The lowest finite logit, counted from the largest of its row."""
+    with np.errstate(over="ignore"):
+        relative = logits - logits.max(axis=1, keepdims=True)
+    return float(relative[np.isfinite(relative)].min())
+
+
 def _temperature(
     logits: Floats,
+    exponent: int,
     codes: Labels,
     row_weight: Floats,
     counts: Floats,
     label_smoothing: LabelSmoothing,
 ) -> tuple[SoftmaxFit, float, LabelSmoothing]:
-    """Temperature scaling, the floor of probabilities of 0, and the smoothing that was needed."""
+    """Temperature scaling, the floor of probabilities of 0, and the smoothing that was needed.
+
+    The temperature is that of logits·2^−exponent, the floor that of the logits.
+    """
+    scaled = np.ascontiguousarray(scaled_logits(logits, exponent).T)
 
     def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
         own, other = _targets(counts, smoothing)
         targets = np.repeat(other[codes][None], len(counts), axis=0)
         targets[codes, np.arange(len(codes))] = own[codes]
-        return SoftmaxEvidence(logits.T.copy(), targets, row_weight, counts > 0)
+        return SoftmaxEvidence(scaled, targets, row_weight, counts > 0)
 
     whole = evidence(label_smoothing)
     fit, floor = fit_with_floor(whole, TemperatureModel)
@@ -122,5 +148,5 @@ def _temperature(
         label_smoothing = "platt"
         fit, floor = fit_with_floor(evidence(label_smoothing), TemperatureModel)
     if floor is None:
-        floor = min(whole.edge, UNSEEN_FLOOR)
-    return fit, floor, label_smoothing
+        return fit, min(_lowest(logits), UNSEEN_FLOOR), label_smoothing
+    return fit, float(np.ldexp(floor, exponent)), label_smoothing
