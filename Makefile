@@ -7,13 +7,26 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Settings of other projects must not leak into this environment.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: demo test lint docs bench bench-full gate stubs clean
+.PHONY: demo test test-oldest-duckdb lint docs bench bench-full gate stubs clean
 
 demo: $(STAMP)
 	$(BIN)/trueodds demo demo-output
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs
+
+# The command line with the oldest DuckDB that pyproject.toml allows, in place of the newest.
+OLDEST_DUCKDB := $(VENV)/oldest-duckdb
+test-oldest-duckdb: $(OLDEST_DUCKDB)/.installed
+	export PYTHONPATH="$(CURDIR)/$(OLDEST_DUCKDB)" && \
+	$(BIN)/python -c 'import duckdb; print(duckdb.__file__); assert "oldest" in duckdb.__file__' && \
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs tests/cli
+
+$(OLDEST_DUCKDB)/.installed: $(STAMP)
+	rm -rf $(OLDEST_DUCKDB)
+	$(BIN)/python -m pip install -q --no-deps --target $(OLDEST_DUCKDB) \
+	  duckdb==$$(sed -n 's/^cli = .*"duckdb>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+	@touch $@
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -33,6 +33,11 @@ class Silencer(BetaCalibrator):
         return self
 
 
+class Unsmoothed(BetaCalibrator):
+    def _fit(self, evidence):
+        return super()._fit(evidence.smoothed(None))
+
+
 class BatchNormaliser(BetaCalibrator):
     def predict_proba(self, scores):
         p = super().predict_proba(scores)
@@ -77,6 +82,7 @@ class Forgetful(BetaCalibrator):
     [
         (Unweighted(), "weights_equal_repetition"),
         (Unweighted(), "one_class_in_weight_is_refused"),
+        (Unsmoothed(), "smoothing_is_used"),
         (Silencer(), "nothing_global_is_changed"),
         (BatchNormaliser(), "other_rows_of_a_batch_do_not_matter"),
         (Falling(), "never_decreases_where_promised"),

@@ -8,13 +8,18 @@ import warnings
 __all__ = [
     "CoarsenedWarning",
     "ConvergenceWarning",
+    "DominantMapWarning",
     "InputError",
     "MapFormatError",
     "MissingClassWarning",
+    "MissingLibraryError",
     "NotIncreasingWarning",
+    "PoorMixingWarning",
     "SeparableScoresWarning",
     "TooFewInstancesError",
+    "TooLongForSqlError",
     "TrueoddsWarning",
+    "UndefinedReplicatesWarning",
     "warn_user",
 ]
 
@@ -31,6 +36,14 @@ class TooFewInstancesError(InputError):
 
 class MapFormatError(ValueError):
     """A saved map that is malformed, hostile, or written by a newer version."""
+
+
+class TooLongForSqlError(InputError):
+    """A formula takes more nodes of SQL than engines can be expected to read."""
+
+
+class MissingLibraryError(ImportError):
+    """An optional library is needed and not installed; the message says how to install it."""
 
 
 class TrueoddsWarning(UserWarning):
@@ -55,6 +68,18 @@ class MissingClassWarning(TrueoddsWarning):
 
 class CoarsenedWarning(TrueoddsWarning):
     """A method that cannot take so many distinct scores was fitted on a coarser table."""
+
+
+class DominantMapWarning(TrueoddsWarning):
+    """One of the sampled maps outweighs all others together."""
+
+
+class PoorMixingWarning(TrueoddsWarning):
+    """Markov chains disagree, or were stopped before they had drawn enough."""
+
+
+class UndefinedReplicatesWarning(TrueoddsWarning):
+    """Some resamples had no value, for example an AUC without positives."""
 
 
 def warn_user(message: str, category: type[TrueoddsWarning]) -> None:

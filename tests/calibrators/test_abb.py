@@ -136,8 +136,8 @@ def test_a_table_of_one_score_gives_the_posterior_mean():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"expected_boundaries": 0}, "expected_boundaries must be a positive number or None"),
-        ({"expected_boundaries": "many"}, "expected_boundaries must be a positive number or None"),
+        ({"expected_boundaries": 0}, "expected_boundaries must be None or a number above 0"),
+        ({"expected_boundaries": "many"}, "expected_boundaries must be None or a number above 0"),
         ({"max_rows": 2}, "max_rows must be an integer of at least 3"),
         ({"max_rows": 1e4}, "max_rows must be an integer of at least 3"),
     ],

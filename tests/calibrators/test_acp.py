@@ -174,8 +174,8 @@ def test_intervals_are_refused_for_three_classes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 1.0}, "level must be a number between 0 and 1"),
-        ({"interval_size": 0}, "interval_size must be a positive number or None"),
+        ({"level": 1.0}, "level must be a number strictly between 0 and 1"),
+        ({"interval_size": 0}, "interval_size must be None or a number above 0"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

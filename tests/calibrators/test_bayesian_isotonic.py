@@ -6,20 +6,16 @@ import numpy as np
 import pytest
 
 from naive_isotonic import read_columns
-from trueodds.calibrators import _bayesian_isotonic
-from trueodds.calibrators._bayesian_isotonic import (
-    BayesianIsotonicCalibrator,
-    DominantMapWarning,
-    PoorMixingWarning,
-)
+from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
+from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
 from trueodds.calibrators._bayesian_isotonic.chains import (
     effective_sample_size,
     run_chains,
     split_r_hat,
 )
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, group_starts
-from trueodds.exceptions import InputError
-from trueodds.kernels._isotonic_importance import draw_maps, sample_weighted_maps
+from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning
+from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay
@@ -274,7 +270,7 @@ def test_a_fit_that_is_interrupted_leaves_the_earlier_one_usable(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_bayesian_isotonic, "chain_posterior", interrupted)
+    monkeypatch.setattr(bayesian_isotonic, "chain_posterior", interrupted)
     with pytest.raises(KeyboardInterrupt):
         calibrator.fit(scores, y)
     np.testing.assert_array_equal(calibrator.predict_interval(scores), band)

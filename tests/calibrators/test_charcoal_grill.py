@@ -19,7 +19,7 @@ from trueodds.numerics import charcoal_grill_fit
 from trueodds.numerics.charcoal_grill import Coals, Layout
 from trueodds.numerics.charcoal_grill_classes import (
     ClassCoals,
-    ClassEvidence,
+    CoalRows,
     loss_and_gradient,
 )
 from trueodds.numerics.charcoal_grill_fit import GrillEvidence, _Problem, fit_coal_path
@@ -285,7 +285,7 @@ def test_the_gradient_of_several_classes_agrees_with_finite_differences(name, mo
     monkeypatch.setattr("trueodds.numerics.charcoal_grill_classes.BLOCK", 60)  # several blocks
     rng = np.random.default_rng(0)
     n, k = 40, 4
-    data = ClassEvidence(
+    data = CoalRows(
         np.log(rng.dirichlet(np.ones(k), n)),
         rng.integers(0, k, n),
         np.full(n, 0.9),

@@ -265,8 +265,8 @@ def test_the_map_has_no_more_knots_than_the_first_model_that_matters_needs():
     [
         ({"criterion": "BIC"}, "criterion must be one of 'bic', 'aic'"),
         ({"smoothing": "yes"}, "smoothing must be one of 'authors', None"),
-        ({"max_models": 0}, "max_models must be a positive integer or None"),
-        ({"max_models": 2.5}, "max_models must be a positive integer or None"),
+        ({"max_models": 0}, "max_models must be None or an integer of at least 1"),
+        ({"max_models": 2.5}, "max_models must be None or an integer of at least 1"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

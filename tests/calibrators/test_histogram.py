@@ -50,7 +50,7 @@ def test_tied_scores_are_never_split():
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "10"])
 def test_other_numbers_of_bins_are_refused(bad):
-    with pytest.raises(InputError, match="n_bins must be a positive integer"):
+    with pytest.raises(InputError, match="n_bins must be an integer of at least 1"):
         HistogramCalibrator(n_bins=bad).fit([0.1, 0.9], [0, 1])
 
 

@@ -24,7 +24,7 @@ from trueodds import (
 )
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, StepMap
-from trueodds.maps._tree_features import FeatureSpace
+from trueodds.maps.tree_features import FeatureSpace
 
 REFERENCE = {
     "bin800": (

@@ -88,14 +88,6 @@ def test_many_batches_keep_their_order(run, data, tmp_path, monkeypatch):
     )
 
 
-def test_a_file_can_be_replaced_by_its_own_result(run, data, table, tmp_path):
-    for kind in ("csv", "parquet", "arrow"):
-        path = write_table(table, tmp_path / f"x.{kind}")
-        result = run("apply", data / "map.json", path, "-s", "p", "-o", path)
-        assert result.code == 0, result.err
-        assert read_back(path).num_rows == 2000
-
-
 def test_from_standard_input_to_standard_output(run_process, data, table):
     content = (data / "scores.csv").read_bytes()
     words = ["apply", data / "map.json", "-", "--format", "csv", "-s", "p", "-o", "-"]

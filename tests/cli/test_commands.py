@@ -154,7 +154,7 @@ def test_options_of_a_method(run, data, tmp_path):
         assert word in result.err
     result = run("fit", data / "scores.csv", *columns("-m", "histogram", "--option", "n_bins=-1"))
     assert result.code == 1
-    assert "n_bins must be a positive integer" in result.err
+    assert "n_bins must be an integer of at least 1" in result.err
 
 
 def test_a_misspelt_method_is_answered_with_near_ones(run, data):

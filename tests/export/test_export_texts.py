@@ -16,8 +16,8 @@ import sqlglot
 from map_examples import tree_of
 
 from trueodds.exceptions import InputError
-from trueodds.export import _expression as e
 from trueodds.export import _sql
+from trueodds.export import expressions as e
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.maps import (
     CharcoalSoftmaxMap,
@@ -232,12 +232,12 @@ def test_a_formula_that_would_be_too_long_is_refused_with_the_other_ways():
 
 
 def test_the_size_is_foretold_within_a_factor_of_two():
-    from trueodds.maps._export import formula_of
+    from trueodds.maps.exporting import formula_of
 
     k = 12
     names = [f"s{i}" for i in range(k)]
     formula = formula_of(SoftmaxMap(weights=np.eye(k) + 0.1, bias=np.zeros(k)), k)
-    writer = _sql._Writer(names, {}, "duckdb", formula.scale)
+    writer = _sql._SqlWriter(names, {}, "duckdb", formula.scale)
     writer.scope(formula.outputs[0])
     assert 0.5 < least_nodes(formula.outputs[0]) / writer.written < 2
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from naive_isotonic import naive_abb
-from trueodds.kernels._all_binnings import _log_gamma, average_over_binnings
+from trueodds.kernels.all_binnings import _log_gamma, average_over_binnings
 
 
 def average(edges, n_pos, n_neg, prior):

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import beta, chisquare, ks_2samp
 
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
-from trueodds.kernels._isotonic_importance import draw_maps
-from trueodds.kernels._isotonic_mcmc import LARGEST, Chain
+from trueodds.kernels.isotonic_importance import draw_maps
+from trueodds.kernels.isotonic_mcmc import LARGEST, Chain
 
 
 def prior_maps(ranks, n):

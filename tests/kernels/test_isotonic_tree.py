@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from trueodds.kernels._isotonic_tree import list_tree, redraw, rotate, width_of
-from trueodds.kernels._random_stream import begin_stream, uniform
+from trueodds.kernels.isotonic_tree import list_tree, redraw, rotate, width_of
+from trueodds.kernels.random_stream import begin_stream, uniform
 
 VALUES = np.array([0.0, 0.2, 0.3, 0.9, 1.0])
 FREE = np.zeros(4), np.ones(4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_tree import one_iteration, scores_of, softmax, step
-from trueodds.kernels._logit_boost import (
+from trueodds.kernels.logit_boost import (
     boost,
     choose_iterations,
     probabilities,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_tree import weka_test_rows
-from trueodds.kernels._tree_folds import spread_folds, weka_folds
+from trueodds.kernels.tree_folds import spread_folds, weka_folds
 
 
 def decks_of(n_rows, n_folds=5):

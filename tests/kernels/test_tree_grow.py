@@ -5,7 +5,7 @@ import pytest
 from tree_data import NOMINAL, grow_data, tree_sample
 
 from naive_tree import NaiveTree, scores_of, softmax
-from trueodds.kernels._tree_grow import GrowRules, grow
+from trueodds.kernels.tree_grow import GrowRules, grow
 
 RULES = GrowRules(
     n_iterations=3,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trueodds.kernels._tree_prune import prune_sequence, subtree_ends
+from trueodds.kernels.tree_prune import prune_sequence, subtree_ends
 
 
 def test_subtrees_end_where_the_next_one_begins():

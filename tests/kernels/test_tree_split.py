@@ -5,7 +5,7 @@ import pytest
 from tree_data import NOMINAL, grow_data, tree_sample
 
 from naive_tree import choose_split
-from trueodds.kernels._tree_split import best_split, entropy_table
+from trueodds.kernels.tree_split import best_split, entropy_table
 
 
 def split(X, S, y, m, rows=None, weight=None):

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.kernels._tree_grow import GrowData
-from trueodds.kernels._tree_split import entropy_table
+from trueodds.kernels.tree_grow import GrowData
+from trueodds.kernels.tree_split import entropy_table
 
 __all__ = ["NOMINAL", "grow_data", "tree_sample"]
 

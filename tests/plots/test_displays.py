@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import builtins
 import json
 import sys
 
@@ -16,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds import BetaCalibrator, IsotonicCalibrator
 from trueodds.exceptions import InputError
-from trueodds.maps import LogOddsMap, SoftmaxMap, StepMap
+from trueodds.maps import CharcoalGrillMap, LogOddsMap, SoftmaxMap, StepMap
 from trueodds.metrics import reliability_curve
 from trueodds.plots import CalibrationMapDisplay, ReliabilityDisplay
 
@@ -210,12 +209,9 @@ def test_a_calibrators_own_band_is_drawn(sample):
 
 
 def test_a_temperature_field_gets_an_axis_of_its_own():
-    class Grill(LogOddsMap):
-        def temperature(self, scores):
-            return 1 + scores**2
-
-    display = CalibrationMapDisplay.from_map(Grill(a=1.0, b=1.0, c=0.0)).plot()
-    assert np.array_equal(display.temperature, 1 + display.x**2)
+    grill = CharcoalGrillMap(means=[-2, 2], temperatures=[1, 3], widths=[1, 1], bias=0.0)
+    display = CalibrationMapDisplay.from_map(grill).plot()
+    assert np.array_equal(display.temperature, grill.temperature(display.x))
     assert "temperature (right)" in texts(display.ax_)
 
 
@@ -226,16 +222,9 @@ def test_a_map_of_several_classes_is_refused():
 
 def test_without_matplotlib_the_error_names_the_install_command(sample, monkeypatch):
     y, p = sample
-    real = builtins.__import__
-
-    def no_matplotlib(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     display = ReliabilityDisplay.from_predictions(y, p, band=None)
-    with pytest.raises(ImportError, match=r'pip install "trueodds\[plot\]"'):
+    with pytest.raises(ImportError, match=r'needs matplotlib.*pip install "trueodds\[plot\]"'):
         display.plot()
 
 

@@ -3,12 +3,12 @@ import pytest
 from report_samples import over_confident
 
 from trueodds.report import build_report
-from trueodds.report._evidence import read_rows
+from trueodds.report._evidence import read_report_rows
 from trueodds.report._groups import group_table, read_groups
 
 
 def table_of(p, y, groups, weight=None):
-    rows = read_rows(p, y, weight, "probability")
+    rows = read_report_rows(p, y, weight, "probability")
     return group_table(read_groups(groups, len(p)), rows, rows, rows.prob, level=0.9)
 
 

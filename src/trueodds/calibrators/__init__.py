@@ -9,15 +9,12 @@ import importlib
 from typing import Any
 
 __all__ = [
-    "LAST",
     "About",
     "Calibrator",
     "Promises",
     "all_calibrators",
     "calibrator_names",
     "find_calibrator",
-    "method_name",
-    "share_right",
 ]
 
 _SHARED = {

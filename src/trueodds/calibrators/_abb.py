@@ -111,7 +111,7 @@ class ABBCalibrator(Calibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         # Imported here: numba is loaded by the methods that need it only.
-        from trueodds.kernels._all_binnings import average_over_binnings
+        from trueodds.kernels.all_binnings import average_over_binnings
 
         table = evidence.table
         if len(table) > self.max_rows:

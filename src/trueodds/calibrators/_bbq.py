@@ -27,6 +27,9 @@ PRIOR_LIMIT = 0.005
 ELBOW = 0.001
 """Models are kept while the weight drops by more than this, in units of the weights' variance."""
 
+INSTANCES_PER_SCORE = 1000.0
+"""More weight than this at each distinct score, on average, asks for no further bins."""
+
 
 class BBQCalibrator(Calibrator):
     """An average of equal-frequency histograms, weighted by their marginal likelihood.
@@ -71,7 +74,11 @@ class BBQCalibrator(Calibrator):
     is the mean of the positives' scores and the bin's midpoint. All this follows the authors'
     program.
 
-    Cost: O(N log N); about 50·N^⅔ bins are scored.
+    One deviation: in the limits on the number of bins, N counts as at most 1000 for each distinct
+    score. More weight on the same scores makes the bins' frequencies surer, but there is nothing
+    to cut more finely.
+
+    Cost: O(n log n) for n rows; about 50·N^⅔ bins are scored, with N limited as above.
 
     References
     ----------
@@ -127,7 +134,7 @@ class BBQCalibrator(Calibrator):
             order = np.argsort(evidence.score, kind="stable")
             score = evidence.score[order]
             n_neg, n_pos = (counts[order] for counts in evidence.smoothed_counts())
-        bins = _Bins.of_all_models(score, n_neg, n_pos, self.input)
+        bins = _HistogramBins.of_all_models(score, n_neg, n_pos, self.input)
         self.scores_ = bins.model_scores()
         self.n_bins_ = np.bincount(bins.model)
         relative = np.exp((self.scores_.min() - self.scores_) / 2)
@@ -157,14 +164,16 @@ def _elbow(decreasing: Floats) -> int:
     return max(k - 1, 1)
 
 
-def _bin_counts(total: float) -> range:
+def _bin_counts(total: float, n_scores: int) -> range:
+    """The numbers of bins to try for so much weight at so many distinct scores."""
+    total = min(total, INSTANCES_PER_SCORE * n_scores)
     root = total ** (1 / 3)
     fewest = max(1, math.floor(root / 10))
     return range(fewest, max(fewest, min(math.ceil(total / 5), math.ceil(10 * root))) + 1)
 
 
 @dataclass(frozen=True)
-class _Bins:
+class _HistogramBins:
     """The bins of all histograms, one after the other."""
 
     model: Labels
@@ -175,12 +184,14 @@ class _Bins:
     estimate: Floats
 
     @classmethod
-    def of_all_models(cls, score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale) -> _Bins:
+    def of_all_models(
+        cls, score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale
+    ) -> _HistogramBins:
         probability = score if scale == "probability" else sigmoid(score)
         below = np.append(0.0, np.cumsum(n_neg + n_pos))  # weight below each row
         total = float(below[-1])
         # Where bins begin and end, as the weight below that point.
-        counts = _bin_counts(total)
+        counts = _bin_counts(total, 1 + int(np.count_nonzero(score[1:] > score[:-1])))
         bounds = np.concatenate([np.append(np.arange(b) * (total // b), total) for b in counts])
         model = np.repeat(np.arange(len(counts)), [b + 1 for b in counts])
         last = len(score) - 1

@@ -177,7 +177,7 @@ class ENIRCalibrator(Calibrator):
 
 
 @dataclass(frozen=True)
-class _Bins:
+class _PathBins:
     """Every bin that occurs in some of the models, and in which.
 
     A bin exists in the models birth, …, death − 1, which index the list of models asked for. Its
@@ -193,7 +193,7 @@ class _Bins:
     death: Integers
 
     @classmethod
-    def of_models(cls, path: NearIsotonicPath, models: Integers) -> _Bins:
+    def of_models(cls, path: NearIsotonicPath, models: Integers) -> _PathBins:
         done = path.merges_done[models]
         first, last = int(done[0]), int(done[-1])
         starts = path.starts_after(first)
@@ -223,8 +223,8 @@ class _Bins:
             death[lives],
         )
 
-    def take(self, chosen: Any) -> _Bins:
-        return _Bins(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+    def take(self, chosen: Any) -> _PathBins:
+        return _PathBins(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def log_likelihood(self, probability: Floats) -> Floats:
         n_neg = np.maximum(self.weight - self.n_pos, 0.0)
@@ -255,7 +255,7 @@ def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Fl
     # ln L ≤ 0: models of very many bins are out at once, and with them most of the path.
     first = int(np.argmax(-cost >= best - NEGLIGIBLE))
     kept, cost = models[first:], cost[first:]
-    bins = _Bins.of_models(path, kept)
+    bins = _PathBins.of_models(path, kept)
     bound = bins.sum_per_model(bins.log_likelihood(bins.n_pos / bins.weight), len(kept))
     slack = BOUND_SLACK * float(np.abs(bound).max())
 
@@ -282,7 +282,7 @@ def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Fl
 
 def _log_likelihoods(path: NearIsotonicPath, models: Integers) -> Floats:
     """Ln L of each model: bins at rest once, bins in motion at every λ of their life."""
-    bins = _Bins.of_models(path, models)
+    bins = _PathBins.of_models(path, models)
     moves = bins.slope != 0
     rest = bins.take(~moves)
     total = rest.sum_per_model(rest.log_likelihood(rest.n_pos / rest.weight), len(models))
@@ -314,7 +314,7 @@ def _average(
         First row of each bin.
     values : ndarray
     """
-    bins = _Bins.of_models(path, models)
+    bins = _PathBins.of_models(path, models)
     starts = path.starts_after(int(path.merges_done[models[0]]))
     begin, end = np.searchsorted(starts, bins.start), np.searchsorted(starts, bins.stop)
     # Over the models of a bin's life, Σ w·(n_pos + slope·λ) = n_pos·Σ w + slope·Σ w·λ.

@@ -14,6 +14,7 @@ from trueodds.cli._export import export
 from trueodds.cli._fit import fit
 from trueodds.cli._installed import Commands, help_text
 from trueodds.cli._methods import methods
+from trueodds.cli._own_input import keeps_its_input
 from trueodds.cli._report import report
 
 __all__ = ["app"]
@@ -31,7 +32,7 @@ app = typer.Typer(
 
 
 for command in (evaluate, compare, report, fit, apply, export, methods, demo):
-    app.command(help=help_text(command))(command)
+    app.command(help=help_text(command))(keeps_its_input(command))
 
 
 def _version(wanted: bool) -> None:

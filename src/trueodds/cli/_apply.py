@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Annotated, Any
 
@@ -115,7 +115,9 @@ def apply(
             for number, name in enumerate(score)
         ]
         relation = good.project(", ".join(["*", *scores]))
-        batches = _calibrated(relation, len(score), names, _predictor(fitted, features))
+        # Only CSV can hold nameless columns; elsewhere they keep the names that they were given.
+        header = source.header if kind == "csv" else tuple(present)
+        batches = _calibrated(relation, len(score), (*header, *names), _predictor(fitted, features))
         # The batches occupy one connection; the writer may need another.
         _stream(batches, output, kind, tally, source.connection.cursor())
     skipped = tally.skipped
@@ -161,7 +163,7 @@ def _predictor(fitted: Any, features: tuple[str, ...]) -> Callable[[Any, Any], A
 def _stream(
     batches: Iterator[Any], output: str, kind: Format, tally: Tally, connection: Any
 ) -> None:
-    from trueodds.numerics.progress import Progress
+    from trueodds.basics.progress import Progress
 
     first = next(batches)
     with (
@@ -175,9 +177,9 @@ def _stream(
 
 
 def _calibrated(
-    relation: Any, n_scores: int, names: list[str], predict: Callable[[Any, Any], Any]
+    relation: Any, n_scores: int, names: Sequence[str], predict: Callable[[Any, Any], Any]
 ) -> Iterator[Any]:
-    """Batches of the file's own columns and the new ones."""
+    """Batches of the file's own columns and the new ones, under the names given."""
     import numpy as np
 
     pa = require("pyarrow", "cli")
@@ -186,7 +188,7 @@ def _calibrated(
         columns = [batch.column(width + number).to_numpy() for number in range(n_scores)]
         scores = columns[0] if n_scores == 1 else np.stack(columns, axis=1)
         result = np.asarray(predict(scores, batch))
-        if result.ndim == 2 and len(names) == 1:
+        if result.ndim == 2 and len(names) == width + 1:
             result = result[:, 1]
         new = [result] if result.ndim == 1 else list(result.T)
         yield pa.RecordBatch.from_arrays(
@@ -194,5 +196,5 @@ def _calibrated(
                 *(batch.column(number) for number in range(width)),
                 *(pa.array(np.ascontiguousarray(values)) for values in new),
             ],
-            names=[*batch.schema.names[:width], *names],
+            names=list(names),
         )

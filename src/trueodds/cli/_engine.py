@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueodds.cli._arrow import sound_arrow_file
 from trueodds.cli._exit import UsageError, require
-from trueodds.cli._files import Format, InputFiles, csv_header, resolve
+from trueodds.cli._files import Format, InputFiles, csv_header, named, resolve
+from trueodds.cli._sql import quoted
 from trueodds.cli._types import with_types
 from trueodds.exceptions import InputError
 
@@ -30,6 +32,8 @@ class Source:
     connection: Any
     relation: Any
     files: InputFiles
+    header: tuple[str, ...]
+    """Names as the files have them; in CSV, some may be empty."""
     skip_malformed: bool
 
     @property
@@ -87,8 +91,14 @@ def open_source(
     try:
         files = resolve(file, format, scratch)
         connection = duckdb.connect(":memory:", config=_config(memory, scratch))
-        relation = _relation(connection, files, scratch, skip_malformed, detect_types)
-        yield Source(connection, relation, files, skip_malformed)
+        if files.format == "csv":
+            header, delimiter = _common_header(files)
+            relation = _csv(connection, files, header, delimiter, skip_malformed)
+            relation = with_types(relation) if detect_types else relation
+        else:
+            relation = _typed(connection, files, scratch, skip_malformed)
+            header = relation.columns
+        yield Source(connection, relation, files, tuple(header), skip_malformed)
     finally:
         if connection is not None:
             connection.close()
@@ -108,32 +118,42 @@ def _config(memory: str, scratch: Path) -> dict[str, Any]:
     }
 
 
-def _relation(
-    connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool, detect_types: bool
-) -> Any:
+def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool) -> Any:
+    """Files of a format whose values have types."""
     names = files.names_for_engine()
     if files.format == "parquet":
         return connection.read_parquet(names)
     if files.format == "jsonl":
         # All rows are looked at for types: a late text must not stop the reading half-way.
         return connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
-    if files.format == "arrow":
-        dataset = require("pyarrow.dataset", "cli")
-        paths = [
-            str(_as_arrow_file(path, scratch / f"{number}.arrow"))
-            for number, path in enumerate(files.paths)
-        ]
-        return connection.from_arrow(dataset.dataset(paths, format="ipc"))
-    columns, delimiter = _common_header(files)
+    dataset = require("pyarrow.dataset", "cli")
+    paths = [
+        str(sound_arrow_file(path, scratch / f"{number}.arrow"))
+        for number, path in enumerate(files.paths)
+    ]
+    return connection.from_arrow(dataset.dataset(paths, format="ipc"))
+
+
+def _csv(
+    connection: Any, files: InputFiles, header: list[str], delimiter: str, skip_malformed: bool
+) -> Any:
+    """CSV files as columns of text.
+
+    They are read by position and named afterwards: the reader takes no empty names.
+    """
     options: dict[str, Any] = {"header": True, "sep": delimiter, "quotechar": '"'}
     options["escapechar"] = '"'
     if skip_malformed:
         options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
-    relation = connection.read_csv(names, columns=columns, auto_detect=False, **options)
-    return with_types(relation) if detect_types else relation
+    columns = {f"column{number}": "VARCHAR" for number in range(len(header))}
+    relation = connection.read_csv(
+        files.names_for_engine(), columns=columns, auto_detect=False, **options
+    )
+    pairs = zip(columns, named(header), strict=True)
+    return relation.project(", ".join(f"{column} AS {quoted(name)}" for column, name in pairs))
 
 
-def _common_header(files: InputFiles) -> tuple[dict[str, str], str]:
+def _common_header(files: InputFiles) -> tuple[list[str], str]:
     header, delimiter = csv_header(files.paths[0])
     for path in files.paths[1:]:
         other, _ = csv_header(path)
@@ -142,19 +162,7 @@ def _common_header(files: InputFiles) -> tuple[dict[str, str], str]:
                 f"{path.name} has other columns than {files.paths[0].name}: "
                 f"{', '.join(other)} instead of {', '.join(header)}."
             )
-    return dict.fromkeys(header, "VARCHAR"), delimiter
-
-
-def _as_arrow_file(path: Path, copy: Path) -> Path:
-    """Arrow comes as a file or as a stream; a stream is copied to a file, batch by batch."""
-    with path.open("rb") as stream:
-        if stream.read(6) == b"ARROW1":
-            return path
-    ipc = require("pyarrow.ipc", "cli")
-    with ipc.open_stream(str(path)) as source, ipc.new_file(str(copy), source.schema) as target:
-        for batch in source:
-            target.write_batch(batch)
-    return copy
+    return header, delimiter
 
 
 def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:

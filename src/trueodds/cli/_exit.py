@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import re
 import sys
 from typing import Any
 
+from trueodds.basics import optional
 from trueodds.exceptions import InputError, MapFormatError
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "OK",
     "TERMINATED",
     "USAGE",
-    "MissingLibraryError",
     "Terminated",
     "UsageError",
     "code_and_sentence",
@@ -41,30 +40,20 @@ class UsageError(Exception):
     """Options that contradict each other, found after they were read one by one."""
 
 
-class MissingLibraryError(Exception):
-    """An optional library is needed and not installed."""
-
-
 class Terminated(BaseException):
     """SIGTERM, as an exception, so that files are cleaned up on the way out."""
 
 
 def require(name: str, extra: str) -> Any:
     """Import an optional library, or say how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingLibraryError(
-            f"this needs {error.name or name}, which is not installed; "
-            f'run: pip install "trueodds[{extra}]"'
-        ) from error
+    return optional.require(name, "this", f"trueodds[{extra}]")
 
 
 def code_and_sentence(error: BaseException) -> tuple[int, str]:
     """The exit code for an error and one sentence about it."""
     if isinstance(error, UsageError):
         return USAGE, str(error)
-    if isinstance(error, (MissingLibraryError, ImportError)):
+    if isinstance(error, ImportError):
         return MISSING_LIBRARY, str(error)
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "interrupted; nothing was left behind."

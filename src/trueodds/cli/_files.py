@@ -8,6 +8,7 @@ import gzip
 import io
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from typing import Literal
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
 
-__all__ = ["Format", "InputFiles", "csv_header", "format_of", "resolve"]
+__all__ = ["Format", "InputFiles", "csv_header", "format_of", "matching", "named", "resolve"]
 
 Format = Literal["csv", "parquet", "arrow", "jsonl"]
 
@@ -34,6 +35,7 @@ SUFFIXES: dict[str, Format] = {
 }
 DELIMITERS = ",\t;|"
 COMPRESSED = (".gz",)
+STANDARD_INPUT = "-"
 LONGEST_HEADER = 1 << 20
 
 
@@ -59,21 +61,27 @@ def format_of(path: Path) -> Format | None:
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
+def matching(file: str) -> list[Path]:
+    """The files that a name or a glob stands for; a name that exists is never a glob."""
+    path = Path(file)
+    if path.exists() or not glob.has_magic(file):
+        return [path]
+    found = [Path(name) for name in sorted(glob.glob(file, recursive=True))]  # noqa: PTH207
+    return [path for path in found if path.is_file()]
+
+
 def resolve(file: str, given: Format | None, scratch: Path) -> InputFiles:
     """Find the files, or copy standard input to a file that can be read more than once."""
-    if file == "-":
+    if file == STANDARD_INPUT:
         return _standard_input(given, scratch)
     path = Path(file)
     if path.is_dir():
         raise InputError(f"{file} is a folder; name a file or a glob such as '{file}/*.parquet'.")
-    paths = [path]
-    if not path.exists():
-        if not glob.has_magic(file):
-            raise InputError(f"{file}: no such file.")
-        paths = [Path(name) for name in sorted(glob.glob(file, recursive=True))]  # noqa: PTH207
-        paths = [found for found in paths if found.is_file()]
-        if not paths:
-            raise InputError(f"no file matches {file!r}.")
+    paths = matching(file)
+    if not paths:
+        raise InputError(f"no file matches {file!r}.")
+    if not paths[0].exists():
+        raise InputError(f"{file}: no such file.")
     formats = {given or format_of(path) for path in paths}
     if None in formats:
         raise UsageError(
@@ -104,10 +112,11 @@ def _standard_input(given: Format | None, scratch: Path) -> InputFiles:
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:
-    """Column names and delimiter of a CSV file, from its first line alone.
+    """Column names and delimiter of a CSV file; names may be empty, see :func:`named`.
 
-    The delimiter is the one of comma, tab, semicolon and bar that makes the most columns. Guessing
-    from more lines would let a broken line turn the whole file into one column.
+    The delimiter is the one of comma, tab, semicolon and bar that makes the most columns of the
+    first line. Guessing from more lines would let a broken line turn the whole file into one
+    column.
     """
     try:
         with _open_text(path) as stream:
@@ -124,18 +133,54 @@ def csv_header(path: Path) -> tuple[list[str], str]:
     count, names, delimiter = max(rows, key=lambda row: row[0])
     if count == 0:
         raise InputError(f"{path.name} has no header line.")
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise InputError(f"{path.name} has the column {min(repeated)!r} twice.")
+    if not names[-1]:
+        names = _without_absent_end(names, first, delimiter)
     folded: dict[str, str] = {}
-    for name in names:
-        other = folded.setdefault(name.casefold(), name)
-        if other != name:
+    for name in filter(None, names):
+        other = folded.get(name.casefold())
+        if other == name:
+            raise InputError(f"{path.name} has the column {name!r} twice.")
+        if other is not None:
             raise InputError(
                 f"{path.name}: the columns {other!r} and {name!r} differ in case alone, "
                 "which DuckDB cannot tell apart; rename one."
             )
+        folded[name.casefold()] = name
     return names, delimiter
+
+
+def _without_absent_end(names: list[str], text: str, delimiter: str) -> list[str]:
+    """Drop nameless columns at the end of a header that the first row does not have."""
+    try:
+        rows = csv.reader(io.StringIO(text), delimiter=delimiter)
+        next(rows)
+        width = len(next(filter(None, rows), names))  # a blank line is no row
+    except csv.Error:  # the engine will say what is wrong with the row
+        return names
+    end = len(names)
+    while end > width and not names[end - 1]:
+        end -= 1
+    return names[:end]
+
+
+def named(header: Sequence[str]) -> list[str]:
+    """Names for all columns: a nameless one is called after its position, as pandas does.
+
+    Examples
+    --------
+    >>> named(["", "p", "y", ""])
+    ['Unnamed: 0', 'p', 'y', 'Unnamed: 3']
+    """
+    taken = {name.casefold() for name in header}
+    names = []
+    for position, name in enumerate(header):
+        if not name:
+            name = f"Unnamed: {position}"
+            while name.casefold() in taken:
+                name += "_"
+            taken.add(name.casefold())
+        names.append(name)
+    return names
 
 
 def _open_text(path: Path) -> io.TextIOBase:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from trueodds.cli._exit import MissingLibraryError
+from trueodds.exceptions import MissingLibraryError
 
 __all__ = ["Commands", "help_text"]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from trueodds.basics.files import atomic_file
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format, format_of
 from trueodds.exceptions import InputError
@@ -53,26 +52,8 @@ def atomic_stream(output: str) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     check_target(output)
-    path = Path(output).resolve()  # through a link to what it stands for
-    if path.exists() and not path.is_file():  # a device or a pipe must stay what it is
-        with path.open("wb") as stream:
-            yield stream
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    with atomic_file(output) as stream:
+        yield stream
 
 
 def write_text(text: str, output: str) -> None:

@@ -10,12 +10,11 @@ import numpy as np
 
 from trueodds.engines._batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines._rows import apply_to_rows
-from trueodds.exceptions import InputError
-from trueodds.export import TooLongForSqlError
+from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.frames import open_frame
 from trueodds.frames._collect import check_columns
 from trueodds.maps import CalibrationMap
-from trueodds.maps._export import feature_columns, formula_of, score_names
+from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import Floats
 
 __all__ = ["apply_map"]
@@ -134,8 +133,7 @@ class _Plan:
         """One expression for each new column."""
         columns: list[str] = []
         if self.features:
-            known = [""] * (max(self.features) + 1)
-            columns = known + [""] * (len(getattr(self.map, "categories", ())) - len(known))
+            columns = [""] * len(self.map.attributes)
             for index, name in self.features.items():
                 columns[index] = name
         if self.one:

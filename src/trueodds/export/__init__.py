@@ -4,11 +4,11 @@ This package knows no map. It has a small tree of typed expressions and one rend
 language; every family of maps says its formula once, as such a tree.
 """
 
-from trueodds.export._expression import Expression, Feature, Formula, Score
 from trueodds.export._onnx import render_onnx
 from trueodds.export._python import render_python
-from trueodds.export._sql import SqlDialect, TooLongForSqlError, render_sql
+from trueodds.export._sql import SqlDialect, render_sql
 from trueodds.export._walk import features_in
+from trueodds.export.expressions import Expression, Feature, Formula, Score
 
 __all__ = [
     "Expression",
@@ -16,7 +16,6 @@ __all__ = [
     "Formula",
     "Score",
     "SqlDialect",
-    "TooLongForSqlError",
     "features_in",
     "render_onnx",
     "render_python",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.export import _expression as e
-from trueodds.export._optional import require
+from trueodds.basics.optional import require
+from trueodds.export import expressions as e
 from trueodds.export._walk import all_nodes
 from trueodds.validation import Floats
 
@@ -44,7 +44,7 @@ def render_onnx(formula: e.Formula, metadata: Mapping[str, Any]) -> Any:
     ``feature_<name>`` for each feature, of numbers (NaN if missing) or texts ("" if missing). The
     output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
     """
-    onnx = require("onnx", "an export to ONNX", "onnx")
+    onnx = require("onnx", "an export to ONNX", "trueodds[onnx]")
     graph = _Graph(onnx, formula)
     model = onnx.helper.make_model(
         graph.build(),
@@ -152,8 +152,30 @@ class _Graph:
 
     def number(self, node: e.Expression) -> str:
         if id(node) not in self.known:
-            self.known[id(node)] = getattr(self, f"_{type(node).__name__.lower()}")(node)
+            self.known[id(node)] = self._number(cast("e.Numeric", node))
         return self.known[id(node)]
+
+    def _number(self, node: e.Numeric) -> str:
+        match node:
+            case e.Constant():
+                return self._constant(node)
+            case e.Score():
+                return self._score(node)
+            case e.Arithmetic():
+                return self._arithmetic(node)
+            case e.Function():
+                return self._function(node)
+            case e.Choose():
+                return self._choose(node)
+            case e.StepLookup():
+                return self._steplookup(node)
+            case e.LinearLookup():
+                return self._linearlookup(node)
+            case e.Dot():
+                return self._dot(node)
+            case e.Softmax():
+                return self._softmax(node)
+        assert_never(node)
 
     def _constant(self, node: e.Constant) -> str:
         return self.constant(node.value)
@@ -239,8 +261,28 @@ class _Graph:
 
     def condition(self, node: e.Condition) -> str:
         if id(node) not in self.known:
-            self.known[id(node)] = getattr(self, f"_{type(node).__name__.lower()}")(node)
+            self.known[id(node)] = self._condition(cast("e.Truth", node))
         return self.known[id(node)]
+
+    def _condition(self, node: e.Truth) -> str:
+        match node:
+            case e.Comparison():
+                return self._comparison(node)
+            case e.All():
+                return self._all(node)
+            case e.Any():
+                return self._any(node)
+            case e.Usable():
+                return self._usable(node)
+            case e.FeatureAtMost():
+                return self._featureatmost(node)
+            case e.FeatureAbove():
+                return self._featureabove(node)
+            case e.FeatureIs():
+                return self._featureis(node)
+            case e.FeatureMissing():
+                return self._featuremissing(node)
+        assert_never(node)
 
     def _comparison(self, node: e.Comparison) -> str:
         return self.op(COMPARISONS[node.operator], self.number(node.left), self.number(node.right))

@@ -18,15 +18,15 @@ dialects where a part cannot get a name it is written as often as it occurs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, assert_never, cast, get_args
 
 import numpy as np
 
-from trueodds.exceptions import InputError
-from trueodds.export import _expression as e
-from trueodds.export._optional import require
+from trueodds.basics.optional import require
+from trueodds.exceptions import InputError, TooLongForSqlError
+from trueodds.export import expressions as e
 from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
@@ -38,10 +38,6 @@ SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sq
 
 MOST_NODES = 200_000
 """The most that is written for all outputs together, in nodes of SQL; about 2 MB of text."""
-
-
-class TooLongForSqlError(InputError):
-    """A formula takes more nodes of SQL than engines can be expected to read."""
 
 
 def render_sql(
@@ -67,12 +63,12 @@ def render_sql(
         If the outputs would take more than :data:`MOST_NODES` nodes together.
     """
     check_choice(dialect, get_args(SqlDialect), "dialect")
-    require("sqlglot", "an export to SQL", "engines")
+    require("sqlglot", "an export to SQL", "trueodds[engines]")
     for name in (*columns, *features):
         _check_name(name)
     _check_size(sum(map(least_nodes, formula.outputs)))  # before much is written
     places = {f.index: name for f, name in zip(formula.features, features, strict=True)}
-    writer = _Writer(columns, places, dialect, formula.scale)
+    writer = _SqlWriter(columns, places, dialect, formula.scale)
     return [
         writer.text(e.Choose(((formula.usable, output),), e.MISSING)) for output in formula.outputs
     ]
@@ -93,7 +89,7 @@ def _check_name(name: Any) -> None:
 
 
 @dataclass
-class _Writer:
+class _SqlWriter:
     columns: Sequence[str]
     features: dict[int, str]
     dialect: SqlDialect
@@ -119,16 +115,58 @@ class _Writer:
     def number(self, node: e.Expression) -> Any:
         if id(node) in self.names:
             return self._text(self.names[id(node)])
-        return self._write(node)
+        self._count()
+        return self._number(cast("e.Numeric", node))
 
     def condition(self, node: e.Condition) -> Any:
-        return self._write(node)
+        self._count()
+        return self._condition(cast("e.Truth", node))
 
-    def _write(self, node: e.Expression | e.Condition) -> Any:
+    def _count(self) -> None:
         self.written += 1
         _check_size(self.written)
-        write: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}")
-        return write(node)
+
+    def _number(self, node: e.Numeric) -> Any:
+        match node:
+            case e.Constant():
+                return self._constant(node)
+            case e.Score():
+                return self._score(node)
+            case e.Arithmetic():
+                return self._arithmetic(node)
+            case e.Function():
+                return self._function(node)
+            case e.Choose():
+                return self._choose(node)
+            case e.StepLookup():
+                return self._steplookup(node)
+            case e.LinearLookup():
+                return self._linearlookup(node)
+            case e.Dot():
+                return self._dot(node)
+            case e.Softmax():
+                return self._softmax(node)
+        assert_never(node)
+
+    def _condition(self, node: e.Truth) -> Any:
+        match node:
+            case e.Comparison():
+                return self._comparison(node)
+            case e.All():
+                return self._all(node)
+            case e.Any():
+                return self._any(node)
+            case e.Usable():
+                return self._usable(node)
+            case e.FeatureAtMost():
+                return self._featureatmost(node)
+            case e.FeatureAbove():
+                return self._featureabove(node)
+            case e.FeatureIs():
+                return self._featureis(node)
+            case e.FeatureMissing():
+                return self._featuremissing(node)
+        assert_never(node)
 
     # Names ----------------------------------------------------------------------------------
 

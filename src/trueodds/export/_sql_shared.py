@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from trueodds.export import _expression as e
+from trueodds.export import expressions as e
 from trueodds.export._walk import all_nodes, parts_of
 
 __all__ = ["least_nodes", "shared_layers"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueodds.export import _expression as e
+from trueodds.export import expressions as e
 
 __all__ = ["all_nodes", "features_in", "parts_of"]
 
@@ -30,7 +30,8 @@ def parts_of(node: Node) -> Sequence[Node]:
             return node.conditions
         case e.Usable():
             return (node.score,)
-    return ()
+        case _:
+            return ()
 
 
 def all_nodes(roots: Sequence[Node]) -> list[Node]:

@@ -13,11 +13,18 @@ import numpy as np
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
-from trueodds.maps._export import feature_columns, formula_of, score_names
 from trueodds.maps._formulas import positive_expression
-from trueodds.validation import Floats, InputScale, check_scale, positive_column, validate_scores
+from trueodds.maps.exporting import feature_columns, formula_of, score_names
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    check_scale,
+    positive_column,
+    validate_scores,
+    where,
+)
 
-__all__ = ["BinaryMap", "CalibrationMap"]
+__all__ = ["BinaryMap", "CalibrationMap", "ClassMap"]
 
 Label = str | int | float | bool
 Columns = list[str] | tuple[str, ...]
@@ -71,6 +78,14 @@ class CalibrationMap(ABC):
         """Whether the probabilities of several classes must sum to 1."""
         return True
 
+    @property
+    def attributes(self) -> tuple[str | int, ...]:
+        """What the map asks for beside scores; empty for all families but trees.
+
+        Names of columns, or their positions if the map was fitted on an array.
+        """
+        return ()
+
     @abstractmethod
     def _check(self) -> None:
         """Refuse impossible parameters, and bring arrays into their canonical form."""
@@ -105,7 +120,7 @@ class CalibrationMap(ABC):
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{name} must be an array of numbers.") from None
         if np.isnan(array).any():
-            raise InputError(f"{name} must not contain NaN.")
+            raise InputError(f"{name} must not contain NaN; found {where(np.isnan(array))}.")
         array.flags.writeable = False
         object.__setattr__(self, name, array)
         return array
@@ -266,7 +281,8 @@ class CalibrationMap(ABC):
         0.7
         """
         formula = formula_of(self, self._n_scores)
-        return render_python(formula, name, named_features=getattr(self, "names", None) is not None)
+        named = any(isinstance(attribute, str) for attribute in self.attributes)
+        return render_python(formula, name, named_features=named)
 
     @property
     def _n_scores(self) -> int:
@@ -323,6 +339,20 @@ class BinaryMap(CalibrationMap):
     @abstractmethod
     def _formula(self, score: Expression) -> Expression:
         """The probability of the positive class."""
+
+
+class ClassMap(CalibrationMap):
+    """A map of one score for each of several classes."""
+
+    def __call__(self, scores: Any) -> Floats:
+        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
+        return self._apply(self._checked(scores))
+
+    def _checked(self, scores: Any) -> Floats:
+        array = validate_scores(scores, self.input, rows_sum_to_one=self.rows_sum_to_one)
+        if array.ndim != 2 or array.shape[1] != self.n_classes:
+            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
+        return array
 
 
 def _plain_label(label: Any) -> Label:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import LARGEST, Choose, Constant, Dot, Expression, Softmax, clip
-from trueodds.export._expression import sigmoid as sigmoid_expression
+from trueodds.export.expressions import LARGEST, Choose, Constant, Dot, Expression, Softmax, clip
+from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.charcoal_grill import coal_weights

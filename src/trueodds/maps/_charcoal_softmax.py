@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import Constant, Dot, Expression, Softmax, exp, log, maximum, total
-from trueodds.maps._base import CalibrationMap
+from trueodds.export.expressions import Constant, Dot, Expression, Softmax, exp, log, maximum, total
+from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
 from trueodds.numerics.charcoal_grill_classes import ClassCoals, class_coal_weights
 from trueodds.numerics.class_logits import class_logits, log_softmax, softmax
-from trueodds.validation import Floats, validate_scores
+from trueodds.validation import Floats
 
 __all__ = ["CharcoalSoftmaxMap"]
 
@@ -26,7 +26,7 @@ LOWEST_POWER = -700.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CharcoalSoftmaxMap(CalibrationMap):
+class CharcoalSoftmaxMap(ClassMap):
     """softmax(l/T(l) + bias), where l are logarithms of probabilities and T averages over coals.
 
     A coal counts with weight exp(−‖l − mean‖²/(2·width²)), and weights are divided by their sum
@@ -85,19 +85,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
         if self.floor > 0:
             raise InputError(f"floor must not be positive; got {self.floor}.")
 
-    def __call__(self, scores: Any) -> Floats:
-        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
-        return self._apply(self._checked(scores))
-
     def temperature(self, scores: Any) -> Floats:
         """T(l) of each row of class scores."""
         return self._field(self._logs(self._checked(scores)))
-
-    def _checked(self, scores: Any) -> Floats:
-        array = validate_scores(scores, self.input)
-        if array.ndim != 2 or array.shape[1] != self.n_classes:
-            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
-        return array
 
     def _logs(self, scores: Floats) -> Floats:
         return np.asarray(log_softmax(class_logits(scores, self.input, self.floor)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueodds.export._expression import (
+from trueodds.export.expressions import (
     INFINITE,
     Choose,
     Constant,

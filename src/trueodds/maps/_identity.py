@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueodds.export._expression import (
+from trueodds.export.expressions import (
     INFINITE,
     Expression,
     Softmax,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
 
+from trueodds.basics.files import write_text
 from trueodds.exceptions import MapFormatError
 from trueodds.validation import InputScale
 
@@ -131,23 +129,9 @@ def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, 
 
 
 def write(content: dict[str, Any], path: Path) -> None:
-    """Write beside ``path`` and rename, so that a reader never sees half a file."""
+    """Write the file, whole or not at all."""
     text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    write_text(text, path)
 
 
 def read(path: Path) -> Any:

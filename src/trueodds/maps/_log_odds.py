@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import (
+from trueodds.export.expressions import (
     LARGEST,
     Choose,
     Constant,
@@ -20,7 +20,7 @@ from trueodds.export._expression import (
     maximum,
     minimum,
 )
-from trueodds.export._expression import sigmoid as sigmoid_expression
+from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import log_odds, log_pair, log_sigmoid, sigmoid

@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError, MapFormatError
-from trueodds.export._expression import Choose, Constant, Expression, total
-from trueodds.maps._base import BinaryMap, CalibrationMap
+from trueodds.export.expressions import Choose, Constant, Expression, total
+from trueodds.maps._base import BinaryMap, CalibrationMap, ClassMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.maps._identity import IdentityMap
 from trueodds.numerics.class_logits import one_vs_rest_scores
-from trueodds.validation import Floats, validate_scores
+from trueodds.validation import Floats
 
 __all__ = ["OneVsRestMap"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OneVsRestMap(CalibrationMap):
+class OneVsRestMap(ClassMap):
     """Each column through its own binary map; rows are then divided by their sum.
 
     Parameters
@@ -71,13 +71,6 @@ class OneVsRestMap(CalibrationMap):
             if isinstance(document, dict) and document.get("family") == cls.family:
                 raise MapFormatError("a one_vs_rest map cannot hold another.")
         return {"maps": tuple(CalibrationMap.from_dict(document) for document in documents)}
-
-    def __call__(self, scores: Any) -> Floats:
-        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
-        array = validate_scores(scores, self.input, rows_sum_to_one=False)
-        if array.ndim != 2 or array.shape[1] != self.n_classes:
-            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
-        return self._apply(array)
 
     def _apply(self, scores: Floats) -> Floats:
         columns = one_vs_rest_scores(scores, self.input)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import (
+from trueodds.export.expressions import (
     INFINITE,
     Choose,
     Condition,
@@ -17,7 +17,7 @@ from trueodds.export._expression import (
     LinearLookup,
 )
 from trueodds.maps._base import BinaryMap
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["PiecewiseLinearMap"]
 
@@ -50,10 +50,8 @@ class PiecewiseLinearMap(BinaryMap):
         x, y = self._freeze("x"), self._freeze("y")
         if x.ndim != 1 or x.shape != y.shape or len(x) == 0:
             raise InputError("x and y must be 1-D, of one length, and not empty.")
-        if not (x[1:] > x[:-1]).all():
-            raise InputError("x must be strictly increasing.")
-        if (y < 0).any() or (y > 1).any():
-            raise InputError("y must lie in [0, 1].")
+        check_increasing(x, "x")
+        check_unit_interval(y, "y")
 
     def _apply(self, scores: Floats) -> Floats:
         finite = np.isfinite(self.x)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import Constant, Dot, Expression, Softmax
-from trueodds.maps._base import CalibrationMap
+from trueodds.export.expressions import Constant, Dot, Expression, Softmax
+from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.class_logits import class_logits, softmax
-from trueodds.validation import Floats, validate_scores
+from trueodds.validation import Floats
 
 __all__ = ["SoftmaxMap"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SoftmaxMap(CalibrationMap):
+class SoftmaxMap(ClassMap):
     """softmax(W·l + bias), where l are logits or the logarithms of probabilities.
 
     Parameters
@@ -59,13 +59,6 @@ class SoftmaxMap(CalibrationMap):
             raise InputError("weights and bias must be finite.")
         if self.floor > 0:
             raise InputError(f"floor must not be positive; got {self.floor}.")
-
-    def __call__(self, scores: Any) -> Floats:
-        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
-        array = validate_scores(scores, self.input)
-        if array.ndim != 2 or array.shape[1] != self.n_classes:
-            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
-        return self._apply(array)
 
     def _apply(self, scores: Floats) -> Floats:
         logits = class_logits(scores, self.input, self.floor)

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._expression import INFINITE, Expression, StepLookup
+from trueodds.export.expressions import INFINITE, Expression, StepLookup
 from trueodds.maps._base import BinaryMap
 from trueodds.numerics.binning import bin_index
-from trueodds.validation import Floats
+from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["StepMap"]
 
@@ -43,10 +43,8 @@ class StepMap(BinaryMap):
         edges, values = self._freeze("edges"), self._freeze("values")
         if edges.ndim != 1 or values.ndim != 1 or len(values) != len(edges) + 1:
             raise InputError("values must be one longer than edges, both 1-D.")
-        if not (edges[1:] > edges[:-1]).all():
-            raise InputError("edges must be strictly increasing.")
-        if (values < 0).any() or (values > 1).any():
-            raise InputError("values must lie in [0, 1].")
+        check_increasing(edges, "edges")
+        check_unit_interval(values, "values")
 
     def _apply(self, scores: Floats) -> Floats:
         return np.asarray(self.values[bin_index(self.edges, scores)])

@@ -16,32 +16,14 @@ from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._log_odds import LogOddsMap
 from trueodds.maps._softmax import SoftmaxMap
-from trueodds.maps._tree_features import FeatureSpace
 from trueodds.maps._tree_formula import tree_expressions
-from trueodds.maps._tree_text import tree_text
-from trueodds.validation import Floats, InputScale, positive_column, validate_scores
+from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
+from trueodds.maps.tree_text import tree_text
+from trueodds.validation import Floats, positive_column, validate_scores
 
-__all__ = ["TreeMap", "score_columns"]
-
-ZERO, ONE = 1e-5, 0.99999
-"""What the authors take for probabilities of exactly 0 and 1; no other is changed."""
+__all__ = ["TreeMap"]
 
 Ints = npt.NDArray[np.int64]
-
-
-def score_columns(scores: Floats, scale: InputScale) -> Floats:
-    """Scores (n,) or (n, m) as log-odds ln(p/(1−p)), equation 4; margins as they are.
-
-    A probability of exactly 0 counts as 0.00001 and of exactly 1 as 0.99999, and so do infinite
-    log-odds; nothing else is clipped, so these are not always the most extreme.
-    """
-    if scale == "score":
-        return scores
-    if scale == "logit":
-        end = float(np.log(ONE / (1 - ONE)))
-        return np.where(np.isinf(scores), np.copysign(end, scores), scores)
-    p = np.where(scores == 0, ZERO, np.where(scores == 1, ONE, scores))
-    return np.asarray(np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,6 +90,11 @@ class TreeMap(CalibrationMap):
     def takes_one_score(self) -> bool:
         """If there are two classes."""
         return self.n_classes == 2
+
+    @property
+    def attributes(self) -> tuple[str | int, ...]:
+        """Names of columns, or their positions if the tree was fitted on an array."""
+        return tuple(range(len(self.categories))) if self.names is None else self.names
 
     @property
     def space(self) -> FeatureSpace:
@@ -232,7 +219,7 @@ class TreeMap(CalibrationMap):
 
     def nodes_of(self, features: Any) -> npt.NDArray[np.int32]:
         """The node (a leaf, unless a category is unknown) that each row of attributes leads to."""
-        from trueodds.kernels._tree_apply import route
+        from trueodds.kernels.tree_apply import route
 
         space = self.space
         first, children = self.__dict__["_first_child"], self.__dict__["_children"]
@@ -288,7 +275,7 @@ class TreeMap(CalibrationMap):
             scores = score_columns(scores, self.input)
         coef = self._linear()
         if coef is not None:
-            from trueodds.kernels._tree_apply import linear_probabilities
+            from trueodds.kernels.tree_apply import linear_probabilities
 
             columns = _read_only(scores.reshape(len(scores), -1))
             p = linear_probabilities(columns, nodes, coef)

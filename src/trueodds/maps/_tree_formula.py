@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trueodds.export import Expression, Feature
-from trueodds.export._expression import (
+from trueodds.export.expressions import (
     INFINITE,
     Any,
     Choose,
@@ -22,7 +22,7 @@ from trueodds.export._expression import (
 )
 from trueodds.maps._formulas import positive_expression, probability_log_odds
 from trueodds.maps._softmax import SoftmaxMap
-from trueodds.maps._tree_text import children_of
+from trueodds.maps.tree_text import children_of
 
 if TYPE_CHECKING:
     from trueodds.maps._tree import TreeMap
@@ -96,7 +96,7 @@ def _as_the_maps_want(tree: TreeMap, scores: Sequence[Expression]) -> tuple[Expr
 
 
 def _log_odds(score: Expression, scale: str, ends: tuple[float, float]) -> Expression:
-    """The twin of :func:`trueodds.maps._tree.score_columns`."""
+    """The twin of :func:`trueodds.maps.tree_features.score_columns`."""
     low, high = (Constant(float(np.log(p / (1 - p)))) for p in ends)
     if scale == "probability":
         inner = probability_log_odds(score)

@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr
 
+from trueodds.basics.progress import Progress
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._label_draws import Cells, make_cells
-from trueodds.metrics._progress import Progress
 from trueodds.metrics._resampling import Metric, class_options
 from trueodds.metrics._sample import (
     BinaryView,
+    Forecasts,
     Multiclass,
-    Sample,
     binary_views,
     read_sample,
 )
@@ -143,7 +143,7 @@ def calibration_test(
     return CalibrationTest(observed, p_value, name, float(draws.mean()))
 
 
-def _spiegelhalter(sample: Sample) -> CalibrationTest:
+def _spiegelhalter(sample: Forecasts) -> CalibrationTest:
     prob = sample.columns()
     weight = np.ones(len(sample)) if sample.weight is None else sample.weight
     square = np.einsum("ij,ij->i", prob, prob)
@@ -223,21 +223,21 @@ def _sums(index: Any, weight: Floats, size: int) -> Floats:
     return np.bincount(index, weight, size).astype(np.float64, copy=False)
 
 
-def _draw_codes(sample: Sample, rng: np.random.Generator, upper: Floats) -> Labels:
+def _draw_codes(sample: Forecasts, rng: np.random.Generator, upper: Floats) -> Labels:
     if sample.prob.ndim == 1:
         return (rng.random(len(sample)) < sample.prob).astype(np.intp)
     above = (rng.random((len(sample), 1)) >= upper).sum(axis=1)
     return np.asarray(np.minimum(above, sample.n_classes - 1), dtype=np.intp)
 
 
-def _upper(sample: Sample) -> Floats:
+def _upper(sample: Forecasts) -> Floats:
     """Cumulated class probabilities of each row, ending in exactly 1."""
     upper = np.cumsum(sample.columns(), axis=1)
     return np.asarray(upper / upper[:, -1:])
 
 
 def _of_metric(
-    sample: Sample, metric: Metric, n_resamples: int, rng: np.random.Generator, bar: Progress
+    sample: Forecasts, metric: Metric, n_resamples: int, rng: np.random.Generator, bar: Progress
 ) -> tuple[float, Floats]:
     named = class_options(metric, sample.n_classes)
     if sample.weight is not None:
@@ -252,7 +252,7 @@ def _of_metric(
 
 
 def _draw_classes(
-    sample: Sample,
+    sample: Forecasts,
     binnings: list[_Binning],
     n_resamples: int,
     method: str,

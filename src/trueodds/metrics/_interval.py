@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
+from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.metrics._calibration_error import debiased_calibration_error
 from trueodds.metrics._resampling import (
     Metric,
@@ -17,7 +17,7 @@ from trueodds.metrics._resampling import (
     read_units,
     replicate,
 )
-from trueodds.metrics._sample import Sample, read_sample
+from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats, check_level
 
 __all__ = [
@@ -29,10 +29,6 @@ __all__ = [
 ]
 
 Method = Literal["auto", "bca", "percentile", "centred"]
-
-
-class UndefinedReplicatesWarning(TrueoddsWarning):
-    """Some resamples had no value, for example an AUC without positives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +286,9 @@ def _chosen(
     return "centred", {**options, "squared": True}, not options.get("squared", False)
 
 
-def _statistic(metric: Metric, sample: Sample, options: dict[str, Any], classes: Any) -> Statistic:
+def _statistic(
+    metric: Metric, sample: Forecasts, options: dict[str, Any], classes: Any
+) -> Statistic:
     # Weights leave all rows in place, so classes are only missing if they were from the start.
     named = (
         dict(options) if classes is None else {**options, "classes": np.arange(sample.n_classes)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.metrics._sample import Sample, read_sample
+from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats
 
 __all__ = ["accuracy", "brier_score", "log_loss", "root_mean_squared_error"]
@@ -50,7 +50,7 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
         return 0.0 - sample.mean(np.log(_of_label(sample)))
 
 
-def _binary_losses(sample: Sample) -> Floats:
+def _binary_losses(sample: Forecasts) -> Floats:
     """−ln of the probability of what happened, in pieces that stay in the cache."""
     losses = np.empty(len(sample))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -69,11 +69,11 @@ def _binary_losses(sample: Sample) -> Floats:
     return losses
 
 
-def _of_label(sample: Sample) -> Floats:
+def _of_label(sample: Forecasts) -> Floats:
     return np.take_along_axis(sample.prob, sample.codes[:, None], axis=1).ravel()
 
 
-def _squares(sample: Sample) -> Floats:
+def _squares(sample: Forecasts) -> Floats:
     """Sum of (p − y)² over the classes, for each row; over the positive class only if binary."""
     if sample.prob.ndim == 1:
         return np.asarray((sample.prob - sample.codes) ** 2)

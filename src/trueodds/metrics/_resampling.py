@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
-from trueodds.metrics._progress import Progress
-from trueodds.metrics._sample import Sample, read_sample
+from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats, Labels, as_dense, as_seed, check_choice, check_integer
 
 __all__ = [
@@ -69,7 +69,7 @@ class Units:
 
 def read_units(
     y_true: Any, y_prob: Any, sample_weight: Any, groups: Any, classes: Any
-) -> tuple[Sample, Units]:
+) -> tuple[Forecasts, Units]:
     """Validate everything once, before anything is resampled."""
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     group: Labels | None = None

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from trueodds.validation import METRIC_WORDS, Floats, Labels, check_choice, read_rows
 
-__all__ = ["BinaryView", "Multiclass", "Sample", "binary_views", "read_sample"]
+__all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "read_sample"]
 
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class Forecasts:
     """Validated labels (coded 0 … k−1), probabilities and weights.
 
     With two classes ``prob`` is 1-D and of the positive class; otherwise one column per class.
@@ -62,15 +62,17 @@ class BinaryView:
         return float(len(self.prob)) if self.weight is None else float(self.weight.sum())
 
 
-def read_sample(y_true: Any, y_prob: Any, sample_weight: Any = None, classes: Any = None) -> Sample:
+def read_sample(
+    y_true: Any, y_prob: Any, sample_weight: Any = None, classes: Any = None
+) -> Forecasts:
     """Validate labels, probabilities and weights together."""
     rows = read_rows(
         y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     ).of_positive_weight()
-    return Sample(rows.codes, rows.scores, rows.weight, rows.classes)
+    return Forecasts(rows.codes, rows.scores, rows.weight, rows.classes)
 
 
-def binary_views(sample: Sample, multiclass: Multiclass) -> list[BinaryView]:
+def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[BinaryView]:
     """Reduce several classes to binary problems; two classes are one problem already."""
     check_choice(multiclass, ("top_label", "classwise", "pooled"), "multiclass")
     prob, codes, weight = sample.prob, sample.codes, sample.weight

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
+from trueodds.basics.optional import require
 from trueodds.model_selection._comparison_choice import choose
 from trueodds.model_selection._comparison_losses import LossTable
 from trueodds.validation import Floats, check_choice
@@ -143,8 +144,4 @@ class CalibratorComparison:
 
 def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
     """A pandas frame, or an error that says how to get pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("a frame of results needs pandas: pip install pandas") from None
-    return pd.DataFrame(rows)
+    return require("pandas", "a frame of results", "pandas").DataFrame(rows)

@@ -13,12 +13,12 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from trueodds.basics.progress import Progress
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.model_selection._adapter import fit_calibrator, needs_features, predict_calibrated
 from trueodds.model_selection._comparison_folds import Folds
 from trueodds.model_selection._comparison_input import ComparedRows
-from trueodds.numerics.progress import Progress
 from trueodds.validation import Floats, Labels
 
 __all__ = ["HeldOut", "MethodRun", "run_methods"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueodds.basics.optional import require
+
 __all__ = ["GAP", "NEUTRAL", "axes_or_new", "color_of", "line_of", "marker_of", "pyplot"]
 
 # Okabe and Ito (2008), without black and without yellow, which one of the backgrounds swallows.
@@ -32,13 +34,7 @@ def line_of(index: int) -> Any:
 
 def pyplot() -> Any:
     """Import matplotlib.pyplot, or say how to install it."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'drawing needs matplotlib, which is not installed: pip install "trueodds[plot]"'
-        ) from error
-    return plt
+    return require("matplotlib.pyplot", "drawing", "trueodds[plot]")
 
 
 def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:

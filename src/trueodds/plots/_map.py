@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap
+from trueodds.maps import CalibrationMap, CharcoalGrillMap, StepMap
 from trueodds.metrics import reliability_curve
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.plots._look import NEUTRAL, axes_or_new, color_of
@@ -98,9 +97,8 @@ class CalibrationMapDisplay:
         numbers = None if scores is None else validate_scores(scores, scale, n_columns=1)
         x = _grid(scale, numbers, calibration_map)
         display = cls(x=x, y=calibration_map(x), input=scale, name=name)
-        field: Callable[[Floats], Floats] | None = getattr(calibration_map, "temperature", None)
-        if callable(field):
-            display.temperature = np.asarray(field(x))
+        if isinstance(calibration_map, CharcoalGrillMap):
+            display.temperature = calibration_map.temperature(x)
         if numbers is not None:
             display._add_data(numbers, y, n_bins)
         return display
@@ -202,9 +200,8 @@ def _grid(scale: InputScale, scores: Floats | None, drawn: CalibrationMap) -> Fl
         if len(finite):
             low, high = float(finite.min()), float(finite.max())
     grid = np.linspace(low, high, POINTS)
-    edges = getattr(drawn, "edges", None)
-    if edges is not None and len(edges) <= 20 * POINTS:
-        inside = edges[(edges > low) & (edges < high)]
+    if isinstance(drawn, StepMap) and len(drawn.edges) <= 20 * POINTS:
+        inside = drawn.edges[(drawn.edges > low) & (drawn.edges < high)]
         grid = np.unique(np.concatenate([grid, inside, np.nextafter(inside, -np.inf)]))
     return grid
 

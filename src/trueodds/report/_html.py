@@ -16,6 +16,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from trueodds.basics.optional import require
 from trueodds.report._marks import gain_marks, group_marks
 from trueodds.report._plain import percent, probability_text, show_method
 
@@ -57,12 +58,7 @@ def embedded_json(content: Any) -> str:
 
 @cache
 def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            'a report needs jinja2, which is not installed: pip install "trueodds[report]"'
-        ) from error
+    jinja2 = require("jinja2", "a report", "trueodds[report]")
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,

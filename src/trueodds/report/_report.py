@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from trueodds.basics.files import write_text
 from trueodds.report._html import render
 
 __all__ = ["FORMAT", "VERSION", "Report"]
@@ -60,20 +59,5 @@ class Report:
         Path
         """
         target = Path(path)
-        page = self.to_html()
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(page)
-                stream.flush()
-                os.fsync(stream.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
-            temporary.replace(target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        write_text(self.to_html(), target)
         return target

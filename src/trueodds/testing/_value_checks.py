@@ -67,6 +67,23 @@ def check_input_order_does_not_matter(calibrator: Any) -> None:
         np.testing.assert_allclose(a, b, atol=1e-7, err_msg="the order of rows changes the fit.")
 
 
+def check_smoothing_is_used(calibrator: Any) -> None:
+    """Labels smoothed by nearly 1 say next to nothing, so forecasts change."""
+    if "label_smoothing" not in calibrator.get_params():
+        return
+    for sample in (binary_sample(), multiclass_sample()):
+        sharp = predict(fit(calibrator, sample, label_smoothing=None), sample)
+        if np.array_equal(sharp, predict(fit(calibrator, _shuffled(sample)), sample)):
+            continue  # it learns nothing from labels
+        blurred = predict(fit(calibrator, sample, label_smoothing=0.98), sample)
+        assert np.abs(blurred - sharp).max() > 1e-3, "label_smoothing has no effect."
+
+
+def _shuffled(sample: Sample) -> Sample:
+    """The same scores with the labels of other rows."""
+    return sample.with_(y=np.random.default_rng(3).permutation(sample.y))
+
+
 def check_other_rows_of_a_batch_do_not_matter(calibrator: Any) -> None:
     for sample in (binary_sample(), multiclass_sample()):
         fitted = fit(calibrator, sample)

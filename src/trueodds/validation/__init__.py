@@ -12,6 +12,8 @@ from trueodds.validation._arrays import (
     as_floats,
     check_increasing,
     check_length,
+    check_unit_interval,
+    where,
 )
 from trueodds.validation._labels import encode_labels, label_column
 from trueodds.validation._options import (
@@ -54,10 +56,12 @@ __all__ = [
     "check_number",
     "check_scale",
     "check_smoothing",
+    "check_unit_interval",
     "encode_labels",
     "label_column",
     "positive_column",
     "read_rows",
     "validate_scores",
     "validate_weights",
+    "where",
 ]

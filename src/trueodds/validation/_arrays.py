@@ -9,7 +9,16 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 
-__all__ = ["Floats", "Labels", "as_dense", "as_floats", "check_increasing", "check_length", "where"]
+__all__ = [
+    "Floats",
+    "Labels",
+    "as_dense",
+    "as_floats",
+    "check_increasing",
+    "check_length",
+    "check_unit_interval",
+    "where",
+]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.intp]
@@ -85,6 +94,14 @@ def check_increasing(values: Floats, name: str) -> None:
     if stuck.any():
         place = int(np.argmax(stuck)) + 1
         raise InputError(
-            f"{name} must be strictly increasing; got {values[place]!r} after "
-            f"{values[place - 1]!r} at index {place}."
+            f"{name} must be strictly increasing; got {float(values[place])!r} after "
+            f"{float(values[place - 1])!r} at index {place}."
         )
+
+
+def check_unit_interval(values: Floats, name: str) -> None:
+    """Refuse numbers that are no probabilities; the message shows which and where."""
+    outside = ~((values >= 0) & (values <= 1))
+    if outside.any():
+        first = values[tuple(np.argwhere(outside)[0])]
+        raise InputError(f"{name} must lie in [0, 1]; got {float(first)!r} {where(outside)}.")

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from trueodds.basics.files import atomic_file
 from trueodds.exceptions import InputError
 from trueodds_studies._optional import need
-from trueodds_studies._scratch import write_atomically
 
 __all__ = ["Claim", "Figure", "ReportContent", "StudyReport", "Table", "Verdict", "beside"]
 
@@ -303,7 +303,6 @@ def _prose(text: str, markupsafe: Any) -> Any:
 
 
 def _save(path: Path, data: bytes) -> None:
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(data)
-
-    write_atomically(path, write)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as file:
+        file.write(data)

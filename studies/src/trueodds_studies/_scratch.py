@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,28 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.files import atomic_file
 from trueodds_studies._task import digest
 
-__all__ = ["Scratch", "write_atomically"]
+__all__ = ["Scratch"]
 
 Arrays = dict[str, npt.NDArray[Any]]
-
-
-def write_atomically(path: Path, write: Callable[[Path], None], *, durable: bool = True) -> None:
-    """Let ``write`` fill a temporary file and rename it, so that no half-written file is seen.
-
-    ``durable`` waits for the disk, so that a power cut does not leave an empty file either.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        write(temporary)
-        if durable:
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class Scratch:
@@ -75,14 +58,11 @@ class Scratch:
         if kept is not None:
             return kept
         made = compute()
+        path.parent.mkdir(parents=True, exist_ok=True)
         # Not durable: a file that a power cut damages is found out and made again.
-        write_atomically(path, lambda temporary: _write(temporary, made), durable=False)
+        with atomic_file(path, durable=False) as file:
+            np.savez(file, allow_pickle=False, **made)
         return made
-
-
-def _write(path: Path, arrays: Arrays) -> None:
-    with path.open("wb") as file:  # a file object, because savez appends .npz to a name
-        np.savez(file, allow_pickle=False, **arrays)
 
 
 def _read(path: Path) -> Arrays | None:

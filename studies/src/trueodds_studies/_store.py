@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from trueodds.basics.files import atomic_file
 from trueodds.exceptions import InputError
 from trueodds_studies._optional import need
-from trueodds_studies._scratch import write_atomically
 from trueodds_studies._task import Plain, digest
 
 __all__ = ["ResultStore"]
@@ -63,7 +63,9 @@ class ResultStore:
         names = list(dict.fromkeys(name for row in rows for name in row))
         table = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
         name = digest(sorted({str(row[TASK]) for row in rows}))[:32]
-        write_atomically(self._parts / f"{name}.parquet", lambda path: pq.write_table(table, path))
+        self._parts.mkdir(parents=True, exist_ok=True)
+        with atomic_file(self._parts / f"{name}.parquet") as file:
+            pq.write_table(table, file)
 
     def _part_files(self) -> list[Path]:
         return sorted(self._parts.glob("[!.]*.parquet"))
@@ -91,7 +93,8 @@ class ResultStore:
         if not files:
             return
         table = self.read()
-        write_atomically(self._whole, lambda path: pq.write_table(table, path))
+        with atomic_file(self._whole) as output:
+            pq.write_table(table, output)
         for file in files:
             file.unlink()
 

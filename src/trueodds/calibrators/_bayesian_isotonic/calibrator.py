@@ -14,7 +14,7 @@ from trueodds.calibrators._bayesian_isotonic.posterior import (
     importance_posterior,
 )
 from trueodds.evidence import Evidence
-from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
+from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning, warn_user
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.validation import (
     Floats,
@@ -29,7 +29,7 @@ from trueodds.validation import (
     validate_scores,
 )
 
-__all__ = ["BayesianIsotonicCalibrator", "DominantMapWarning", "PoorMixingWarning"]
+__all__ = ["BayesianIsotonicCalibrator"]
 
 HIGHEST_R_HAT = 1.05
 """Chains that disagree more are warned of."""
@@ -37,14 +37,6 @@ HIGHEST_R_HAT = 1.05
 
 FITTED = ("map_", "classes_", "posterior_", "effective_sample_size_", "r_hat_", "max_weight_")
 """What a fit leaves behind."""
-
-
-class DominantMapWarning(TrueoddsWarning):
-    """One of the sampled maps outweighs all others together."""
-
-
-class PoorMixingWarning(TrueoddsWarning):
-    """Markov chains disagree, or were stopped before they had drawn enough."""
 
 
 class BayesianIsotonicCalibrator(Calibrator):
@@ -114,7 +106,12 @@ class BayesianIsotonicCalibrator(Calibrator):
     with ``bounds="paper"``, and is the authors' program with ``bounds="authors"``. Chains with
     ``n_groups=None`` and the same bounds converge to the same mean.
 
-    Cost: one sort, and chains on at most 201 groups, whatever N is.
+    Groups that the evidence presses together, as heavy weights do, share a value: those that would
+    differ by about 1e-5 in log-odds, or from 0 or 1 by about 1e-7. That takes an excess of 10⁵
+    positives below a boundary over what the order of the scores allows, or 10⁷ negatives (or
+    positives) alone at an end; then the map is flat there, as isotonic regression is.
+
+    Cost: one sort, and chains on at most 201 groups, whatever N and the weights are.
 
     References
     ----------

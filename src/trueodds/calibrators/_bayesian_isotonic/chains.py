@@ -42,6 +42,16 @@ class Chains:
     effective_sample_size: Floats
     r_hat: Floats
 
+    def spread(self, sizes: npt.NDArray[np.int64]) -> Chains:
+        """Each rank as so many that share its value."""
+        if (sizes == 1).all():
+            return self
+        return Chains(
+            np.repeat(self.draws, sizes, axis=2),
+            np.repeat(self.effective_sample_size, sizes),
+            np.repeat(self.r_hat, sizes),
+        )
+
 
 def run_chains(
     n_neg: Floats,
@@ -75,7 +85,7 @@ def run_chains(
     done : callable, default=None
         Told, after each round, by how much the effective sample size has grown.
     """
-    from trueodds.kernels._isotonic_mcmc import Chain  # loads numba
+    from trueodds.kernels.isotonic_mcmc import Chain  # loads numba
 
     chains = [
         Chain(n_neg, n_pos, seed=seed, index=first_index + k, bounds=bounds)

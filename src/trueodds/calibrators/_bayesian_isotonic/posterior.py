@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.progress import Progress
 from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
-from trueodds.numerics.progress import Progress
+from trueodds.numerics.isotonic_pooling import pooled_starts
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats
 
@@ -182,20 +183,22 @@ def chain_posterior(
     found: list[Chains] = []
     with Progress(int(wanted), "Bayesian isotonic", progress) as bar:
         for starts, share in zip(groupings, shares, strict=True):
-            found.append(
-                run_chains(
-                    np.add.reduceat(table.n_neg, starts),
-                    np.add.reduceat(table.n_pos, starts),
-                    n_chains=int(share),
-                    wanted=wanted / len(groupings),
-                    max_draws=max_draws,
-                    seed=seed,
-                    first_index=sum(len(chains.draws) for chains in found),
-                    bounds=None if limits is None else _group_bounds(*limits, starts),
-                    n_threads=n_threads,
-                    done=bar.step,
-                )
+            n_neg, n_pos = (np.add.reduceat(n, starts) for n in (table.n_neg, table.n_pos))
+            limited = None if limits is None else _group_bounds(*limits, starts)
+            pooled = pooled_starts(n_neg, n_pos)
+            chains = run_chains(
+                np.add.reduceat(n_neg, pooled),
+                np.add.reduceat(n_pos, pooled),
+                n_chains=int(share),
+                wanted=wanted / len(groupings),
+                max_draws=max_draws,
+                seed=seed,
+                first_index=sum(len(chains.draws) for chains in found),
+                bounds=None if limited is None else _group_bounds(*limited, pooled),
+                n_threads=n_threads,
+                done=bar.step,
             )
+            found.append(chains.spread(np.diff(np.append(pooled, len(starts)))))
     knots = [_group_scores(table, starts) for starts in groupings]
     score = np.unique(np.concatenate(knots))
     all_draws = [chains.draws.reshape(-1, chains.draws.shape[2]) for chains in found]
@@ -247,7 +250,7 @@ def importance_posterior(
     progress: bool | None,
 ) -> IsotonicPosterior:
     """By the paper's algorithm 1."""
-    from trueodds.kernels._isotonic_importance import draw_maps, sample_weighted_maps
+    from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
 
     if bounds is None:
         lower, upper = np.zeros(len(table)), np.ones(len(table))

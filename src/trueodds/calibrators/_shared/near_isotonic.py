@@ -163,7 +163,7 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
             "ScoreTable.from_arrays(scores, y)."
         )
     # Imported here: numba is loaded by the methods that need it only.
-    from trueodds.kernels._near_isotonic import near_isotonic_merges
+    from trueodds.kernels.near_isotonic import near_isotonic_merges
 
     merges = near_isotonic_merges(table.n_pos, table.weight)
     return NearIsotonicPath(table, *merges)

@@ -22,8 +22,7 @@ from trueodds.calibrators._tree.rows import TreeRows, canonical_rows
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, TreeMap
-from trueodds.maps._tree import score_columns
-from trueodds.maps._tree_features import FeatureSpace
+from trueodds.maps.tree_features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.validation import (
     Floats,

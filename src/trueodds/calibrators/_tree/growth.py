@@ -93,8 +93,8 @@ class _Grower:
     """Holds what all trees of one fit share: sorted attributes, folds, iterations."""
 
     def __init__(self, data: TreeData, options: TreeOptions) -> None:
-        from trueodds.kernels._tree_grow import GrowData, GrowRules
-        from trueodds.kernels._tree_split import entropy_table
+        from trueodds.kernels.tree_grow import GrowData, GrowRules
+        from trueodds.kernels.tree_split import entropy_table
 
         self.options, self.weight = options, data.weight
         d, n = data.attributes.shape
@@ -137,7 +137,7 @@ class _Grower:
         return 0.0 if self.options.weka else SLACK
 
     def _folds(self) -> tuple[Floats, npt.NDArray[np.int32]]:
-        from trueodds.kernels._tree_folds import spread_folds, weka_folds
+        from trueodds.kernels.tree_folds import spread_folds, weka_folds
 
         data, options = self.shared, self.options
         if options.weka:
@@ -149,7 +149,7 @@ class _Grower:
         return test_weight, self.sequence
 
     def _iterations(self) -> int:
-        from trueodds.kernels._logit_boost import boost, choose_iterations, probabilities
+        from trueodds.kernels.logit_boost import boost, choose_iterations, probabilities
 
         if self.options.node_search:
             return 0
@@ -169,7 +169,7 @@ class _Grower:
 
     def best_tree(self) -> FittedTree:
         """The tree grown on all rows, pruned."""
-        from trueodds.kernels._tree_grow import grow
+        from trueodds.kernels.tree_grow import grow
 
         nothing = np.zeros_like(self.weight)
         nodes = grow(self.shared, self.rules, self.weight, nothing, self.sequence)
@@ -207,7 +207,7 @@ class _Grower:
 
     def _fold(self, test: Floats) -> tuple[Floats, Floats]:
         """Alphas and test errors of the tree grown without a fold's test part."""
-        from trueodds.kernels._tree_grow import grow
+        from trueodds.kernels.tree_grow import grow
 
         train = self.weight - test
         if not test.any() or not train.any():
@@ -227,7 +227,7 @@ class _Pruner:
         self.permanent = np.zeros_like(self.is_leaf)
 
     def run(self, highest_alpha: float) -> tuple[Floats, Floats]:
-        from trueodds.kernels._tree_prune import prune_sequence
+        from trueodds.kernels.tree_prune import prune_sequence
 
         nodes = self.nodes
         alphas, test_errors = prune_sequence(

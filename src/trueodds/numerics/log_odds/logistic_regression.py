@@ -40,7 +40,7 @@ class LogisticFit:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LogisticPoint:
     """Parameters, and the loss and its derivatives per unit of weight there."""
 
     theta: Floats
@@ -84,7 +84,7 @@ class _LogisticProblem:
         )
         self.feature_sums = sum(x @ w for x, w in self.chunks)
 
-    def at(self, theta: Floats) -> _Place:
+    def at(self, theta: Floats) -> _LogisticPoint:
         """Loss, gradient and Hessian in one pass."""
         gradient, hessian, softplus = np.zeros(self.size), np.zeros((self.size, self.size)), 0.0
         with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
@@ -106,7 +106,7 @@ class _LogisticProblem:
         else:
             size = softplus = sum(float(np.logaddexp(0, theta @ x) @ w) for x, w in self.chunks)
         explained = float(theta @ self.statistic)
-        return _Place(
+        return _LogisticPoint(
             theta,
             (softplus - explained) / self.total,
             ROUNDING * (size + abs(explained)) / self.total,
@@ -122,7 +122,7 @@ class _LogisticProblem:
         return coef, float(constant - coef @ self.centre)
 
 
-def _newton_step(place: _Place) -> Floats:
+def _newton_step(place: _LogisticPoint) -> Floats:
     # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
     size = np.sqrt(np.maximum(np.diag(place.hessian), 1e-300))
     correlation, right = place.hessian / np.outer(size, size), place.gradient / size
@@ -133,7 +133,7 @@ def _newton_step(place: _Place) -> Floats:
     return np.asarray(-solution / size)
 
 
-def _solve(problem: _LogisticProblem) -> tuple[_Place, bool, int, float]:
+def _solve(problem: _LogisticProblem) -> tuple[_LogisticPoint, bool, int, float]:
     """Newton's method; steps are halved until the loss falls."""
     place = problem.at(np.zeros(problem.size))
     largest = np.inf

@@ -174,7 +174,7 @@ def _figure_3(found: Findings) -> Figure:
 
 def _figure_4() -> Figure:
     """Drawn here and now: no data but one synthetic sample, for the limits."""
-    from trueodds.kernels._isotonic_importance import draw_maps
+    from trueodds.kernels.isotonic_importance import draw_maps
 
     pyplot = need("matplotlib.pyplot")
     data = make_beta_mixture(100, random_state=0)

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from trueodds.kernels._logit_boost import (
+from trueodds.kernels.logit_boost import (
     boost,
     choose_iterations,
     probabilities,
     squared_error,
     wrong_weight,
 )
-from trueodds.kernels._tree_folds import spread_folds, weka_folds
-from trueodds.kernels._tree_split import best_split
+from trueodds.kernels.tree_folds import spread_folds, weka_folds
+from trueodds.kernels.tree_split import best_split
 
 __all__ = ["GrowData", "GrowRules", "Nodes", "grow"]
 
@@ -38,7 +38,7 @@ class GrowData(NamedTuple):
 
     ``n_values`` is 0 for a numeric attribute, otherwise the number of codes of a nominal one.
     ``targets[i, j]`` is what class j is taken for in a row of class i. ``table`` comes from
-    :func:`~trueodds.kernels._tree_split.entropy_table`.
+    :func:`~trueodds.kernels.tree_split.entropy_table`.
     """
 
     attributes: Floats

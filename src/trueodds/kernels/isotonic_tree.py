@@ -1,4 +1,4 @@
-"""Moves of the tree in Markov chains on isotonic maps; see :mod:`trueodds.kernels._isotonic_mcmc`.
+"""Moves of the tree in Markov chains on isotonic maps; see :mod:`trueodds.kernels.isotonic_mcmc`.
 
 A tree over the ranks 1…n is the range lo[k]…hi[k] of ranks below each k, and k itself. v[0] = 0 and
 v[n + 1] = 1 stand beside the values. Without bounds, lower is 0 and upper 1 everywhere.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from trueodds.kernels._random_stream import uniform
+from trueodds.kernels.random_stream import uniform
 
 __all__ = ["LARGEST", "list_tree", "redraw", "rotate", "width_of"]
 

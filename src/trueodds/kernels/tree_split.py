@@ -125,7 +125,7 @@ def _nominal_gain(values, rows, y, weight, counts, total, table, n_values, cells
 def best_split(data, order, sorted_values, rows, weight, unit_weight, counts, total, min_gap):  # type: ignore[no-untyped-def]
     """The attribute to split on and its cut; attribute −1 if no split is worth it.
 
-    ``data`` is the :class:`~trueodds.kernels._tree_grow.GrowData` of the tree; ``order``
+    ``data`` is the :class:`~trueodds.kernels.tree_grow.GrowData` of the tree; ``order``
     holds the node's rows sorted by each numeric attribute, and ``sorted_values`` its values.
     """
     n_attributes, n_classes = len(data.n_values), len(counts)

@@ -38,13 +38,19 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from trueodds.kernels._isotonic_tree import LARGEST, list_tree, redraw, rotate, width_of
-from trueodds.kernels._random_stream import begin_stream, uniform
+from trueodds.kernels.isotonic_tree import LARGEST, list_tree, redraw, rotate, width_of
+from trueodds.kernels.random_stream import begin_stream, uniform
 
 __all__ = ["LARGEST", "Chain"]
 
 TRIES = 200
 """A slice is left as it is after so many; a bracket has then shrunk below any rounding."""
+
+SINGLE_STEPS = 64
+"""Steps out of a slice that are tried one by one; a chain that has settled needs a few."""
+
+REPLAYED = 65536.0
+"""Up to so many steps are added one by one, so that the place is the same to the last bit."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -197,6 +203,61 @@ def _weigh(n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, ord
 
 
 @njit(error_model="numpy")
+def _after(place, step, count):  # type: ignore[no-untyped-def]
+    """The place after ``count`` steps."""
+    if count > REPLAYED:
+        return place + count * step
+    for _ in range(int(count)):
+        place += step
+    return place
+
+
+@njit(error_model="numpy")
+def _is_outside(  # type: ignore[no-untyped-def]
+    n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place,
+    low, high, level,
+):  # fmt: skip
+    """Whether a value is beyond its limits, or too improbable for the slice."""
+    return not (low < value < high) or not (
+        _weigh(n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place)
+        > level
+    )
+
+
+@njit(error_model="numpy")
+def _step_out(  # type: ignore[no-untyped-def]
+    n_neg, n_pos, v, lo, hi, k, start, step, lower, upper, fraction, moved, order, place,
+    low, high, level,
+):  # fmt: skip
+    """The first of start, start + step, start + 2·step, … that is not in the slice.
+
+    From a start far off, a slice of heavy data can be millions of steps long. Beyond the first few
+    the end is found by doubling and halving: a slice of a concave log-density has no gaps. (With
+    bounds it may have some, but a chain that has settled makes no such long way.)
+    """
+    end = start
+    for _ in range(SINGLE_STEPS):
+        if _is_outside(
+            n_neg, n_pos, v, lo, hi, k, end, lower, upper, fraction, moved, order, place,
+            low, high, level,
+        ):  # fmt: skip
+            return end
+        inside, end = end, end + step
+    count, grows = 1.0, True
+    while count >= 1.0:
+        end = _after(inside, step, count)
+        if _is_outside(
+            n_neg, n_pos, v, lo, hi, k, end, lower, upper, fraction, moved, order, place,
+            low, high, level,
+        ):  # fmt: skip
+            grows = False
+        else:
+            inside = end
+        count = count * 2.0 if grows else count / 2.0
+    return _after(inside, step, 1.0)
+
+
+@njit(error_model="numpy")
 def _slice(  # type: ignore[no-untyped-def]
     n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k,
     lower=None, upper=None, fraction=None, moved=None, order=None, place=None,
@@ -221,25 +282,17 @@ def _slice(  # type: ignore[no-untyped-def]
     neg, pos = sum_neg[j] - sum_neg[i - 1] + 1, sum_pos[j] - sum_pos[i - 1] + 1
     width = 4 * np.sqrt(neg * pos / (neg + pos)) / (neg + pos)
     left, right = low, high
-    if width < 0.5 * (high - low):
+    if 0 < width < 0.5 * (high - low):
         left = now - width * uniform(state)
         right = left + width
-        while (
-            left > low
-            and _weigh(
-                n_neg, n_pos, v, lo, hi, k, left, lower, upper, fraction, moved, order, place
-            )
-            > level
-        ):
-            left -= width
-        while (
-            right < high
-            and _weigh(
-                n_neg, n_pos, v, lo, hi, k, right, lower, upper, fraction, moved, order, place
-            )
-            > level
-        ):
-            right += width
+        left = _step_out(
+            n_neg, n_pos, v, lo, hi, k, left, -width, lower, upper, fraction, moved, order, place,
+            low, high, level,
+        )  # fmt: skip
+        right = _step_out(
+            n_neg, n_pos, v, lo, hi, k, right, width, lower, upper, fraction, moved, order, place,
+            low, high, level,
+        )  # fmt: skip
         left, right = max(left, low), min(right, high)
     for _ in range(TRIES):
         value = left + uniform(state) * (right - left)

@@ -42,9 +42,11 @@ __all__ = [
     "Formula",
     "Function",
     "LinearLookup",
+    "Numeric",
     "Score",
     "Softmax",
     "StepLookup",
+    "Truth",
     "Usable",
     "absolute",
     "clip",
@@ -263,6 +265,15 @@ class FeatureMissing(Condition):
     """The feature is null or NaN."""
 
     feature: Feature
+
+
+Numeric = (
+    Constant | Score | Arithmetic | Function | Choose | StepLookup | LinearLookup | Dot | Softmax
+)
+"""Every kind of expression that a renderer must know."""
+
+Truth = Comparison | All | Any | Usable | FeatureAtMost | FeatureAbove | FeatureIs | FeatureMissing
+"""Every kind of condition that a renderer must know."""
 
 
 @dataclass(frozen=True, eq=False)

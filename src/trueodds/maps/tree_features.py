@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.validation import Floats, InputScale
 
-__all__ = ["FeatureSpace"]
+__all__ = ["ONE", "ZERO", "FeatureSpace", "score_columns"]
+
+ZERO, ONE = 1e-5, 0.99999
+"""What the authors take for probabilities of exactly 0 and 1; no other is changed."""
 
 Category = str | float
 UNSEEN = -1.0
@@ -255,3 +258,18 @@ def _objects(
             f"{', '.join(sorted(kind.__name__ for kind in present))}."
         ) from None
     return numbers, missing, nominal or present == {bool}
+
+
+def score_columns(scores: Floats, scale: InputScale) -> Floats:
+    """Scores (n,) or (n, m) as log-odds ln(p/(1−p)), equation 4; margins as they are.
+
+    A probability of exactly 0 counts as 0.00001 and of exactly 1 as 0.99999, and so do infinite
+    log-odds; nothing else is clipped, so these are not always the most extreme.
+    """
+    if scale == "score":
+        return scores
+    if scale == "logit":
+        end = float(np.log(ONE / (1 - ONE)))
+        return np.where(np.isinf(scores), np.copysign(end, scores), scores)
+    p = np.where(scores == 0, ZERO, np.where(scores == 1, ONE, scores))
+    return np.asarray(np.log(p / (1 - p)))

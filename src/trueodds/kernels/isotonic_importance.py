@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from trueodds.kernels._random_stream import begin_stream, uniform
+from trueodds.kernels.random_stream import begin_stream, uniform
 
 __all__ = ["WeightedMaps", "draw_maps", "sample_weighted_maps"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
-from trueodds.export._expression import LARGEST, All, Condition, Usable, absolute, maximum, total
+from trueodds.export.expressions import LARGEST, All, Condition, Usable, absolute, maximum, total
 from trueodds.validation import ROW_SUM_TOLERANCE, Floats
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> t
     """
     if not formula.features:
         return ()
-    known: tuple[str, ...] | None = getattr(drawn, "names", None)
+    known = [name for name in drawn.attributes if isinstance(name, str)]
     if features is None:
-        if known is None:
+        if not known:
             raise InputError(
                 "the map was fitted on an array, so its attributes have no names: pass "
                 "features=[...] with their columns, in the order of the fit."
@@ -85,12 +85,12 @@ def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> t
         return tuple(feature.name for feature in formula.features)
     if isinstance(features, Mapping):
         for name in features:
-            if name not in (known or ()):
-                near = get_close_matches(str(name), known or (), n=3)
+            if name not in known:
+                near = get_close_matches(str(name), known, n=3)
                 hint = f" Nearest: {', '.join(map(repr, near))}." if near else ""
                 raise InputError(f"the map has no attribute {name!r}.{hint}")
         return tuple(features.get(feature.name, feature.name) for feature in formula.features)
-    count = len(getattr(drawn, "categories", ()))
+    count = len(drawn.attributes)
     if isinstance(features, str) or len(features) != count:
         raise InputError(
             f"features must name {count} columns, in the order of the fit; got {features!r}."

@@ -1,0 +1,1 @@
+"""Small things that every layer may need: writing files, optional libraries, progress."""

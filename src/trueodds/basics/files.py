@@ -1,0 +1,63 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+__all__ = ["atomic_file", "write_text"]
+
+LONGEST_NAME = 100
+"""Of a temporary file, so that long names of the user's own still fit."""
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[IO[bytes]]:
+    """A binary stream to a file that replaces ``path`` when all is written.
+
+    It is written beside ``path`` (through a link: beside what that stands for) and renamed, so that
+    a reader never sees half of it, and an error or a signal leaves what was there before. A device
+    or a pipe is written to directly.
+
+    Parameters
+    ----------
+    path : path
+    durable : bool, default=True
+        Wait for the disk, so that a power cut does not leave an empty file either.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        with target.open("wb") as stream:
+            yield stream
+        return
+    handle, name = tempfile.mkstemp(
+        prefix=f".{target.name[:LONGEST_NAME]}.", suffix=".tmp", dir=target.parent
+    )
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            if durable:
+                os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text file in UTF-8, ending in a line break, whole or not at all."""
+    with atomic_file(path) as stream:
+        stream.write(text.encode("utf-8"))
+        if not text.endswith("\n"):
+            stream.write(b"\n")

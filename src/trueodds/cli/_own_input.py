@@ -1,0 +1,67 @@
+"""No command replaces a file that it reads: one check for all of them, before any work is done."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from trueodds.cli._exit import UsageError
+from trueodds.cli._files import STANDARD_INPUT, matching
+from trueodds.cli._write import STANDARD_OUTPUT
+
+__all__ = ["DATA", "MAP", "OUTPUT", "keeps_its_input"]
+
+DATA, MAP, OUTPUT = "file", "map_file", "output"
+"""What the arguments of every command are called that name files."""
+
+
+def keeps_its_input(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, refusing an ``-o`` that is its data or its map under any name."""
+
+    @wraps(command)  # the options are read from the signature
+    def checked(**values: Any) -> None:
+        output = values.get(OUTPUT)
+        if output not in (None, STANDARD_OUTPUT):
+            _refuse_input(output, values.get(DATA), values.get(MAP))
+        command(**values)
+
+    return checked
+
+
+def _refuse_input(output: str, data: str | None, map_file: str | None) -> None:
+    target = _identity(output)
+    if target is None:
+        return
+    for name, file in _inputs(data, map_file):
+        if _identity(file) == target:
+            raise UsageError(
+                f"the output {output} and {name} are the same file, which would be lost; "
+                "name another with -o."
+            )
+
+
+def _inputs(data: str | None, map_file: str | None) -> Iterator[tuple[str, str | int | Path]]:
+    """What to call each input, and its path or descriptor."""
+    if data == STANDARD_INPUT:
+        yield "standard input", 0
+    elif data is not None:
+        for path in matching(data):
+            yield f"the input {path}", path
+    if map_file is not None:
+        yield f"the map {map_file}", map_file
+
+
+def _identity(file: str | int | Path) -> tuple[int, int] | None:
+    """The same for all names and links of a regular file; None if there is no such file.
+
+    Devices and pipes are not replaced: a terminal may be both input and output.
+    """
+    try:
+        found = os.stat(file)  # noqa: PTH116 (a descriptor is no path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None

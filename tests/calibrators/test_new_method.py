@@ -1,0 +1,136 @@
+"""A new method is one file, and a third party's is one entry point: both are found everywhere."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueodds
+
+ROOT = Path(__file__).parents[2]
+
+
+def recipe():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = text[text.index("## Add a calibrator in one file") :]
+    return re.search(r"```python\n(.*?)```", part, re.DOTALL).group(1)
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    lines = [f"{a},{int(b)}" for a, b in zip(p, rng.random(300) < p, strict=True)]
+    file = tmp_path_factory.mktemp("data") / "scores.csv"
+    file.write_text("p,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def with_the_recipe_as_a_file(tmp_path_factory):
+    """A copy of the package with one more file in it."""
+    folder = tmp_path_factory.mktemp("copy")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(trueodds.__file__).parent, folder / "trueodds", ignore=ignored)
+    file = folder / "trueodds" / "calibrators" / "_gamma.py"
+    file.write_text(recipe(), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_a_third_party(tmp_path_factory):
+    """A package that is installed beside the library and has an entry point."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "gamma_package.py").write_text(recipe(), encoding="utf-8")
+    info = folder / "gamma_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gamma-package\nVersion: 1.0\n")
+    points = "[trueodds.calibrators]\ngamma = gamma_package:GammaCalibrator\n"
+    (info / "entry_points.txt").write_text(points)
+    return folder
+
+
+@pytest.fixture(params=["with_the_recipe_as_a_file", "with_a_third_party"])
+def run(request):
+    folder = request.getfixturevalue(request.param)
+    inherited = os.environ.get("PYTHONPATH", "")
+    environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{inherited}"}
+
+    def python(*arguments):
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    return python
+
+
+def test_the_command_line_lists_it_and_fits_it(run, scores, tmp_path):
+    methods = json.loads(run("-m", "trueodds", "methods", "--json"))["methods"]
+    gamma = next(entry for entry in methods if entry["method"] == "gamma")
+    assert gamma["description"].startswith("One line on what it does")
+    output = tmp_path / "map.json"
+    columns = ("--score", "p", "--label", "y")
+    run("-m", "trueodds", "fit", str(scores), *columns, "--method", "gamma", "-o", str(output))
+    assert json.loads(output.read_text(encoding="utf-8"))["family"] == "step"
+
+
+@pytest.mark.parametrize("run", ["with_a_third_party"], indirect=True)  # nothing to compile there
+def test_comparisons_and_reports_see_it(run):
+    code = """
+        import numpy as np
+        from trueodds import AutoCalibrator, compare_calibrators
+        from trueodds.report import build_report
+        rng = np.random.default_rng(0)
+        p = rng.random(300)
+        y = rng.random(300) < p
+        found = compare_calibrators(p, y)
+        assert "gamma" in found.methods, found.methods
+        assert found.methods.index("gamma") == 2, found.methods  # by its complexity
+        assert "gamma" in set(AutoCalibrator().fit(p, y).results_["method"])
+        page = build_report(p, y, calibrators=["gamma"]).to_json()
+        assert page["labels"]["gamma"] == "gamma"
+    """
+    run("-W", "ignore", "-c", "\n".join(line.strip() for line in code.splitlines()))
+
+
+def test_the_contract_suite_sees_it_and_it_passes(run):
+    run(
+        "-c",
+        "from trueodds.calibrators import all_calibrators\n"
+        "from trueodds.testing import check_calibrator\n"
+        "check_calibrator(all_calibrators()['gamma']())",
+    )
+
+
+def test_a_file_of_the_library_is_among_its_names(with_the_recipe_as_a_file):
+    code = "import trueodds; assert 'GammaCalibrator' in dir(trueodds); trueodds.GammaCalibrator()"
+    environment = os.environ | {"PYTHONPATH": str(with_the_recipe_as_a_file)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_a_method_is_looked_up_without_importing_the_others():
+    code = (
+        "import sys\n"
+        "from trueodds.calibrators import calibrator_names, find_calibrator\n"
+        "assert 'enir' in calibrator_names()\n"
+        "assert find_calibrator('beta').__name__ == 'BetaCalibrator'\n"
+        "loaded = [name for name in sys.modules if name.startswith('trueodds.calibrators._')]\n"
+        "others = [name for name in loaded if '_shared' not in name and '_beta' not in name]\n"
+        "assert not others, others\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_method_is_answered_with_the_known_ones():
+    with pytest.raises(trueodds.exceptions.InputError, match=r"no method is called 'gama'.*beta"):
+        trueodds.calibrators.find_calibrator("gama")
