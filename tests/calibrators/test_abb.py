@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit, gammaln
+from scipy.special import expit
 
 from naive_isotonic import naive_abb
 from trueodds.calibrators import all_calibrators
@@ -14,7 +14,6 @@ from trueodds.calibrators._abb import ABBCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import CoarsenedWarning, InputError
-from trueodds.kernels.all_binnings import _log_gamma
 from trueodds.table import ScoreTable
 
 ROWS = st.lists(
@@ -59,12 +58,6 @@ def test_values_equal_brute_force_on_twelve_single_labels(expected_boundaries):
     fitted = fit_counts(calibrator, score, n_pos, 1 - n_pos)
     expected = brute_force(score, n_pos, 1 - n_pos, expected_boundaries)
     np.testing.assert_allclose(fitted.map_(score), expected, rtol=0, atol=1e-12)
-
-
-def test_log_gamma_is_accurate_everywhere():
-    x = np.concatenate([np.logspace(-3, 7, 2001), np.arange(1, 200) / 4])
-    found = np.array([_log_gamma(value) for value in x])
-    np.testing.assert_allclose(found, gammaln(x), rtol=1e-14, atol=2e-14)
 
 
 def test_closer_to_the_truth_than_a_histogram():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, ks_2samp
 
-from naive_isotonic import FIXTURE_SETS, read_columns
+from naive_isotonic import read_columns
 from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
 from trueodds.calibrators._bayesian_isotonic.chains import (
@@ -17,7 +16,6 @@ from trueodds.calibrators._bayesian_isotonic.chains import (
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, group_starts
 from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning
 from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
-from trueodds.kernels.isotonic_mcmc import LARGEST, Chain
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay
@@ -42,111 +40,7 @@ def prior_maps(ranks, n):
 # Bounds and importance sampling: the paper
 
 
-@pytest.mark.parametrize("name", FIXTURE_SETS)
-def test_bounds_equal_those_of_the_authors_program(name, fixtures):
-    table = fixture_table(fixtures, name)
-    expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
-    lower, upper = isotonic_bounds(table.n_neg, table.n_pos, "authors")
-    np.testing.assert_allclose(lower, expected["lower"], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(upper, expected["upper"], rtol=0, atol=1e-12)
-
-
-def test_the_papers_bounds_equal_a_direct_count():
-    rng = np.random.default_rng(3)
-    label = (rng.random(200) < np.linspace(0, 1, 200)).astype(float)
-    size = 20
-    lower, upper = np.empty(200), np.empty(200)
-    for i in range(200):
-        left, right = label[max(0, i + 1 - size) : i + 1], label[i : i + size]
-        lower[i] = left.mean() - 1 / np.sqrt(len(left))
-        upper[i] = right.mean() + 1 / np.sqrt(len(right))
-    lower = np.clip([lower[i:].min() for i in range(200)], 0, 1)
-    upper = np.clip([upper[: i + 1].max() for i in range(200)], 0, 1)
-    found = isotonic_bounds(1 - label, label, "paper")
-    np.testing.assert_allclose(found, [lower, upper], atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["paper", "authors"])
-def test_bounds_never_cross_or_fall_even_if_scores_are_inverted(kind):
-    rng = np.random.default_rng(0)
-    for trial in range(50):
-        n_neg, n_pos = rng.exponential(size=(2, 40)) * rng.integers(0, 3, (2, 40)) + 1e-3
-        if trial % 2:
-            n_neg, n_pos = np.sort(n_neg), np.sort(n_pos)[::-1]
-        lower, upper = isotonic_bounds(n_neg, n_pos, kind)
-        assert (lower <= upper).all()
-        assert (np.diff(lower) >= 0).all()
-        assert (np.diff(upper) >= 0).all()
-
-
-@pytest.mark.parametrize("name", FIXTURE_SETS)
-def test_importance_means_are_within_four_standard_errors_of_the_converged_ones(name, fixtures):
-    table = fixture_table(fixtures, name)
-    expected = read_columns(fixtures, "bayesiso", f"{name}_converged_map.csv")
-    lower, upper = isotonic_bounds(table.n_neg, table.n_pos, "authors")
-    maps = sample_weighted_maps(lower, upper, table.n_neg, table.n_pos, n_samples=20_000, seed=0)
-    weight = np.exp(maps.log_likelihood - maps.log_likelihood.max())
-    size = weight.sum() ** 2 / np.square(weight).sum()
-    error = np.hypot(expected["post_sd"] / np.sqrt(size), expected["mcse"])
-    assert (np.abs(maps.mean - expected["mean_converged"]) < 4 * error).all()
-
-
-def test_the_mean_is_that_of_the_maps_drawn_again():
-    scores, y = sample(0, 60)
-    table = ScoreTable.from_arrays(scores, y)
-    lower, upper = isotonic_bounds(table.n_neg, table.n_pos, "authors")
-    found = sample_weighted_maps(lower, upper, table.n_neg, table.n_pos, n_samples=500, seed=4)
-    maps = draw_maps(lower, upper, np.arange(500), seed=4)
-    log_likelihood = np.log(maps) @ table.n_pos + np.log1p(-maps) @ table.n_neg
-    np.testing.assert_allclose(found.log_likelihood, log_likelihood, rtol=1e-12)
-    weight = np.exp(log_likelihood - log_likelihood.max())
-    np.testing.assert_allclose(found.mean, weight @ maps / weight.sum(), rtol=1e-12)
-    assert (np.diff(maps, axis=1) >= 0).all()
-    assert (maps >= lower).all()
-    assert (maps <= upper).all()
-
-
 # Markov chains: the same prior
-
-
-@pytest.mark.parametrize("ranks", [6, LARGEST + 10])
-def test_without_data_the_chain_stays_in_the_prior(ranks):
-    """Above LARGEST ranks the tree is changed by rotations and in parts."""
-    nothing = np.zeros(ranks)
-    chain = Chain(nothing, nothing, seed=0, index=0)
-    draws = chain.run(3000, thin=3)
-    prior = prior_maps(ranks, 3000)
-    for k in (0, 1, ranks // 2, ranks - 1):
-        size = effective_sample_size(draws[None, :, [k]])[0]
-        independent = draws[:: max(1, int(len(draws) / size)), k]
-        assert ks_2samp(independent, prior[:, k]).pvalue > 1e-3
-    # Also the roughness, which depends on the tree.
-    gaps = np.log(np.diff(draws, axis=1) + 1e-12).mean(axis=1)
-    direct = np.log(np.diff(prior, axis=1) + 1e-12).mean(axis=1)
-    size = effective_sample_size(gaps[None, :, None])[0]
-    error = np.hypot(gaps.std() / np.sqrt(size), direct.std() / np.sqrt(len(direct)))
-    assert abs(gaps.mean() - direct.mean()) < 4 * error
-
-
-@pytest.mark.parametrize("ranks", [7, LARGEST + 10])
-def test_simulation_based_calibration(ranks):
-    """Talts et al. (2018): the truth's rank among the draws is uniform if truth and data are."""
-    n_draws, replicates = 19, 400 if ranks < LARGEST else 100
-    rng = np.random.default_rng(0)
-    counts = rng.integers(0, 8, ranks).astype(float)
-    watched = [0, ranks // 3, ranks - 2]
-    places = np.empty((replicates, 5))
-    for r, truth in enumerate(prior_maps(ranks, replicates)):
-        n_pos = rng.binomial(counts.astype(int), truth).astype(float)
-        chain = Chain(counts - n_pos, n_pos, seed=1, index=r)
-        draws = chain.run(n_draws + 2, thin=12)[2:]
-        watch = [(draws[:, k], truth[k]) for k in watched]
-        watch.append((draws.mean(axis=1), truth.mean()))
-        watch.append((np.diff(draws).max(axis=1), np.diff(truth).max()))
-        places[r] = [(drawn < true).sum() for drawn, true in watch]
-    for column in places.T:
-        observed = np.bincount(column.astype(int) // 4, minlength=5)
-        assert chisquare(observed).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("name", ["n50", "ties1000"])
@@ -182,23 +76,6 @@ def test_chains_between_the_authors_bounds_have_the_authors_means(name, wanted, 
     assert difference.max() < (0.01 if wanted > 100 else 0.05)
     error = np.hypot(draws.std(axis=0) / np.sqrt(chains.effective_sample_size), expected["mcse"])
     assert (difference < 5 * error).all()
-
-
-def test_without_data_chains_between_bounds_stay_in_the_bounded_prior():
-    """More ranks than are redrawn at once: rotations must know of the bounds too."""
-    ranks = LARGEST + 10
-    lower = np.repeat([0.0, 0.2, 0.5], ranks // 3)
-    upper = np.repeat([0.4, 0.6, 0.9], ranks // 3)
-    nothing = np.zeros(ranks)
-    draws = Chain(nothing, nothing, seed=0, index=0, bounds=(lower, upper)).run(4000, thin=2)
-    prior = draw_maps(lower, upper, np.arange(20_000), seed=1)
-    for found, direct in (
-        (draws, prior),
-        (np.log(np.diff(draws) + 1e-9), np.log(np.diff(prior) + 1e-9)),
-    ):
-        size = effective_sample_size(found[None])
-        error = np.hypot(found.std(axis=0) / np.sqrt(size), direct.std(axis=0) / np.sqrt(20_000))
-        assert (np.abs(found.mean(axis=0) - direct.mean(axis=0)) < 5 * error).all()
 
 
 def test_the_calibrator_can_run_chains_between_bounds():

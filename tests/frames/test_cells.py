@@ -1,11 +1,13 @@
 """Cells that any engine computes alike, and how far they move a score."""
 
+import narwhals as nw
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueodds.frames import ScoreCells, cells_for
+from trueodds.frames import ScoreCells, cells_for, group_scores
 
 bits = st.integers(2, 51)
 probabilities = st.floats(0, 1, allow_subnormal=False)
@@ -55,6 +57,29 @@ def test_the_ends_of_every_scale_stay_where_they_are():
     np.testing.assert_array_equal(ScoreCells("probability", 3).of_array(ends), ends)
     ends = np.array([-np.inf, -1e300, 0.0, 1e300, np.inf])
     np.testing.assert_array_equal(ScoreCells("logit", 3).of_array(ends), ends)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("scale", ["logit", "score"])
+def test_a_column_keeps_huge_scores_as_an_array_does(library, scale):
+    # From about 2^970 on the product in between would overflow, and ∞ − ∞ is no score.
+    ends = [2.0**960, 2.0**1000, 1e300, np.finfo(float).max, np.inf]
+    score = np.array([-x for x in reversed(ends)] + [-7.3, 0.0, 0.1, 2.0**959] + ends)
+    cells = ScoreCells(scale, 3, 2.0**-3)
+    frame = nw.from_dict({"score": score}, backend=library)
+    column = frame.select(cell=cells.of_column(nw.col("score")))["cell"].to_numpy()
+    np.testing.assert_array_equal(column, cells.of_array(score))
+    np.testing.assert_array_equal(column[-5:], ends)
+    np.testing.assert_array_equal(column[:5], score[:5])
+
+
+def test_huge_log_odds_are_grouped_where_they_stand():
+    score = np.concatenate([[-np.inf, -1e300], np.linspace(-1, 1, 5000), [1e300, np.inf]])
+    frame = pl.DataFrame({"score": score, "label": np.arange(len(score)) % 2})
+    found = group_scores(frame, score="score", label="label", scale="logit", max_rows=200)
+    assert found.cells is not None
+    assert found.score[[0, 1, -2, -1]].tolist() == [-np.inf, -1e300, 1e300, np.inf]
+    assert (np.diff(found.score) > 0).all()
 
 
 @given(st.floats(-700, 700), bits)

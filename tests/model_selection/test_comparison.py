@@ -128,6 +128,40 @@ def test_the_simplest_method_within_one_standard_error_is_chosen(sure, compariso
     assert best.best_method == min(losses, key=losses.get)
 
 
+class Nudge:
+    """Move every score up by a thousandth, whatever the labels say."""
+
+    def fit(self, scores, y):
+        return self
+
+    def predict(self, scores):
+        return np.asarray(scores) + 0.001
+
+    def get_params(self, deep=False):
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("positives", "errors", "chosen"),
+    [(54, 0.793, "identity"), (57, 1.404, "nudge"), (59, 1.820, "nudge"), (61, 2.245, "nudge")],
+)
+def test_one_standard_error_is_one_and_not_two(positives, errors, chosen):
+    # Of the Brier score at p = 0.5, a move by h takes h − h² from a positive and adds h + h² to
+    # a negative: over 100 rows the mean gain is (2m − 1)·h − h² with m the share of positives, and
+    # its standard error 2h·√(m(1 − m))/10.
+    m, h = positives / 100, 0.001
+    gap, error = (2 * m - 1) * h - h**2, 2 * h * np.sqrt(m * (1 - m)) / 10
+    assert gap / error == pytest.approx(errors, abs=0.001)
+    y = (np.arange(100) < positives).astype(int)
+    result = compare_calibrators(
+        np.full(100, 0.5), y, calibrators={"nudge": Nudge()}, scoring="brier_score"
+    )
+    assert result.difference("identity", "nudge", metric="brier_score") == pytest.approx(
+        (gap, error), rel=1e-9
+    )
+    assert result.best_method == chosen
+
+
 def test_an_infinite_log_loss_is_reported_and_never_chosen(comparison):
     row = comparison.rows()[-1]
     assert row["method"] == "isotonic"

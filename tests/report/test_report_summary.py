@@ -201,6 +201,21 @@ def test_scores_that_are_too_high_everywhere_are_called_so():
     assert report.verdict.startswith("Probabilities are too high nearly everywhere")
 
 
+def test_one_odd_bin_in_twenty_is_chance_and_not_a_finding():
+    # Twenty bins of 50 rows. The lowest is far off; that at 0.625 has 22 events where 31.25 are
+    # expected, which one test alone would call proven (p = 0.012) and twenty tests must not.
+    p = np.repeat((np.arange(20) + 0.5) / 20, 50)
+    hits = np.round(50 * np.unique(p)).astype(int)
+    hits[0], hits[12] = 20, 22
+    y = np.concatenate([np.arange(50) < k for k in hits])
+    diagnosis = build_report(p, y, calibrators=["identity", "logistic"]).to_json()["diagnosis"]
+    assert diagnosis["miscalibrated"]
+    assert [(region["from"], region["direction"]) for region in diagnosis["regions"]] == [
+        (0, "too low")
+    ]
+    assert "0.6" not in diagnosis["finding"]
+
+
 def test_a_gain_that_may_be_nothing_is_not_promised(binary_report):
     from trueodds.report._verdict import verdict
 
