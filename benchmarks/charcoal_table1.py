@@ -34,7 +34,7 @@ from trueodds import (
 )
 from trueodds.calibrators import all_calibrators
 from trueodds.exceptions import ConvergenceWarning, TrueoddsWarning
-from trueodds.numerics.charcoal_grill_fit import PULL
+from trueodds.numerics.charcoal_grill.fit import PULL
 
 N_FIT = 1000
 FACTORS = (1, 20, 100)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.class_logits import one_vs_rest_scores
 from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
+from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing
 

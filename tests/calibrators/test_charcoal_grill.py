@@ -16,15 +16,15 @@ from trueodds.exceptions import (
 )
 from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap
 from trueodds.numerics import charcoal_grill_fit
-from trueodds.numerics.charcoal_grill import Coals, Layout
-from trueodds.numerics.charcoal_grill_classes import (
+from trueodds.numerics.charcoal_grill.classes import (
     ClassCoals,
     CoalRows,
     loss_and_gradient,
 )
-from trueodds.numerics.charcoal_grill_fit import GrillEvidence, _Problem, fit_coal_path
-from trueodds.numerics.charcoal_grill_folds import fold_shares, one_standard_error
-from trueodds.numerics.charcoal_grill_paper import _objective
+from trueodds.numerics.charcoal_grill.field import Coals, Layout
+from trueodds.numerics.charcoal_grill.fit import GrillEvidence, _Problem, fit_coal_path
+from trueodds.numerics.charcoal_grill.folds import fold_shares, one_standard_error
+from trueodds.numerics.charcoal_grill.paper import _objective
 from trueodds.plots import CalibrationMapDisplay
 
 GRID = np.linspace(0.001, 0.999, 999)
@@ -282,7 +282,7 @@ def classes(n=1500, k=4, seed=0):
 
 @pytest.mark.parametrize("name", ["means", "temperatures", "widths", "bias"])
 def test_the_gradient_of_several_classes_agrees_with_finite_differences(name, monkeypatch):
-    monkeypatch.setattr("trueodds.numerics.charcoal_grill_classes.BLOCK", 60)  # several blocks
+    monkeypatch.setattr("trueodds.numerics.charcoal_grill.classes.BLOCK", 60)  # several blocks
     rng = np.random.default_rng(0)
     n, k = 40, 4
     data = CoalRows(

@@ -13,7 +13,7 @@ from trueodds import (
 )
 from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.metrics import log_loss
-from trueodds.numerics.class_logits import margin_exponent
+from trueodds.numerics.softmax.logits import margin_exponent
 
 SIZES = [1e8, 1e12, 1e100, 1e300, 1e-8, 1e-12, 1e-100, 1e-300]
 LARGE = [size for size in SIZES if size > 1]

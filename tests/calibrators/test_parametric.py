@@ -24,8 +24,8 @@ from trueodds.exceptions import (
     NotIncreasingWarning,
     SeparableScoresWarning,
 )
-from trueodds.numerics.softmax_newton import step_length
-from trueodds.numerics.softmax_regression import MatrixModel
+from trueodds.numerics.softmax.newton import step_length
+from trueodds.numerics.softmax.regression import MatrixModel
 
 PARAMETRIC = [LogisticCalibrator(), TemperatureCalibrator(), BetaCalibrator()]
 
@@ -227,7 +227,7 @@ def test_matrix_scaling_of_correlated_logits_takes_few_products(dependent, monke
 def test_more_classes_than_blocks_are_held_for_are_fitted_all_the_same(monkeypatch):
     logits, y = correlated_classes()
     blocks = MatrixCalibrator(input="logit", ridge=0.1).fit(logits, y).map_
-    monkeypatch.setattr("trueodds.numerics.softmax_regression.MOST_BLOCKS", 19)
+    monkeypatch.setattr("trueodds.numerics.softmax.regression.MOST_BLOCKS", 19)
     diagonal = MatrixCalibrator(input="logit", ridge=0.1).fit(logits, y).map_
     np.testing.assert_allclose(diagonal(logits), blocks(logits), atol=1e-6)
 

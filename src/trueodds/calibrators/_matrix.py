@@ -9,7 +9,7 @@ from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.softmax_regression import MatrixModel
+from trueodds.numerics.softmax.regression import MatrixModel
 from trueodds.validation import InputScale, LabelSmoothing, check_number
 
 __all__ = ["MatrixCalibrator"]

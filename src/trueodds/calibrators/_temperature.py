@@ -13,7 +13,7 @@ from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import NotIncreasingWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
-from trueodds.numerics.softmax_regression import TemperatureModel
+from trueodds.numerics.softmax.regression import TemperatureModel
 from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["TemperatureCalibrator"]

@@ -10,7 +10,7 @@ from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.softmax_regression import VectorModel
+from trueodds.numerics.softmax.regression import VectorModel
 from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["VectorCalibrator"]

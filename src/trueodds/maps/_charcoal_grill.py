@@ -12,7 +12,7 @@ from trueodds.export.expressions import LARGEST, Choose, Constant, Dot, Expressi
 from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.numerics.charcoal_grill import coal_weights
+from trueodds.numerics.charcoal_grill.field import coal_weights
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.validation import Floats, positive_column, validate_scores
 

@@ -18,7 +18,7 @@ from trueodds.export.expressions import (
 )
 from trueodds.maps._base import CalibrationMap
 from trueodds.numerics import log_odds
-from trueodds.numerics.class_logits import softmax
+from trueodds.numerics.softmax.logits import softmax
 from trueodds.validation import Floats, validate_scores
 
 __all__ = ["IdentityMap"]

@@ -13,7 +13,7 @@ from trueodds.export.expressions import Choose, Constant, Expression, total
 from trueodds.maps._base import BinaryMap, CalibrationMap, ClassMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.maps._identity import IdentityMap
-from trueodds.numerics.class_logits import one_vs_rest_scores
+from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.validation import Floats
 
 __all__ = ["OneVsRestMap"]

@@ -12,7 +12,7 @@ from trueodds.exceptions import InputError
 from trueodds.export.expressions import Constant, Dot, Expression, Softmax
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
-from trueodds.numerics.class_logits import class_logits, softmax
+from trueodds.numerics.softmax.logits import class_logits, softmax
 from trueodds.validation import Floats
 
 __all__ = ["SoftmaxMap"]

@@ -18,9 +18,9 @@ from trueodds.exceptions import (
     warn_user,
 )
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
-from trueodds.numerics.charcoal_grill_fit import CoalFit, GrillEvidence, fit_coal_path
-from trueodds.numerics.charcoal_grill_folds import choose_n_coals
-from trueodds.numerics.charcoal_grill_paper import fit_paper
+from trueodds.numerics.charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
+from trueodds.numerics.charcoal_grill.folds import choose_n_coals
+from trueodds.numerics.charcoal_grill.paper import fit_paper
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.log_odds.finite_fit import LogOddsFit
 from trueodds.numerics.log_odds.fit import fit_log_odds

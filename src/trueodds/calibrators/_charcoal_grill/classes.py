@@ -9,21 +9,21 @@ from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, NotIncreasingWarning, warn_user
 from trueodds.maps import CharcoalSoftmaxMap
-from trueodds.numerics.charcoal_grill_classes import CoalRows
-from trueodds.numerics.charcoal_grill_classes_fit import (
+from trueodds.numerics.charcoal_grill.classes import CoalRows
+from trueodds.numerics.charcoal_grill.classes_fit import (
     choose_class_coals,
     fit_class_path,
     fit_classes_paper,
 )
-from trueodds.numerics.class_logits import (
+from trueodds.numerics.label_targets import class_targets
+from trueodds.numerics.softmax.floor import SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax.logits import (
     class_logits,
     log_softmax,
     margin_exponent,
     scaled_logits,
 )
-from trueodds.numerics.label_targets import class_targets
-from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
-from trueodds.numerics.softmax_regression import SoftmaxFit, TemperatureModel
+from trueodds.numerics.softmax.regression import SoftmaxFit, TemperatureModel
 from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing
 
 __all__ = ["fit_charcoal_softmax_map"]

@@ -11,9 +11,9 @@ from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separ
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
-from trueodds.numerics.class_logits import class_logits, margin_exponent, scaled_logits
-from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
-from trueodds.numerics.softmax_regression import SoftmaxModel
+from trueodds.numerics.softmax.floor import SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
+from trueodds.numerics.softmax.regression import SoftmaxModel
 from trueodds.validation import InputScale
 
 __all__ = ["UNSEEN_FLOOR", "fit_softmax_map"]
@@ -31,7 +31,7 @@ def fit_softmax_map(
     per_class: bool,
     ridge: float = 0.0,
 ) -> SoftmaxMap:
-    """Fit an affine map of the class logits; see :mod:`trueodds.numerics.softmax_floor`.
+    """Fit an affine map of the class logits; see :mod:`trueodds.numerics.softmax.floor`.
 
     Very large or small margins are scaled by a power of two, and the weights back again.
     ``ridge`` is that of a matrix model, on the weights as the map has them.

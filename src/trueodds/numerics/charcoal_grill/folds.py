@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueodds.numerics.charcoal_grill_fit import GrillEvidence, fit_coal_path
+from trueodds.numerics.charcoal_grill.fit import GrillEvidence, fit_coal_path
 from trueodds.numerics.log_odds.finite_fit import Design, fit_finite
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats

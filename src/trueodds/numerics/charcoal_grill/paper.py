@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
-from trueodds.numerics.charcoal_grill_fit import BEYOND_DATA, CoalFit, GrillEvidence, is_monotone
+from trueodds.numerics.charcoal_grill.field import Coals, Layout, evaluate, negative_log_likelihood
+from trueodds.numerics.charcoal_grill.fit import BEYOND_DATA, CoalFit, GrillEvidence, is_monotone
 from trueodds.validation import Floats
 
 __all__ = ["Bounds", "fit_paper", "minimise_in_turns", "paper_penalty", "paper_start"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.numerics.charcoal_grill_classes import (
+from trueodds.numerics.charcoal_grill.classes import (
     ClassCoals,
     CoalRows,
     loss_and_gradient,
 )
-from trueodds.numerics.charcoal_grill_folds import N_FOLDS, one_standard_error
-from trueodds.numerics.charcoal_grill_paper import (
+from trueodds.numerics.charcoal_grill.folds import N_FOLDS, one_standard_error
+from trueodds.numerics.charcoal_grill.paper import (
     LEAST_POSITIVE,
     minimise_in_turns,
     paper_penalty,
@@ -41,7 +41,7 @@ class ClassFit:
     loss: float
 
 
-class _Problem:
+class _ClassCoalProblem:
     """θ = (ν, ln T, [ln σ], [b]) with means μ = m + ν/s.
 
     m is the mean row and s the root mean square distance from it, so that coordinates of order 1
@@ -190,7 +190,7 @@ def fit_class_path(
     lam : float
         Against the summed log-loss; see ``PULL`` and ``RIDGE``.
     """
-    problem = _Problem(evidence, log_temperature, bias=bias, fit_width=fit_width, lam=lam)
+    problem = _ClassCoalProblem(evidence, log_temperature, bias=bias, fit_width=fit_width, lam=lam)
     plain = problem.one_coal()
     best = ClassFit(plain, loss_and_gradient(evidence, plain)[0])
     if bias:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.softmax_newton import (
+from trueodds.numerics.softmax.newton import (
     STEEPNESS_LEFT,
     Operator,
     conjugate_gradient,
@@ -259,7 +259,7 @@ def fit_softmax(
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SoftmaxPoint:
     """Parameters, and what the loss needs to go on from there."""
 
     theta: Floats
@@ -278,7 +278,7 @@ class _Loss:
         self.ridge = model.ridge()
         self.truth = targets.argmax(axis=0)
 
-    def at(self, theta: Floats) -> _Place:
+    def at(self, theta: Floats) -> _SoftmaxPoint:
         eta = self.model.forward(theta)
         top = eta.max(axis=0)
         p = eta - top
@@ -290,7 +290,7 @@ class _Loss:
         fit -= np.einsum("kn,kn->n", self.targets, eta)
         residual = p - self.targets
         residual *= self.row_weight
-        return _Place(
+        return _SoftmaxPoint(
             theta,
             eta,
             p,
@@ -299,14 +299,14 @@ class _Loss:
             self.model.adjoint(residual) + self.ridge * theta,
         )
 
-    def separated_at(self, place: _Place) -> bool:
+    def separated_at(self, place: _SoftmaxPoint) -> bool:
         """Whether each row's likeliest target has the highest score, alone."""
         rows = np.arange(len(self.truth))
         if (place.eta[self.truth, rows] < place.top).any():
             return False
         return bool(((place.eta == place.top).sum(axis=0) == 1).all())
 
-    def rescaled(self, theta: Floats) -> _Place:
+    def rescaled(self, theta: Floats) -> _SoftmaxPoint:
         """Temperature scaling of a start: the loss along θ is cheap, and most of the way."""
         place = self.at(theta)
         step = theta * self.model.free()
@@ -319,7 +319,7 @@ class _Loss:
         moved = self.at(theta + step_length(self.along(place, step), -abs(slope), left) * step)
         return moved if moved.value < place.value else place
 
-    def newton_step(self, place: _Place) -> Floats:
+    def newton_step(self, place: _SoftmaxPoint) -> Floats:
         model, ridge, p = self.model, self.ridge, place.p
         weighted = p * self.row_weight
         variance = weighted * (1 - p)
@@ -334,7 +334,7 @@ class _Loss:
         inverse = model.inverse(variance, diagonal)
         return -conjugate_gradient(hessian_times, place.gradient, inverse, diagonal)
 
-    def ahead(self, place: _Place, step: Floats, slope: float) -> _Place:
+    def ahead(self, place: _SoftmaxPoint, step: Floats, slope: float) -> _SoftmaxPoint:
         """The place that a step leads to: a whole step if that will do."""
         whole = self.at(place.theta + step)
         if abs(float(whole.gradient @ step)) <= STEEPNESS_LEFT * abs(slope):
@@ -342,7 +342,7 @@ class _Loss:
         length = step_length(self.along(place, step), slope)
         return self.at(place.theta + length * step)
 
-    def along(self, place: _Place, step: Floats) -> Callable[[float], tuple[float, float]]:
+    def along(self, place: _SoftmaxPoint, step: Floats) -> Callable[[float], tuple[float, float]]:
         """Slope and curvature at a length of the step."""
         change = self.model.forward(step)
         fixed = float(self.ridge @ (place.theta * step))

@@ -14,7 +14,7 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["Coals", "Evaluation", "Layout", "coal_weights", "evaluate", "negative_log_likelihood"]
+__all__ = ["Coals", "FieldValues", "Layout", "coal_weights", "evaluate", "negative_log_likelihood"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def coal_weights(z: Floats, means: Floats, widths: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class FieldValues:
     """The field at some log-odds: everything that derivatives are made of.
 
     Arrays have one row per parameter or coal and one column per log-odds.
@@ -140,7 +140,7 @@ class Evaluation:
         return out
 
 
-def evaluate(z: Floats, theta: Floats, layout: Layout) -> Evaluation:
+def evaluate(z: Floats, theta: Floats, layout: Layout) -> FieldValues:
     """η and its Jacobian at many log-odds."""
     coals, n = layout.unpack(theta), layout.n_coals
     weights = coal_weights(z, coals.means, coals.widths)
@@ -156,7 +156,7 @@ def evaluate(z: Floats, theta: Floats, layout: Layout) -> Evaluation:
     if layout.bias:
         jacobian[-1] = 1.0
     eta = z / field + coals.bias
-    return Evaluation(z, eta, jacobian, field, by_field, weights, coals, layout)
+    return FieldValues(z, eta, jacobian, field, by_field, weights, coals, layout)
 
 
 def negative_log_likelihood(eta: Floats, n_neg: Floats, n_pos: Floats) -> float:

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
-from trueodds.numerics.charcoal_grill_newton import Derivatives, minimise_bounded
+from trueodds.numerics.charcoal_grill.field import Coals, Layout, evaluate, negative_log_likelihood
+from trueodds.numerics.charcoal_grill.newton import Derivatives, minimise_bounded
 from trueodds.numerics.log_odds.compression import compress
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, Labels
@@ -106,7 +106,7 @@ class _Optimum:
     converged: bool = True
 
 
-class _Problem:
+class _CoalProblem:
     """Penalised likelihood of one number of coals."""
 
     def __init__(self, evidence: GrillEvidence, layout: Layout, lam: float) -> None:
@@ -239,12 +239,12 @@ def fit_coal_path(
     path = [best]
     for n in range(2, n_coals + 1):
         layout = Layout(n, bias, fit_width)
-        search = _Problem(rough, layout, lam)
+        search = _CoalProblem(rough, layout, lam)
         found = None
         for start in _starts(rough, best.coals, n):
             found = search.solve(_Optimum(start)) or found  # better than those before it
         if found is not None and rough is not evidence:
-            found = _Problem(evidence, layout, lam).solve(found)
+            found = _CoalProblem(evidence, layout, lam).solve(found)
         if found is not None:
             best = replace(best, fell_back=False)
             loss = evidence.loss(found.coals)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.softmax_regression import SoftmaxFit, SoftmaxModel, fit_softmax
+from trueodds.numerics.softmax.regression import SoftmaxFit, SoftmaxModel, fit_softmax
 from trueodds.validation import Floats
 
 __all__ = ["ModelOf", "SoftmaxEvidence", "fit_with_floor"]

@@ -1,0 +1,1 @@
+"""The temperature field of Charcoal Grill Scaling, and how coals are found."""

@@ -1,0 +1,1 @@
+"""Logits of several classes, and the fits of affine maps of them."""
