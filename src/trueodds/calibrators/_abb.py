@@ -93,9 +93,7 @@ class ABBCalibrator(Calibrator):
     ) -> None:
         self.expected_boundaries = expected_boundaries
         self.max_rows = max_rows
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

@@ -91,9 +91,7 @@ class ACPCalibrator(Calibrator):
     ) -> None:
         self.level = level
         self.interval_size = interval_size
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

@@ -113,9 +113,7 @@ class BBQCalibrator(Calibrator):
     ) -> None:
         self.average = average
         self.ties = ties
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

@@ -78,9 +78,7 @@ class BetaCalibrator(Calibrator):
     ) -> None:
         self.parameters = parameters
         self.monotone = monotone
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def _enforced(self) -> bool:

@@ -128,9 +128,7 @@ class ENIRCalibrator(Calibrator):
         self.criterion = criterion
         self.smoothing = smoothing
         self.max_models = max_models
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

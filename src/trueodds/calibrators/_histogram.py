@@ -70,9 +70,7 @@ class HistogramCalibrator(Calibrator):
     ) -> None:
         self.n_bins = n_bins
         self.strategy = strategy
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

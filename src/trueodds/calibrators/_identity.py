@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap, IdentityMap
-from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["IdentityCalibrator"]
 
@@ -40,17 +38,6 @@ class IdentityCalibrator(Calibrator):
         complexity=0,
         compared=(2, math.inf),
     )
-
-    def __init__(
-        self,
-        *,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
-    ) -> None:
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
 
     @property
     def promises(self) -> Promises:

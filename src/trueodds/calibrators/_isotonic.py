@@ -68,9 +68,7 @@ class IsotonicCalibrator(Calibrator):
         classes: Any = None,
     ) -> None:
         self.interpolation = interpolation
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _check_options(self) -> None:
         check_choice(self.interpolation, ("linear", "step"), "interpolation")

@@ -73,9 +73,7 @@ class LogisticCalibrator(Calibrator):
         classes: Any = None,
     ) -> None:
         self.axis = axis
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

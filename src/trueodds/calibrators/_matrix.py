@@ -75,9 +75,7 @@ class MatrixCalibrator(Calibrator):
         classes: Any = None,
     ) -> None:
         self.ridge = ridge
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

@@ -60,9 +60,7 @@ class OneVsRestCalibrator(Calibrator):
         classes: Any = None,
     ) -> None:
         self.calibrator = calibrator
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _inner(self) -> Calibrator:
         if self.calibrator is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import NotIncreasingWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.softmax.regression import TemperatureModel
-from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["TemperatureCalibrator"]
 
@@ -61,17 +59,6 @@ class TemperatureCalibrator(Calibrator):
     """
 
     about = About(title="temperature scaling", complexity=10, compared=(2, math.inf))
-
-    def __init__(
-        self,
-        *,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
-    ) -> None:
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
 
     @property
     def temperature_(self) -> float:

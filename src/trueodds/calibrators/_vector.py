@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
@@ -11,7 +10,6 @@ from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import VectorModel
-from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["VectorCalibrator"]
 
@@ -60,17 +58,6 @@ class VectorCalibrator(Calibrator):
     """
 
     about = About(title="vector scaling", complexity=40, compared=(3, math.inf))
-
-    def __init__(
-        self,
-        *,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
-    ) -> None:
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
 
     @property
     def promises(self) -> Promises:

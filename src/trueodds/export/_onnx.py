@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, assert_never, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.optional import require
 from trueodds.export import expressions as e
+from trueodds.export._renderer import Renderer
 from trueodds.export._walk import all_nodes
 from trueodds.validation import Floats
 
@@ -61,7 +62,7 @@ def render_onnx(formula: e.Formula, metadata: Mapping[str, Any]) -> Any:
     return model
 
 
-class _Graph:
+class _Graph(Renderer[str]):
     def __init__(self, onnx: Any, formula: e.Formula) -> None:
         self.onnx = onnx
         self.formula = formula
@@ -152,30 +153,8 @@ class _Graph:
 
     def number(self, node: e.Expression) -> str:
         if id(node) not in self.known:
-            self.known[id(node)] = self._number(cast("e.Numeric", node))
+            self.known[id(node)] = self.write_number(node)
         return self.known[id(node)]
-
-    def _number(self, node: e.Numeric) -> str:
-        match node:
-            case e.Constant():
-                return self._constant(node)
-            case e.Score():
-                return self._score(node)
-            case e.Arithmetic():
-                return self._arithmetic(node)
-            case e.Function():
-                return self._function(node)
-            case e.Choose():
-                return self._choose(node)
-            case e.StepLookup():
-                return self._steplookup(node)
-            case e.LinearLookup():
-                return self._linearlookup(node)
-            case e.Dot():
-                return self._dot(node)
-            case e.Softmax():
-                return self._softmax(node)
-        assert_never(node)
 
     def _constant(self, node: e.Constant) -> str:
         return self.constant(node.value)
@@ -261,28 +240,8 @@ class _Graph:
 
     def condition(self, node: e.Condition) -> str:
         if id(node) not in self.known:
-            self.known[id(node)] = self._condition(cast("e.Truth", node))
+            self.known[id(node)] = self.write_condition(node)
         return self.known[id(node)]
-
-    def _condition(self, node: e.Truth) -> str:
-        match node:
-            case e.Comparison():
-                return self._comparison(node)
-            case e.All():
-                return self._all(node)
-            case e.Any():
-                return self._any(node)
-            case e.Usable():
-                return self._usable(node)
-            case e.FeatureAtMost():
-                return self._featureatmost(node)
-            case e.FeatureAbove():
-                return self._featureabove(node)
-            case e.FeatureIs():
-                return self._featureis(node)
-            case e.FeatureMissing():
-                return self._featuremissing(node)
-        assert_never(node)
 
     def _comparison(self, node: e.Comparison) -> str:
         return self.op(COMPARISONS[node.operator], self.number(node.left), self.number(node.right))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import keyword
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, assert_never, cast
+from typing import Any
 
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
+from trueodds.export._renderer import Renderer
 from trueodds.export._walk import parts_of
 from trueodds.validation import Floats
 
@@ -64,11 +65,11 @@ def render_python(formula: e.Formula, name: str, *, named_features: bool) -> str
         raise InputError(f"name must be a name that Python accepts; got {name!r}.")
     if name in RESERVED or not name.isascii():
         raise InputError(f"name must be plain ASCII and none of {sorted(RESERVED)}; got {name!r}.")
-    return _Writer(formula, name, named_features).source()
+    return _PythonWriter(formula, name, named_features).source()
 
 
 @dataclass
-class _Writer:
+class _PythonWriter(Renderer[str]):
     formula: e.Formula
     name: str
     named_features: bool
@@ -131,32 +132,10 @@ class _Writer:
         for scope in self.scopes:
             if id(node) in scope:
                 return scope[id(node)]
-        written = self._written(cast("e.Numeric", node))
+        written = self.write_number(node)
         if self.uses[id(node)] > 1 and not isinstance(node, (e.Constant, e.Score)):
             return self._remember(id(node), self._new_name(written))
         return written
-
-    def _written(self, node: e.Numeric) -> str:
-        match node:
-            case e.Constant():
-                return self._constant(node)
-            case e.Score():
-                return self._score(node)
-            case e.Arithmetic():
-                return self._arithmetic(node)
-            case e.Function():
-                return self._function(node)
-            case e.Choose():
-                return self._choose(node)
-            case e.StepLookup():
-                return self._steplookup(node)
-            case e.LinearLookup():
-                return self._linearlookup(node)
-            case e.Dot():
-                return self._dot(node)
-            case e.Softmax():
-                return self._softmax(node)
-        assert_never(node)
 
     def _new_name(self, value: str) -> str:
         self.n_names += 1
@@ -255,27 +234,7 @@ class _Writer:
 
     def condition(self, node: e.Condition) -> str:
         """Text that stands for a condition, after whatever lines it needs."""
-        return self._written_condition(cast("e.Truth", node))
-
-    def _written_condition(self, node: e.Truth) -> str:
-        match node:
-            case e.Comparison():
-                return self._comparison(node)
-            case e.All():
-                return self._all(node)
-            case e.Any():
-                return self._any(node)
-            case e.Usable():
-                return self._usable(node)
-            case e.FeatureAtMost():
-                return self._featureatmost(node)
-            case e.FeatureAbove():
-                return self._featureabove(node)
-            case e.FeatureIs():
-                return self._featureis(node)
-            case e.FeatureMissing():
-                return self._featuremissing(node)
-        assert_never(node)
+        return self.write_condition(node)
 
     def _comparison(self, node: e.Comparison) -> str:
         return f"{self.number(node.left)} {node.operator} {self.number(node.right)}"

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.export import expressions as e
+from trueodds.export._renderer import Renderer
 from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
@@ -89,7 +90,7 @@ def _check_name(name: Any) -> None:
 
 
 @dataclass
-class _SqlWriter:
+class _SqlWriter(Renderer[Any]):
     columns: Sequence[str]
     features: dict[int, str]
     dialect: SqlDialect
@@ -116,57 +117,15 @@ class _SqlWriter:
         if id(node) in self.names:
             return self._text(self.names[id(node)])
         self._count()
-        return self._number(cast("e.Numeric", node))
+        return self.write_number(node)
 
     def condition(self, node: e.Condition) -> Any:
         self._count()
-        return self._condition(cast("e.Truth", node))
+        return self.write_condition(node)
 
     def _count(self) -> None:
         self.written += 1
         _check_size(self.written)
-
-    def _number(self, node: e.Numeric) -> Any:
-        match node:
-            case e.Constant():
-                return self._constant(node)
-            case e.Score():
-                return self._score(node)
-            case e.Arithmetic():
-                return self._arithmetic(node)
-            case e.Function():
-                return self._function(node)
-            case e.Choose():
-                return self._choose(node)
-            case e.StepLookup():
-                return self._steplookup(node)
-            case e.LinearLookup():
-                return self._linearlookup(node)
-            case e.Dot():
-                return self._dot(node)
-            case e.Softmax():
-                return self._softmax(node)
-        assert_never(node)
-
-    def _condition(self, node: e.Truth) -> Any:
-        match node:
-            case e.Comparison():
-                return self._comparison(node)
-            case e.All():
-                return self._all(node)
-            case e.Any():
-                return self._any(node)
-            case e.Usable():
-                return self._usable(node)
-            case e.FeatureAtMost():
-                return self._featureatmost(node)
-            case e.FeatureAbove():
-                return self._featureabove(node)
-            case e.FeatureIs():
-                return self._featureis(node)
-            case e.FeatureMissing():
-                return self._featuremissing(node)
-        assert_never(node)
 
     # Names ----------------------------------------------------------------------------------
 

@@ -133,9 +133,7 @@ class AutoCalibrator(Calibrator):
         self.rule = rule
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

@@ -172,9 +172,7 @@ class BayesianIsotonicCalibrator(Calibrator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _check_options(self) -> None:
         check_choice(self.sampler, ("mcmc", "importance"), "sampler")

@@ -130,9 +130,7 @@ class CharcoalGrillCalibrator(Calibrator):
         self.fit_width = fit_width
         self.lam = lam
         self.solver = solver
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:

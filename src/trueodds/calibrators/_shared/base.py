@@ -40,9 +40,18 @@ __all__ = ["Calibrator", "share_right"]
 class Calibrator(Estimator, ABC):
     """Base of all calibrators.
 
-    A subclass writes ``__init__`` and :meth:`_fit`, which turns binary evidence into a map. More
-    than two classes are then handled one against the rest, unless the subclass also writes
-    :meth:`_fit_multiclass`.
+    A subclass writes :meth:`_fit`, which turns binary evidence into a map, and ``__init__`` if it
+    has options of its own. More than two classes are then handled one against the rest, unless the
+    subclass also writes :meth:`_fit_multiclass`.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels; or ε, which makes 1 − ε/2 and ε/2 of 1 and 0.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -55,11 +64,19 @@ class Calibrator(Estimator, ABC):
     about: ClassVar[About] = About(title="calibration")
     _rows_sum_to_one: ClassVar[bool] = True
 
-    input: InputScale
-    label_smoothing: LabelSmoothing
-    classes: Any
     map_: CalibrationMap
     classes_: npt.NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        input: InputScale = "probability",  # noqa: A002
+        label_smoothing: LabelSmoothing = None,
+        classes: Any = None,
+    ) -> None:
+        self.input = input
+        self.label_smoothing = label_smoothing
+        self.classes = classes
 
     @property
     def promises(self) -> Promises:

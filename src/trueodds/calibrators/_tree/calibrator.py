@@ -161,9 +161,7 @@ class TreeCalibrator(Calibrator):
         self.categorical = categorical
         self.cv = cv
         self.random_state = random_state
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     @property
     def promises(self) -> Promises:
