@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trueodds import maps
 from trueodds.decisions import (
     adjust_map_prior,
     adjust_prior,
@@ -17,14 +18,6 @@ from trueodds.decisions import (
     undersampling_correction,
 )
 from trueodds.exceptions import ConvergenceWarning, InputError
-from trueodds.maps import (
-    IdentityMap,
-    LogOddsMap,
-    OneVsRestMap,
-    PiecewiseLinearMap,
-    SoftmaxMap,
-    StepMap,
-)
 
 rate = st.floats(0.01, 0.99)
 
@@ -133,11 +126,11 @@ def test_priors_are_checked():
 
 
 BINARY_MAPS = [
-    LogOddsMap(a=0.7, b=1.3, c=-0.2),
-    LogOddsMap(a=0.7, b=0.7, c=0.1, input="logit"),
-    StepMap(edges=[0.3, 0.6], values=[0.0, 0.4, 1.0]),
-    IdentityMap(),
-    IdentityMap(input="logit"),
+    maps.LogOddsMap(a=0.7, b=1.3, c=-0.2),
+    maps.LogOddsMap(a=0.7, b=0.7, c=0.1, input="logit"),
+    maps.StepMap(edges=[0.3, 0.6], values=[0.0, 0.4, 1.0]),
+    maps.IdentityMap(),
+    maps.IdentityMap(input="logit"),
 ]
 
 
@@ -151,13 +144,13 @@ def test_a_map_takes_up_a_base_rate_exactly(drawn, new):
 
 @pytest.mark.parametrize("new", [0.001, 0.3, 0.98])
 def test_a_piecewise_linear_map_takes_it_up_within_the_tolerance(new):
-    drawn = PiecewiseLinearMap(x=[0.1, 0.4, 0.9], y=[0.0, 0.3, 1.0])
+    drawn = maps.PiecewiseLinearMap(x=[0.1, 0.4, 0.9], y=[0.0, 0.3, 1.0])
     scores = np.linspace(0, 1, 20_001)
     exact = adjust_prior(drawn(scores), 0.4, new)
     for tolerance in (1e-3, 1e-5):
         adjusted = adjust_map_prior(drawn, 0.4, new, tolerance=tolerance)
         assert np.abs(adjusted(scores) - exact).max() <= tolerance
-    infinite = PiecewiseLinearMap(
+    infinite = maps.PiecewiseLinearMap(
         x=[-np.inf, 0.0, 1.0, np.inf], y=[0.1, 0.2, 0.7, 0.9], input="logit"
     )
     at = np.array([-np.inf, -3, 0.0, 0.5, 9, np.inf])
@@ -172,11 +165,11 @@ def test_a_piecewise_linear_map_takes_it_up_within_the_tolerance(new):
 def test_maps_of_several_classes():
     prob = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
     old, new = [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
-    soft = SoftmaxMap(weights=[0.8, 0.8, 0.8], bias=[0.1, 0.0, -0.1])
-    for drawn in (soft, IdentityMap()):
+    soft = maps.SoftmaxMap(weights=[0.8, 0.8, 0.8], bias=[0.1, 0.0, -0.1])
+    for drawn in (soft, maps.IdentityMap()):
         adjusted = adjust_map_prior(drawn, old, new)
         assert np.allclose(adjusted(prob), adjust_prior(drawn(prob), old, new))
-    rest = OneVsRestMap(maps=(StepMap(edges=[0.5], values=[0.2, 0.7]),) * 3)
+    rest = maps.OneVsRestMap(maps=(maps.StepMap(edges=[0.5], values=[0.2, 0.7]),) * 3)
     with pytest.raises(InputError, match="OneVsRestMap cannot take up a base rate"):
         adjust_map_prior(rest, 0.5, 0.1)
 

@@ -12,19 +12,8 @@ import pytest
 from project_pages import DOCS, ROOT
 
 import trueodds
+from trueodds import maps
 from trueodds.exceptions import MapFormatError
-from trueodds.maps import (
-    CalibrationMap,
-    CharcoalGrillMap,
-    CharcoalSoftmaxMap,
-    IdentityMap,
-    LogOddsMap,
-    OneVsRestMap,
-    PiecewiseLinearMap,
-    SoftmaxMap,
-    StepMap,
-    TreeMap,
-)
 
 SCHEMA = json.loads((DOCS / "map-schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -36,22 +25,22 @@ BEYOND_A_SCHEMA = (
 )
 """What only the loader can refuse: relations between numbers, and between lists."""
 
-SAME, HALF = LogOddsMap(a=1.0, b=1.0, c=0.0), LogOddsMap(a=0.5, b=0.5, c=0.1)
+SAME, HALF = maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.LogOddsMap(a=0.5, b=0.5, c=0.1)
 MAPS = [
-    IdentityMap(classes=("a", "b", "c")),
-    LogOddsMap(a=0.4, b=0.6, c=0.1, upper=36.0, classes=("no", "yes")),
-    LogOddsMap(a=0.4, b=0.4, c=0.1, axis="raw", input="score"),
-    CharcoalGrillMap(means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[1.0, 1.0]),
-    StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
-    StepMap(edges=[], values=[0.5]),
-    PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
-    SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5, classes=(0, 1, 2)),
-    SoftmaxMap(weights=np.eye(2), bias=[0.0, 0.1]),
-    CharcoalSoftmaxMap(
+    maps.IdentityMap(classes=("a", "b", "c")),
+    maps.LogOddsMap(a=0.4, b=0.6, c=0.1, upper=36.0, classes=("no", "yes")),
+    maps.LogOddsMap(a=0.4, b=0.4, c=0.1, axis="raw", input="score"),
+    maps.CharcoalGrillMap(means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[1.0, 1.0]),
+    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
+    maps.StepMap(edges=[], values=[0.5]),
+    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
+    maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5, classes=(0, 1, 2)),
+    maps.SoftmaxMap(weights=np.eye(2), bias=[0.0, 0.1]),
+    maps.CharcoalSoftmaxMap(
         means=[[0.0, -3.0, -3.0]], temperatures=[2.0], widths=[1.0], bias=[0.0, 0.0, 0.1]
     ),
-    OneVsRestMap(maps=(SAME, IdentityMap())),
-    TreeMap(
+    maps.OneVsRestMap(maps=(SAME, maps.IdentityMap())),
+    maps.TreeMap(
         maps=(SAME, HALF, SAME, HALF),
         parent=[-1, 0, 0, 0],
         attribute=[1, -1, -1, -1],
@@ -75,12 +64,12 @@ def test_the_schema_is_one():
 
 
 def test_every_family_has_an_example_here():
-    assert {example.family for example in MAPS} == set(CalibrationMap._families)
+    assert {example.family for example in MAPS} == set(maps.CalibrationMap._families)
 
 
 def test_every_family_and_field_is_on_the_page():
     text = (DOCS / "map-format.md").read_text(encoding="utf-8")
-    for family, kind in CalibrationMap._families.items():
+    for family, kind in maps.CalibrationMap._families.items():
         names = {family, *(f.name for f in fields(kind))}
         assert {name for name in names if f"`{name}`" not in text} == set()
 
@@ -123,7 +112,7 @@ def mutations(document):
 
 def refusal(document) -> str | None:
     try:
-        CalibrationMap.from_dict(copy.deepcopy(document))
+        maps.CalibrationMap.from_dict(copy.deepcopy(document))
     except MapFormatError as error:
         return str(error)
     return None

@@ -4,22 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueodds import maps
 from trueodds.engines import apply_map
 from trueodds.exceptions import InputError
-from trueodds.maps import (
-    IdentityMap,
-    LogOddsMap,
-    OneVsRestMap,
-    PiecewiseLinearMap,
-    SoftmaxMap,
-    StepMap,
-    TreeMap,
-)
 
 LAZY = {"polars-lazy", "duckdb", "ibis", "dask", "spark"}
-BETA = LogOddsMap(a=0.5, b=0.9, c=0.1)
-STEPS = StepMap(edges=[0.3, 0.30000000000000004], values=[0.1, 0.2, 0.9])
-LINES = PiecewiseLinearMap(x=[0.0, 0.25, 1.0], y=[0.1, 0.2, 0.9])
+BETA = maps.LogOddsMap(a=0.5, b=0.9, c=0.1)
+STEPS = maps.StepMap(edges=[0.3, 0.30000000000000004], values=[0.1, 0.2, 0.9])
+LINES = maps.PiecewiseLinearMap(x=[0.0, 0.25, 1.0], y=[0.1, 0.2, 0.9])
 HOSTILE = "my \"score`'s; --"
 
 
@@ -61,17 +53,17 @@ def test_several_classes_give_a_column_each(engine, make_frame, collect):
     given = pd.DataFrame({"row": range(50), "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
     maps = (BETA, STEPS, LINES)
     for fitted in (
-        SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=("x", "y", "z")),
-        OneVsRestMap(maps=maps, classes=("x", "y", "z")),
+        maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=("x", "y", "z")),
+        maps.OneVsRestMap(maps=maps, classes=("x", "y", "z")),
     ):
         result = apply_map(fitted, make_frame(engine, given), score=["a", "b", "c"], into="new")
         found = collect(result).sort_values("row")[["new_x", "new_y", "new_z"]]
         np.testing.assert_allclose(found, fitted(p), rtol=0, atol=1e-9)
 
 
-def tree() -> TreeMap:
-    line = [LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 0.4, 2.0, 3.0)]
-    return TreeMap(
+def tree() -> maps.TreeMap:
+    line = [maps.LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 0.4, 2.0, 3.0)]
+    return maps.TreeMap(
         maps=line,
         parent=[-1, 0, 0, 2, 2],
         attribute=[0, -1, 1, -1, -1],
@@ -122,7 +114,7 @@ def test_a_map_too_long_for_sql_is_called_on_batches(sql_engine, make_frame, col
     p = np.random.default_rng(1).dirichlet([1, 1, 1], 50)
     given = pd.DataFrame({"row": range(50), "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
     given.loc[3, "a"] = np.nan
-    fitted = SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0])
+    fitted = maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0])
     frame = make_frame(sql_engine, given)
     result = apply_map(fitted, frame, score=["a", "b", "c"], into='n"')
     assert type(result) is type(frame)
@@ -202,7 +194,7 @@ def test_dask_computes_nothing_until_asked(dask_client):
 
 def test_a_pandas_frame_keeps_its_index_and_is_not_changed():
     given = rows().set_index(np.arange(205)[::-1])
-    result = apply_map(IdentityMap(), given, score="score")
+    result = apply_map(maps.IdentityMap(), given, score="score")
     assert result.index.equals(given.index)
     assert list(given.columns) == ["row", "score"]
     np.testing.assert_array_equal(result["probability"], given["score"])

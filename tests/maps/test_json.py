@@ -10,28 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueodds
+from trueodds import maps
 from trueodds.exceptions import MapFormatError
-from trueodds.maps import (
-    CalibrationMap,
-    IdentityMap,
-    LogOddsMap,
-    OneVsRestMap,
-    PiecewiseLinearMap,
-    SoftmaxMap,
-    StepMap,
-)
 
 MAPS = [
-    IdentityMap(),
-    IdentityMap(input="score", classes=("no", "yes")),
-    LogOddsMap(a=0.1, b=1 / 3, c=-1e-17, lower=-np.inf, upper=36.04),
-    LogOddsMap(a=0.1, b=0.1, c=1.0, axis="raw"),
-    StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score", classes=(0, 1)),
-    StepMap(edges=[], values=[0.5]),
-    PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
-    SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5),
-    SoftmaxMap(weights=np.eye(3), bias=np.zeros(3), classes=("a", "b", "c")),
-    OneVsRestMap(maps=(LogOddsMap(a=1.0, b=1.0, c=0.0), IdentityMap())),
+    maps.IdentityMap(),
+    maps.IdentityMap(input="score", classes=("no", "yes")),
+    maps.LogOddsMap(a=0.1, b=1 / 3, c=-1e-17, lower=-np.inf, upper=36.04),
+    maps.LogOddsMap(a=0.1, b=0.1, c=1.0, axis="raw"),
+    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score", classes=(0, 1)),
+    maps.StepMap(edges=[], values=[0.5]),
+    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
+    maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5),
+    maps.SoftmaxMap(weights=np.eye(3), bias=np.zeros(3), classes=("a", "b", "c")),
+    maps.OneVsRestMap(maps=(maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.IdentityMap())),
 ]
 
 
@@ -48,13 +40,13 @@ def test_a_saved_map_comes_back_equal(fitted, tmp_path):
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(-1e300, 1e300))
 def test_every_digit_survives(a, c):
-    fitted = LogOddsMap(a=a, b=1.0, c=c)
+    fitted = maps.LogOddsMap(a=a, b=1.0, c=c)
     text = json.dumps(fitted.to_dict(), allow_nan=False)
-    assert CalibrationMap.from_dict(json.loads(text)) == fitted
+    assert maps.CalibrationMap.from_dict(json.loads(text)) == fitted
 
 
 def valid() -> dict:
-    return LogOddsMap(a=1.0, b=1.0, c=0.0).to_dict()
+    return maps.LogOddsMap(a=1.0, b=1.0, c=0.0).to_dict()
 
 
 def changed(**changes):
@@ -70,7 +62,7 @@ def with_parameters(**changes):
 
 
 def step(**parameters):
-    document = StepMap(edges=[0.5], values=[0.1, 0.2]).to_dict()
+    document = maps.StepMap(edges=[0.5], values=[0.1, 0.2]).to_dict()
     document["parameters"].update(parameters)
     return document
 
@@ -114,36 +106,36 @@ def step(**parameters):
 )
 def test_a_malformed_document_is_refused(document, message):
     with pytest.raises(MapFormatError, match=message):
-        CalibrationMap.from_dict(document)
+        maps.CalibrationMap.from_dict(document)
 
 
 def test_missing_keys_are_named():
     document = valid()
     del document["parameters"]["b"]
     with pytest.raises(MapFormatError, match=r"missing \['b'\]"):
-        CalibrationMap.from_dict(document)
+        maps.CalibrationMap.from_dict(document)
     del document["input"]
     with pytest.raises(MapFormatError, match=r"missing \['input'\]"):
-        CalibrationMap.from_dict(document)
+        maps.CalibrationMap.from_dict(document)
 
 
 def test_maps_inside_maps_are_checked_too():
     inner = valid()
-    outer = OneVsRestMap(maps=(IdentityMap(), IdentityMap())).to_dict()
+    outer = maps.OneVsRestMap(maps=(maps.IdentityMap(), maps.IdentityMap())).to_dict()
     outer["parameters"]["maps"] = [inner, outer]
     with pytest.raises(MapFormatError, match="cannot hold another"):
-        CalibrationMap.from_dict(outer)
+        maps.CalibrationMap.from_dict(outer)
     outer["parameters"]["maps"] = 3
     with pytest.raises(MapFormatError, match="list of maps"):
-        CalibrationMap.from_dict(outer)
+        maps.CalibrationMap.from_dict(outer)
     outer["parameters"]["maps"] = [inner, {"family": "step"}]
     with pytest.raises(MapFormatError, match="not a saved map"):
-        CalibrationMap.from_dict(outer)
+        maps.CalibrationMap.from_dict(outer)
 
 
 def test_a_map_of_another_family_than_asked_for_is_refused():
     with pytest.raises(MapFormatError, match="expected a StepMap; the document holds a LogOddsMap"):
-        StepMap.from_dict(valid())
+        maps.StepMap.from_dict(valid())
 
 
 @pytest.mark.parametrize(
@@ -194,6 +186,6 @@ def test_a_saved_file_has_ordinary_permissions(tmp_path):
 
 
 def test_labels_that_json_does_not_know_become_text():
-    fitted = IdentityMap(classes=(np.int64(3), np.datetime64("2020-01-01")))
+    fitted = maps.IdentityMap(classes=(np.int64(3), np.datetime64("2020-01-01")))
     assert fitted.classes == (3, "2020-01-01")
     assert not math.isnan(fitted.classes[0])

@@ -6,15 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax, logit, softmax
 
+from trueodds import maps
 from trueodds.exceptions import InputError
-from trueodds.maps import (
-    IdentityMap,
-    LogOddsMap,
-    OneVsRestMap,
-    PiecewiseLinearMap,
-    SoftmaxMap,
-    StepMap,
-)
 
 inner = st.floats(0.001, 0.999)
 
@@ -22,18 +15,18 @@ inner = st.floats(0.001, 0.999)
 @given(inner, st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3))
 def test_log_odds_map_is_its_formula(p, a, b, c):
     expected = expit(a * np.log(p) - b * np.log1p(-p) + c)
-    assert LogOddsMap(a=a, b=b, c=c)([p])[0] == pytest.approx(expected, rel=1e-12)
+    assert maps.LogOddsMap(a=a, b=b, c=c)([p])[0] == pytest.approx(expected, rel=1e-12)
 
 
 @given(inner, st.floats(0.1, 3), st.floats(0.1, 3), st.floats(-3, 3))
 def test_log_odds_map_gives_the_same_from_probabilities_and_from_log_odds(p, a, b, c):
-    from_p = LogOddsMap(a=a, b=b, c=c)([p])
-    from_z = LogOddsMap(a=a, b=b, c=c, input="logit")([logit(p)])
+    from_p = maps.LogOddsMap(a=a, b=b, c=c)([p])
+    from_z = maps.LogOddsMap(a=a, b=b, c=c, input="logit")([logit(p)])
     np.testing.assert_allclose(from_p, from_z, rtol=1e-9)
 
 
 def test_log_odds_map_brings_the_ends_to_their_levels():
-    fitted = LogOddsMap(a=2.0, b=0.5, c=0.1, lower=-3.0, upper=5.0)
+    fitted = maps.LogOddsMap(a=2.0, b=0.5, c=0.1, lower=-3.0, upper=5.0)
     inside = fitted(expit([-3.0, 5.0]))
     np.testing.assert_allclose(fitted([0.0, 1.0]), inside, rtol=1e-12)
     np.testing.assert_allclose(fitted([1e-200, 1 - 1e-16]), inside, rtol=1e-12)
@@ -41,36 +34,36 @@ def test_log_odds_map_brings_the_ends_to_their_levels():
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
 def test_log_odds_map_takes_infinite_log_odds(a, b):
-    p = LogOddsMap(a=a, b=b, c=0.3, input="logit")([-np.inf, np.inf])
+    p = maps.LogOddsMap(a=a, b=b, c=0.3, input="logit")([-np.inf, np.inf])
     assert np.isfinite(p).all()
     assert p[0] == pytest.approx(0 if a else expit(0.3), abs=1e-300)
     assert p[1] == pytest.approx(1 if b else expit(0.3))
 
 
 def test_log_odds_map_keeps_tiny_probabilities_positive_and_large_ones_below_one():
-    p = LogOddsMap(a=50.0, b=50.0, c=0.0)([1e-300, 1 - 1e-16])
+    p = maps.LogOddsMap(a=50.0, b=50.0, c=0.0)([1e-300, 1 - 1e-16])
     assert p[0] > 0
     assert p[1] < 1
 
 
 def test_a_long_batch_equals_its_parts():
     p = np.linspace(0, 1, 70_001)
-    fitted = LogOddsMap(a=0.7, b=1.3, c=0.2, lower=-9, upper=9)
+    fitted = maps.LogOddsMap(a=0.7, b=1.3, c=0.2, lower=-9, upper=9)
     np.testing.assert_array_equal(fitted(p), np.concatenate([fitted(p[:33]), fitted(p[33:])]))
 
 
 def test_step_map_gives_a_score_on_an_edge_to_the_bin_above():
-    fitted = StepMap(edges=[0.2, 0.6], values=[0.1, 0.5, 0.9])
+    fitted = maps.StepMap(edges=[0.2, 0.6], values=[0.1, 0.5, 0.9])
     assert fitted([0.0, 0.2, 0.5999, 0.6, 1.0]).tolist() == [0.1, 0.5, 0.5, 0.9, 0.9]
 
 
 def test_piecewise_linear_map_treats_infinite_knots_as_points():
-    fitted = PiecewiseLinearMap(
+    fitted = maps.PiecewiseLinearMap(
         x=[-np.inf, -1.0, 1.0, np.inf], y=[0.0, 0.2, 0.6, 1.0], input="logit"
     )
     result = fitted([-np.inf, -5.0, 0.0, 5.0, np.inf])
     np.testing.assert_allclose(result, [0.0, 0.2, 0.4, 0.6, 1.0])
-    ends = PiecewiseLinearMap(x=[-np.inf, np.inf], y=[0.1, 0.9], input="logit")
+    ends = maps.PiecewiseLinearMap(x=[-np.inf, np.inf], y=[0.1, 0.9], input="logit")
     np.testing.assert_allclose(ends([-np.inf, 3.0, np.inf]), [0.1, 0.1, 0.9])
 
 
@@ -78,58 +71,64 @@ def test_softmax_map_is_its_formula():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(20, 4))
     weights, bias = rng.normal(size=(4, 4)), rng.normal(size=4)
-    full = SoftmaxMap(weights=weights, bias=bias, input="logit")
+    full = maps.SoftmaxMap(weights=weights, bias=bias, input="logit")
     np.testing.assert_allclose(full(logits), softmax(logits @ weights.T + bias, axis=1))
-    diagonal = SoftmaxMap(weights=bias, bias=weights[0])
+    diagonal = maps.SoftmaxMap(weights=bias, bias=weights[0])
     p = softmax(logits, axis=1)
     expected = softmax(log_softmax(logits, axis=1) * bias + weights[0], axis=1)
     np.testing.assert_allclose(diagonal(p), expected)
 
 
 def test_softmax_map_puts_zeros_at_the_floor():
-    fitted = SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0], floor=np.log(0.1))
+    fitted = maps.SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0], floor=np.log(0.1))
     np.testing.assert_allclose(fitted([[0.0, 0.0, 1.0]]), [[1 / 12, 1 / 12, 10 / 12]])
 
 
 def test_one_vs_rest_turns_logits_into_log_odds_against_the_others():
-    identity = IdentityMap(input="logit")
+    identity = maps.IdentityMap(input="logit")
     logits = np.array([[0.0, 1.0, 2.0], [-np.inf, 0.0, 0.0], [700.0, -700.0, 0.0]])
-    fitted = OneVsRestMap(maps=(identity,) * 3, input="logit")
+    fitted = maps.OneVsRestMap(maps=(identity,) * 3, input="logit")
     np.testing.assert_allclose(fitted(logits), softmax(logits, axis=1), atol=1e-12)
 
 
 def test_one_vs_rest_gives_equal_shares_where_nothing_is_left():
-    zero = StepMap(edges=[], values=[0.0])
-    np.testing.assert_allclose(OneVsRestMap(maps=(zero,) * 4)([[0.25] * 4]), [[0.25] * 4])
+    zero = maps.StepMap(edges=[], values=[0.0])
+    np.testing.assert_allclose(maps.OneVsRestMap(maps=(zero,) * 4)([[0.25] * 4]), [[0.25] * 4])
 
 
 def test_two_columns_give_two_columns():
-    fitted = StepMap(edges=[0.5], values=[0.2, 0.7])
+    fitted = maps.StepMap(edges=[0.5], values=[0.2, 0.7])
     np.testing.assert_allclose(fitted([[0.6, 0.4], [0.2, 0.8]]), [[0.8, 0.2], [0.3, 0.7]])
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LogOddsMap(a=np.nan, b=1.0, c=0.0), "a must be finite"),
-        (lambda: LogOddsMap(a="1", b=1.0, c=0.0), "a must be a number"),
-        (lambda: LogOddsMap(a=1.0, b=1.0, c=0.0, lower=1.0, upper=0.0), "lower must not exceed"),
-        (lambda: LogOddsMap(a=1.0, b=2.0, c=0.0, axis="raw"), "needs a = b"),
-        (lambda: LogOddsMap(a=1.0, b=1.0, c=0.0, axis="odds"), "axis must be one of"),
-        (lambda: StepMap(edges=[0.5, 0.5], values=[0, 0, 0]), "strictly increasing"),
-        (lambda: StepMap(edges=[0.5], values=[0.1]), "one longer"),
-        (lambda: StepMap(edges=[0.5], values=[0.1, 1.2]), r"values must lie in \[0, 1\]"),
-        (lambda: PiecewiseLinearMap(x=[], y=[]), "not empty"),
-        (lambda: PiecewiseLinearMap(x=[1, 0], y=[0, 1]), "strictly increasing"),
-        (lambda: PiecewiseLinearMap(x=[0, 1], y=[0, np.nan]), "NaN"),
-        (lambda: SoftmaxMap(weights=[1, 1], bias=[0, 0, 0]), "shape"),
-        (lambda: SoftmaxMap(weights=[1, np.inf], bias=[0, 0]), "finite"),
-        (lambda: SoftmaxMap(weights=[1, 1], bias=[0, 0], floor=1.0), "floor"),
-        (lambda: OneVsRestMap(maps=(IdentityMap(),)), "two or more"),
-        (lambda: OneVsRestMap(maps=(IdentityMap(), IdentityMap(input="logit"))), "same input"),
-        (lambda: IdentityMap(input="odds"), "input must be one of"),
-        (lambda: StepMap(edges=[], values=[0.5], classes=(0, 0)), "distinct"),
-        (lambda: StepMap(edges=[], values=[0.5], classes=(0, 1, 2)), "2 distinct"),
+        (lambda: maps.LogOddsMap(a=np.nan, b=1.0, c=0.0), "a must be finite"),
+        (lambda: maps.LogOddsMap(a="1", b=1.0, c=0.0), "a must be a number"),
+        (
+            lambda: maps.LogOddsMap(a=1.0, b=1.0, c=0.0, lower=1.0, upper=0.0),
+            "lower must not exceed",
+        ),
+        (lambda: maps.LogOddsMap(a=1.0, b=2.0, c=0.0, axis="raw"), "needs a = b"),
+        (lambda: maps.LogOddsMap(a=1.0, b=1.0, c=0.0, axis="odds"), "axis must be one of"),
+        (lambda: maps.StepMap(edges=[0.5, 0.5], values=[0, 0, 0]), "strictly increasing"),
+        (lambda: maps.StepMap(edges=[0.5], values=[0.1]), "one longer"),
+        (lambda: maps.StepMap(edges=[0.5], values=[0.1, 1.2]), r"values must lie in \[0, 1\]"),
+        (lambda: maps.PiecewiseLinearMap(x=[], y=[]), "not empty"),
+        (lambda: maps.PiecewiseLinearMap(x=[1, 0], y=[0, 1]), "strictly increasing"),
+        (lambda: maps.PiecewiseLinearMap(x=[0, 1], y=[0, np.nan]), "NaN"),
+        (lambda: maps.SoftmaxMap(weights=[1, 1], bias=[0, 0, 0]), "shape"),
+        (lambda: maps.SoftmaxMap(weights=[1, np.inf], bias=[0, 0]), "finite"),
+        (lambda: maps.SoftmaxMap(weights=[1, 1], bias=[0, 0], floor=1.0), "floor"),
+        (lambda: maps.OneVsRestMap(maps=(maps.IdentityMap(),)), "two or more"),
+        (
+            lambda: maps.OneVsRestMap(maps=(maps.IdentityMap(), maps.IdentityMap(input="logit"))),
+            "same input",
+        ),
+        (lambda: maps.IdentityMap(input="odds"), "input must be one of"),
+        (lambda: maps.StepMap(edges=[], values=[0.5], classes=(0, 0)), "distinct"),
+        (lambda: maps.StepMap(edges=[], values=[0.5], classes=(0, 1, 2)), "2 distinct"),
     ],
 )
 def test_impossible_parameters_are_refused(make, message):
@@ -139,13 +138,13 @@ def test_impossible_parameters_are_refused(make, message):
 
 def test_maps_refuse_scores_of_another_scale():
     with pytest.raises(InputError, match=r"\[0, 1\]"):
-        LogOddsMap(a=1.0, b=1.0, c=0.0)([1.5])
+        maps.LogOddsMap(a=1.0, b=1.0, c=0.0)([1.5])
     with pytest.raises(InputError, match="3 columns"):
-        SoftmaxMap(weights=[1.0] * 3, bias=[0.0] * 3)([[0.5, 0.5]])
+        maps.SoftmaxMap(weights=[1.0] * 3, bias=[0.0] * 3)([[0.5, 0.5]])
 
 
 def test_maps_are_frozen():
-    fitted = StepMap(edges=[0.5], values=[0.2, 0.7])
+    fitted = maps.StepMap(edges=[0.5], values=[0.2, 0.7])
     with pytest.raises(AttributeError, match="cannot assign"):
         fitted.edges = 0
     with pytest.raises(ValueError, match="read-only"):

@@ -21,12 +21,12 @@ _SHARED = {
     "LAST": "about",
     "About": "about",
     "Calibrator": "base",
+    "FeatureCalibrator": "features",
     "Promises": "about",
     "all_calibrators": "registry",
     "calibrator_names": "registry",
     "find_calibrator": "registry",
     "method_name": "registry",
-    "share_right": "base",
 }
 
 

@@ -80,7 +80,9 @@ class ABBCalibrator(Calibrator):
 
     mean_n_bins_: float
 
-    about = About(title="ABB calibration", label="ABB", complexity=120)
+    about = About(
+        title="ABB calibration", label="ABB", complexity=120, promises=Promises(monotone=False)
+    )
 
     def __init__(
         self,
@@ -94,11 +96,6 @@ class ABBCalibrator(Calibrator):
         self.expected_boundaries = expected_boundaries
         self.max_rows = max_rows
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """Not monotone."""
-        return Promises(monotone=False)
 
     def _check_options(self) -> None:
         if self.expected_boundaries is not None:

@@ -78,7 +78,13 @@ class ACPCalibrator(Calibrator):
 
     table_: ScoreTable
 
-    about = About(title="ACP calibration", label="ACP", complexity=90, compared=(2, 2))
+    about = About(
+        title="ACP calibration",
+        label="ACP",
+        complexity=90,
+        compared=(2, 2),
+        promises=Promises(monotone=False),
+    )
 
     def __init__(
         self,
@@ -92,11 +98,6 @@ class ACPCalibrator(Calibrator):
         self.level = level
         self.interval_size = interval_size
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """Not monotone."""
-        return Promises(monotone=False)
 
     def _check_options(self) -> None:
         check_level(self.level)

@@ -113,7 +113,13 @@ class ENIRCalibrator(Calibrator):
     n_bins_: Integers
     weights_: Floats
 
-    about = About(title="ENIR calibration", label="ENIR", complexity=110, compared=(2, 20))
+    about = About(
+        title="ENIR calibration",
+        label="ENIR",
+        complexity=110,
+        compared=(2, 20),
+        promises=Promises(monotone=False),
+    )
 
     def __init__(
         self,
@@ -129,11 +135,6 @@ class ENIRCalibrator(Calibrator):
         self.smoothing = smoothing
         self.max_models = max_models
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """Not monotone."""
-        return Promises(monotone=False)
 
     def _check_options(self) -> None:
         check_choice(self.criterion, ("bic", "aic"), "criterion")

@@ -57,7 +57,9 @@ class HistogramCalibrator(Calibrator):
     (array([0.25]), array([0.5, 1. ]))
     """
 
-    about = About(title="histogram binning", complexity=80, compared=(2, 2))
+    about = About(
+        title="histogram binning", complexity=80, compared=(2, 2), promises=Promises(monotone=False)
+    )
 
     def __init__(
         self,
@@ -71,11 +73,6 @@ class HistogramCalibrator(Calibrator):
         self.n_bins = n_bins
         self.strategy = strategy
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """Not monotone."""
-        return Promises(monotone=False)
 
     def _check_options(self) -> None:
         check_integer(self.n_bins, "n_bins", 1)

@@ -37,12 +37,8 @@ class IdentityCalibrator(Calibrator):
         label="uncalibrated",
         complexity=0,
         compared=(2, math.inf),
+        promises=Promises(monotone=True, native_multiclass=True),
     )
-
-    @property
-    def promises(self) -> Promises:
-        """Monotone; all classes together."""
-        return Promises(monotone=True, native_multiclass=True)
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return IdentityMap(input=self.input)

@@ -61,7 +61,11 @@ class LogisticCalibrator(Calibrator):
     """
 
     about = About(
-        title="logistic calibration", label="logistic (Platt)", complexity=20, compared=(2, 20)
+        title="logistic calibration",
+        label="logistic (Platt)",
+        complexity=20,
+        compared=(2, 20),
+        promises=Promises(monotone=False),
     )
 
     def __init__(
@@ -74,11 +78,6 @@ class LogisticCalibrator(Calibrator):
     ) -> None:
         self.axis = axis
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """Not monotone: inverted scores give a falling curve."""
-        return Promises(monotone=False)
 
     def _check_options(self) -> None:
         check_choice(self.axis, ("log_odds", "raw"), "axis")

@@ -64,7 +64,12 @@ class MatrixCalibrator(Calibrator):
     array([[0.22, 0.33, 0.45]])
     """
 
-    about = About(title="matrix scaling", complexity=60, compared=(3, 20))
+    about = About(
+        title="matrix scaling",
+        complexity=60,
+        compared=(3, 20),
+        promises=Promises(monotone=False, native_multiclass=True),
+    )
 
     def __init__(
         self,
@@ -76,11 +81,6 @@ class MatrixCalibrator(Calibrator):
     ) -> None:
         self.ridge = ridge
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """All classes together; not monotone."""
-        return Promises(monotone=False, native_multiclass=True)
 
     def _check_options(self) -> None:
         check_number(self.ridge, "ridge")

@@ -58,7 +58,12 @@ class TemperatureCalibrator(Calibrator):
     3.552
     """
 
-    about = About(title="temperature scaling", complexity=10, compared=(2, math.inf))
+    about = About(
+        title="temperature scaling",
+        complexity=10,
+        compared=(2, math.inf),
+        promises=Promises(monotone=True, native_multiclass=True),
+    )
 
     @property
     def temperature_(self) -> float:
@@ -71,11 +76,6 @@ class TemperatureCalibrator(Calibrator):
             assert isinstance(fitted, LogOddsMap)  # noqa: S101
             inverse = fitted.a
         return 1 / inverse if inverse else np.inf
-
-    @property
-    def promises(self) -> Promises:
-        """Monotone; all classes together."""
-        return Promises(monotone=True, native_multiclass=True)
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return fit_log_odds_map(evidence, self.input, "temperature", nonnegative=True)

@@ -57,12 +57,12 @@ class VectorCalibrator(Calibrator):
     array([[0.24, 0.32, 0.44]])
     """
 
-    about = About(title="vector scaling", complexity=40, compared=(3, math.inf))
-
-    @property
-    def promises(self) -> Promises:
-        """All classes together; not monotone."""
-        return Promises(monotone=False, native_multiclass=True)
+    about = About(
+        title="vector scaling",
+        complexity=40,
+        compared=(3, math.inf),
+        promises=Promises(monotone=False, native_multiclass=True),
+    )
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return fit_log_odds_map(evidence, self.input, "beta")

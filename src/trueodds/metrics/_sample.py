@@ -8,33 +8,20 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import METRIC_WORDS, Floats, Labels, check_choice, read_rows
+from trueodds.validation import METRIC_WORDS, Floats, LabelledScores, check_choice, read_rows
 
 __all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "read_sample"]
 
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
 
-@dataclass(frozen=True, eq=False)
-class Forecasts:
-    """Validated labels (coded 0 … k−1), probabilities and weights.
-
-    With two classes ``prob`` is 1-D and of the positive class; otherwise one column per class.
-    Rows of weight zero are left out.
-    """
-
-    codes: Labels
-    prob: Floats
-    weight: Floats | None
-    classes: npt.NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.codes)
+class Forecasts(LabelledScores):
+    """Validated rows whose scores are probabilities; rows of weight zero are left out."""
 
     @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return 2 if self.prob.ndim == 1 else self.prob.shape[1]
+    def prob(self) -> Floats:
+        """1-D and of the positive class with two classes; otherwise one column per class."""
+        return self.scores
 
     def mean(self, values: Floats) -> float:
         """The weighted mean of one value per row."""
@@ -69,7 +56,7 @@ def read_sample(
     rows = read_rows(
         y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     ).of_positive_weight()
-    return Forecasts(rows.codes, rows.scores, rows.weight, rows.classes)
+    return Forecasts(rows.scores, rows.codes, rows.weight, rows.classes)
 
 
 def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[BinaryView]:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
-from trueodds.calibrators import About, Calibrator, IdentityCalibrator, Promises, share_right
+from trueodds.calibrators import About, Calibrator, FeatureCalibrator, IdentityCalibrator, Promises
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap
@@ -28,7 +27,7 @@ from trueodds.validation import Floats, InputScale, LabelledScores, Labels, Labe
 __all__ = ["AutoCalibrator"]
 
 
-class AutoCalibrator(Calibrator):
+class AutoCalibrator(FeatureCalibrator):
     """Compares methods by cross-validation, takes one, and fits it on everything.
 
     Use it when you do not know which method suits. "Leave the scores alone" is among the answers:
@@ -285,17 +284,6 @@ class AutoCalibrator(Calibrator):
         if needs_features(self.calibrator_):
             return np.asarray(self.calibrator_.predict_proba(scores, features=features))
         return super().predict_proba(scores)
-
-    def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
-        """The most probable class of each row; the first of equals."""
-        probabilities = self.predict_proba(scores, features=features)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-    def score(
-        self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
-    ) -> float:
-        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
-        return share_right(self.predict(scores, features=features), y, sample_weight)
 
 
 _TOO_FEW = (

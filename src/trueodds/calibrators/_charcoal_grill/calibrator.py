@@ -111,6 +111,7 @@ class CharcoalGrillCalibrator(Calibrator):
         label="charcoal grill",
         complexity=50,
         compared=(2, math.inf),
+        promises=Promises(monotone=True, native_multiclass=True),
     )
 
     def __init__(
@@ -131,11 +132,6 @@ class CharcoalGrillCalibrator(Calibrator):
         self.lam = lam
         self.solver = solver
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """Monotone; all classes together."""
-        return Promises(monotone=True, native_multiclass=True)
 
     def _check_options(self) -> None:
         if self.n_coals != "auto":

@@ -11,34 +11,6 @@ LAST = 1000
 
 
 @dataclass(frozen=True)
-class About:
-    """Facts about a method, whatever its options.
-
-    Parameters
-    ----------
-    title : str
-        What applying it is called in a sentence: ``"beta calibration"``.
-    label : str, default=""
-        What it is called in tables and legends; the name of the method if empty.
-    complexity : int, default=1000
-        How much it learns, for "the simplest method that is as good": nothing (0), one to three
-        numbers (10 to 30), a smooth curve (40 to 60), a curve without a formula (70 to 90), an
-        average of many (100 and more).
-    compared : (int, float) or None, default=None
-        The fewest and the most classes with which it takes part in a comparison by default.
-    """
-
-    title: str
-    label: str = ""
-    complexity: int = LAST
-    compared: tuple[int, float] | None = None
-
-    def suits(self, n_classes: int) -> bool:
-        """Whether it is compared by default with so many classes."""
-        return self.compared is not None and self.compared[0] <= n_classes <= self.compared[1]
-
-
-@dataclass(frozen=True)
 class Promises:
     """What a calibrator guarantees with its present options; the check suite holds it to them.
 
@@ -58,3 +30,34 @@ class Promises:
     native_multiclass: bool = False
     needs_features: bool = False
     any_order: bool = True
+
+
+@dataclass(frozen=True)
+class About:
+    """Facts about a method, whatever its options.
+
+    Parameters
+    ----------
+    title : str
+        What applying it is called in a sentence: ``"beta calibration"``.
+    label : str, default=""
+        What it is called in tables and legends; the name of the method if empty.
+    complexity : int, default=1000
+        How much it learns, for "the simplest method that is as good": nothing (0), one to three
+        numbers (10 to 30), a smooth curve (40 to 60), a curve without a formula (70 to 90), an
+        average of many (100 and more).
+    compared : (int, float) or None, default=None
+        The fewest and the most classes with which it takes part in a comparison by default.
+    promises : Promises
+        What it guarantees; a method whose options decide overrides ``Calibrator.promises``.
+    """
+
+    title: str
+    label: str = ""
+    complexity: int = LAST
+    compared: tuple[int, float] | None = None
+    promises: Promises = Promises()
+
+    def suits(self, n_classes: int) -> bool:
+        """Whether it is compared by default with so many classes."""
+        return self.compared is not None and self.compared[0] <= n_classes <= self.compared[1]

@@ -81,7 +81,7 @@ class Calibrator(Estimator, ABC):
     @property
     def promises(self) -> Promises:
         """What this calibrator guarantees with its present options."""
-        return Promises()
+        return self.about.promises
 
     @abstractmethod
     def _fit(self, evidence: Evidence) -> CalibrationMap:

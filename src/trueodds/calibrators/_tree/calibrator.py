@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators import About, Calibrator, Promises, share_right
+from trueodds.calibrators import About, Calibrator, FeatureCalibrator, Promises
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -42,7 +42,7 @@ __all__ = ["TreeCalibrator"]
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-class TreeCalibrator(Calibrator):
+class TreeCalibrator(FeatureCalibrator):
     """A decision tree on the attributes, with its own logistic calibration at every leaf.
 
     Use it when the scores are wrong in different ways in different regions of the attributes. It
@@ -134,7 +134,13 @@ class TreeCalibrator(Calibrator):
     array([0.85, 0.81])
     """
 
-    about = About(title="a calibration tree", label="tree", complexity=140, compared=(2, math.inf))
+    about = About(
+        title="a calibration tree",
+        label="tree",
+        complexity=140,
+        compared=(2, math.inf),
+        promises=Promises(monotone=False, native_multiclass=True, needs_features=True),
+    )
 
     def __init__(
         self,
@@ -162,11 +168,6 @@ class TreeCalibrator(Calibrator):
         self.cv = cv
         self.random_state = random_state
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
-
-    @property
-    def promises(self) -> Promises:
-        """All classes together, with the attributes; not monotone across leaves."""
-        return Promises(monotone=False, native_multiclass=True, needs_features=True)
 
     def _check_options(self) -> None:
         if not isinstance(self.leaf, Calibrator):
@@ -320,17 +321,6 @@ class TreeCalibrator(Calibrator):
         self._check_fitted("map_")
         array = validate_scores(scores, self.input, n_columns=len(self.classes_))
         return self._tree()._apply_at(array, features)
-
-    def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
-        """The most probable class of each row; the first of equals."""
-        probabilities = self.predict_proba(scores, features=features)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-    def score(
-        self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
-    ) -> float:
-        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
-        return share_right(self.predict(scores, features=features), y, sample_weight)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""
