@@ -14,11 +14,11 @@ __all__ = ["FeatureCalibrator"]
 
 
 class FeatureCalibrator(Calibrator):
-    """A calibrator whose methods take ``features=``; a subclass writes ``predict_proba``."""
+    """A calibrator whose methods take ``features=``; ``predict_proba`` is the subclass's to write."""
 
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
-        """Calibrated probabilities; see :meth:`Calibrator.predict_proba`."""
-        raise NotImplementedError
+        """Calibrated probabilities by the scores alone."""
+        return super().predict_proba(scores)
 
     def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""
