@@ -14,7 +14,7 @@ __all__ = ["FeatureCalibrator"]
 
 
 class FeatureCalibrator(Calibrator):
-    """A calibrator whose methods take ``features=``; ``predict_proba`` is the subclass's to write."""
+    """A calibrator whose methods take ``features=``; a subclass writes ``predict_proba``."""
 
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
         """Calibrated probabilities by the scores alone."""
