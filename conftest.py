@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestItem
 
+# Tests run in several processes, and their matrices are small: with a pool of threads in each, the
+# threads of BLAS and OpenMP would mostly wait for one another. To be set before NumPy is loaded.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 
 @pytest.fixture(autouse=True)
 def _examples_run_in_an_empty_folder(request, tmp_path_factory, monkeypatch):
