@@ -10,6 +10,10 @@ from _pytest.doctest import DoctestItem
 # How long an example takes says nothing on a busy machine.
 hypothesis.settings.register_profile("trueodds", deadline=None)
 hypothesis.settings.load_profile("trueodds")
+# Tests run in several processes, and their matrices are small: with a pool of threads in each, the
+# threads of BLAS and OpenMP would mostly wait for one another. To be set before NumPy is loaded.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 
 @pytest.fixture(autouse=True)

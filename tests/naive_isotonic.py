@@ -8,29 +8,36 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import lsq_linear
 from scipy.special import betaln, xlogy
+
+Floats = npt.NDArray[np.float64]
+Models = list[tuple[float | Fraction, Sequence[float | Fraction]]]
+"""Of a path: λ, and the value of every row."""
 
 FIXTURE_SETS = ("n50", "n200", "n1000", "ties1000", "imbal2000")
 
 
-def read_columns(folder, *parts):
+def read_columns(folder: Path, *parts: str) -> dict[str, Floats]:
     """The columns of a CSV file as a dictionary of arrays."""
     table = np.genfromtxt(folder.joinpath(*parts), delimiter=",", names=True)
-    return {name: np.atleast_1d(table[name]) for name in table.dtype.names}
+    return {name: np.atleast_1d(table[name]) for name in table.dtype.names or ()}
 
 
-def naive_path(n_pos, n_neg):
+def naive_path(n_pos: Floats, n_neg: Floats) -> Models:
     """Algorithm 1 of the ENIR paper in exact fractions: a list of (λ, value of every row)."""
     positives = [Fraction(value) for value in n_pos]
     weights = [Fraction(a) + Fraction(b) for a, b in zip(n_pos, n_neg, strict=True)]
     bins = [[i] for i in range(len(weights))]
-    values = [s / w for s, w in zip(positives, weights, strict=True)]
-    lam = Fraction(0)
-    models = []
+    values: list[float | Fraction] = [s / w for s, w in zip(positives, weights, strict=True)]
+    lam: float | Fraction = Fraction(0)
+    models: Models = []
     while True:
         k = 0
         while k + 1 < len(bins):  # equal neighbours are one bin
@@ -56,7 +63,7 @@ def naive_path(n_pos, n_neg):
         lam += step
 
 
-def quadratic_program(frequency, weight, lam):
+def quadratic_program(frequency: Floats, weight: Floats, lam: float) -> Floats:
     """Equation 3 at one λ through its dual, a least-squares problem with bounds 0 ≤ θ ≤ λ."""
     n = len(weight)
     if n == 1 or lam == 0:
@@ -66,16 +73,25 @@ def quadratic_program(frequency, weight, lam):
     found = lsq_linear(
         (difference / root).T, root * frequency, (0, lam), method="bvls", tol=1e-15, max_iter=10000
     )
-    return frequency - difference.T @ found.x / weight
+    return np.asarray(frequency - difference.T @ found.x / weight)
 
 
-def runs(values):
+def runs(values: Floats) -> list[tuple[int, int]]:
     """Index pairs of the runs of equal values."""
     cuts = [0, *(np.flatnonzero(np.diff(values)) + 1), len(values)]
     return list(itertools.pairwise(cuts))
 
 
-def naive_enir(models, score, n_pos, n_neg, *, penalty=None, smoothing=True, decimals=None):
+def naive_enir(
+    models: Models,
+    score: Floats,
+    n_pos: Floats,
+    n_neg: Floats,
+    *,
+    penalty: float | None = None,
+    smoothing: bool = True,
+    decimals: int | None = None,
+) -> tuple[Floats, Floats]:
     """ENIR's value at every distinct score, model by model.
 
     ``models`` are (λ, value of every row), without λ = 0. ``decimals`` imitates the rounding of
@@ -101,25 +117,24 @@ def naive_enir(models, score, n_pos, n_neg, *, penalty=None, smoothing=True, dec
                 c = abs(n_pos[a:b].sum() / n - e)
                 predicted[a:b] = (values[a] * n + e * (1 - c)) / (n + 1 - c)
         predictions.append(predicted)
-    scores = np.array(scores)
-    relative = np.exp((scores.min() - scores) / 2)
+    relative = np.exp((min(scores) - np.array(scores)) / 2)
     return relative @ np.array(predictions) / relative.sum(), relative / relative.sum()
 
 
-def naive_bbq(score, label, n_bins):
+def naive_bbq(score: Floats, label: Floats, n_bins: int) -> list[tuple[float, ...]]:
     """One histogram of BBQ: rows of (lower edge, upper edge, n, positives, estimate, evidence).
 
     Scores are probabilities, sorted; instances of one score stay in the order given.
     """
     size = len(score) // n_bins
     cuts = [*(m * size for m in range(n_bins)), len(score)]
-    bins = []
+    bins: list[list[int]] = []
     for low, high in itertools.pairwise(cuts):
         if bins and score[bins[-1][0]] == score[high - 1]:
             bins[-1][1] = high
         else:
             bins.append([low, high])
-    result = []
+    result: list[tuple[float, ...]] = []
     for low, high in bins:
         lower = 0.0 if low == 0 else (score[low - 1] + score[low]) / 2
         upper = 1.0 if high == len(score) else (score[high - 1] + score[high]) / 2
@@ -132,7 +147,7 @@ def naive_bbq(score, label, n_bins):
     return result
 
 
-def naive_abb(edges, n_pos, n_neg, boundary_prior):
+def naive_abb(edges: Floats, n_pos: Floats, n_neg: Floats, boundary_prior: Floats) -> Floats:
     """ABB's value on every row, by listing all binnings.
 
     ``edges`` are n + 1 probabilities around n rows; ``boundary_prior`` the probability that a
@@ -151,4 +166,4 @@ def naive_abb(edges, n_pos, n_neg, boundary_prior):
             values[a:b] = (pos + 2 * q) / (pos + neg + 2)
         total += weight
         average += weight * values
-    return average / total
+    return np.asarray(average / total)

@@ -4,23 +4,37 @@ The twin of the kernels. It follows the authors' program: every sum is recompute
 two-class case has no short cut, and pruning walks over the whole tree after each collapse.
 """
 
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.intp]
+Regressions = list[tuple[int, float, float]]
+"""Of one iteration, for each class: column, slope, intercept."""
+Split = tuple[float, float, float | None]
+"""Gain, gain ratio and cut; no cut where the attribute is nominal."""
+Path = tuple[list[float], list[float]]
+"""Alphas, and the test error after each collapse."""
 
 SMALL = 1e-6
 FOLDS = 5
 
 
-def softmax(F):
+def softmax(F: Floats) -> Floats:
     e = np.exp(F - F.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
-def one_iteration(S, y, F, m):
+def one_iteration(S: Floats, y: Labels, F: Floats, m: int) -> Regressions | None:
     """Regressions of all classes as (column, slope, intercept), or None."""
     p = softmax(F)
-    found = []
+    found: Regressions = []
     for j in range(m):
         own = y == j
         with np.errstate(divide="ignore"):
@@ -29,7 +43,7 @@ def one_iteration(S, y, F, m):
         if w.sum() <= 0:
             return None
         z_mean = np.average(z, weights=w)
-        best = None
+        best: tuple[float, int, float, float] | None = None
         for a in range(S.shape[1]):
             s = S[:, a]
             if np.ptp(s) == 0:
@@ -45,34 +59,34 @@ def one_iteration(S, y, F, m):
     return found
 
 
-def step(S, found, m):
+def step(S: Floats, found: Regressions, m: int) -> Floats:
     f = np.stack([intercept + slope * S[:, a] for a, slope, intercept in found], axis=1)
-    return (m - 1) / m * (f - f.mean(axis=1, keepdims=True))
+    return np.asarray((m - 1) / m * (f - f.mean(axis=1, keepdims=True)))
 
 
-def scores_of(S, models, m):
+def scores_of(S: Floats, models: list[Regressions], m: int) -> Floats:
     F = np.zeros((len(S), m))
     for found in models:
         F += step(S, found, m)
     return F
 
 
-def entropy(counts):
+def entropy(counts: npt.ArrayLike) -> float:
     """Total weight times entropy, in bits."""
     counts = np.asarray(counts, dtype=float)
     filled = counts[counts > 0]
-    return counts.sum() * np.log2(counts.sum()) - np.sum(filled * np.log2(filled))
+    return float(counts.sum() * np.log2(counts.sum()) - np.sum(filled * np.log2(filled)))
 
 
-def count(y, m):
+def count(y: Labels, m: int) -> Labels:
     return np.bincount(y, minlength=m)
 
 
-def rounded(gain):
+def rounded(gain: float) -> float:
     return 0.0 if abs(gain) < SMALL else gain
 
 
-def numeric_split(x, y, m):
+def numeric_split(x: Floats, y: Labels, m: int) -> Split | None:
     """Gain, ratio, cut; None if there is none."""
     n = len(y)
     least = min(max(0.1 * n / m, 2), 25)
@@ -94,7 +108,7 @@ def numeric_split(x, y, m):
     return best, best / (entropy([at + 1, n - at - 1]) / n), (x[at] + x[at + 1]) / 2
 
 
-def nominal_split(x, y, m, n_values):
+def nominal_split(x: Floats, y: Labels, m: int, n_values: int) -> Split | None:
     n = len(y)
     parts = [y[x == v] for v in range(n_values)]
     if sum(len(part) >= 2 for part in parts) < 2:
@@ -105,7 +119,9 @@ def nominal_split(x, y, m, n_values):
     return gain, gain / (bits / n) if bits > SMALL else 0.0, None
 
 
-def choose_split(X, n_values, y, m, n_all):
+def choose_split(
+    X: Floats, n_values: list[int], y: Labels, m: int, n_all: int
+) -> tuple[int, float | None] | None:
     if len(y) < 4 or count(y, m).max() == len(y):
         return None
     splits = [
@@ -122,43 +138,44 @@ def choose_split(X, n_values, y, m, n_all):
     for a, split in enumerate(splits):
         if split and split[0] >= least and split[1] - ratio > SMALL:
             best, ratio = a, split[1]
-    return None if best is None else (best, splits[best][2])
+    chosen = None if best is None else splits[best]
+    return None if best is None or chosen is None else (best, chosen[2])
 
 
 @dataclass(eq=False)
 class Node:
-    models: list
+    models: list[Regressions]
     done: int
     n: int
     error: float
     attribute: int = -1
-    cut: float = 0.0
-    children: list = field(default_factory=list)
+    cut: float | None = 0.0
+    children: list[Node] = field(default_factory=list)
     is_leaf: bool = True
-    alpha: float = np.inf
+    alpha: float = math.inf
     below: float = 0.0
 
-    def inner(self):
+    def inner(self) -> list[Node]:
         found = [] if self.is_leaf else [self]
         for child in () if self.is_leaf else self.children:
             found += child.inner()
         return found
 
-    def leaves(self):
+    def leaves(self) -> int:
         if self.is_leaf:
             return 1
         bare = sum(child.is_leaf and child.done == 0 for child in self.children)
         return sum(child.leaves() for child in self.children) - max(bare - 1, 0)
 
-    def sum_errors(self):
+    def sum_errors(self) -> float:
         if self.is_leaf:
             self.below = self.error
         else:
             self.below = sum(child.sum_errors() for child in self.children)
         return self.below
 
-    def set_alphas(self, total):
-        self.alpha = np.inf
+    def set_alphas(self, total: float) -> None:
+        self.alpha = math.inf
         if self.is_leaf:
             return
         saved = self.error - self.below
@@ -170,12 +187,12 @@ class Node:
         for child in self.children:
             child.set_alphas(total)
 
-    def restore(self):
+    def restore(self) -> None:
         self.is_leaf = not self.children
         for child in self.children:
             child.restore()
 
-    def find(self, x):
+    def find(self, x: Floats) -> Node:
         node = self
         while not node.is_leaf:
             value = x[node.attribute]
@@ -189,7 +206,9 @@ class Node:
 class NaiveTree:
     """Grow on all rows, prune by the authors' deterministic folds."""
 
-    def __init__(self, X, n_values, S, y, m, n_iterations):
+    def __init__(
+        self, X: Floats, n_values: list[int], S: Floats, y: Labels, m: int, n_iterations: int
+    ) -> None:
         self.n_values, self.m, self.n_iterations, self.X_all = n_values, m, n_iterations, X
         self.n_all = len(y)
         folds = [self._fold(X, S, y, rows) for rows in weka_test_rows(y)]
@@ -213,7 +232,7 @@ class NaiveTree:
             self.root.restore()
             self.prune(self.root, len(y), middle[best])
 
-    def grow(self, X, S, y, models):
+    def grow(self, X: Floats, S: Floats, y: Labels, models: list[Regressions]) -> Node:
         models, done = list(models), 0
         if len(y) >= FOLDS:
             F = scores_of(S, models, self.m)
@@ -240,11 +259,13 @@ class NaiveTree:
             node.children = [self.grow(X[part], S[part], y[part], models) for part in parts]
         return node
 
-    def squared(self, S, y, models):
+    def squared(self, S: Floats, y: Labels, models: list[Regressions]) -> float:
         p = softmax(scores_of(S, models, self.m))
-        return np.sum((p - np.eye(self.m)[y]) ** 2) / self.m
+        return float(np.sum((p - np.eye(self.m)[y]) ** 2) / self.m)
 
-    def prune(self, root, total, stop, measure=lambda: 0.0):
+    def prune(
+        self, root: Node, total: float, stop: float, measure: Callable[[], float] = lambda: 0.0
+    ) -> Path:
         root.sum_errors()
         root.set_alphas(total)
         alphas, errors = [0.0], [measure()]
@@ -262,19 +283,19 @@ class NaiveTree:
             root.set_alphas(total)
         return alphas, errors
 
-    def _fold(self, X, S, y, test):
+    def _fold(self, X: Floats, S: Floats, y: Labels, test: Labels) -> Path:
         train = np.setdiff1d(np.arange(len(y)), test)
         root = self.grow(X[train], S[train], y[train], [])
         return self.prune(
             root,
             len(train),
             np.inf,
-            lambda: np.sqrt(
+            lambda: math.sqrt(
                 np.mean((self.predict(X[test], S[test], root) - np.eye(self.m)[y[test]]) ** 2)
             ),
         )
 
-    def predict(self, X, S, root=None):
+    def predict(self, X: Floats, S: Floats, root: Node | None = None) -> Floats:
         root = root or self.root
         return np.array(
             [
@@ -284,7 +305,7 @@ class NaiveTree:
         )
 
 
-def weka_test_rows(y):
+def weka_test_rows(y: Labels) -> list[Labels]:
     """The test rows of the authors' five stratified folds."""
     order, i = list(range(len(y))), 1
     while i < len(y):

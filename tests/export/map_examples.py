@@ -6,6 +6,7 @@ from functools import cache, cached_property
 import numpy as np
 import pandas as pd
 
+from trueodds.export import SqlDialect
 from trueodds.maps import (
     CalibrationMap,
     CharcoalGrillMap,
@@ -43,7 +44,7 @@ class Example:
             if self.n_scores == 1
             else several_columns(self.map.input, self.n_scores)
         )
-        return scores[self.rows]
+        return np.asarray(scores[self.rows])
 
     @property
     def rows(self) -> np.ndarray:
@@ -52,9 +53,9 @@ class Example:
 
     @cached_property
     def expected(self) -> np.ndarray:
-        if self.features is None:
-            return self.map(self.scores)
-        return self.map(self.scores, features=self.features)
+        if isinstance(self.map, TreeMap):
+            return self.map(self.scores, features=self.features)
+        return self.map(self.scores)
 
     @property
     def columns(self) -> list[str]:
@@ -67,7 +68,7 @@ class Example:
         rows = pd.DataFrame(dict(zip(self.columns, table.T, strict=True)))
         return rows if self.features is None else pd.concat([rows, self.features], axis=1)
 
-    def sql(self, dialect: str) -> list[str]:
+    def sql(self, dialect: SqlDialect) -> list[str]:
         """One expression for each output."""
         if self.n_scores == 1:
             return [self.map.to_sql(self.columns[0], dialect=dialect)]
@@ -122,7 +123,7 @@ def several_columns(scale: str, n_classes: int) -> np.ndarray:
     if scale == "logit":
         return logits
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 @cache

@@ -13,7 +13,12 @@ real_weight = st.one_of(st.just(0.0), st.floats(0.1, 5.0))
 
 
 @st.composite
-def binary(draw, weight=real_weight, prob=probability, max_size=25):
+def binary(
+    draw: st.DrawFn,
+    weight: st.SearchStrategy[float] = real_weight,
+    prob: st.SearchStrategy[float] = probability,
+    max_size: int = 25,
+) -> tuple[list[float], list[int], list[float], bool]:
     """Probabilities, labels, weights (with a positive sum), and whether to pass the weights."""
     rows = draw(st.lists(st.tuples(prob, st.integers(0, 1), weight), min_size=1, max_size=max_size))
     p, y, w = (list(column) for column in zip(*rows, strict=True))
@@ -22,7 +27,9 @@ def binary(draw, weight=real_weight, prob=probability, max_size=25):
 
 
 @st.composite
-def several(draw, weight=real_weight, n_classes=3):
+def several(
+    draw: st.DrawFn, weight: st.SearchStrategy[float] = real_weight, n_classes: int = 3
+) -> tuple[list[list[float]], list[int], list[float], bool]:
     """The same with rows of class probabilities; some are ties between classes."""
     row = st.lists(st.integers(0, 6), min_size=n_classes, max_size=n_classes).filter(any)
     rows = draw(
