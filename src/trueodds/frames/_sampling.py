@@ -29,7 +29,7 @@ def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]
     Examples
     --------
     >>> sample_positions(1_000_000, 4, seed=0)
-    array([128265, 276388, 303480, 829797])
+    array([269786, 511135, 636960, 850621])
     """
     rng = np.random.default_rng(seed)
     starts = np.arange(0, n_rows, BLOCK)
