@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from score_files import make_table, write_table
 
 import trueodds
-from trueodds.cli._rows import sample_rows
+from trueodds.cli._methods import OF_AUTO, describe
 from trueodds.metrics import brier_score, log_loss
 
 
@@ -201,16 +201,6 @@ def test_a_large_file_is_sampled_reproducibly_and_that_is_said(run, tmp_path):
     assert third.json["methods"][0]["log_loss"] != first.json["methods"][0]["log_loss"]
 
 
-def test_samples_are_even_and_without_repetition():
-    rows = sample_rows(3_000_000, 30_000, seed=0)
-    assert len(np.unique(rows)) == 30_000
-    assert (np.diff(rows) > 0).all()
-    shares = np.histogram(rows, bins=10, range=(0, 3_000_000))[0]
-    assert abs(shares - 3000).max() < 5 * np.sqrt(3000)
-    np.testing.assert_array_equal(rows, sample_rows(3_000_000, 30_000, seed=0))
-    np.testing.assert_array_equal(sample_rows(10, 10, seed=5), np.arange(10))
-
-
 def test_report(run, data, tmp_path):
     out = tmp_path / "r.html"
     words = [data / "scores.csv", *columns("-m", "identity", "-m", "beta", "-g", "g")]
@@ -262,6 +252,10 @@ def test_methods_lists_every_calibrator(run):
     tree = next(entry for entry in found if entry["method"] == "tree")
     assert tree["needs_features"]
     assert tree["native_multiclass"]
+
+
+def test_what_is_said_of_the_automatic_choice_is_what_its_class_says():
+    assert describe("auto", trueodds.AutoCalibrator) == OF_AUTO
 
 
 def test_version_and_help(run):
@@ -322,18 +316,41 @@ def test_without_typer_the_program_says_what_to_install():
     assert "Traceback" not in result.stderr
 
 
-def test_help_loads_no_heavy_library():
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (["--help"], set()),
+        (["methods"], {"numpy", "scipy"}),
+        (["fit", "scores.csv", "-s", "p", "-l", "y", "-m", "beta"], {"numpy", "duckdb"}),
+    ],
+)
+def test_the_first_second_loads_no_library_that_is_not_needed(data, words, needed):
     script = (
         "import sys, json\n"
         "from trueodds.cli._run import run\n"
-        "run(['--help'])\n"
-        "heavy = {'numpy', 'scipy', 'duckdb', 'pyarrow', 'pandas', 'sklearn', 'numba'}\n"
-        "sys.stderr.write(json.dumps(sorted(heavy & set(sys.modules))))\n"
+        "run(sys.argv[1:])\n"
+        "sys.stderr.write(json.dumps(list(sys.modules)))\n"
     )
     result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=data,
     )
-    assert json.loads(result.stderr) == []
+    heavy = {"numpy", "scipy", "duckdb", "pyarrow", "pandas", "sklearn", "numba", "narwhals"}
+    assert heavy.intersection(json.loads(result.stderr)) <= needed
+
+
+def test_only_the_command_that_is_called_is_imported(data):
+    script = (
+        "import sys\n"
+        "from trueodds.cli._run import run\n"
+        "run(['methods'])\n"
+        "assert 'trueodds.cli._methods' in sys.modules\n"
+        "assert not {'trueodds.cli._fit', 'trueodds.cli._evaluate'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
 
 
 def test_shell_completion(tmp_path):

@@ -1,7 +1,7 @@
 """Commands that other distributions bring: found, listed, and loaded when they are called."""
 
 import sys
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -25,13 +25,12 @@ def installed(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
 
     def install(**commands):
-        points = []
+        points = {}
         for name, (module, text) in commands.items():
             (tmp_path / f"{module}.py").write_text(text)
             monkeypatch.delitem(sys.modules, module, raising=False)
-            points.append(EntryPoint(name, f"{module}:{name}", "trueodds.commands"))
-        found = EntryPoints(points)
-        monkeypatch.setattr("trueodds.cli._installed.entry_points", found.select)
+            points[name] = EntryPoint(name, f"{module}:{name}", "trueodds.commands")
+        monkeypatch.setattr("trueodds.cli._commands._installed", lambda: points)
 
     return install
 

@@ -134,7 +134,10 @@ def test_a_file_called_minus_is_not_standard_output(run, own_files, tmp_path, mo
 
 def test_every_command_that_reads_and_writes_files_is_checked():
     writers = {}
-    for name, command in typer.main.get_command(app).commands.items():
+    program = typer.main.get_command(app)
+    context = typer.Context(program)
+    for name in program.list_commands(context):
+        command = program.get_command(context, name)
         for parameter in command.params:
             if "-o" in parameter.opts:
                 writers[name] = parameter.name

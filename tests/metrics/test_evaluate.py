@@ -165,6 +165,8 @@ def test_it_is_plain_json_and_the_same_every_time():
         "metrics",
         "test",
         "curve",
+        "mean_test",
+        "p_value",
     }
 
 

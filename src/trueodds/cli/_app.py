@@ -6,16 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trueodds.cli._apply import apply
-from trueodds.cli._compare import compare
-from trueodds.cli._demo import demo
-from trueodds.cli._evaluate import evaluate
-from trueodds.cli._export import export
-from trueodds.cli._fit import fit
-from trueodds.cli._installed import Commands, help_text
-from trueodds.cli._methods import methods
-from trueodds.cli._own_input import keeps_its_input
-from trueodds.cli._report import report
+from trueodds.cli._commands import Commands, help_text
 
 __all__ = ["app"]
 
@@ -29,10 +20,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
     "3 a library is missing, 70 a bug, 130 interrupted, 143 terminated.",
 )
-
-
-for command in (evaluate, compare, report, fit, apply, export, methods, demo):
-    app.command(help=help_text(command))(keeps_its_input(command))
 
 
 def _version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._columns import Columns
+from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, arrow_batches, open_source
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format
@@ -88,7 +88,7 @@ def apply(
     check_target(output)
     fitted = load_map(map_file)
     features = _features_of(fitted)
-    columns = Columns(
+    columns = ColumnNames(
         tuple(score),
         features=features,
         input=fitted.input,
@@ -104,7 +104,7 @@ def apply(
     ) as source:
         with working("checking rows", source.connection):
             good, tally = examine(source, columns, on_bad_rows)
-        present = source.columns()
+        present = source.kinds
         for name in names:
             if name.casefold() in {other.casefold() for other in present}:
                 raise InputError(
@@ -154,7 +154,7 @@ def _predictor(fitted: Any, features: tuple[str, ...]) -> Callable[[Any, Any], A
     def predict(scores: Any, batch: Any) -> Any:
         if not features:
             return fitted(scores)
-        pa = require("pyarrow", "cli")
+        pa = require("pyarrow")
         return fitted(scores, features=pa.Table.from_batches([batch]).select(list(features)))
 
     return predict
@@ -182,7 +182,7 @@ def _calibrated(
     """Batches of the file's own columns and the new ones, under the names given."""
     import numpy as np
 
-    pa = require("pyarrow", "cli")
+    pa = require("pyarrow")
     for batch in arrow_batches(relation):
         width = batch.num_columns - n_scores
         columns = [batch.column(width + number).to_numpy() for number in range(n_scores)]

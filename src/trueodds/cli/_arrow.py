@@ -22,7 +22,7 @@ def sound_arrow_file(path: Path, copy: Path) -> Path:
     """
     with path.open("rb") as stream:
         is_file = stream.read(len(MAGIC)) == MAGIC
-    pyarrow, ipc = require("pyarrow", "cli"), require("pyarrow.ipc", "cli")
+    pyarrow, ipc = require("pyarrow"), require("pyarrow.ipc")
     try:
         if is_file:
             with ipc.open_file(str(path)) as source:

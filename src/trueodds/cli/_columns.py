@@ -6,19 +6,19 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trueodds.cli._engine import Source
+from trueodds.cli._engine import DataSource
 from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted, values
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.validation import InputScale
 
-__all__ = ["Columns", "Rule", "check_names", "rules_of"]
+__all__ = ["ColumnNames", "Rule", "check_names", "rules_of"]
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Names of columns, as the user gave them."""
+class ColumnNames:
+    """What the columns are called that a command uses, as the user gave them."""
 
     score: tuple[str, ...]
     label: str | None = None
@@ -49,9 +49,9 @@ class Rule:
     hint: str = field(default="")
 
 
-def check_names(source: Source, columns: Columns) -> None:
+def check_names(source: DataSource, columns: ColumnNames) -> None:
     """Refuse a column that is not there, and name those that were perhaps meant."""
-    present = list(source.columns())
+    present = list(source.kinds)
     for name in columns.all_names():
         if name in present:
             continue
@@ -65,11 +65,11 @@ def check_names(source: Source, columns: Columns) -> None:
         raise InputError(f"{source.name} has no column {name!r}; {ask} {shown}{more}{end}")
 
 
-def rules_of(source: Source, columns: Columns) -> list[Rule]:
+def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
     """All rules for the columns of a command, in the order in which they are told."""
     from trueodds.validation import ROW_SUM_TOLERANCE
 
-    kinds = source.columns()
+    kinds = source.kinds
     found: list[Rule] = []
     for name in columns.score:
         found += _score_rules(name, kinds[name], columns)
@@ -103,7 +103,7 @@ def _number_rules(name: str, kind: str) -> list[Rule]:
     return found
 
 
-def _score_rules(name: str, kind: str, columns: Columns) -> list[Rule]:
+def _score_rules(name: str, kind: str, columns: ColumnNames) -> list[Rule]:
     found = _number_rules(name, kind)
     number, text = as_number(name, kind), as_text(name, kind)
     if columns.input == "probability":
@@ -123,7 +123,7 @@ def _score_rules(name: str, kind: str, columns: Columns) -> list[Rule]:
     return found
 
 
-def _label_rules(name: str, kind: str, columns: Columns) -> list[Rule]:
+def _label_rules(name: str, kind: str, columns: ColumnNames) -> list[Rule]:
     found = [Rule(name, "is missing", f"{quoted(name)} IS NULL")]
     text = as_text(name, kind)
     if kind in ("DOUBLE", "FLOAT"):

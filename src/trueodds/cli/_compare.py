@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._columns import Columns
+from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._methods_list import complete_method, method_class
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, interval, note, number, show_table, working
 
 if TYPE_CHECKING:
-    from trueodds.cli._rows import Rows
+    from trueodds.cli._rows import FileRows
 
 __all__ = ["Folds", "Methods", "chosen_methods", "compare", "load_rows"]
 
@@ -66,7 +66,7 @@ def compare(
     from trueodds.model_selection import compare_calibrators
 
     calibrators = chosen_methods(method)
-    columns = Columns(
+    columns = ColumnNames(
         tuple(score), label, weight, input=input_scale, classes=tuple(class_names or ())
     )
     prepared, rows = load_rows(
@@ -108,14 +108,14 @@ def chosen_methods(method: list[str] | None) -> Any:
 
 def load_rows(
     file: str,
-    columns: Columns,
+    columns: ColumnNames,
     input_format: Any,
     memory: str,
     on_bad_rows: Any,
     positive: str | None,
     max_rows: int,
     seed: int,
-) -> tuple[Prepared, Rows]:
+) -> tuple[Prepared, FileRows]:
     """Open, check and read a file, for commands that need its rows."""
     from trueodds.cli._rows import fetch_rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -19,19 +20,21 @@ from trueodds.cli._sql import quoted
 from trueodds.cli._types import with_types
 from trueodds.exceptions import InputError
 
-__all__ = ["Source", "arrow_batches", "open_source"]
+__all__ = ["DataSource", "arrow_batches", "open_source"]
 
 MEMORY = "1GB"
 """What DuckDB may use; what does not fit goes to a temporary folder."""
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Rows of one or more files, not yet read."""
 
     connection: Any
     relation: Any
     files: InputFiles
+    kinds: dict[str, str]
+    """Types by column name."""
     header: tuple[str, ...]
     """Names as the files have them; in CSV, some may be empty."""
     skip_malformed: bool
@@ -41,19 +44,9 @@ class Source:
         """What to call it in messages."""
         return self.files.shown
 
-    @property
-    def is_untyped(self) -> bool:
-        """Whether all values are texts, so that labels such as 0 and 1 must be read as numbers."""
-        return self.files.format == "csv"
-
-    def columns(self) -> dict[str, str]:
-        """Types by column name."""
-        kinds = [str(kind) for kind in self.relation.types]
-        return dict(zip(self.relation.columns, kinds, strict=True))
-
     def malformed_lines(self) -> int:
-        """How many lines the last reading of a CSV file left out."""
-        if not (self.skip_malformed and self.files.format == "csv"):
+        """How many lines the last reading of a CSV file left out, if it was to leave any out."""
+        if self.files.format != "csv":
             return 0
         query = (
             "SELECT count(DISTINCT (file_id, line)) FROM reject_errors "
@@ -70,7 +63,7 @@ def open_source(
     memory: str = MEMORY,
     skip_malformed: bool = False,
     detect_types: bool = False,
-) -> Iterator[Source]:
+) -> Iterator[DataSource]:
     """Open files as one relation; all temporary files are gone afterwards.
 
     Parameters
@@ -85,7 +78,7 @@ def open_source(
     detect_types : bool, default=False
         Give CSV columns the types that all their values have; otherwise all are texts.
     """
-    duckdb = require("duckdb", "cli")
+    duckdb = require("duckdb")
     scratch = Path(tempfile.mkdtemp(prefix="trueodds-"))
     connection = None
     try:
@@ -98,7 +91,8 @@ def open_source(
         else:
             relation = _typed(connection, files, scratch, skip_malformed)
             header = relation.columns
-        yield Source(connection, relation, files, tuple(header), skip_malformed)
+        kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        yield DataSource(connection, relation, files, kinds, tuple(header), skip_malformed)
     finally:
         if connection is not None:
             connection.close()
@@ -115,18 +109,20 @@ def _config(memory: str, scratch: Path) -> dict[str, Any]:
         # Nothing is fetched from a network, whatever a file is called.
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
+        # Rows are checked by what they hold, not by what a damaged file says of them; see examine.
+        "disabled_optimizers": "statistics_propagation",
     }
 
 
 def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool) -> Any:
     """Files of a format whose values have types."""
-    names = files.names_for_engine()
+    names = [glob.escape(str(path)) for path in files.paths]
     if files.format == "parquet":
         return connection.read_parquet(names)
     if files.format == "jsonl":
         # All rows are looked at for types: a late text must not stop the reading half-way.
         return connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
-    dataset = require("pyarrow.dataset", "cli")
+    dataset = require("pyarrow.dataset")
     paths = [
         str(sound_arrow_file(path, scratch / f"{number}.arrow"))
         for number, path in enumerate(files.paths)
@@ -146,9 +142,8 @@ def _csv(
     if skip_malformed:
         options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
     columns = {f"column{number}": "VARCHAR" for number in range(len(header))}
-    relation = connection.read_csv(
-        files.names_for_engine(), columns=columns, auto_detect=False, **options
-    )
+    names = [glob.escape(str(path)) for path in files.paths]
+    relation = connection.read_csv(names, columns=columns, auto_detect=False, **options)
     pairs = zip(columns, named(header), strict=True)
     return relation.project(", ".join(f"{column} AS {quoted(name)}" for column, name in pairs))
 

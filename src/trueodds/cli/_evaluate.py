@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._columns import Columns
+from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._exit import UsageError
+from trueodds.cli._groups import find_groups
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, interval, note, number, show_table, working
+
+if TYPE_CHECKING:
+    from trueodds.metrics import ClassEvaluation, Evaluation
 
 __all__ = ["evaluate"]
 
@@ -71,7 +75,7 @@ def evaluate(
             "margins are not probabilities, so their calibration cannot be measured; "
             "run 'trueodds fit --input score' first."
         )
-    columns = Columns(
+    columns = ColumnNames(
         tuple(score), label, weight, tuple(group or ()), (), input_scale, tuple(class_names or ())
     )
     options = {"level": level, "n_resamples": resamples, "random_state": seed}
@@ -86,7 +90,8 @@ def evaluate(
             result = _whole(prepared, max_rows, options)
         groups = _groups(prepared, max_groups, options) if columns.groups else None
     if as_json:
-        content = {"file": file, **prepared.describe(), "level": level, "evaluation": result}
+        content = {"file": file, **prepared.describe(), "level": level}
+        content["evaluation"] = result.to_dict()
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
     _show(file, prepared, result, level)
@@ -94,46 +99,62 @@ def evaluate(
         _show_groups(groups)
 
 
-def _whole(prepared: Prepared, max_rows: int, options: dict[str, Any]) -> dict[str, Any]:
-    if len(prepared.scores) == 1:
-        from trueodds.cli._evaluation import evaluate_relation
+def _whole(
+    prepared: Prepared, max_rows: int, options: dict[str, Any]
+) -> Evaluation | ClassEvaluation:
+    from trueodds.metrics import evaluate_classes, evaluate_table
 
-        return evaluate_relation(prepared.relation, prepared.weight, options)
-    from trueodds.cli._evaluation import evaluate_rows
+    if len(prepared.scores) == 1:
+        from trueodds.cli._table import score_table
+
+        used = prepared.tally.used
+        table = score_table(prepared.relation, used, weight=prepared.columns.weight)
+        return evaluate_table(table, **options)
     from trueodds.cli._rows import fetch_rows
 
     rows = fetch_rows(prepared, max_rows, options["random_state"])
     if rows.is_sample:
         note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
-    return evaluate_rows(rows, prepared.classes.labels, options)
+    classes = list(prepared.classes.labels)
+    return evaluate_classes(
+        rows.y, rows.scores, sample_weight=rows.weight, classes=classes, progress=False, **options
+    )
 
 
 def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dict[str, Any]:
-    from trueodds.cli._group_evaluation import evaluate_groups
+    from trueodds.report import evaluate_groups
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
-    return evaluate_groups(prepared, max_groups, options)
+    found = find_groups(prepared, max_groups)
+    measured = evaluate_groups(found.counts(), **options)
+    entries = measured.pop("groups")
+    counts = {"left_out": found.left_out, "one_class": found.one_class}
+    return {**measured, **counts, "groups": entries}
 
 
-def _show(file: str, prepared: Prepared, result: dict[str, Any], level: float) -> None:
+def _show(
+    file: str, prepared: Prepared, result: Evaluation | ClassEvaluation, level: float
+) -> None:
+    from trueodds.metrics import Evaluation
+
     rows = [
         [
             _title(name),
-            number(m["estimate"]),
-            "–" if name in RAISED_BY_CHANCE else interval(m["low"], m["high"]),
+            number(found.estimate),
+            "–" if name in RAISED_BY_CHANCE else interval(found.low, found.high),
         ]
-        for name, m in result["metrics"].items()
+        for name, found in result.metrics.items()
     ]
     title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
     show_table(title, ["metric", "value", f"{100 * level:g} % interval"], rows)
     typer.echo(prepared.classes_line())
-    if "prevalence" in result:
+    if isinstance(result, Evaluation):
         typer.echo(
-            f"mean score {number(result['mean_score'])}, "
-            f"frequency of positives {number(result['prevalence'])}."
+            f"mean score {number(result.mean_score)}, "
+            f"frequency of positives {number(result.prevalence)}."
         )
-    typer.echo(_verdict(result["p_value"]))
+    typer.echo(_verdict(result.p_value))
 
 
 def _verdict(p: float) -> str:

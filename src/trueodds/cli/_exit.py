@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from typing import Any
+from functools import partial
 
 from trueodds.basics import optional
 from trueodds.exceptions import InputError, MapFormatError
@@ -44,9 +44,8 @@ class Terminated(BaseException):
     """SIGTERM, as an exception, so that files are cleaned up on the way out."""
 
 
-def require(name: str, extra: str) -> Any:
-    """Import an optional library, or say how to install it."""
-    return optional.require(name, "this", f"trueodds[{extra}]")
+require = partial(optional.require, purpose="this", install="trueodds[cli]")
+"""Import an optional library, or say how to install it."""
 
 
 def code_and_sentence(error: BaseException) -> tuple[int, str]:

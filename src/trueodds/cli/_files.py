@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
@@ -47,10 +47,6 @@ class InputFiles:
     """What to call them in messages."""
     paths: tuple[Path, ...]
     format: Format
-
-    def names_for_engine(self) -> list[str]:
-        """Absolute names in which no character has a special meaning to the engine."""
-        return [glob.escape(str(path)) for path in self.paths]
 
 
 def format_of(path: Path) -> Format | None:
@@ -119,7 +115,8 @@ def csv_header(path: Path) -> tuple[list[str], str]:
     column.
     """
     try:
-        with _open_text(path) as stream:
+        open_text: Any = gzip.open if path.suffix.lower() in COMPRESSED else open
+        with open_text(path, "rt", encoding="utf-8-sig", newline="") as stream:
             first = stream.read(LONGEST_HEADER)
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is not UTF-8 text.") from None
@@ -181,9 +178,3 @@ def named(header: Sequence[str]) -> list[str]:
             taken.add(name.casefold())
         names.append(name)
     return names
-
-
-def _open_text(path: Path) -> io.TextIOBase:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")

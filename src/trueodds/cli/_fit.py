@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._columns import Columns
+from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._exit import UsageError
 from trueodds.cli._methods_list import complete_method, make_calibrator
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, note, working
 from trueodds.cli._write import STANDARD_OUTPUT, check_target, write_text
+from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds.calibrators import Calibrator
+    from trueodds.maps import CalibrationMap
 
 __all__ = ["fit"]
 
@@ -92,8 +97,12 @@ def fit(
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
     check_target(output)
     calibrator = make_calibrator(method, input_scale, option or ())
-    _check_features(calibrator, method, feature)
-    columns = Columns(
+    promises = calibrator.promises
+    if promises.needs_features and not feature:
+        raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
+    if feature and not promises.needs_features:
+        raise UsageError(f"--method {method} takes no --feature.")
+    columns = ColumnNames(
         score=tuple(score),
         label=label,
         weight=weight,
@@ -112,7 +121,12 @@ def fit(
         with working("checking rows", source.connection):
             prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
         with working(f"fitting {method}", source.connection):
-            fitted, n_rows = _fit(calibrator, method, prepared, max_rows, seed)
+            if method == "auto" or feature or len(score) > 1 or not promises.any_order:
+                fitted, n_rows = _fit_rows(calibrator, prepared, max_rows, seed)
+                if method == "auto":
+                    note(f"auto chose {calibrator.best_method_}: {calibrator.explanation_}")
+            else:
+                fitted, n_rows = _fit_counts(calibrator, prepared)
     write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
         content = {"file": file, **prepared.describe(), "method": method, "rows_fitted": n_rows}
@@ -124,38 +138,28 @@ def fit(
         )
 
 
-def _check_features(calibrator: Any, method: str, feature: list[str] | None) -> None:
-    if calibrator.promises.needs_features and not feature:
-        raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
-    if feature and not calibrator.promises.needs_features:
-        raise UsageError(f"--method {method} takes no --feature.")
+def _fit_counts(calibrator: Calibrator, prepared: Prepared) -> tuple[CalibrationMap, int]:
+    """From a table: every row was checked by the engine and is not looked at again."""
+    from trueodds.cli._table import score_table
+    from trueodds.evidence import Evidence
+
+    columns, n_rows = prepared.columns, prepared.tally.used
+    table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
+    if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
+        raise InputError("the table has one class only; calibration needs two.")
+    learned = calibrator.learn(Evidence.of_table(table))
+    return replace(learned, classes=prepared.classes.labels), n_rows
 
 
-def _fit(
-    calibrator: Any, method: str, prepared: Prepared, max_rows: int, seed: int
-) -> tuple[Any, int]:
-    from trueodds.table import ScoreTable
-
-    labels = prepared.classes.labels
-    needs_rows = len(prepared.scores) > 1 or prepared.columns.features or method == "auto"
-    if not needs_rows:
-        table = ScoreTable.from_frame(
-            prepared.relation,
-            score="score",
-            label="label",
-            weight=prepared.weight,
-            input=prepared.columns.input,
-        )
-        calibrator.fit_table(table)
-        return replace(calibrator.map_, classes=labels), prepared.tally.used
+def _fit_rows(
+    calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int
+) -> tuple[CalibrationMap, int]:
     from trueodds.cli._rows import fetch_rows
 
     rows = fetch_rows(prepared, max_rows, seed)
     if rows.is_sample:
         note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
-    calibrator.set_params(classes=list(labels))
+    calibrator.set_params(classes=list(prepared.classes.labels))
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.y, rows.weight, **features)
-    if method == "auto":
-        note(f"auto chose {calibrator.best_method_}: {calibrator.explanation_}")
     return calibrator.map_, len(rows)

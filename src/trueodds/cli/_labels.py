@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.cli._columns import Columns
-from trueodds.cli._engine import Source
+from trueodds.cli._columns import ColumnNames
+from trueodds.cli._engine import DataSource
 from trueodds.cli._exit import UsageError
 from trueodds.cli._sql import TEXT_TYPES, as_text, values
 from trueodds.exceptions import InputError
@@ -31,12 +31,14 @@ class Classes:
         return self.labels[1]
 
 
-def find_classes(source: Source, good: Any, columns: Columns, positive: str | None) -> Classes:
+def find_classes(
+    source: DataSource, good: Any, columns: ColumnNames, positive: str | None
+) -> Classes:
     """Look at all labels of the good rows and order them."""
     name = columns.label
     if name is None:
         raise UsageError("a label column is needed; pass --label.")
-    kind = source.columns()[name]
+    kind = source.kinds[name]
     text = as_text(name, kind)
     counts = good.aggregate(f"{text} AS label, count(*) AS n", text).limit(MOST_LABELS + 1)
     found = [key for key, _ in counts.fetchall()]
@@ -45,8 +47,9 @@ def find_classes(source: Source, good: Any, columns: Columns, positive: str | No
             f"column {name!r} has more than {MOST_LABELS:,} different values, such as "
             f"{found[0]!r} and {found[1]!r}; labels must be classes."
         )
-    keys = _values_of(found, kind, untyped=source.is_untyped)
-    labels = _sorted(list(keys))
+    # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
+    keys = _values_of(found, kind, untyped=source.files.format == "csv")
+    labels = sorted(keys, key=str if any(isinstance(key, str) for key in keys) else float)
     if len(columns.score) > 1:
         labels = _of_columns(labels, columns, name)
         if positive is not None:
@@ -85,12 +88,6 @@ def _numbers(texts: list[str]) -> list[Label] | None:
             return None
         result.append(int(number) if number.is_integer() else number)
     return result
-
-
-def _sorted(labels: list[Label]) -> list[Label]:
-    if any(isinstance(label, str) for label in labels):
-        return sorted(labels, key=str)
-    return sorted(labels, key=float)
 
 
 def _matches(label: Label, text: str) -> bool:
@@ -135,7 +132,7 @@ def _of_two(
     return [rest, chosen[0]], merged
 
 
-def _of_columns(labels: list[Label], columns: Columns, name: str) -> list[Label]:
+def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[Label]:
     """One label for each score column: as --class says, else in sorted order."""
     count = len(columns.score)
     if not columns.classes:

@@ -5,11 +5,33 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from trueodds.calibrators import find_calibrator
 from trueodds.cli import _options as o
-from trueodds.cli._methods_list import first_line, method_class, method_names
+from trueodds.cli._methods_list import AUTO, method_names
 from trueodds.cli._show import emit_json, show_table
 
-__all__ = ["methods"]
+__all__ = ["describe", "methods"]
+
+OF_AUTO: dict[str, Any] = {
+    "method": AUTO,
+    "class": "AutoCalibrator",
+    "description": "Compares methods by cross-validation, takes one, and fits it on everything.",
+    "native_multiclass": True,
+    "monotone": False,
+    "needs_features": False,
+    "options": [
+        "calibrators",
+        "scoring",
+        "cv",
+        "n_repeats",
+        "rule",
+        "random_state",
+        "n_jobs",
+        "label_smoothing",
+        "classes",
+    ],
+}
+"""What :func:`describe` would say of the class: importing it would load scikit-learn for a line."""
 
 
 def methods(as_json: o.Json = False) -> None:
@@ -20,7 +42,10 @@ def methods(as_json: o.Json = False) -> None:
     trueodds methods
     trueodds methods --json
     """
-    found = [_describe(name) for name in method_names()]
+    found = [
+        OF_AUTO if name == AUTO else describe(name, find_calibrator(name))
+        for name in method_names()
+    ]
     if as_json:
         emit_json("methods", {"methods": found})
         return
@@ -39,13 +64,14 @@ def methods(as_json: o.Json = False) -> None:
     show_table(f"{len(rows)} methods", header, rows, left=6)
 
 
-def _describe(name: str) -> dict[str, Any]:
-    kind = method_class(name)
+def describe(name: str, kind: type[Any]) -> dict[str, Any]:
+    """What a calibrator's class says about itself."""
     promises = kind().promises
     return {
         "method": name,
         "class": kind.__name__,
-        "description": first_line(kind),
+        # Without the marks of reStructuredText.
+        "description": (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", ""),
         "native_multiclass": promises.native_multiclass,
         "monotone": promises.monotone,
         "needs_features": promises.needs_features,

@@ -8,18 +8,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli._exit import UsageError
 
+AUTO = "auto"
 OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram"}
 
-__all__ = ["complete_method", "first_line", "make_calibrator", "method_class", "method_names"]
+__all__ = ["AUTO", "complete_method", "make_calibrator", "method_class", "method_names"]
 
 
 def method_names() -> list[str]:
     """Names of all methods."""
-    from trueodds.calibrators import calibrator_names
-
-    return sorted([*calibrator_names(), "auto"])
+    return sorted([*calibrator_names(), AUTO])
 
 
 def complete_method(incomplete: str) -> list[str]:
@@ -29,22 +29,20 @@ def complete_method(incomplete: str) -> list[str]:
 
 def method_class(name: str) -> type[Any]:
     """The class of a method; a wrong name is answered with the nearest ones."""
-    names = method_names()
-    if name not in names:
-        near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
-        near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
-        raise UsageError(f"there is no method {name!r}; {hint}")
-    if name == "auto":
+    if name == AUTO:
         from trueodds.model_selection import AutoCalibrator
 
         return AutoCalibrator
-    from trueodds.calibrators import find_calibrator
+    if name in calibrator_names():
+        return find_calibrator(name)
+    names = method_names()
+    near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
+    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
+    raise UsageError(f"there is no method {name!r}; {hint}")
 
-    return find_calibrator(name)
 
-
-def make_calibrator(name: str, scale: str, options: Sequence[str], **fixed: Any) -> Any:
+def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:
     """A calibrator with the options that are given as ``name=value``, values being JSON or text."""
     kind = method_class(name)
     known = [p for p in inspect.signature(kind).parameters if p not in ("input", "classes")]
@@ -56,7 +54,9 @@ def make_calibrator(name: str, scale: str, options: Sequence[str], **fixed: Any)
         if key not in known:
             raise UsageError(f"{name} has no option {key!r}; it has {', '.join(known)}.")
         chosen[key] = _value(value)
-    return kind(input=scale, **chosen, **fixed)
+    calibrator = kind(input=scale, **chosen)
+    calibrator.check_settings()
+    return calibrator
 
 
 def _value(text: str) -> Any:
@@ -64,8 +64,3 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None if text in ("None", "none") else text
-
-
-def first_line(kind: type[Any]) -> str:
-    """The first line of a class's documentation, without the marks of reStructuredText."""
-    return (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from trueodds.cli._columns import Columns, Rule, check_names, rules_of
-from trueodds.cli._engine import Source
+from trueodds.cli._columns import ColumnNames, Rule, check_names, rules_of
+from trueodds.cli._engine import DataSource
 from trueodds.cli._labels import Classes, find_classes
 from trueodds.cli._sql import as_number, quoted
 from trueodds.exceptions import InputError
@@ -38,25 +38,16 @@ class Tally:
 class Prepared:
     """Good rows with the names that commands use.
 
-    ``relation`` has ``score`` (or ``score_0``, ``score_1``, …), ``label`` as the code of the class,
-    ``weight``, ``group_0``, … and ``feature_0``, … , as far as they were asked for.
+    ``relation`` has ``scores`` (``score``, or ``score_0``, ``score_1``, …), ``label`` as the code
+    of the class, ``weight``, ``group_0``, … and ``feature_0``, … , as far as they were asked for.
     """
 
-    source: Source
+    source: DataSource
     relation: Any
+    scores: tuple[str, ...]
     tally: Tally
-    columns: Columns
+    columns: ColumnNames
     classes: Classes
-
-    @property
-    def scores(self) -> list[str]:
-        """Names of the score columns of ``relation``."""
-        return score_names(len(self.columns.score))
-
-    @property
-    def weight(self) -> str | None:
-        """Name of the weight column of ``relation``, if there is one."""
-        return None if self.columns.weight is None else "weight"
 
     def describe(self) -> dict[str, Any]:
         """What was read, for ``--json``."""
@@ -82,14 +73,9 @@ class Prepared:
         return "classes: " + ", ".join(f"{name} = {label!r}" for name, label in pairs) + "."
 
 
-def score_names(count: int) -> list[str]:
-    """What score columns are called once they are prepared."""
-    return ["score"] if count == 1 else [f"score_{number}" for number in range(count)]
-
-
 def prepare(
-    source: Source,
-    columns: Columns,
+    source: DataSource,
+    columns: ColumnNames,
     *,
     on_bad_rows: OnBadRows = "error",
     positive: str | None = None,
@@ -107,19 +93,20 @@ def prepare(
         Turn log-odds into probabilities.
     """
     good, tally = examine(source, columns, on_bad_rows)
-    kinds = source.columns()
+    kinds = source.kinds
     classes = find_classes(source, good, columns, positive)
     numbers = [as_number(name, kinds[name]) for name in columns.score]
     if as_probability and columns.input == "logit":
         numbers = _probabilities(numbers)
-    names = score_names(len(numbers))
+    many = len(numbers) > 1
+    names = tuple(f"score_{number}" if many else "score" for number in range(len(numbers)))
     parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]
     parts.append(f"{classes.code} AS label")
     if columns.weight is not None:
         parts.append(f"{as_number(columns.weight, kinds[columns.weight])} AS weight")
     for title, group in (("group", columns.groups), ("feature", columns.features)):
         parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
-    return Prepared(source, good.project(", ".join(parts)), tally, columns, classes)
+    return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
 
 
 def _probabilities(logits: list[str]) -> list[str]:
@@ -131,7 +118,7 @@ def _probabilities(logits: list[str]) -> list[str]:
     return [f"{part} / ({' + '.join(parts)})" for part in parts]
 
 
-def examine(source: Source, columns: Columns, on_bad_rows: OnBadRows) -> tuple[Any, Tally]:
+def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) -> tuple[Any, Tally]:
     """The relation of good rows in the file's own columns, and the tally of the others."""
     check_names(source, columns)
     rules = rules_of(source, columns)
@@ -147,7 +134,7 @@ def examine(source: Source, columns: Columns, on_bad_rows: OnBadRows) -> tuple[A
     if bad and on_bad_rows == "error":
         raise InputError(_refusal(source, reason, rules, bad, rows))
     skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
-    malformed = source.malformed_lines()
+    malformed = source.malformed_lines() if source.skip_malformed else 0
     if malformed:
         skipped[MALFORMED] = malformed
     tally = Tally(rows + malformed, skipped)
@@ -155,8 +142,10 @@ def examine(source: Source, columns: Columns, on_bad_rows: OnBadRows) -> tuple[A
         raise InputError(
             f"{source.name}: none of {tally.rows} rows can be used: {in_words(skipped)}."
         )
-    good = source.relation.filter(f"({reason}) IS NULL") if bad else source.relation
-    return good, tally
+    if bad:
+        return source.relation.filter(f"({reason}) IS NULL"), tally
+    source.connection.execute("SET disabled_optimizers = ''")  # every value has been seen
+    return source.relation, tally
 
 
 def in_words(skipped: dict[str, int]) -> str:
@@ -168,7 +157,7 @@ def in_words(skipped: dict[str, int]) -> str:
 
 
 def _refusal(
-    source: Source, reason: str, rules: list[Rule], bad: dict[Rule, int], rows: int
+    source: DataSource, reason: str, rules: list[Rule], bad: dict[Rule, int], rows: int
 ) -> str:
     """One sentence: how many rows, why, and where the first of each kind is."""
     shown = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))

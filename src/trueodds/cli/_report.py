@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._columns import Columns
+from trueodds.cli._columns import ColumnNames
 from trueodds.cli._compare import Folds, Jobs, Methods, chosen_methods, load_rows
 from trueodds.cli._engine import MEMORY
 from trueodds.cli._show import emit_json, note
@@ -58,7 +58,7 @@ def report(
 
     if not as_json:
         check_target(output)
-    columns = Columns(
+    columns = ColumnNames(
         tuple(score),
         label,
         weight,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +11,14 @@ import numpy.typing as npt
 from trueodds.cli._engine import arrow_batches
 from trueodds.cli._exit import require
 from trueodds.cli._prepare import Prepared
+from trueodds.frames import sample_positions, take_positions
 from trueodds.validation import Floats
 
-__all__ = ["Rows", "fetch_rows", "sample_rows"]
-
-BLOCK = 1 << 20
+__all__ = ["FileRows", "fetch_rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class FileRows:
     """Rows in the order of the file."""
 
     scores: Floats
@@ -41,34 +39,18 @@ class Rows:
         return len(self) < self.n_available
 
 
-def sample_rows(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
-    """``size`` of ``n_rows`` positions in increasing order, every subset equally likely.
-
-    How many fall into each block is drawn first, so memory is that of the sample.
-    """
-    rng = np.random.default_rng(seed)
-    starts = np.arange(0, n_rows, BLOCK)
-    lengths = np.minimum(BLOCK, n_rows - starts)
-    counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")
-    parts = [
-        start + np.sort(rng.choice(length, count, replace=False, shuffle=False))
-        for start, length, count in zip(starts, lengths, counts, strict=True)
-    ]
-    return np.concatenate(parts).astype(np.int64)
-
-
-def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> Rows:
+def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     """Read the prepared rows, or a sample of at most ``max_rows`` of them."""
-    pa = require("pyarrow", "cli")
+    pa = require("pyarrow")
     n_rows = prepared.tally.used
     batches = arrow_batches(prepared.relation)
     if n_rows > max_rows:
-        batches = _chosen(batches, sample_rows(n_rows, max_rows, seed))
+        batches = take_positions(batches, sample_positions(n_rows, max_rows, seed))
     table = pa.Table.from_batches(list(batches))
     columns = [table.column(name).to_numpy() for name in prepared.scores]
     scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
     labels = np.array(prepared.classes.labels)
-    weight = None if prepared.weight is None else table.column("weight").to_numpy()
+    weight = None if prepared.columns.weight is None else table.column("weight").to_numpy()
     groups = {
         name: _texts(table.column(f"group_{number}"))
         for number, name in enumerate(prepared.columns.groups)
@@ -79,16 +61,7 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> Rows:
         features = table.select([f"feature_{number}" for number in range(count)])
         features = features.rename_columns(list(prepared.columns.features))
     y = labels[table.column("label").to_numpy()]
-    return Rows(scores, y, weight, groups, features, n_rows)
-
-
-def _chosen(batches: Iterator[Any], positions: npt.NDArray[np.int64]) -> Iterator[Any]:
-    begin = 0
-    for batch in batches:
-        end = begin + batch.num_rows
-        low, high = np.searchsorted(positions, [begin, end])
-        yield batch.take(positions[low:high] - begin)
-        begin = end
+    return FileRows(scores, y, weight, groups, features, n_rows)
 
 
 def _texts(column: Any) -> npt.NDArray[Any]:

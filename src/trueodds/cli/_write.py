@@ -68,11 +68,11 @@ def write_text(text: str, output: str) -> None:
 def table_writer(stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> Iterator[Any]:
     """Something that Arrow batches are written to with ``write_batch``."""
     if kind == "parquet":
-        parquet = require("pyarrow.parquet", "cli")
+        parquet = require("pyarrow.parquet")
         with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
             yield writer
     elif kind == "arrow":
-        with require("pyarrow.ipc", "cli").new_file(stream, schema) as writer:
+        with require("pyarrow.ipc").new_file(stream, schema) as writer:
             yield writer
     else:
         yield _TextWriter(stream, kind, schema, connection)
@@ -83,7 +83,7 @@ class _TextWriter:
 
     def __init__(self, stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> None:
         self._stream, self._kind, self._connection = stream, kind, connection
-        self._pyarrow, self._csv = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
+        self._pyarrow, self._csv = require("pyarrow"), require("pyarrow.csv")
         if kind == "csv":
             header = ",".join(_csv_cell(name) for name in schema.names)
             stream.write(header.encode("utf-8") + b"\n")

@@ -7,6 +7,7 @@ grouped rows, a few numbers, or the columns asked for ever leave the engine.
 from trueodds.frames._cells import ScoreCells, cells_for
 from trueodds.frames._collect import collect_columns, open_frame
 from trueodds.frames._grouping import MAX_ROWS, GroupedScores, group_scores
+from trueodds.frames._sampling import sample_positions, take_positions
 
 __all__ = [
     "MAX_ROWS",
@@ -16,4 +17,6 @@ __all__ = [
     "collect_columns",
     "group_scores",
     "open_frame",
+    "sample_positions",
+    "take_positions",
 ]

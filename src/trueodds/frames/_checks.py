@@ -10,14 +10,14 @@ from trueodds.exceptions import InputError
 from trueodds.frames._collect import check_columns, collect_columns, collect_row
 from trueodds.validation import InputScale
 
-__all__ = ["Columns", "Facts", "check_rows", "open_columns"]
+__all__ = ["Facts", "FrameColumns", "check_rows", "open_columns"]
 
 NUMBER = r"^\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*$"
 FEW_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class FrameColumns:
     """A frame, what its columns mean, and the expressions that read them."""
 
     frame: Any
@@ -48,7 +48,7 @@ class Facts:
     zero_weights: int
 
 
-def open_columns(frame: Any, score: str, label: str, weight: str | None) -> Columns:
+def open_columns(frame: Any, score: str, label: str, weight: str | None) -> FrameColumns:
     """Check names and types, which costs no pass over the rows."""
     import narwhals as nw
 
@@ -70,7 +70,7 @@ def open_columns(frame: Any, score: str, label: str, weight: str | None) -> Colu
         column = column.cast(nw.String)
     elif kind == nw.Decimal or kind.is_float():
         column = column.cast(nw.Float64)
-    return Columns(
+    return FrameColumns(
         frame,
         score,
         label,
@@ -105,8 +105,11 @@ def _check_number(frame: Any, kind: Any, name: str, role: str) -> None:
     raise InputError(f"{role} column {name!r} holds numbers as text; cast it to numbers first.")
 
 
-def check_rows(columns: Columns, scale: InputScale) -> Facts:
-    """Look at every row once and refuse what cannot be learned from."""
+def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = False) -> Facts:
+    """Look at every row once and refuse what cannot be learned from.
+
+    With ``checked`` the rows are known to be good, and only facts are gathered.
+    """
     import narwhals as nw
 
     def count(condition: Any) -> Any:
@@ -129,48 +132,60 @@ def check_rows(columns: Columns, scale: InputScale) -> Facts:
         outside = ~inner
     wanted = {
         "rows": nw.len(),
-        "score_null": count(score.is_null()),
-        "score_nan": count(score.is_nan() & ~score.is_null()),
-        "score_outside": count(outside),
-        "score_min": finite.min(),
-        "score_max": finite.max(),
         "inner_min": nw.when(inner).then(finite).otherwise(None).min(),
         "inner_max": nw.when(inner).then(finite).otherwise(None).max(),
-        "label_null": count(label.is_null()),
         "label_min": known_label.min(),
         "label_max": known_label.max(),
     }
-    if columns.label_is_float:
-        wanted["label_nan"] = count(label.is_nan() & ~label.is_null())
     if weight is not None:
+        wanted["weight_zero"] = count(weight == 0)
+    if not checked:
         wanted |= {
-            "weight_null": count(weight.is_null()),
-            "weight_nan": count(weight.is_nan() & ~weight.is_null()),
-            "weight_outside": count((known(weight) < 0) | (known(weight) == math.inf)),
-            "weight_zero": count(weight == 0),
-            "weight_min": known(weight).min(),
+            "score_null": count(score.is_null()),
+            "score_nan": count(score.is_nan() & ~score.is_null()),
+            "score_outside": count(outside),
+            "score_min": finite.min(),
+            "score_max": finite.max(),
+            "label_null": count(label.is_null()),
         }
+        if columns.label_is_float:
+            wanted["label_nan"] = count(label.is_nan() & ~label.is_null())
+        if weight is not None:
+            wanted |= {
+                "weight_null": count(weight.is_null()),
+                "weight_nan": count(weight.is_nan() & ~weight.is_null()),
+                "weight_outside": count((known(weight) < 0) | (known(weight) == math.inf)),
+                "weight_min": known(weight).min(),
+            }
     query = columns.frame.select(*(value.alias(name) for name, value in wanted.items()))
     row = collect_row(query)
     n_rows = int(row["rows"])
-    if n_rows == 0:
-        raise InputError("the frame has no rows.")
-    _refuse_missing(row, "score", columns.score_name, n_rows)
-    _refuse_missing(row, "label", columns.label_name, n_rows)
-    if int(row["score_outside"] or 0) and scale != "logit":
-        _refuse_scores(row, columns.score_name, scale, n_rows)
-    if weight is not None:
-        _refuse_weights(row, str(columns.weight_name), n_rows)
-    if columns.label_is_float:
-        _refuse_fractions(row, columns.label_name)
+    if not checked:
+        _refuse(row, columns, scale, n_rows)
+    zero_weights = int(row.get("weight_zero") or 0)
+    if zero_weights == n_rows:
+        raise InputError(f"weight column {columns.weight_name!r} is zero in all {n_rows} rows.")
     return Facts(
         n_rows,
         None if row["inner_min"] is None else _number(row["inner_min"]),
         None if row["inner_max"] is None else _number(row["inner_max"]),
         row["label_min"],
         row["label_max"],
-        int(row.get("weight_zero") or 0),
+        zero_weights,
     )
+
+
+def _refuse(row: dict[str, Any], columns: FrameColumns, scale: InputScale, n_rows: int) -> None:
+    if n_rows == 0:
+        raise InputError("the frame has no rows.")
+    _refuse_missing(row, "score", columns.score_name, n_rows)
+    _refuse_missing(row, "label", columns.label_name, n_rows)
+    if int(row["score_outside"] or 0) and scale != "logit":
+        _refuse_scores(row, columns.score_name, scale, n_rows)
+    if columns.weight is not None:
+        _refuse_weights(row, str(columns.weight_name), n_rows)
+    if columns.label_is_float:
+        _refuse_fractions(row, columns.label_name)
 
 
 def _number(value: Any) -> float | None:
@@ -212,8 +227,6 @@ def _refuse_weights(row: dict[str, Any], name: str, n_rows: int) -> None:
             f"weight column {name!r} must be finite and not negative; {outside} of {n_rows} rows "
             f"are not, for example {example}."
         )
-    if int(row["weight_zero"] or 0) == n_rows:
-        raise InputError(f"weight column {name!r} is zero in all {n_rows} rows.")
 
 
 def _refuse_fractions(row: dict[str, Any], name: str) -> None:

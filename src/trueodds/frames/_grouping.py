@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.frames._cells import ScoreCells, _rounded, cells_for
-from trueodds.frames._checks import FEW_ROWS, Columns, Facts, check_rows, open_columns
+from trueodds.frames._checks import FEW_ROWS, Facts, FrameColumns, check_rows, open_columns
 from trueodds.frames._collect import collect_columns, collect_row, open_frame
 from trueodds.validation import Floats, InputScale, check_integer, check_scale
 
@@ -56,12 +56,16 @@ def group_scores(
     pos_label: Any = None,
     scale: InputScale = "probability",
     max_rows: int = MAX_ROWS,
+    checked: bool = False,
 ) -> GroupedScores:
-    """Reduce a frame to counts on its own engine; see :meth:`trueodds.ScoreTable.from_frame`."""
+    """Reduce a frame to counts on its own engine; see :meth:`trueodds.ScoreTable.from_frame`.
+
+    With ``checked`` the rows are known to be good, and are not looked at for that again.
+    """
     check_scale(scale)
     check_integer(max_rows, "max_rows", 3)
     columns = open_columns(open_frame(frame), score, label, weight)
-    facts = check_rows(columns, scale)
+    facts = check_rows(columns, scale, checked=checked)
     query = _Query.of(columns, facts, pos_label)
     if facts.low is None or facts.high is None:
         return query.grouped(None)
@@ -104,7 +108,7 @@ def _merged(grouped: GroupedScores, cells: ScoreCells) -> GroupedScores:
     )
 
 
-def _has_many_scores(columns: Columns, facts: Facts, scale: InputScale, max_rows: int) -> bool:
+def _has_many_scores(columns: FrameColumns, facts: Facts, scale: InputScale, max_rows: int) -> bool:
     """Whether there are clearly more distinct scores than ``max_rows``, without keeping them all.
 
     About one score in 128 is drawn by its own last digits, the same on every engine, and only
@@ -131,14 +135,14 @@ def _has_many_scores(columns: Columns, facts: Facts, scale: InputScale, max_rows
 class _Query:
     """The grouping query but for how finely scores are told apart."""
 
-    columns: Columns
+    columns: FrameColumns
     facts: Facts
     pos_label: Any
     positive: Any
     may_have_more: bool
 
     @classmethod
-    def of(cls, columns: Columns, facts: Facts, pos_label: Any) -> _Query:
+    def of(cls, columns: FrameColumns, facts: Facts, pos_label: Any) -> _Query:
         first, last = facts.first_label, facts.last_label
         if pos_label is None and first == last:
             raise InputError(
@@ -212,12 +216,12 @@ class _Query:
         return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")
 
 
-def _shown(columns: Columns, label: Any) -> Any:
+def _shown(columns: FrameColumns, label: Any) -> Any:
     """A label as the user wrote it."""
     return bool(label) if columns.label_is_bool else label
 
 
-def _as_label(columns: Columns, pos_label: Any) -> Any:
+def _as_label(columns: FrameColumns, pos_label: Any) -> Any:
     """``pos_label`` in the type of the column, since a command line has only text."""
     if hasattr(pos_label, "item"):
         pos_label = pos_label.item()

@@ -23,6 +23,7 @@ from trueodds.metrics._decomposition import (
 )
 from trueodds.metrics._ends import EndConfidence, end_confidence
 from trueodds.metrics._evaluate import Evaluation, evaluate_table
+from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
 from trueodds.metrics._interval import (
     MetricComparison,
     MetricInterval,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CalibrationRefinement",
     "CalibrationTest",
+    "ClassEvaluation",
     "CorpDecomposition",
     "EndConfidence",
     "Evaluation",
@@ -54,6 +56,7 @@ __all__ = [
     "corp_decomposition",
     "debiased_calibration_error",
     "end_confidence",
+    "evaluate_classes",
     "evaluate_table",
     "expected_calibration_error",
     "log_loss",

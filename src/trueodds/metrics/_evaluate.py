@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import bdtr, bdtrc, ndtr
 
 from trueodds.exceptions import InputError
 from trueodds.metrics._bands import binned_band
@@ -33,7 +33,7 @@ from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, as_seed, check_integer, check_level
 
-__all__ = ["Evaluation", "evaluate_table"]
+__all__ = ["Evaluation", "evaluate_table", "finite_or_none"]
 
 CURVE_BINS = 30
 
@@ -52,6 +52,9 @@ class Evaluation:
         In bins of equal mass, with a consistency band.
     test : CalibrationTest
         Spiegelhalter's.
+    mean_test : CalibrationTest
+        Whether positives are as many as the mean probability says, which Spiegelhalter's test does
+        not see near one half. It errs on the safe side.
     n : float
         Weight of everything: the number of rows, if they have no weights.
     prevalence : float
@@ -62,9 +65,15 @@ class Evaluation:
     metrics: dict[str, MetricInterval]
     curve: ReliabilityCurve
     test: CalibrationTest
+    mean_test: CalibrationTest
     n: float
     prevalence: float
     mean_score: float
+
+    @property
+    def p_value(self) -> float:
+        """How often a calibrated model would be at least as far off: both tests (Bonferroni)."""
+        return min(1.0, 2 * min(self.mean_test.p_value, self.test.p_value))
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
@@ -74,25 +83,28 @@ class Evaluation:
             "mean_score": self.mean_score,
             "metrics": {
                 name: {
-                    "estimate": _json(found.estimate),
-                    "low": _json(found.low),
-                    "high": _json(found.high),
+                    "estimate": finite_or_none(found.estimate),
+                    "low": finite_or_none(found.low),
+                    "high": finite_or_none(found.high),
                     "level": found.level,
-                    "standard_error": _json(found.standard_error),
+                    "standard_error": finite_or_none(found.standard_error),
                     "method": found.method,
                 }
                 for name, found in self.metrics.items()
             },
             "test": {
-                "statistic": _json(self.test.statistic),
+                "statistic": finite_or_none(self.test.statistic),
                 "p_value": self.test.p_value,
                 "method": self.test.method,
             },
             "curve": self.curve.to_dict(),
+            "mean_test": {"method": self.mean_test.method, "p_value": self.mean_test.p_value},
+            "p_value": self.p_value,
         }
 
 
-def _json(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
+    """A number for JSON, which knows no infinity and no NaN."""
     return value if np.isfinite(value) else None
 
 
@@ -170,6 +182,7 @@ def evaluate_table(
         metrics=metrics,
         curve=_curve(table, level, n_resamples, rng),
         test=_spiegelhalter(table),
+        mean_test=_mean_test(table),
         n=table.total,
         prevalence=table.total_pos / table.total,
         mean_score=float(table.score @ table.weight / table.total),
@@ -225,6 +238,19 @@ def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
     else:
         z = top / np.sqrt(variance)
     return CalibrationTest(float(z), float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+
+
+def _mean_test(table: ScoreTable) -> CalibrationTest:
+    """Whether the number of positives is what the mean probability says.
+
+    A binomial count with the mean probability is spread more than independent events of unequal
+    probabilities are (Hoeffding, 1956), so the test errs on the safe side.
+    """
+    n, mean = round(table.total), float(table.score @ table.weight / table.total)
+    hits = round(n * (table.total_pos / table.total))
+    above = float(bdtrc(hits - 1, n, mean)) if hits > 0 else 1.0
+    p_value = min(1.0, 2 * min(float(bdtr(hits, n, mean)), above))
+    return CalibrationTest(float(hits), p_value, "binomial", n * mean)
 
 
 def _curve(

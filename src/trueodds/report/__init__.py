@@ -4,7 +4,27 @@
 needs no network. Rendering needs jinja2: ``pip install "trueodds[report]"``.
 """
 
-from trueodds.report._build import build_report
-from trueodds.report._report import Report
+from __future__ import annotations
 
-__all__ = ["Report", "build_report"]
+from typing import TYPE_CHECKING, Any
+
+from trueodds.report._group_evaluation import GroupCounts, evaluate_groups
+
+if TYPE_CHECKING:
+    from trueodds.report._build import build_report
+    from trueodds.report._report import Report
+
+__all__ = ["GroupCounts", "Report", "build_report", "evaluate_groups"]
+
+
+def __getattr__(name: str) -> Any:
+    # They compare methods and so need scikit-learn, which takes a second to import.
+    if name == "build_report":
+        from trueodds.report._build import build_report
+
+        return build_report
+    if name == "Report":
+        from trueodds.report._report import Report
+
+        return Report
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

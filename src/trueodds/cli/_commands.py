@@ -1,19 +1,24 @@
-"""Commands of other distributions, found by their entry points in ``trueodds.commands``."""
+"""The program's commands, each imported when it is called: ours, then those of other packages."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from trueodds.exceptions import MissingLibraryError
 
-__all__ = ["Commands", "help_text"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
+__all__ = ["OWN", "Commands", "help_text"]
+
+OWN = ("evaluate", "compare", "report", "fit", "apply", "export", "methods", "demo")
+"""Each is the function of that name in the module ``_<name>``; in the order of the help."""
 GROUP = "trueodds.commands"
 BROUGHT_BY = {"study": "trueodds-studies"}
 """Commands of this project that are distributed by themselves."""
@@ -28,9 +33,12 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by its name; None if there is none."""
+        if cmd_name in OWN and cmd_name not in self.commands:
+            self.add_command(_own_command(cmd_name))
         if cmd_name not in self.commands:
-            for found in entry_points(group=GROUP, name=cmd_name):
-                self.add_command(_command(found))
+            found = _installed().get(cmd_name)
+            if found is not None:
+                self.add_command(_installed_command(found))
             missing = cmd_name in BROUGHT_BY and cmd_name not in self.commands
             if missing and not ctx.resilient_parsing:  # which is completion in a shell
                 raise MissingLibraryError(
@@ -41,32 +49,51 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names; a command that cannot be imported says why when it is called."""
-        for found in entry_points(group=GROUP):
-            if found.name not in self.commands:
+        for name in OWN:
+            self.get_command(ctx, name)
+        for name, found in _installed().items():
+            if name not in self.commands:
                 try:
-                    self.add_command(_command(found))
+                    self.add_command(_installed_command(found))
                 except MissingLibraryError:
                     continue
-        return super().list_commands(ctx)
+        return [*OWN, *(name for name in self.commands if name not in OWN)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As typer does, but near misses are sought among installed commands too."""
+        """As typer does, but near misses are sought among all commands."""
         if args and self.get_command(ctx, args[0]) is None:
             self.list_commands(ctx)
         return super().resolve_command(ctx, args)
 
 
-def _command(found: EntryPoint) -> Any:
+def _own_command(name: str) -> Any:
+    from trueodds.cli._own_input import keeps_its_input
+
+    function = getattr(import_module(f"trueodds.cli._{name}"), name)
+    return _as_command(name, help_text(function), keeps_its_input(function))
+
+
+def _installed() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {found.name: found for found in entry_points(group=GROUP)}
+
+
+def _installed_command(found: EntryPoint) -> Any:
     try:
         function = found.load()
     except Exception as error:  # whatever it is, it is not ours
         raise MissingLibraryError(
             f"{found.name} is a command of {found.module}, which cannot be imported: {error}"
         ) from error
+    return _as_command(found.name, help_text(function), function)
+
+
+def _as_command(name: str, text: str, function: Callable[..., None]) -> Any:
     alone = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
     )
-    alone.command(name=found.name, help=help_text(function))(function)
+    alone.command(name=name, help=text)(function)
     return typer.main.get_command(alone)
 
 
