@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import Evidence
@@ -105,6 +104,8 @@ class ACPCalibrator(Calibrator):
             check_number(self.interval_size, "interval_size", above=True, otherwise="None or ")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
+        from scipy.special import expit, logit  # slow to import
+
         self.table_ = table = evidence.table
         score = table.score if self.input == "probability" else expit(table.score)
         size = table.total ** (2 / 3) if self.interval_size is None else float(self.interval_size)
@@ -170,6 +171,8 @@ def _frequency(table: ScoreTable, first: Labels, last: Labels) -> Floats:
 
 
 def _quantile(level: float) -> float:
+    from scipy.special import ndtri  # slow to import
+
     return float(ndtri((1 + level) / 2))
 
 
@@ -225,6 +228,8 @@ def logistic_intervals(
     >>> calibrator.predict_proba(model.predict_proba(X[:2]), intervals).shape
     (2, 2)
     """
+    from scipy.special import expit  # slow to import
+
     check_level(level)
     from sklearn.utils.validation import check_is_fitted  # a model of its own has loaded it
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import gammaln
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import Evidence
@@ -223,6 +222,8 @@ class _HistogramBins:
         """−2·ln of each histogram's marginal likelihood (BDeu)."""
         q = np.clip(self.midpoint, PRIOR_LIMIT, 1 - PRIOR_LIMIT)
         a, b = EQUIVALENT_SAMPLE * q, EQUIVALENT_SAMPLE * (1 - q)
+        from scipy.special import gammaln  # slow to import
+
         evidence = gammaln(self.n_pos + a) - gammaln(a)
         evidence += gammaln(self.n - self.n_pos + b) - gammaln(b)
         evidence += gammaln(EQUIVALENT_SAMPLE) - gammaln(self.n + EQUIVALENT_SAMPLE)

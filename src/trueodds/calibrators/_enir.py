@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.calibrators._shared.near_isotonic import (
@@ -226,6 +225,8 @@ class _PathBins:
         return _PathBins(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def log_likelihood(self, probability: Floats) -> Floats:
+        from scipy.special import xlog1py, xlogy  # slow to import
+
         n_neg = np.maximum(self.weight - self.n_pos, 0.0)
         return np.asarray(xlogy(self.n_pos, probability) + xlog1py(n_neg, -probability))
 

@@ -6,12 +6,12 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from trueodds.calibrators import About, Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.validation import InputScale, LabelSmoothing, check_choice
 
 __all__ = ["IsotonicCalibrator"]
@@ -75,11 +75,8 @@ class IsotonicCalibrator(Calibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        weight = table.weight
-        solution = isotonic_regression(table.n_pos / weight, weights=weight)
-        values = np.clip(solution.x, 0.0, 1.0)
-        starts = solution.blocks[:-1]
-        ends = solution.blocks[1:] - 1
+        values, blocks = isotonic_fit(table.n_pos, table.weight)
+        starts, ends = blocks[:-1], blocks[1:] - 1
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])
             return StepMap(edges=edges, values=values[starts], input=self.input)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
 from trueodds.metrics._label_draws import Cells
 from trueodds.metrics._smooth_curve import GRID, SmoothCurve, smoothed_curve
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.validation import Floats
 
 __all__ = ["Band", "binned_band", "corp_band", "smooth_band"]
@@ -96,7 +96,7 @@ def corp_band(
         fits = np.empty((len(positive), len(shown)))
         for i, (w, n_pos) in enumerate(zip(weight, positive, strict=True)):
             kept = w > 0
-            fit = isotonic_regression(n_pos[kept] / w[kept], weights=w[kept]).x
+            fit, _ = isotonic_fit(n_pos[kept], w[kept])
             # A cell that was not drawn gets its value from the drawn ones at either side.
             fits[i] = np.interp(cells.prob[shown], cells.prob[kept], fit)
         return fits

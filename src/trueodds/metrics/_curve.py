@@ -13,6 +13,7 @@ from trueodds.metrics._label_draws import make_cells
 from trueodds.metrics._sample import BinaryView, binary_views, read_sample
 from trueodds.metrics._smooth_curve import SmoothCurve
 from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, as_dense, as_seed, check_choice, check_integer, check_level
@@ -229,14 +230,12 @@ def _mass_edges(view: BinaryView, n_bins: int | None) -> Floats:
 
 def _corp_points(view: BinaryView) -> tuple[Floats, Floats, Floats]:
     """Both ends of every block of the isotonic fit, once if they are the same."""
-    from scipy.optimize import isotonic_regression
-
     table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
-    fit = isotonic_regression(table.n_pos / table.weight, weights=table.weight)
-    first, last = fit.blocks[:-1], fit.blocks[1:] - 1
+    values, blocks = isotonic_fit(table.n_pos, table.weight)
+    first, last = blocks[:-1], blocks[1:] - 1
     mass = np.add.reduceat(table.weight, first)
     ends = np.stack([first, last], axis=1)
     kept = np.stack([np.ones(len(first), bool), last > first], axis=1)
     shared = np.where(last > first, mass / 2, mass)
     rows = ends[kept]
-    return table.score[rows], fit.x[rows], np.repeat(shared, 2)[kept.ravel()]
+    return table.score[rows], values[rows], np.repeat(shared, 2)[kept.ravel()]

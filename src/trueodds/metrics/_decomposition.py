@@ -6,11 +6,11 @@ from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import entr, rel_entr, xlog1py, xlogy
 
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import uniform_bin_index
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, check_choice, check_integer
@@ -150,7 +150,7 @@ def _corp(view: BinaryView, loss: Loss) -> CorpDecomposition:
     table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
     weight = table.weight
     rate = table.n_pos / weight
-    recalibrated = np.clip(isotonic_regression(rate, weights=weight).x, 0.0, 1.0)
+    recalibrated, _ = isotonic_fit(table.n_pos, weight)
     base = np.full(1, table.total_pos / table.total)
     uncertainty = float(_entropy(loss, base)[0])
     score = _mean(_loss(loss, rate, table.score), weight)

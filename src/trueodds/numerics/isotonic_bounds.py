@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.validation import Floats
 
 __all__ = ["isotonic_bounds"]
@@ -43,7 +43,7 @@ def isotonic_bounds(
     """
     weight = n_neg + n_pos
     total = float(weight.sum())
-    fit = isotonic_regression(n_pos / weight, weights=weight).x
+    fit, _ = isotonic_fit(n_pos, weight)
     if kind == "authors":
         size, own = max(1.0, total // 20), 1.0
         slack = 1 / np.sqrt(total)

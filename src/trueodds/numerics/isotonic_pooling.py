@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
 
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.validation import Floats
 
 __all__ = ["pooled_starts"]
@@ -43,7 +43,7 @@ def pooled_starts(n_neg: Floats, n_pos: Floats) -> npt.NDArray[np.int64]:
     array([0, 1, 2])
     """
     weight = n_neg + n_pos
-    fit = isotonic_regression(n_pos / weight, weights=weight).x
+    fit, _ = isotonic_fit(n_pos, weight)
     excess = np.cumsum(n_pos - weight * fit)
     to_zero = np.cumsum((weight * (fit == 0))[::-1])[::-1]
     to_one = np.cumsum(weight * (fit == 1))

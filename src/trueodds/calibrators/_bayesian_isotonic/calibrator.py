@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from trueodds.calibrators import About, Calibrator
 from trueodds.calibrators._bayesian_isotonic.posterior import (
@@ -188,6 +187,8 @@ class BayesianIsotonicCalibrator(Calibrator):
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
         seed = as_seed(self.random_state)
+        from joblib import effective_n_jobs  # slow to import
+
         n_threads = effective_n_jobs(self.n_jobs)
         bounds = self.bounds
         if bounds == "auto":

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from trueodds.numerics.charcoal_grill.field import Coals, Layout, evaluate, negative_log_likelihood
 from trueodds.numerics.charcoal_grill.newton import Derivatives, minimise_bounded
@@ -135,6 +134,8 @@ class _CoalProblem:
 
         def derivatives() -> tuple[Floats, Floats]:
             weight = evidence.n_neg + evidence.n_pos
+            from scipy.special import expit  # slow to import
+
             probability = expit(at.eta)
             residual = weight * probability - evidence.n_pos
             gradient = at.jacobian @ residual

@@ -15,7 +15,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from trueodds.numerics.charcoal_grill.field import Coals, Layout, evaluate, negative_log_likelihood
 from trueodds.numerics.charcoal_grill.fit import BEYOND_DATA, CoalFit, GrillEvidence, is_monotone
@@ -125,6 +124,8 @@ def _objective(
     theta: Floats, evidence: GrillEvidence, layout: Layout, lam: float
 ) -> tuple[float, Floats]:
     """NLL + λ·R by the temperatures and widths themselves, not their logarithms."""
+    from scipy.special import expit  # slow to import
+
     n, coals = layout.n_coals, _coals(theta, layout)
     at = evaluate(evidence.z, layout.pack(coals), layout)
     residual = (evidence.n_neg + evidence.n_pos) * expit(at.eta) - evidence.n_pos
