@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
-from trueodds.frames import MAX_ROWS, GroupedScores, group_scores
 from trueodds.numerics.label_targets import binary_targets, smooth_counts
 from trueodds.validation import (
     Floats,
@@ -233,7 +233,7 @@ class ScoreTable:
 
     @classmethod
     def from_grouped(cls, grouped: GroupedScores, max_rows: int) -> ScoreTable:
-        """The table of what :func:`trueodds.frames.group_scores` found."""
+        """The table of what :func:`trueodds.engines.grouping.group_scores` found."""
         # −0.0 and 0.0 are two groups to some engines; two digits can be too many for a short table.
         table = cls.of_sorted(grouped.score, grouped.n_neg, grouped.n_pos)
         if not np.isfinite(table.total):

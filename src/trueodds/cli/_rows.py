@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trueodds.cli._engine import arrow_batches
 from trueodds.cli._exit import require
 from trueodds.cli._prepare import Prepared
-from trueodds.frames import sample_positions, take_positions
+from trueodds.engines.grouping import sample_positions, take_positions
 from trueodds.validation import Floats
 
 __all__ = ["FileRows", "fetch_rows"]

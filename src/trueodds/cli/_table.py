@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.exceptions import InputError
-from trueodds.frames import MAX_ROWS, group_scores
 from trueodds.table import ScoreTable
 from trueodds.validation import InputScale
 

@@ -1,9 +1,17 @@
-"""Maps applied where the data is.
+"""Frames of any library, on their own engine: maps applied (:func:`apply_map`), rows grouped.
 
-:func:`apply_map` adds a column of calibrated probabilities to a frame of pandas, polars, PyArrow,
-DuckDB, PySpark, Dask or Ibis, on its own engine and lazily where the frame is lazy.
+Grouping stands below tables and applying above maps, so nothing is imported before it is asked for.
 """
 
-from trueodds.engines._apply import apply_map
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __all__ = ["apply_map"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("trueodds.engines.applying"), name)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.frames import ScoreCells
+from trueodds.engines.grouping import ScoreCells
 from trueodds.metrics._resampling import JACKKNIFE_BLOCKS
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators._shared.about import About, Promises
+from trueodds.engines.grouping import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
-from trueodds.frames import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.table import ScoreTable
 from trueodds.validation import (

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from trueodds import BetaCalibrator, IsotonicCalibrator, ScoreTable
+from trueodds.engines.grouping import group_scores
 from trueodds.exceptions import InputError
-from trueodds.frames import group_scores
 
 
 def crowded_rows(n=4000):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueodds.frames import ScoreCells, cells_for, group_scores
+from trueodds.engines.grouping import ScoreCells, cells_for, group_scores
 
 bits = st.integers(2, 51)
 probabilities = st.floats(0, 1, allow_subnormal=False)

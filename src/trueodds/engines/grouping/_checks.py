@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from trueodds.engines.grouping._collect import check_columns, collect_columns, collect_row
 from trueodds.exceptions import InputError
-from trueodds.frames._collect import check_columns, collect_columns, collect_row
 from trueodds.validation import InputScale
 
 __all__ = ["Facts", "FrameColumns", "check_rows", "open_columns"]

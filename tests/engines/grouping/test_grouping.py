@@ -11,9 +11,9 @@ from trueodds import (
     LogisticCalibrator,
     ScoreTable,
 )
+from trueodds.engines.grouping import _grouping as grouping
+from trueodds.engines.grouping import group_scores
 from trueodds.exceptions import InputError
-from trueodds.frames import _grouping as grouping
-from trueodds.frames import group_scores
 
 
 def frame_of(score, y=None, **columns):

@@ -51,10 +51,10 @@ def test_several_classes_give_a_column_each(engine, make_frame, collect):
     p = np.random.default_rng(1).dirichlet([1, 1, 1], 50)
     p[0] = [1, 0, 0]
     given = pd.DataFrame({"row": range(50), "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
-    maps = (BETA, STEPS, LINES)
+    binary = (BETA, STEPS, LINES)
     for fitted in (
         maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=("x", "y", "z")),
-        maps.OneVsRestMap(maps=maps, classes=("x", "y", "z")),
+        maps.OneVsRestMap(maps=binary, classes=("x", "y", "z")),
     ):
         result = apply_map(fitted, make_frame(engine, given), score=["a", "b", "c"], into="new")
         found = collect(result).sort_values("row")[["new_x", "new_y", "new_z"]]

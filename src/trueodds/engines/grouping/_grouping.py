@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.engines.grouping._cells import ScoreCells, _rounded, cells_for
+from trueodds.engines.grouping._checks import (
+    FEW_ROWS,
+    Facts,
+    FrameColumns,
+    check_rows,
+    open_columns,
+)
+from trueodds.engines.grouping._collect import collect_columns, collect_row, open_frame
 from trueodds.exceptions import InputError
-from trueodds.frames._cells import ScoreCells, _rounded, cells_for
-from trueodds.frames._checks import FEW_ROWS, Facts, FrameColumns, check_rows, open_columns
-from trueodds.frames._collect import collect_columns, collect_row, open_frame
 from trueodds.validation import Floats, InputScale, check_integer, check_scale
 
 __all__ = ["MAX_ROWS", "GroupedScores", "group_scores"]

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.engines._batches import duckdb_batches, ibis_batches, spark_batches
-from trueodds.engines._rows import apply_to_rows
+from trueodds.engines.applying._batches import duckdb_batches, ibis_batches, spark_batches
+from trueodds.engines.applying._rows import apply_to_rows
+from trueodds.engines.grouping import check_columns, open_frame
 from trueodds.exceptions import InputError, TooLongForSqlError
-from trueodds.frames import open_frame
-from trueodds.frames._collect import check_columns
 from trueodds.maps import CalibrationMap
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import Floats

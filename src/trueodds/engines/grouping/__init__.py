@@ -4,16 +4,17 @@ One code path (narwhals) serves pandas, polars, PyArrow, DuckDB, Spark, Dask and
 grouped rows, a few numbers, or the columns asked for ever leave the engine.
 """
 
-from trueodds.frames._cells import ScoreCells, cells_for
-from trueodds.frames._collect import collect_columns, open_frame
-from trueodds.frames._grouping import MAX_ROWS, GroupedScores, group_scores
-from trueodds.frames._sampling import sample_positions, take_positions
+from trueodds.engines.grouping._cells import ScoreCells, cells_for
+from trueodds.engines.grouping._collect import check_columns, collect_columns, open_frame
+from trueodds.engines.grouping._grouping import MAX_ROWS, GroupedScores, group_scores
+from trueodds.engines.grouping._sampling import sample_positions, take_positions
 
 __all__ = [
     "MAX_ROWS",
     "GroupedScores",
     "ScoreCells",
     "cells_for",
+    "check_columns",
     "collect_columns",
     "group_scores",
     "open_frame",
