@@ -40,9 +40,7 @@ def quantile_bins(prob: Values, weight: Values, n_bins: int) -> list[int]:
     return [sum(values.index(p) >= c for c in cuts) for p in prob]
 
 
-def groups(
-    prob: Values, hit: Values, weight: Values, n_bins: int, strategy: str
-) -> list[Rows]:
+def groups(prob: Values, hit: Values, weight: Values, n_bins: int, strategy: str) -> list[Rows]:
     """Rows (p, y, w) of each bin that is not empty."""
     rows = [r for r in zip(prob, hit, weight, strict=True) if r[2] > 0]
     if strategy == "uniform":
@@ -76,9 +74,7 @@ def maximum(prob: Values, hit: Values, weight: Values, n_bins: int, strategy: st
     return max(abs(gap(b)) for b in groups(prob, hit, weight, n_bins, strategy))
 
 
-def debiased_square(
-    prob: Values, hit: Values, weight: Values, n_bins: int, strategy: str
-) -> float:
+def debiased_square(prob: Values, hit: Values, weight: Values, n_bins: int, strategy: str) -> float:
     top, total = [], 0.0
     for rows in groups(prob, hit, weight, n_bins, strategy):
         n = mass(rows)
@@ -167,9 +163,7 @@ def isotonic(prob: Values, hit: Values, weight: Values) -> list[float]:
     return [value_of.get(p, 0.0) for p in prob]
 
 
-def corp(
-    loss: str, prob: Values, hit: Values, weight: Values
-) -> tuple[float, float, float, float]:
+def corp(loss: str, prob: Values, hit: Values, weight: Values) -> tuple[float, float, float, float]:
     recalibrated = isotonic(prob, hit, weight)
     base = math.fsum(w * y for y, w in zip(hit, weight, strict=True)) / math.fsum(weight)
     score = mean_loss(loss, list(zip(prob, hit, weight, strict=True)))
