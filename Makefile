@@ -28,7 +28,7 @@ test: $(STAMP)
 LOWEST := build/lowest-versions
 test-lowest-versions: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
-	  tests/calibrators tests/frames tests/kernels tests/maps tests/metrics tests/numerics \
+	  tests/calibrators tests/engines/grouping tests/kernels tests/maps tests/metrics tests/numerics \
 	  tests/test_decisions.py tests/test_evidence.py tests/test_table.py tests/test_validation.py
 
 $(LOWEST)/.installed: $(STAMP) tools/lowest_versions.py $(shell find src -name '*.py')

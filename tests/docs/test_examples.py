@@ -36,7 +36,7 @@ LANGUAGES = {"", "console", "json", "python", "sh", "sql", "text", "toml"}
 
 RUN_HERE = {"docs/howto/spark.md": "needs a Spark session: test_spark_page.py"}
 SAVED_AS_A_FILE = {"CONTRIBUTING.md"}
-"""Its Python is the whole of a module, which tests/calibrators/test_new_method.py saves and uses."""
+"""Its Python is a whole module, which tests/calibrators/test_new_method.py saves and uses."""
 PARSED_ONLY = {"demo", "study"}  # these take a minute or more; their own tests run them
 SHELL = re.compile(r"[|<>;&]+")
 
