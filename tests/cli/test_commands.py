@@ -320,7 +320,7 @@ def test_without_typer_the_program_says_what_to_install():
     ("words", "needed"),
     [
         (["--help"], set()),
-        (["methods"], {"numpy", "scipy"}),
+        (["methods"], {"numpy"}),
         (["fit", "scores.csv", "-s", "p", "-l", "y", "-m", "beta"], {"numpy", "duckdb"}),
     ],
 )
