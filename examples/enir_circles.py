@@ -26,6 +26,7 @@ from trueodds.metrics import (
     roc_auc_score,
     root_mean_squared_error,
 )
+from trueodds_studies._papers._enir_numbers import SIMULATED as PAPER  # Table I
 
 METHODS = {"IsoRegC": IsotonicCalibrator, "BBQ": BBQCalibrator, "ENIR": ENIRCalibrator}
 MEASURES = {
@@ -36,22 +37,6 @@ MEASURES = {
     "MCE": lambda y, p: maximum_calibration_error(y, p, n_bins=10),
 }
 KERNELS = {"linear": {"kernel": "linear"}, "quadratic": {"kernel": "poly", "degree": 2, "coef0": 1}}
-PAPER = {  # Table I; columns SVM, IsoRegC, BBQ, ENIR
-    "linear": {
-        "AUC": (0.52, 0.65, 0.85, 0.85),
-        "ACC": (0.64, 0.64, 0.78, 0.79),
-        "RMSE": (0.52, 0.46, 0.39, 0.38),
-        "ECE": (0.28, 0.35, 0.05, 0.05),
-        "MCE": (0.78, 0.60, 0.13, 0.12),
-    },
-    "quadratic": {
-        "AUC": (1.00, 1.00, 1.00, 1.00),
-        "ACC": (0.99, 0.99, 0.99, 0.99),
-        "RMSE": (0.21, 0.09, 0.10, 0.09),
-        "ECE": (0.14, 0.01, 0.01, 0.00),
-        "MCE": (0.36, 0.04, 0.05, 0.03),
-    },
-}
 GREY, RED, BLUE, ORANGE, GREEN = "0.6", "#c44e52", "#4c72b0", "#dd8452", "#55a868"
 
 

@@ -73,20 +73,20 @@ def test_models_equal_those_of_the_authors_program(name, fixtures):
 
 
 @settings(max_examples=200, deadline=None)
+def naive_twin(fitted, **options):
+    table = fitted.path_.table
+    penalty = 2.0 if fitted.criterion == "aic" else None
+    counts = (table.score, table.n_pos, table.n_neg)
+    return naive_enir(models_of(fitted.path_), *counts, penalty=penalty, **options)
+
+
 @given(ROWS, st.sampled_from(["bic", "aic"]), st.sampled_from(["authors", None]))
 def test_the_one_map_equals_the_average_over_all_models(rows, criterion, smoothing):
     scores, y, weight = columns(rows)
     scores /= 30
     fitted = ENIRCalibrator(criterion=criterion, smoothing=smoothing).fit(scores, y, weight)
     table = fitted.path_.table
-    expected, weights = naive_enir(
-        models_of(fitted.path_),
-        table.score,
-        table.n_pos,
-        table.n_neg,
-        penalty=2.0 if criterion == "aic" else None,
-        smoothing=smoothing is not None,
-    )
+    expected, weights = naive_twin(fitted, smoothing=smoothing is not None)
     np.testing.assert_allclose(fitted.map_(table.score), expected, rtol=0, atol=1e-13)
     np.testing.assert_allclose(fitted.weights_, weights, rtol=1e-9, atol=1e-15)
 
@@ -98,13 +98,7 @@ def test_models_left_out_by_the_bound_do_not_matter(criterion, truth, label_smoo
     scores, y = sample(0, 3000, truth)
     fitted = ENIRCalibrator(criterion=criterion, label_smoothing=label_smoothing).fit(scores, y)
     table = fitted.path_.table
-    expected, weights = naive_enir(
-        models_of(fitted.path_),
-        table.score,
-        table.n_pos,
-        table.n_neg,
-        penalty=2.0 if criterion == "aic" else None,
-    )
+    expected, weights = naive_twin(fitted)
     left_out = fitted.weights_ == 0
     assert left_out.any()
     assert weights[left_out].max() < 1e-16

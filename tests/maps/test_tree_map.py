@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import trueodds
+from tree_examples import small_tree
 from trueodds import IsotonicCalibrator, TreeCalibrator
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.maps import (
@@ -22,21 +23,6 @@ from trueodds.maps import (
 
 def line(slope, intercept=0.0, **options):
     return LogOddsMap(a=slope, b=slope, c=intercept, **options)
-
-
-def small_tree(**changes):
-    """Root asks for age; older than 40 asks for the colour, which is blue or red."""
-    fields = {
-        "maps": tuple(line(a) for a in (1.0, 0.5, 2.0, 3.0, 4.0)),
-        "parent": [-1, 0, 0, 2, 2],
-        "attribute": [0, -1, 1, -1, -1],
-        "cut": [40.0, 0.0, 0.0, 0.0, 0.0],
-        "weight": [100.0, 60.0, 40.0, 10.0, 30.0],
-        "names": ("age", "colour"),
-        "categories": (None, ("blue", "red")),
-        "fill": [35.0, 1.0],
-    }
-    return TreeMap(**{**fields, **changes})
 
 
 ROWS = pd.DataFrame(

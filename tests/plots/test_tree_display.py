@@ -4,30 +4,16 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from tree_examples import small_tree
 from trueodds.exceptions import InputError
-from trueodds.maps import LogOddsMap, SoftmaxMap, TreeMap
+from trueodds.maps import LogOddsMap, SoftmaxMap
 from trueodds.plots import TreeDisplay
 
 mpl.use("agg")
 
 
-def tree(maps=None, **changes):
-    slopes = (1.0, 0.5, 2.0, 3.0, 4.0)
-    fields = {
-        "maps": maps or tuple(LogOddsMap(a=a, b=a, c=0.0) for a in slopes),
-        "parent": [-1, 0, 0, 2, 2],
-        "attribute": [0, -1, 1, -1, -1],
-        "cut": [40.0, 0.0, 0.0, 0.0, 0.0],
-        "weight": [100.0, 60.0, 40.0, 10.0, 30.0],
-        "names": ("age", "colour"),
-        "categories": (None, ("blue", "red")),
-        "fill": [35.0, 1.0],
-    }
-    return TreeMap(**{**fields, **changes})
-
-
 def test_the_display_holds_layout_conditions_and_curves():
-    display = TreeDisplay.from_map(tree(), decimals=0)
+    display = TreeDisplay.from_map(small_tree(), decimals=0)
     assert display.position == {0: (0.75, 0), 1: (0.0, 1), 2: (1.5, 1), 3: (1.0, 2), 4: (2.0, 2)}
     assert display.edges == [
         (0, 1, "age <= 40"),
@@ -37,20 +23,20 @@ def test_the_display_holds_layout_conditions_and_curves():
     ]
     assert display.labels == {0: "age", 1: "n = 60", 2: "colour", 3: "n = 10", 4: "n = 30"}
     assert sorted(display.curves) == [1, 3, 4]
-    expected = tree().maps[3](display.x)
+    expected = small_tree().maps[3](display.x)
     np.testing.assert_allclose(display.curves[3][:, 0], expected, rtol=1e-12)
 
 
 def test_a_limit_on_depth_draws_inner_nodes_by_their_own_maps():
-    display = TreeDisplay.from_map(tree(), max_depth=1)
+    display = TreeDisplay.from_map(small_tree(), max_depth=1)
     assert sorted(display.curves) == [1, 2]
     assert display.labels[2] == "n = 40"
-    np.testing.assert_allclose(display.curves[2][:, 0], tree().maps[2](display.x), rtol=1e-12)
+    np.testing.assert_allclose(display.curves[2][:, 0], small_tree().maps[2](display.x), rtol=1e-12)
 
 
 def test_each_class_of_several_has_a_curve():
     same = SoftmaxMap(weights=np.eye(3), bias=np.zeros(3))
-    display = TreeDisplay.from_map(tree(maps=(same,) * 5, classes=("a", "b", "c")))
+    display = TreeDisplay.from_map(small_tree(maps=(same,) * 5, classes=("a", "b", "c")))
     np.testing.assert_allclose(display.curves[1], np.tile(display.x[:, None], 3), atol=1e-9)
     figure = display.plot().figure_
     first = next(ax for ax in display.ax_.child_axes if ax.get_legend())
@@ -61,7 +47,7 @@ def test_each_class_of_several_has_a_curve():
 @pytest.mark.parametrize("scale", ["probability", "logit", "score"])
 def test_every_leaf_is_drawn_on_every_scale(scale):
     maps = tuple(LogOddsMap(a=a, b=a, c=0.0, input=scale) for a in (1.0, 0.5, 2.0, 3.0, 4.0))
-    display = TreeDisplay.from_map(tree(maps=maps, input=scale)).plot()
+    display = TreeDisplay.from_map(small_tree(maps=maps, input=scale)).plot()
     assert [ax.get_title() for ax in display.ax_.child_axes] == ["n = 60", "n = 10", "n = 30"]
     words = {text.get_text() for text in display.ax_.texts}
     assert words == {"age", "colour", "<= 40.00", "> 40.00", "= blue", "= red"}
@@ -70,7 +56,9 @@ def test_every_leaf_is_drawn_on_every_scale(scale):
 
 def test_curves_cover_the_scores_that_are_given():
     maps = tuple(LogOddsMap(a=1.0, b=1.0, c=0.0, input="score") for _ in range(5))
-    display = TreeDisplay.from_map(tree(maps=maps, input="score"), scores=np.arange(1001) / 10)
+    display = TreeDisplay.from_map(
+        small_tree(maps=maps, input="score"), scores=np.arange(1001) / 10
+    )
     np.testing.assert_allclose(display.x[[0, -1]], [0.5, 99.5])
 
 
@@ -78,4 +66,4 @@ def test_other_maps_are_refused():
     with pytest.raises(InputError, match="TreeMap is needed"):
         TreeDisplay.from_map(LogOddsMap(a=1.0, b=1.0, c=0.0))
     with pytest.raises(InputError, match="node must be one of 0 to 4"):
-        tree().at_node(5, [0.5])
+        small_tree().at_node(5, [0.5])

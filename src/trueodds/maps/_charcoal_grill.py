@@ -83,17 +83,7 @@ class CharcoalGrillMap(BinaryMap):
             object.__setattr__(self, "upper", min(self.upper, limit))
 
     def temperature(self, scores: Any) -> Floats:
-        """T(z) at some scores: the paper's figure 7.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 2)
-            On the scale that ``input`` says.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """T(z) at each of some scores, given as to the map itself: the paper's figure 7."""
         array = validate_scores(scores, self.input, n_columns=2)
         if array.ndim == 2:
             array = positive_column(array, self.input)

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 from trueodds.basics.progress import Progress
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._label_draws import Cells, make_cells
+from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._resampling import Metric, class_options
 from trueodds.metrics._sample import (
     BinaryView,
@@ -48,6 +49,15 @@ class CalibrationTest:
     p_value: float
     method: str
     expected: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; None for what is infinite or undefined."""
+        return {
+            "statistic": finite_or_none(self.statistic),
+            "p_value": self.p_value,
+            "method": self.method,
+            "expected": self.expected,
+        }
 
 
 def calibration_test(

@@ -33,7 +33,7 @@ from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, as_seed, check_integer, check_level
 
-__all__ = ["Evaluation", "evaluate_table", "finite_or_none"]
+__all__ = ["Evaluation", "evaluate_table"]
 
 CURVE_BINS = 30
 
@@ -81,31 +81,12 @@ class Evaluation:
             "n": self.n,
             "prevalence": self.prevalence,
             "mean_score": self.mean_score,
-            "metrics": {
-                name: {
-                    "estimate": finite_or_none(found.estimate),
-                    "low": finite_or_none(found.low),
-                    "high": finite_or_none(found.high),
-                    "level": found.level,
-                    "standard_error": finite_or_none(found.standard_error),
-                    "method": found.method,
-                }
-                for name, found in self.metrics.items()
-            },
-            "test": {
-                "statistic": finite_or_none(self.test.statistic),
-                "p_value": self.test.p_value,
-                "method": self.test.method,
-            },
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+            "test": self.test.to_dict(),
             "curve": self.curve.to_dict(),
             "mean_test": {"method": self.mean_test.method, "p_value": self.mean_test.p_value},
             "p_value": self.p_value,
         }
-
-
-def finite_or_none(value: float) -> float | None:
-    """A number for JSON, which knows no infinity and no NaN."""
-    return value if np.isfinite(value) else None
 
 
 def evaluate_table(

@@ -10,7 +10,6 @@ from trueodds.metrics._calibration_error import (
     expected_calibration_error,
 )
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
-from trueodds.metrics._evaluate import finite_or_none
 from trueodds.metrics._interval import MetricInterval, confidence_interval
 from trueodds.metrics._losses import accuracy, brier_score, log_loss
 from trueodds.validation import as_floats
@@ -53,22 +52,9 @@ class ClassEvaluation:
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
         return {
-            "metrics": {
-                name: {
-                    "estimate": finite_or_none(found.estimate),
-                    "low": finite_or_none(found.low),
-                    "high": finite_or_none(found.high),
-                    "level": found.level,
-                }
-                for name, found in self.metrics.items()
-            },
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "n": self.n,
-            "test": {
-                "statistic": finite_or_none(self.test.statistic),
-                "p_value": self.test.p_value,
-                "method": self.test.method,
-                "expected": self.test.expected,
-            },
+            "test": self.test.to_dict(),
             "p_value": self.p_value,
         }
 

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.metrics._calibration_error import debiased_calibration_error
+from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._resampling import (
     Metric,
     Statistic,
@@ -62,6 +63,12 @@ class MetricInterval:
             f"MetricInterval(estimate={self.estimate:.6g}, low={self.low:.6g}, "
             f"high={self.high:.6g}, level={self.level:g}, method={self.method!r})"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, without the replicates; None for what is infinite or undefined."""
+        numbers = ("estimate", "low", "high", "standard_error")
+        plain = {name: finite_or_none(getattr(self, name)) for name in numbers}
+        return {**plain, "level": self.level, "method": self.method}
 
 
 @dataclass(frozen=True, eq=False)
