@@ -35,7 +35,7 @@ test: $(STAMP)
 LOWEST := build/lowest-versions
 test-lowest-versions: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
-	  $(filter-out tests/test_package.py,$(CORE))
+	  $(filter-out tests/test_package.py tests/test_project.py,$(CORE))
 
 $(LOWEST)/.installed: $(STAMP) tools/lowest_versions.py $(shell find src -name '*.py')
 	$(PYTHON) -m venv --clear $(LOWEST)

@@ -26,7 +26,7 @@ def check(condition: bool, what: str) -> None:
 
 
 def check_installation() -> None:
-    source = Path(__file__).resolve().parents[1]
+    source = Path(__file__).resolve().parents[1] / "src"
     check(source not in Path(trueodds.__file__).resolve().parents, "trueodds is the installed one")
     check(version("trueodds") == trueodds.__version__, "the wheel has the version of the package")
     names = {path.name for path in files("trueodds") or ()}

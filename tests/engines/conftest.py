@@ -35,12 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(warning))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dask_client() -> Iterator[Any]:
-    """A local Dask cluster of two threads."""
+    """A local Dask cluster of two threads, without the profiler that looks at them all the time."""
+    import dask
     from distributed import Client, LocalCluster
 
     with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
         LocalCluster(
             n_workers=1,
             threads_per_worker=2,
