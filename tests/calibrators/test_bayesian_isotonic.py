@@ -28,11 +28,6 @@ def sample(seed, n, power=2):
     return scores, rng.random(n) < scores**power
 
 
-def fixture_table(fixtures, name):
-    train = read_columns(fixtures, "data", f"{name}_train.csv")
-    return ScoreTable.from_arrays(train["score"], train["label"])
-
-
 def prior_maps(ranks, n):
     return draw_maps(np.zeros(ranks), np.ones(ranks), np.arange(n), seed=12345)
 
