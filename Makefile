@@ -7,13 +7,46 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Settings of other projects must not leak into this environment.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: demo test test-oldest-duckdb lint docs bench bench-full gate stubs clean
+.PHONY: demo quick test test-oldest-duckdb test-lowest-versions test-wheels lint docs bench \
+  bench-full gate stubs clean
 
 demo: $(STAMP)
 	$(BIN)/trueodds demo demo-output
 
+# While writing: no engine that has to be started, no browser, no page, nothing slow, no study.
+quick: lint
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" tests \
+	  --ignore=tests/docs --ignore=tests/engines --ignore=tests/report/test_report_browser.py
+
+# COVERAGE=1 also says how much of the code the tests ran; that takes a third more time.
+COVERAGE ?=
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(if $(COVERAGE),--cov --cov-report=)
+	$(if $(COVERAGE),@echo "Coverage: $$($(BIN)/coverage report --format=total) % of lines and branches")
+
+# The core with the lowest versions that pyproject.toml declares.
+LOWEST := build/lowest-versions
+test-lowest-versions: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
+	  tests/calibrators tests/engines/grouping tests/kernels tests/maps tests/metrics tests/numerics \
+	  tests/test_decisions.py tests/test_evidence.py tests/test_table.py tests/test_validation.py
+
+$(LOWEST)/.installed: $(STAMP) tools/lowest_versions.py $(shell find src -name '*.py')
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(BIN)/python tools/lowest_versions.py cli engines plot dev >$(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt ".[cli,engines,plot]" \
+	  hypothesis jsonschema pandas pytest pytest-xdist
+	@touch $@
+
+# The wheels as users get them: the core alone, in an empty environment.
+WHEELS := build/wheels
+BARE := build/bare
+test-wheels: $(STAMP)
+	rm -rf $(WHEELS)
+	$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . ./studies
+	$(PYTHON) -m venv --clear $(BARE)
+	$(BARE)/bin/python -m pip install -q $(WHEELS)/trueodds-[0-9]*.whl
+	$(BARE)/bin/python -I tools/use_bare_install.py
 
 # The command line with the oldest DuckDB that pyproject.toml allows, in place of the newest.
 OLDEST_DUCKDB := $(VENV)/oldest-duckdb
@@ -80,4 +113,4 @@ $(STAMP): pyproject.toml studies/pyproject.toml Makefile
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(RIVALS) demo-output bench-output bench-output-full build dist docs/_build docs/gallery docs/generated
+	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full build dist docs/_build docs/gallery docs/generated

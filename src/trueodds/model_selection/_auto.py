@@ -13,7 +13,7 @@ from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._adapter import needs_features
-from trueodds.model_selection._comparison import check_comparison_options, compare_rows
+from trueodds.model_selection._comparison import ComparisonOptions, compare_rows
 from trueodds.model_selection._comparison_input import ComparedRows, read_compared_rows
 from trueodds.model_selection._comparison_methods import resolve_calibrators
 from trueodds.model_selection._comparison_result import (
@@ -147,7 +147,7 @@ class AutoCalibrator(FeatureCalibrator):
         )
 
     def _check_options(self) -> None:
-        check_comparison_options(self.cv, self.n_repeats, self.scoring, self.rule)
+        self._comparison_options()
         methods = resolve_calibrators(self.calibrators, 2, has_features=False)
         for name, method in methods.items():
             if not isinstance(method, Calibrator):
@@ -219,20 +219,19 @@ class AutoCalibrator(FeatureCalibrator):
 
     def _compare(self, compared: ComparedRows) -> CalibratorComparison | None:
         try:
-            return compare_rows(
-                compared,
-                calibrators=self._candidates(compared),
-                cv=self.cv,
-                n_repeats=self.n_repeats,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-                progress=False,
-                level=0.9,
-                scoring=self.scoring,
-                rule=self.rule,
-            )
+            return compare_rows(compared, self._candidates(compared), self._comparison_options())
         except TooFewInstancesError:
             return None
+
+    def _comparison_options(self) -> ComparisonOptions:
+        return ComparisonOptions(
+            self.cv,
+            self.n_repeats,
+            self.random_state,
+            self.n_jobs,
+            scoring=self.scoring,
+            rule=self.rule,
+        )
 
     def _candidates(self, compared: ComparedRows) -> dict[str, Any]:
         n_classes = compared.cells.n_classes

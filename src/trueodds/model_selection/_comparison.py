@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,16 @@ from trueodds.model_selection._comparison_result import (
     Scoring,
 )
 from trueodds.model_selection._comparison_run import HeldOut, MethodRun, run_methods
-from trueodds.validation import Floats, InputScale, check_choice, check_integer, check_level
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    Labels,
+    check_choice,
+    check_integer,
+    check_level,
+)
 
-__all__ = ["check_comparison_options", "compare_calibrators", "compare_rows"]
+__all__ = ["ComparisonOptions", "compare_calibrators", "compare_rows"]
 
 
 def compare_calibrators(
@@ -115,46 +123,50 @@ def compare_calibrators(
     >>> round(result.rows()[1]["gain"], 2)
     0.13
     """
+    options = ComparisonOptions(cv, n_repeats, random_state, n_jobs, progress, level, scoring, rule)
     compared = read_compared_rows(scores, y, input, sample_weight, features, classes)
-    return compare_rows(
-        compared,
-        calibrators=calibrators,
-        cv=cv,
-        n_repeats=n_repeats,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-        level=level,
-        scoring=scoring,
-        rule=rule,
-    )
+    return compare_rows(compared, calibrators, options)
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """How methods are compared; see :func:`compare_calibrators`."""
+
+    cv: int = 5
+    n_repeats: int = 1
+    random_state: Any = 0
+    n_jobs: int | None = None
+    progress: bool | None = False
+    level: float = 0.9
+    scoring: Scoring = "log_loss"
+    rule: Rule = "one_standard_error"
+
+    def __post_init__(self) -> None:
+        check_integer(self.cv, "cv", 2)
+        check_integer(self.n_repeats, "n_repeats", 1)
+        check_level(self.level)
+        check_choice(self.scoring, ("log_loss", "brier_score"), "scoring")
+        check_choice(self.rule, ("one_standard_error", "best"), "rule")
+
+    def seeds(self) -> Labels:
+        """One for each repeat."""
+        rng = np.random.default_rng(self.random_state)
+        return np.asarray(rng.integers(0, 2**63, size=self.n_repeats))
 
 
 def compare_rows(
-    compared: ComparedRows,
-    *,
-    calibrators: Any,
-    cv: int,
-    n_repeats: int,
-    random_state: Any,
-    n_jobs: int | None,
-    progress: bool | None,
-    level: float,
-    scoring: Scoring,
-    rule: Rule,
+    compared: ComparedRows, calibrators: Any, options: ComparisonOptions
 ) -> CalibratorComparison:
     """:func:`compare_calibrators` for rows that have been validated."""
-    check_comparison_options(cv, n_repeats, scoring, rule)
-    check_level(level)
     cells = compared.cells
     methods = resolve_calibrators(calibrators, cells.n_classes, compared.features is not None)
-    n_folds = min(cv, int(cells.units.sum()))
+    n_folds = min(options.cv, int(cells.units.sum()))
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two instances.")
-    rng = np.random.default_rng(random_state)
-    seeds = rng.integers(0, 2**63, size=n_repeats)
-    partitions = [deal_folds(cells, n_folds, int(seed)) for seed in seeds]
-    runs = run_methods(methods, compared, partitions, n_jobs=n_jobs, progress=progress)
+    partitions = [deal_folds(cells, n_folds, int(seed)) for seed in options.seeds()]
+    runs = run_methods(
+        methods, compared, partitions, n_jobs=options.n_jobs, progress=options.progress
+    )
     kept = {name: run for name, run in runs.items() if run.error is None}
     tables, fold_losses = _tables(cells, kept)
     calibration = {
@@ -162,7 +174,7 @@ def compare_rows(
         for name, run in kept.items()
     }
     certain = frozenset(name for name, run in kept.items() if _is_certain(run))
-    choice: Choice = choose(tables, scoring, rule, certain)
+    choice: Choice = choose(tables, options.scoring, options.rule, certain)
     return CalibratorComparison(
         methods=tuple(kept),
         best_method=choice.method,
@@ -173,11 +185,11 @@ def compare_rows(
         seconds={name: float(np.median(run.seconds)) for name, run in kept.items()},
         failures={name: run.error for name, run in runs.items() if run.error is not None},
         warnings={name: tuple(run.warnings) for name, run in runs.items() if run.warnings},
-        scoring=scoring,
-        rule=rule,
-        level=level,
+        scoring=options.scoring,
+        rule=options.rule,
+        level=options.level,
         n_folds=n_folds,
-        n_repeats=n_repeats,
+        n_repeats=options.n_repeats,
         _tables=tables,
         _certain=certain,
         _calibration_error={
@@ -192,14 +204,6 @@ def compare_rows(
             for name, run in kept.items()
         },
     )
-
-
-def check_comparison_options(cv: Any, n_repeats: Any, scoring: Any, rule: Any) -> None:
-    """Refuse what makes no sense, before anything is computed."""
-    check_integer(cv, "cv", 2)
-    check_integer(n_repeats, "n_repeats", 1)
-    check_choice(scoring, ("log_loss", "brier_score"), "scoring")
-    check_choice(rule, ("one_standard_error", "best"), "rule")
 
 
 def _tables(
