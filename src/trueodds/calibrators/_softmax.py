@@ -13,8 +13,13 @@ from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
 from trueodds.numerics.class_logits import class_logits, margin_exponent, scaled_logits
 from trueodds.numerics.label_targets import class_targets
-from trueodds.numerics.softmax_floor import SoftmaxEvidence, fit_with_floor
-from trueodds.numerics.softmax_regression import SoftmaxModel
+from trueodds.numerics.softmax_floor import ModelOf, SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax_regression import (
+    MOST_BLOCKS,
+    MatrixModel,
+    SoftmaxModel,
+    VectorModel,
+)
 from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["UNSEEN_FLOOR", "fit_softmax_map"]
@@ -52,20 +57,22 @@ def fit_softmax_map(
     logits = class_logits(scores, scale)
     exponent = 0 if scale == "probability" else margin_exponent(logits)
     logits = np.ascontiguousarray(scaled_logits(logits, exponent).T)
+    of_logits: ModelOf = model_of
     if ridge:
         with np.errstate(over="ignore", under="ignore"):
             ridge = min(float(np.ldexp(ridge, -2 * exponent)), MOST_RIDGE)
-        model_of = partial(model_of, off_diagonal_ridge=ridge)
+        of_logits = partial(model_of, off_diagonal_ridge=ridge)
 
     def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
         targets = np.take(class_targets(counts, smoothing).T, codes, axis=1)
         return SoftmaxEvidence(logits, targets, row_weight, counts > 0)
 
     whole = evidence(label_smoothing)
-    fit, floor = fit_with_floor(whole, model_of)
+    level_by = VectorModel if model_of is MatrixModel and n_classes > MOST_BLOCKS else None
+    fit, floor = fit_with_floor(whole, of_logits, level_by=level_by)
     if fit.separates and not label_smoothing:
         warn_separable()
-        fit, floor = fit_with_floor(evidence("platt"), model_of, fit.theta)
+        fit, floor = fit_with_floor(evidence("platt"), of_logits, fit.theta, level_by)
     if not fit.converged:
         warn_not_converged(fit.n_iter)
     if floor is None:
