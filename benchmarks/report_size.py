@@ -19,7 +19,8 @@ import numpy as np
 
 from trueodds.report import build_report
 
-FLAGS = [
+FLAGS = [f"--disable-{part}" for part in ("gpu", "quic", "sync", "background-networking")]
+FLAGS += ["--no-sandbox", "--no-first-run", "--disable-component-update"]
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",

@@ -1,7 +1,7 @@
 """Slow, obvious twins of the near-isotonic path, ENIR, BBQ and ABB.
 
-Nothing that is compared is shared with the library: each function follows its definition, without thought of
-speed.
+Nothing that is compared is shared with the library: each function follows its definition, without
+thought of speed.
 """
 
 from __future__ import annotations
