@@ -21,14 +21,6 @@ from trueodds.report import build_report
 
 FLAGS = [f"--disable-{part}" for part in ("gpu", "quic", "sync", "background-networking")]
 FLAGS += ["--no-sandbox", "--no-first-run", "--disable-component-update"]
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 LIMIT_MB, LIMIT_SECONDS = 3.0, 2.0
 
 
