@@ -7,16 +7,23 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Settings of other projects must not leak into this environment.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: demo quick test test-oldest-duckdb test-lowest-versions test-wheels lint docs bench \
+.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels lint docs bench \
   bench-full gate stubs clean
 
 demo: $(STAMP)
 	$(BIN)/trueodds demo demo-output
 
-# While writing: no engine that has to be started, no browser, no page, nothing slow, no study.
-quick: lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" tests \
-	  --ignore=tests/docs --ignore=tests/engines --ignore=tests/report/test_report_browser.py
+# The tests of what computes; what runs on many engines takes longer.
+CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tests/kernels tests/maps \
+  tests/metrics tests/numerics --ignore=tests/engines/grouping/test_from_frame.py
+
+# While writing: lint, types, layers, and the tests of what computes, without the slow ones.
+quick: $(STAMP)
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint quick-tests
+
+quick-tests: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" $(CORE) \
+	  tests/compare tests/export tests/model_selection
 
 # COVERAGE=1 also says how much of the code the tests ran; that takes a third more time.
 COVERAGE ?=
@@ -27,9 +34,7 @@ test: $(STAMP)
 # The core with the lowest versions that pyproject.toml declares.
 LOWEST := build/lowest-versions
 test-lowest-versions: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
-	  tests/calibrators tests/engines/grouping tests/kernels tests/maps tests/metrics tests/numerics \
-	  tests/test_decisions.py tests/test_evidence.py tests/test_table.py tests/test_validation.py
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" $(CORE)
 
 $(LOWEST)/.installed: $(STAMP) tools/lowest_versions.py $(shell find src -name '*.py')
 	$(PYTHON) -m venv --clear $(LOWEST)

@@ -16,6 +16,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starting Spark takes longer than any test."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def _examples_run_in_an_empty_folder(request, tmp_path_factory, monkeypatch):
     """Examples in docstrings and documents may leave files."""

@@ -66,6 +66,7 @@ def test_realised_cost_by_hand():
         realised_cost([0, 1], [0.3], costs)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.integers(0, 1)), min_size=2),

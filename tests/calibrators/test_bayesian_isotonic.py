@@ -52,6 +52,7 @@ def test_chains_agree_with_importance_sampling_without_bounds(name, fixtures):
     assert (difference < 4 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wanted"), [("n50", 1500), ("n200", 500), ("ties1000", 1000), ("n1000", 10)]
 )
@@ -93,6 +94,7 @@ def test_the_calibrator_can_run_chains_between_bounds():
     assert (grouped.posterior_.draws[:, -1] >= lower[-4]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["n50", "n200"])
 def test_bounds_change_the_mean_a_little_where_they_do_not_bind(name, fixtures):
     """Other ranks, where they bind, carry it there. So the means differ, by less than 0.02."""
@@ -304,6 +306,7 @@ def test_bands_are_nested_rise_and_hold_the_mean(sampler):
     np.testing.assert_allclose(calibrator.predict_interval(both), wide, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_bands_cover_a_truth_drawn_from_the_prior_as_often_as_they_say():
     rng = np.random.default_rng(0)
     ranks = 30

@@ -126,6 +126,7 @@ def test_the_distortion_of_the_paper_is_undone(bias):
     assert np.abs(q - expit(np.where(z > 0, z / 5, z))).mean() < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"fit_width": True}, {"n_coals": 5, "bias": False}])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_map_never_falls_anywhere(seed, options):
@@ -208,6 +209,7 @@ def test_the_papers_solver_is_no_better_than_the_joint_one():
     assert log_loss(joint, p, y) <= log_loss(paper, p, y) + 1e-6
 
 
+@pytest.mark.slow
 def test_auto_takes_one_coal_where_one_is_enough_and_more_where_it_is_not():
     p, y = distorted(2000)
     assert len(CharcoalGrillCalibrator(n_coals="auto").fit(p, y).map_.means) > 1

@@ -91,6 +91,7 @@ def test_the_one_map_equals_the_average_over_all_models(rows, criterion, smoothi
     np.testing.assert_allclose(fitted.weights_, weights, rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["bic", "aic"])
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: 0.5 + 0.45 * np.sin(12 * s)])
 @pytest.mark.parametrize("label_smoothing", [None, "platt"])

@@ -37,6 +37,7 @@ def fit(calibrator, scores, y, weight):
     return calibrator.predict_proba(scores, **extra)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1e8, 1e12])
 @pytest.mark.parametrize("name", sorted(CALIBRATORS))
 def test_heavy_rows_take_no_more_memory_than_light_ones(name, weight):

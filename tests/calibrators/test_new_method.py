@@ -74,6 +74,7 @@ def run(request):
     return python
 
 
+@pytest.mark.slow
 def test_the_command_line_lists_it_and_fits_it(run, scores, tmp_path):
     methods = json.loads(run("-m", "trueodds", "methods", "--json"))["methods"]
     gamma = next(entry for entry in methods if entry["method"] == "gamma")
@@ -84,6 +85,7 @@ def test_the_command_line_lists_it_and_fits_it(run, scores, tmp_path):
     assert json.loads(output.read_text(encoding="utf-8"))["family"] == "step"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["with_a_third_party"], indirect=True)  # nothing to compile there
 def test_comparisons_and_reports_see_it(run):
     code = """
@@ -103,6 +105,7 @@ def test_comparisons_and_reports_see_it(run):
     run("-W", "ignore", "-c", "\n".join(line.strip() for line in code.splitlines()))
 
 
+@pytest.mark.slow
 def test_the_contract_suite_sees_it_and_it_passes(run):
     run(
         "-c",

@@ -32,6 +32,7 @@ def make(seed, m, constant=False):
     return X, S, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_structure_and_probabilities_equal_the_naive_tree(seed, m):

@@ -276,6 +276,7 @@ def _unprivileged(*words):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["apply", "fit", "report", "export"])
 def test_a_folder_without_permission(data, tmp_path, files_left, command):
     locked = tmp_path / "locked"

@@ -136,6 +136,7 @@ def test_a_fit_on_grouped_rows_equals_the_fit_on_arrays(run, data, table, tmp_pa
     np.testing.assert_allclose(trueodds.load(out)(p), direct.map_(p), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_automatic_choice_says_what_it_chose(run, data, tmp_path):
     result = run("fit", data / "scores.csv", *columns("-m", "auto", "-o", tmp_path / "m.json"))
     assert result.code == 0, result.err

@@ -68,6 +68,7 @@ def _damaged(content: bytes, seed: int) -> bytes:
     return bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "stream"])
 def test_no_damaged_arrow_file_crashes_the_process(data, tmp_path, kind):
     content, command_lines = _arrow(kind, _many_types()), []
@@ -92,6 +93,7 @@ def _with_wrong_offsets() -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=["p", "y", "note"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "stream"])
 def test_a_text_that_ends_outside_of_the_file_is_refused_by_every_command(data, tmp_path, kind):
     path, out = tmp_path / "x.arrow", tmp_path / "o.csv"

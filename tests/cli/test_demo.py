@@ -1,8 +1,11 @@
 """The demonstration, from the model to the report."""
 
+import pytest
+
 import trueodds
 
 
+@pytest.mark.slow
 def test_the_demo_shows_every_command_and_ends_with_a_report(run, tmp_path):
     folder = tmp_path / "new" / "demo"
     result = run("demo", folder)

@@ -53,6 +53,7 @@ def folder(tmp_path_factory):
     return where
 
 
+@pytest.mark.slow
 def test_every_command_prints_what_the_page_says(folder):
     environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     assert len(documented()) > 15

@@ -95,6 +95,7 @@ def test_an_output_that_a_glob_of_inputs_matches_is_refused(run, data, own_files
     assert path.read_bytes() == (data / "scores.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_output_that_comes_in_as_standard_input_is_refused(run_process, data, own_files):
     path = own_files["data"]
     words = ["fit", "-", "--format", "csv", "-s", "p", "-l", "y", "-m", "beta", "-o"]

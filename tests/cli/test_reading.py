@@ -44,6 +44,7 @@ def test_a_glob_is_read_as_one_table(run, table, tmp_path, data):
         assert result.json["evaluation"] == whole.json["evaluation"]
 
 
+@pytest.mark.slow
 def test_standard_input_of_every_format(run_process, data):
     for kind in FORMATS:
         content = (data / f"scores.{kind}").read_bytes()
@@ -84,6 +85,7 @@ def _columns(table):
 HOSTILE = ['a"; drop', "it's", "sum(p) --", "select", "naïve ✓", "a\nb", "score", "label"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_columns_of_any_name_can_be_used(run, table, tmp_path, name):
     other = f"{name} label"

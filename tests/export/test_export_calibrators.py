@@ -12,6 +12,7 @@ from trueodds.calibrators import all_calibrators
 from trueodds.testing._sample import binary_sample, features_argument, fit, multiclass_sample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(all_calibrators()))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_fitted_map_exports_to_what_it_predicts(method, n_classes):

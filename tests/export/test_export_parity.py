@@ -24,6 +24,7 @@ def test_there_is_an_example_of_every_family_of_maps():
     assert {example.map.family for example in examples()} == set(CalibrationMap._families)
 
 
+@pytest.mark.slow
 @every_example
 def test_sql_in_duckdb_equals_numpy(example):
     rows = pa.Table.from_pandas(example.frame(), preserve_index=False)
@@ -33,6 +34,7 @@ def test_sql_in_duckdb_equals_numpy(example):
     example.check(columns[0] if len(parts) == 1 else np.stack(columns, axis=1))
 
 
+@pytest.mark.slow
 @every_example
 def test_sql_in_sqlite_equals_numpy(example):
     parts = ", ".join(example.sql("sqlite"))
@@ -110,6 +112,7 @@ def test_onnx_equals_numpy(example):
     example.check(session.run(None, inputs)[0])
 
 
+@pytest.mark.slow
 @every_example
 def test_python_equals_numpy(example):
     if example.n_scores > 1 and example.map.takes_one_score:

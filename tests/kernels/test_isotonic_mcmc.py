@@ -49,6 +49,7 @@ def test_without_data_the_chain_stays_in_the_prior(ranks):
     assert abs(gaps.mean() - direct.mean()) < 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [7, LARGEST + 10])
 def test_simulation_based_calibration(ranks):
     """Talts et al. (2018): the truth's rank among the draws is uniform if truth and data are."""

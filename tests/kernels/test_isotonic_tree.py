@@ -59,6 +59,7 @@ def test_three_ranks_have_five_trees():
     assert len(naive_law(*FREE)) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [FREE, BOUNDED], ids=["free", "bounded"])
 def test_redrawn_trees_have_their_law(bounds):
     lo, hi, state = begin()
@@ -70,6 +71,7 @@ def test_redrawn_trees_have_their_law(bounds):
     assert_frequencies(seen, naive_law(*bounds))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [FREE, BOUNDED], ids=["free", "bounded"])
 def test_rotations_keep_the_law_of_trees(bounds):
     lo, hi, state = begin()

@@ -55,6 +55,7 @@ def test_the_number_of_bins_is_the_users(n_bins):
         assert found.metrics[name].estimate == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [2, None])
 def test_intervals_are_as_wide_as_those_of_the_rows(decimals):
     y, p = sample(5000, decimals=decimals)
@@ -71,6 +72,7 @@ def test_intervals_are_as_wide_as_those_of_the_rows(decimals):
         assert counts.low == pytest.approx(rows.low, abs=0.25 * width), name
 
 
+@pytest.mark.slow
 def test_cells_of_a_long_table_hardly_change_what_the_whole_would_give(monkeypatch):
     y, p = sample(20_000, seed=3)
     table = ScoreTable.from_arrays(p, y)

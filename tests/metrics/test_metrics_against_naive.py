@@ -27,6 +27,7 @@ def weights(w, weighted):
     return {"sample_weight": w} if weighted else {}
 
 
+@pytest.mark.slow
 @many
 @given(binary(), bins, st.sampled_from(["mass", "equal"]))
 def test_expected_error_in_uniform_bins(sample, n_bins, weighting):
@@ -37,6 +38,7 @@ def test_expected_error_in_uniform_bins(sample, n_bins, weighting):
     assert close(actual, naive.expected(p, y, w, n_bins, "uniform", weighting))
 
 
+@pytest.mark.slow
 @many
 @given(binary(whole_weight), bins, st.sampled_from(["mass", "equal"]))
 def test_expected_error_in_quantile_bins(sample, n_bins, weighting):
@@ -47,6 +49,7 @@ def test_expected_error_in_quantile_bins(sample, n_bins, weighting):
     assert close(actual, naive.expected(p, y, w, n_bins, "quantile", weighting))
 
 
+@pytest.mark.slow
 @many
 @given(several(whole_weight), bins, strategies, st.sampled_from(MULTICLASS))
 def test_expected_and_maximum_error_of_several_classes(sample, n_bins, strategy, multiclass):
@@ -65,6 +68,7 @@ def test_expected_and_maximum_error_of_several_classes(sample, n_bins, strategy,
     assert close(metrics.maximum_calibration_error(y, p, **options), greatest)
 
 
+@pytest.mark.slow
 @many
 @given(binary(whole_weight), bins, strategies)
 def test_maximum_error(sample, n_bins, strategy):
@@ -75,6 +79,7 @@ def test_maximum_error(sample, n_bins, strategy):
     assert close(actual, naive.maximum(p, y, w, n_bins, strategy))
 
 
+@pytest.mark.slow
 @many
 @given(binary(whole_weight), bins, strategies)
 def test_debiased_error(sample, n_bins, strategy):
@@ -86,6 +91,7 @@ def test_debiased_error(sample, n_bins, strategy):
     assert root**2 == pytest.approx(max(square, 0.0), abs=1e-12)
 
 
+@pytest.mark.slow
 @many
 @given(binary(), st.sampled_from(["brier", "log"]))
 def test_corp_decomposition(sample, loss):
@@ -96,6 +102,7 @@ def test_corp_decomposition(sample, loss):
     assert all(close(a, e) for a, e in zip(actual, expected, strict=True))
 
 
+@pytest.mark.slow
 @many
 @given(binary(), st.sampled_from(["brier", "log"]), bins, strategies)
 def test_calibration_and_refinement_loss(sample, loss, n_bins, strategy):
@@ -112,6 +119,7 @@ def test_calibration_and_refinement_loss(sample, loss, n_bins, strategy):
     assert math.isinf(binned.calibration_loss) or close(sum(parts_of_bins), binned.score)
 
 
+@pytest.mark.slow
 @many
 @given(several())
 def test_losses_of_several_classes(sample):
@@ -124,6 +132,7 @@ def test_losses_of_several_classes(sample):
     assert close(metrics.accuracy(y, p, **options), naive.accuracy(p, y, w))
 
 
+@pytest.mark.slow
 @many
 @given(binary())
 def test_losses_of_two_classes(sample):
@@ -145,6 +154,7 @@ def _log1p(x):
     return math.log1p(x) if x > -1 else -math.inf
 
 
+@pytest.mark.slow
 @many
 @given(binary(), st.sampled_from([0.025, 0.1, 0.25, 0.5]))
 def test_confidence_at_the_ends(sample, fraction):
@@ -155,6 +165,7 @@ def test_confidence_at_the_ends(sample, fraction):
     assert close((ends.high_prob, ends.high_rate), high)
 
 
+@pytest.mark.slow
 @many
 @given(binary(max_size=6), st.floats(0.04, 0.6))
 def test_smooth_error_at_a_given_bandwidth(sample, sigma):
@@ -163,6 +174,7 @@ def test_smooth_error_at_a_given_bandwidth(sample, sigma):
     assert close(actual, naive.smooth_error(p, y, w, sigma, 2048))
 
 
+@pytest.mark.slow
 @many
 @given(binary(max_size=6))
 def test_smooth_error_is_the_bandwidth_that_equals_it(sample):

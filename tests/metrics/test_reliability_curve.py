@@ -65,6 +65,7 @@ def test_smooth_curve_finds_the_true_curve():
     assert np.abs(curve.prob_true[inner] - 1 / (1 + np.exp(-z / 2))).max() < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["uniform", "quantile", "corp", "smooth"])
 def test_consistency_bands_hold_calibrated_curves_as_often_as_promised(strategy):
     """Reduced: 60 repetitions; benchmarks/interval_coverage.py has 1000."""

@@ -178,6 +178,7 @@ def test_paired_comparison_sees_what_separate_intervals_do_not():
     assert swapped.high < 0
 
 
+@pytest.mark.slow
 def test_p_value_is_the_level_at_which_the_interval_touches_zero():
     rng = np.random.default_rng(2)
     p, y = labelled(calibrated, rng, 300)
@@ -197,6 +198,7 @@ def test_p_value_is_the_level_at_which_the_interval_touches_zero():
         assert nearest < 0.03 * (at.high - at.low)
 
 
+@pytest.mark.slow
 def test_p_values_of_equal_models_are_uniform():
     rng = np.random.default_rng(5)
     small = 0
@@ -209,6 +211,7 @@ def test_p_values_of_equal_models_are_uniform():
     assert 1 <= small <= 18  # binomial(80, 0.1), beyond 1 in 1000 at either end
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(binary())
 def test_spiegelhalter_agrees_with_the_slow_formula(data):
@@ -274,6 +277,7 @@ def test_several_classes_and_weights_in_the_resampling_test(multiclass):
     assert abs(calibration_test(y, p).statistic) < 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", [charcoal, overconfident, rare])
 @pytest.mark.parametrize("metric", ["brier", "debiased"])
 def test_intervals_cover(generator, metric):

@@ -169,6 +169,7 @@ def test_it_works_inside_a_classifier_of_two_classes():
     assert model.predict_proba(X).shape == (400, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_it_works_inside_a_classifier_of_three_classes(ensemble):
     X, y = load_iris(return_X_y=True)

@@ -33,10 +33,14 @@ from trueodds import (
 from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::trueodds.exceptions.TrueoddsWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [CalibratedClassifier(LogisticRegression(), kind()) for kind in all_calibrators().values()]
+    [
+        CalibratedClassifier(LogisticRegression(), kind(), cv=2)  # two folds: it takes long enough
+        for kind in all_calibrators().values()
+    ]
 )
 def test_scikit_learns_own_suite(estimator, check):
     check(estimator)

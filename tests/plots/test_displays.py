@@ -101,6 +101,7 @@ def test_the_legend_says_what_the_band_means(sample, band, words):
     assert texts(alone.ax_) == ["observed frequency"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["uniform", "quantile", "corp", "smooth"])
 def test_nothing_overlaps_or_leaves_the_figure(sample, strategy):
     y, p = sample

@@ -95,6 +95,7 @@ def test_a_missing_jinja2_is_an_error_that_names_the_extra(binary_report, monkey
     _html._environment.cache_clear()
 
 
+@pytest.mark.slow
 def test_importing_loads_neither_jinja2_nor_matplotlib(run_fresh):
     run_fresh(
         "import sys, trueodds.report\n"

@@ -80,6 +80,7 @@ def test_no_other_level_is_more_likely(design, sides):
                 assert best <= other + 5e-6
 
 
+@pytest.mark.slow
 def test_the_scale_of_the_input_does_not_decide_where_saturated_scores_go():
     rng = np.random.default_rng(0)
     for _ in range(60):
