@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit, ndtri
@@ -139,7 +140,10 @@ def test_weights_of_the_model_narrow_its_intervals():
 
 def test_a_model_without_a_covariance_is_refused():
     X, y = make_classification(100, n_features=4, n_informative=3, n_redundant=0, random_state=0)
-    lasso = LogisticRegression(l1_ratio=1.0, solver="liblinear").fit(X, y)
+    # scikit-learn 1.8 renamed the option.
+    version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+    option = {"l1_ratio": 1.0} if version >= (1, 8) else {"penalty": "l1"}
+    lasso = LogisticRegression(solver="liblinear", **option).fit(X, y)
     with pytest.raises(InputError, match="L1 penalty has no Hessian"):
         logistic_intervals(lasso, X, X)
     three = LogisticRegression().fit(X, np.arange(100) % 3)

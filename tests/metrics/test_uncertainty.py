@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -45,8 +46,9 @@ def test_bca_agrees_with_scipy_on_skewed_losses():
         n_resamples=6000,
         random_state=0,
     )
+    seed = "rng" if "rng" in signature(stats.bootstrap).parameters else "random_state"
     theirs = stats.bootstrap(
-        (losses,), np.mean, confidence_level=0.9, n_resamples=6000, method="BCa", rng=1
+        (losses,), np.mean, confidence_level=0.9, n_resamples=6000, method="BCa", **{seed: 1}
     )
     width = ours.high - ours.low
     assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.05 * width)
