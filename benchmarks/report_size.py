@@ -19,15 +19,8 @@ import numpy as np
 
 from trueodds.report import build_report
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = [f"--disable-{part}" for part in ("gpu", "quic", "sync", "background-networking")]
+FLAGS += ["--no-sandbox", "--no-first-run", "--disable-component-update"]
 LIMIT_MB, LIMIT_SECONDS = 3.0, 2.0
 
 

@@ -1,7 +1,7 @@
 """Slow, obvious twins of the near-isotonic path, ENIR, BBQ and ABB.
 
-Nothing here is shared with the library: each function follows its definition, without thought of
-speed.
+Nothing that is compared is shared with the library: each function follows its definition, without
+thought of speed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy.typing as npt
 from scipy.optimize import lsq_linear
 from scipy.special import betaln, xlogy
 
+from trueodds.table import ScoreTable
+
 Floats = npt.NDArray[np.float64]
 Models = list[tuple[float | Fraction, Sequence[float | Fraction]]]
 """Of a path: λ, and the value of every row."""
@@ -28,6 +30,12 @@ def read_columns(folder: Path, *parts: str) -> dict[str, Floats]:
     """The columns of a CSV file as a dictionary of arrays."""
     table = np.genfromtxt(folder.joinpath(*parts), delimiter=",", names=True)
     return {name: np.atleast_1d(table[name]) for name in table.dtype.names or ()}
+
+
+def fixture_table(fixtures: Path, name: str) -> ScoreTable:
+    """The rows that the authors' program was given."""
+    train = read_columns(fixtures, "data", f"{name}_train.csv")
+    return ScoreTable.from_arrays(train["score"], train["label"])
 
 
 def naive_path(n_pos: Floats, n_neg: Floats) -> Models:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from naive_isotonic import read_columns
+from naive_isotonic import fixture_table, read_columns
 from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
 from trueodds.calibrators._bayesian_isotonic.chains import (
@@ -26,11 +26,6 @@ def sample(seed, n, power=2):
     rng = np.random.default_rng(seed)
     scores = rng.random(n)
     return scores, rng.random(n) < scores**power
-
-
-def fixture_table(fixtures, name):
-    train = read_columns(fixtures, "data", f"{name}_train.csv")
-    return ScoreTable.from_arrays(train["score"], train["label"])
 
 
 def prior_maps(ranks, n):

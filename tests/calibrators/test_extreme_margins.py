@@ -23,9 +23,9 @@ every_size = pytest.mark.parametrize("size", SIZES)
 every_scale = pytest.mark.parametrize("scale", ["score", "logit"])
 
 
-def margins(n=600, k=3, seed=0):
+def margins(n=600, k=3, seed=0, spread=2.0):
     rng = np.random.default_rng(seed)
-    z = 2 * rng.normal(size=(n, k))
+    z = spread * rng.normal(size=(n, k))
     p = np.exp(z)
     p /= p.sum(axis=1, keepdims=True)
     return z, (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
@@ -42,6 +42,16 @@ def test_margins_of_any_size_give_the_same_probabilities(kind, size, scale):
     z, y = margins()
     ordinary = probabilities(kind(input=scale), z, y)
     np.testing.assert_allclose(probabilities(kind(input=scale), size * z, y), ordinary, atol=1e-7)
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 3.0, 6.0])
+def test_the_temperature_is_proportional_to_the_size_of_the_margins(spread):
+    for seed in range(4):
+        z, y = margins(500, seed=seed, spread=spread)
+        one = TemperatureCalibrator(input="score").fit(z, y).temperature_
+        for size in (1e10, 1e12, 1e14, 1e16):
+            found = TemperatureCalibrator(input="score").fit(size * z, y).temperature_
+            assert found == pytest.approx(size * one, rel=1e-6)
 
 
 @every_scale

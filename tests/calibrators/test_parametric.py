@@ -24,7 +24,7 @@ from trueodds.exceptions import (
     NotIncreasingWarning,
     SeparableScoresWarning,
 )
-from trueodds.numerics.softmax.newton import step_length
+from trueodds.numerics.softmax.newton import row_block_inverse, step_length
 from trueodds.numerics.softmax.regression import MatrixModel
 
 PARAMETRIC = [LogisticCalibrator(), TemperatureCalibrator(), BetaCalibrator()]
@@ -224,12 +224,65 @@ def test_matrix_scaling_of_correlated_logits_takes_few_products(dependent, monke
     assert len(products) < 400  # with the Hessian's diagonal alone more than a thousand
 
 
-def test_more_classes_than_blocks_are_held_for_are_fitted_all_the_same(monkeypatch):
+@pytest.mark.parametrize("ridge", [0.1, 1e-3])
+def test_more_classes_than_blocks_are_held_for_are_fitted_all_the_same(ridge, monkeypatch):
     logits, y = correlated_classes()
-    blocks = MatrixCalibrator(input="logit", ridge=0.1).fit(logits, y).map_
+    blocks = MatrixCalibrator(input="logit", ridge=ridge).fit(logits, y).map_
     monkeypatch.setattr("trueodds.numerics.softmax.regression.MOST_BLOCKS", 19)
-    diagonal = MatrixCalibrator(input="logit", ridge=0.1).fit(logits, y).map_
-    np.testing.assert_allclose(diagonal(logits), blocks(logits), atol=1e-6)
+    products = []
+    forward = MatrixModel.forward
+    monkeypatch.setattr(
+        MatrixModel, "forward", lambda model, v: products.append(1) or forward(model, v)
+    )
+    axes = MatrixCalibrator(input="logit", ridge=ridge).fit(logits, y).map_
+    np.testing.assert_allclose(axes(logits), blocks(logits), atol=1e-7)
+    assert len(products) < 600
+
+
+def many_classes(n, k):
+    rng = np.random.default_rng(0)
+    y = np.resize(np.arange(k), n)
+    logits = rng.normal(size=(n, k)) + 2 * rng.normal(size=(n, 3)) @ rng.normal(size=(3, k))
+    return logits, y
+
+
+def test_matrix_scaling_of_more_than_a_hundred_classes_inverts_no_matrix_for_each(monkeypatch):
+    logits, y = many_classes(202, 101)
+
+    def refuse(*arguments):
+        raise AssertionError("101 matrices of 102 rows")
+
+    monkeypatch.setattr("trueodds.numerics.softmax.regression.row_block_inverse", refuse)
+    fitted = MatrixCalibrator(input="logit", ridge=2.0).fit(logits, y).map_
+    gradient, bias_gradient = softmax_gradient(fitted, logits, y, 2.0)
+    assert np.abs(gradient).max() <= 1e-8
+    assert np.abs(bias_gradient).max() <= 1e-8
+
+
+def test_a_hundred_classes_are_still_solved_by_the_block_of_each():
+    logits = many_classes(200, 100)[0]
+    model = MatrixModel(logits.T.copy(), np.ones(100, bool))
+    variance = np.full((100, 200), 1e-3)
+    vector = np.random.default_rng(0).normal(size=100 * 101)
+    inverse = row_block_inverse(model.design, variance, np.zeros((100, 101)))
+    found = model.inverse(variance, model.squared_adjoint(variance))(vector)
+    np.testing.assert_array_equal(found, inverse(vector))
+
+
+def test_zeros_among_very_many_classes_stand_where_vector_scaling_puts_them(monkeypatch):
+    monkeypatch.setattr("trueodds.calibrators._shared.softmax.MOST_BLOCKS", 19)
+    logits, y = correlated_classes()
+    p = np.exp(log_softmax(logits / 4, axis=1))
+    p[p < 1e-3] = 0
+    p /= p.sum(axis=1, keepdims=True)
+    models = []
+    begin = MatrixModel.__init__
+    monkeypatch.setattr(
+        MatrixModel, "__init__", lambda *a, **options: models.append(1) or begin(*a, **options)
+    )
+    matrix = MatrixCalibrator(ridge=0.01).fit(p, y).map_
+    assert len(models) == 1  # dozens, if the level were sought by matrix scaling
+    assert matrix.floor == VectorCalibrator().fit(p, y).map_.floor
 
 
 def test_weights_in_matrix_scaling_act_like_repetition():

@@ -1,8 +1,10 @@
 """Calibrated columns, for every format, in order, with every other value as it was."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -100,11 +102,15 @@ def test_from_standard_input_to_standard_output(run_process, data, table):
     assert float(lines[1].rpartition(",")[2]) == expected[0]
 
 
-def test_a_reader_that_goes_away_is_no_error_message(data):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_error_message(data, unbuffered):
     words = [sys.executable, "-m", "trueodds.cli", "apply", data / "map.json"]
     words += [data / "scores.csv", "-s", "p", "-o", "-", "--output-format", "csv"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(words, env=environment, **pipes) as process:
         first = process.stdout.read(3)
+        time.sleep(0.5)  # the pipe is full: a write has taken a part of what it was given
         process.stdout.close()  # more than a pipe holds is still to come
         message = process.stderr.read()
     assert first == b"id,"

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from naive_isotonic import FIXTURE_SETS, read_columns
+from naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
 from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.table import ScoreTable
-
-
-def fixture_table(fixtures, name):
-    train = read_columns(fixtures, "data", f"{name}_train.csv")
-    return ScoreTable.from_arrays(train["score"], train["label"])
 
 
 @pytest.mark.parametrize("name", FIXTURE_SETS)

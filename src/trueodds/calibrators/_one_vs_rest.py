@@ -47,7 +47,7 @@ class OneVsRestCalibrator(Calibrator):
     (300, 3)
     """
 
-    _rows_sum_to_one = False
+    rows_sum_to_one = False
 
     about = About(title="one-vs-rest calibration", label="one vs rest")
 

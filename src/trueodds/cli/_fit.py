@@ -109,7 +109,7 @@ def fit(
         features=tuple(feature or ()),
         input=input_scale,
         classes=tuple(class_names or ()),
-        sums_to_one=calibrator._rows_sum_to_one,
+        sums_to_one=calibrator.rows_sum_to_one,
     )
     with open_source(
         file,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -48,8 +49,13 @@ def check_target(output: str) -> None:
 def atomic_stream(output: str) -> Iterator[IO[bytes]]:
     """A binary stream whose file appears whole, or not at all; ``-`` is standard output."""
     if output == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        if isinstance(sys.stdout.buffer, io.RawIOBase):
+            # With PYTHONUNBUFFERED a write may take a part of the bytes and say nothing.
+            with open(sys.stdout.fileno(), "wb", closefd=False) as stream:
+                yield stream
+        else:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     check_target(output)
     with atomic_file(output) as stream:

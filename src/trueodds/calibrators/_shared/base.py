@@ -62,7 +62,8 @@ class Calibrator(Estimator, ABC):
     """
 
     about: ClassVar[About] = About(title="calibration")
-    _rows_sum_to_one: ClassVar[bool] = True
+    rows_sum_to_one: ClassVar[bool] = True
+    """Whether rows of probabilities must sum to 1 when there are several classes."""
 
     map_: CalibrationMap
     classes_: npt.NDArray[Any]
@@ -129,7 +130,7 @@ class Calibrator(Estimator, ABC):
             sample_weight,
             scale=self.input,
             classes=self.classes,
-            rows_sum_to_one=self._rows_sum_to_one,
+            rows_sum_to_one=self.rows_sum_to_one,
         ).of_positive_weight()
         rows.check_two_classes()
         return self._learn_classes(_as_evidence(rows), rows.classes)
@@ -320,7 +321,7 @@ class Calibrator(Estimator, ABC):
         self._check_fitted("map_")
         n_classes = len(self.classes_)
         array = validate_scores(
-            scores, self.input, n_columns=n_classes, rows_sum_to_one=self._rows_sum_to_one
+            scores, self.input, n_columns=n_classes, rows_sum_to_one=self.rows_sum_to_one
         )
         if n_classes > 2:
             return self.map_._apply(array)

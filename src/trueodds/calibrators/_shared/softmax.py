@@ -11,9 +11,14 @@ from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separ
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.maps import SoftmaxMap
-from trueodds.numerics.softmax.floor import SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax.floor import ModelOf, SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
-from trueodds.numerics.softmax.regression import SoftmaxModel
+from trueodds.numerics.softmax.regression import (
+    MOST_BLOCKS,
+    MatrixModel,
+    SoftmaxModel,
+    VectorModel,
+)
 from trueodds.validation import InputScale
 
 __all__ = ["UNSEEN_FLOOR", "fit_softmax_map"]
@@ -46,20 +51,24 @@ def fit_softmax_map(
     logits = class_logits(evidence.scores, scale)
     exponent = 0 if scale == "probability" else margin_exponent(logits)
     logits = np.ascontiguousarray(scaled_logits(logits, exponent).T)
+    of_logits: ModelOf = model_of
     if ridge:
         with np.errstate(over="ignore", under="ignore"):
             ridge = min(float(np.ldexp(ridge, -2 * exponent)), MOST_RIDGE)
-        model_of = partial(model_of, off_diagonal_ridge=ridge)
+        of_logits = partial(model_of, off_diagonal_ridge=ridge)
 
     def with_targets(evidence: ClassEvidence) -> SoftmaxEvidence:
         targets = np.take(evidence.targets.T, evidence.codes, axis=1)
         return SoftmaxEvidence(logits, targets, evidence.row_weight, counts > 0)
 
     whole = with_targets(evidence)
-    fit, floor = fit_with_floor(whole, model_of)
+    is_large = model_of is MatrixModel and evidence.n_classes > MOST_BLOCKS
+    level_by = VectorModel if is_large else None
+    fit, floor = fit_with_floor(whole, of_logits, level_by=level_by)
     if fit.separates and not evidence.label_smoothing:
         warn_separable()
-        fit, floor = fit_with_floor(with_targets(evidence.smoothed("platt")), model_of, fit.theta)
+        smoothed = with_targets(evidence.smoothed("platt"))
+        fit, floor = fit_with_floor(smoothed, of_logits, fit.theta, level_by)
     if not fit.converged:
         warn_not_converged(fit.n_iter)
     if floor is None:

@@ -84,11 +84,21 @@ class SoftmaxEvidence:
 
 
 def fit_with_floor(
-    evidence: SoftmaxEvidence, model_of: ModelOf, start: Floats | None = None
+    evidence: SoftmaxEvidence,
+    model_of: ModelOf,
+    start: Floats | None = None,
+    level_by: ModelOf | None = None,
 ) -> tuple[SoftmaxFit, float | None]:
-    """Fit the model and the level of probabilities of 0; None if there are none."""
+    """Fit the model and the level of probabilities of 0; None if there are none.
+
+    The level takes dozens of fits. ``level_by`` is the model they are of, if not the same one.
+    """
     if not evidence.zero.any():
         return evidence.fit(model_of, -np.inf, start), None
+    if level_by is not None:
+        level = fit_with_floor(evidence, level_by)[1]
+        assert level is not None  # noqa: S101
+        return evidence.fit(model_of, level, start), level
     edge = min(evidence.edge, -1.0)
     excess = _excess_probability(evidence, model_of)
     floor = edge

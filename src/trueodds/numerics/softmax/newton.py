@@ -13,6 +13,7 @@ __all__ = [
     "Operator",
     "conjugate_gradient",
     "diagonal_inverse",
+    "principal_axes_inverse",
     "row_block_inverse",
     "step_length",
 ]
@@ -62,6 +63,32 @@ def row_block_inverse(design: Floats, variance: Floats, ridge: Floats) -> Operat
         block *= unit
         block *= unit[:, None]
     return lambda vector: np.matmul(blocks, vector.reshape(n_blocks, size, 1)).ravel()
+
+
+def principal_axes_inverse(design: Floats, variance: Floats, ridge: Floats) -> Operator:
+    """The same parts, each by its diagonal along the principal axes of the logits.
+
+    The axes are those of all classes together, Σ_k variance_k, so the correlation of the logits is
+    accounted for once; how much of a class lies along each axis is exact, and so is the ridge.
+    Conjugate gradients take some dozens of steps. But this costs a few products of large matrices
+    where :func:`row_block_inverse` costs k of them and k inverses, which is what takes the time
+    with hundreds of classes, and holds no more than one row of numbers for each class.
+
+    Parameters
+    ----------
+    design : ndarray of shape (d, n)
+    variance : ndarray of shape (k, n)
+    ridge : ndarray of shape (k, d)
+    """
+    together = (design * variance.sum(axis=0)) @ design.T
+    unit = 1 / np.sqrt(np.maximum(np.einsum("ii->i", together), 1e-300))
+    together *= unit
+    together *= unit[:, None]
+    axes = np.linalg.eigh(together)[1] * unit[:, None]
+    along = axes.T @ design
+    along *= along
+    inverse = diagonal_inverse(variance @ along.T + ridge @ axes**2)
+    return lambda vector: (inverse(vector.reshape(ridge.shape) @ axes) @ axes.T).ravel()
 
 
 def conjugate_gradient(

@@ -21,12 +21,14 @@ from trueodds.numerics.softmax.newton import (
     Operator,
     conjugate_gradient,
     diagonal_inverse,
+    principal_axes_inverse,
     row_block_inverse,
     step_length,
 )
 from trueodds.validation import Floats
 
 __all__ = [
+    "MOST_BLOCKS",
     "MatrixModel",
     "SoftmaxFit",
     "SoftmaxModel",
@@ -40,8 +42,8 @@ NOTHING_LEFT = 1e-10  # of the slope at the start
 MAX_ITERATIONS = 200
 INTERPOLATED = 0.01
 """Mean log-loss below which more parameters than rows are taken to have separated the classes."""
-MOST_BLOCKS = 256
-"""Classes up to which k matrices of size k + 1 are held, to solve for a step: 135 MB at most."""
+MOST_BLOCKS = 100
+"""Classes up to which k matrices of size k + 1 are inverted and held, to solve for a step."""
 
 
 class SoftmaxModel(ABC):
@@ -186,11 +188,10 @@ class MatrixModel(SoftmaxModel):
         return self.off_diagonal_ridge * off_diagonal.ravel()
 
     def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
-        """The part of the Hessian within each class is inverted."""
+        """The part of the Hessian within each class is inverted; roughly, if classes are many."""
         k = len(self.logits)
-        if k > MOST_BLOCKS:
-            return diagonal_inverse(diagonal)
-        return row_block_inverse(self.design, variance, self.ridge().reshape(k, k + 1))
+        invert = row_block_inverse if k <= MOST_BLOCKS else principal_axes_inverse
+        return invert(self.design, variance, self.ridge().reshape(k, k + 1))
 
 
 @dataclass(frozen=True)

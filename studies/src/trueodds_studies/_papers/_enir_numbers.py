@@ -16,7 +16,7 @@ __all__ = [
     "SETS",
     "SIMULATED",
     "SUPERIOR",
-    "Source",
+    "EnirSource",
     "interval_table",
     "rank_table",
     "sets_at_hand",
@@ -28,7 +28,7 @@ METHODS = ("IsoRegC", "BBQ", "ENIR")
 MODELS = ("LR", "SVM", "NB")
 
 
-class Source(NamedTuple):
+class EnirSource(NamedTuple):
     """Where a set of the paper comes from.
 
     Attributes
@@ -89,8 +89,8 @@ car34 car 1728 good vgood
 car4 car 1728 vgood
 protein-homology protein-homology 145751
 """
-SETS: dict[str, Source] = {
-    line[0]: Source(line[1], int(line[2]), tuple(line[3:]))
+SETS: dict[str, EnirSource] = {
+    line[0]: EnirSource(line[1], int(line[2]), tuple(line[3:]))
     for line in (text.split() for text in _SETS.strip().splitlines())
 }
 

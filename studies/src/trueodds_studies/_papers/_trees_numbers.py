@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from trueodds_studies._optional import need
 from trueodds_studies.datasets import available
 
-__all__ = ["METHODS", "MODELS", "SETS", "SIGN_TESTS", "Source", "paper_table", "sets_at_hand"]
+__all__ = ["METHODS", "MODELS", "SETS", "SIGN_TESTS", "TreesSource", "paper_table", "sets_at_hand"]
 
 METHODS = ("PCT", "PS", "IR")
 MODELS = ("naive-bayes", "stumps", "boosted-trees", "svm")
@@ -51,7 +51,7 @@ yeast           =                    1484 10 239 250+ 236- 234 234 235 240 239 2
 """
 
 
-class Source(NamedTuple):
+class TreesSource(NamedTuple):
     """Where a set of the paper comes from.
 
     Attributes
@@ -67,8 +67,8 @@ class Source(NamedTuple):
 
 
 _LINES = [line.split() for line in _TABLES.strip().splitlines()]
-SETS: dict[str, Source] = {
-    line[0]: Source(line[0] if line[1] == "=" else line[1], int(line[2]), int(line[3]))
+SETS: dict[str, TreesSource] = {
+    line[0]: TreesSource(line[0] if line[1] == "=" else line[1], int(line[2]), int(line[3]))
     for line in _LINES
 }
 

@@ -21,7 +21,7 @@ from trueodds.metrics import reliability_curve, root_mean_squared_error
 from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 from trueodds_studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
-from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, Source, sets_at_hand
+from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, TreesSource, sets_at_hand
 from trueodds_studies._papers._trees_report import FIGURE_5, report
 from trueodds_studies._protocol import Fold, inner_scores, quietly, stratified_fold
 from trueodds_studies._scratch import Scratch
@@ -70,7 +70,7 @@ def tasks(profile: str) -> list[Task]:
     return found + crossed("artificial", replicate=replicates, method=[BASE, *METHODS, "truth"])
 
 
-def _standard_folds(model: str, source: Source) -> int:
+def _standard_folds(model: str, source: TreesSource) -> int:
     """How many of the ten folds the standard profile runs: what takes long gets fewer."""
     few_classes = source.n_classes <= STANDARD_CLASSES
     if model == "naive-bayes":
