@@ -15,7 +15,7 @@ from trueodds.exceptions import (
     SeparableScoresWarning,
 )
 from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap
-from trueodds.numerics import charcoal_grill_fit
+from trueodds.numerics.charcoal_grill import fit as charcoal_grill_fit
 from trueodds.numerics.charcoal_grill.classes import (
     ClassCoals,
     CoalRows,

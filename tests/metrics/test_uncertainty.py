@@ -144,7 +144,7 @@ def test_what_cannot_be_resampled_is_refused(sample):
         confidence_interval(metrics.log_loss, [1, 0], [0.0, 0.5])
     with pytest.raises(InputError, match="at least 2 rows"):
         confidence_interval(metrics.brier_score, [1], [0.5])
-    with pytest.raises(InputError, match="level must lie strictly between"):
+    with pytest.raises(InputError, match="level must be a number strictly between"):
         confidence_interval(metrics.brier_score, y, p, level=95)
     with pytest.raises(InputError, match="method must be one of"):
         confidence_interval(metrics.brier_score, y, p, method="normal")
