@@ -22,7 +22,7 @@ from trueodds.numerics.charcoal_grill.classes import (
     loss_and_gradient,
 )
 from trueodds.numerics.charcoal_grill.field import Coals, Layout
-from trueodds.numerics.charcoal_grill.fit import GrillEvidence, _Problem, fit_coal_path
+from trueodds.numerics.charcoal_grill.fit import GrillEvidence, _CoalProblem, fit_coal_path
 from trueodds.numerics.charcoal_grill.folds import fold_shares, one_standard_error
 from trueodds.numerics.charcoal_grill.paper import _objective
 from trueodds.plots import CalibrationMapDisplay
@@ -52,7 +52,7 @@ def evidence(n=60, seed=0):
 @pytest.mark.parametrize("layout", [Layout(3, True, True), Layout(2, False, False)])
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
 def test_derivatives_agree_with_finite_differences(layout, penalty):
-    problem = _Problem(evidence(), layout, 0.003)
+    problem = _CoalProblem(evidence(), layout, 0.003)
     theta = 0.2 * np.random.default_rng(3).normal(size=layout.size)
     theta[layout.n_coals - 1] += 4.0
     theta[2 * layout.n_coals - 1] += 2.5  # a hot coal, so that some slopes are negative
@@ -143,7 +143,7 @@ def test_without_the_penalty_this_data_would_give_a_falling_map(monkeypatch):
     z = np.sort(rng.normal(scale=4, size=150))
     y = (rng.uniform(size=150) < expit(np.sin(z) + z / 3)).astype(float)
     data = GrillEvidence(z, 1 - y, y, 0.4, 0.0)
-    free = _Problem(data, Layout(3, True, False), 1e-2)
+    free = _CoalProblem(data, Layout(3, True, False), 1e-2)
     low, high = data.checked
     monkeypatch.setattr(
         charcoal_grill_fit, "_falling", lambda coals, grid: np.zeros(len(grid) - 1, bool)
