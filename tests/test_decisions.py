@@ -87,6 +87,17 @@ def test_cost_curve_is_the_cost_of_each_threshold(rows, costs):
     assert curve.best_cost <= curve.cost_at_optimal + 1e-12
 
 
+def test_a_cost_curve_of_the_smaller_label_takes_its_own_column():
+    y, p = np.array([0, 1, 1, 0]), np.array([0.1, 0.3, 0.8, 0.6])
+    both = np.stack([1 - p, p], axis=1)
+    of_two = cost_curve(y, both, cost_fp=1, cost_fn=3, pos_label=0)
+    of_one = cost_curve(y, 1 - p, cost_fp=1, cost_fn=3, pos_label=0)
+    np.testing.assert_array_equal(of_two.threshold, of_one.threshold)
+    np.testing.assert_array_equal(of_two.cost, of_one.cost)
+    greater = cost_curve(y, both, cost_fp=1, cost_fn=3, pos_label=1)
+    np.testing.assert_array_equal(greater.cost, cost_curve(y, p, cost_fp=1, cost_fn=3).cost)
+
+
 def test_cost_curve_checks_its_costs():
     for options, message in (
         ({}, "pass cost_fp and cost_fn"),

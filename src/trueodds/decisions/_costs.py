@@ -9,7 +9,14 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
-from trueodds.validation import METRIC_WORDS, Floats, Labels, read_rows, validate_scores
+from trueodds.validation import (
+    METRIC_WORDS,
+    Floats,
+    Labels,
+    encode_labels,
+    read_rows,
+    validate_scores,
+)
 
 __all__ = [
     "CostCurve",
@@ -216,7 +223,8 @@ def cost_curve(
         all four, as ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
     sample_weight : array-like of shape (n,), default=None
     pos_label : label, default=None
-        By default the greater of two labels.
+        By default the greater of two labels. A single column of probabilities is that of this
+        class; of two, the one that belongs to it is taken.
 
     Returns
     -------
@@ -249,7 +257,10 @@ def cost_curve(
     prob = _probabilities(y_prob)
     if prob.shape[1] != 2:
         raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
-    table = ScoreTable.from_arrays(prob[:, 1], y_true, sample_weight, pos_label)
+    own = 1
+    if pos_label is not None and np.ndim(y_prob) == 2:  # one column is that of pos_label
+        own = int(encode_labels(y_true)[1][0] != pos_label)
+    table = ScoreTable.from_arrays(prob[:, own], y_true, sample_weight, pos_label)
     # Positives and negatives below the threshold: those on whom nobody acts.
     missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])
     spared = np.concatenate([[0.0], np.cumsum(table.n_neg)])
