@@ -94,6 +94,8 @@ def test_a_cost_curve_of_the_smaller_label_takes_its_own_column():
     of_one = cost_curve(y, 1 - p, cost_fp=1, cost_fn=3, pos_label=0)
     np.testing.assert_array_equal(of_two.threshold, of_one.threshold)
     np.testing.assert_array_equal(of_two.cost, of_one.cost)
+    column = cost_curve(y, (1 - p)[:, None], cost_fp=1, cost_fn=3, pos_label=0)
+    np.testing.assert_array_equal(column.cost, of_one.cost)
     greater = cost_curve(y, both, cost_fp=1, cost_fn=3, pos_label=1)
     np.testing.assert_array_equal(greater.cost, cost_curve(y, p, cost_fp=1, cost_fn=3).cost)
 

@@ -258,7 +258,7 @@ def cost_curve(
     if prob.shape[1] != 2:
         raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
     own = 1
-    if pos_label is not None and np.ndim(y_prob) == 2:  # one column is that of pos_label
+    if pos_label is not None and np.shape(y_prob)[1:] == (2,):  # one column is that of pos_label
         own = int(encode_labels(y_true)[1][0] != pos_label)
     table = ScoreTable.from_arrays(prob[:, own], y_true, sample_weight, pos_label)
     # Positives and negatives below the threshold: those on whom nobody acts.
