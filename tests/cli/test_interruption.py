@@ -17,6 +17,11 @@ def large(tmp_path_factory):
     return path
 
 
+def heed_interrupts() -> None:
+    """A job in the background of a shell ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "word"),
@@ -39,6 +44,7 @@ def test_a_signal_during_apply_leaves_nothing(
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(scratch)},
+        preexec_fn=heed_interrupts,
     )
     try:
         wait_for_growth(out, process)
