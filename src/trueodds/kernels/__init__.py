@@ -1,8 +1,9 @@
-"""Compiled loops, and the only place that names numba.
+"""Compiled loops: Python with C types as annotations, which Cython translates when it is built.
 
-Nothing is imported here, so that numba is loaded by the methods that need it and by no other. A
-kernel works on contiguous float64, int32 and bool arrays and has one signature, so it compiles
-once and is then read from numba's cache.
+Nothing is imported here, so that a method loads the kernels it needs and no other. They work on
+contiguous arrays. Where no compiled module lies beside a source file, the source itself runs, some
+hundred times slower, with the package ``cython`` standing in for its types: so a debugger can step
+through it. ``setup.py`` says how they are compiled, ``docs/architecture.md`` how to write one.
 """
 
 __all__: list[str] = []

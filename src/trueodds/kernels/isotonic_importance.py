@@ -13,11 +13,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import cython
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-
-from trueodds.kernels.random_stream import begin_stream, uniform
+from cython.cimports.libc import math
+from cython.cimports.trueodds.kernels.random_stream import RandomStream
 
 __all__ = ["WeightedMaps", "draw_maps", "sample_weighted_maps"]
 
@@ -72,17 +72,11 @@ def sample_weighted_maps(
     cuts = np.linspace(0, n_samples, BLOCKS + 1).astype(np.int64)
     log_likelihood = np.empty(n_samples)
     totals = np.zeros((BLOCKS, len(lower)))
-    columns = [np.array(a, dtype=np.float64) for a in (lower, upper, n_neg, n_pos)]
 
     def run(block: int) -> float:
         first, last = int(cuts[block]), int(cuts[block + 1])
-        kernel: Any = _weigh_block
-        highest = kernel(
-            *columns,
-            np.uint64(seed),
-            *(first, log_likelihood[first:last], totals[block]),
-            *_work_space(len(lower)),
-        )
+        drawer = _Drawer(lower, upper, seed)
+        highest = drawer.weigh(n_neg, n_pos, first, log_likelihood[first:last], totals[block])
         if done is not None:
             done(last - first)
         return float(highest)
@@ -99,91 +93,120 @@ def sample_weighted_maps(
 def draw_maps(lower: Floats, upper: Floats, samples: Integers, seed: int) -> Floats:
     """The maps of the given numbers again, as rows."""
     maps = np.empty((len(samples), len(lower)))
-    kernel: Any = _draw_again
-    kernel(
-        np.array(lower, dtype=np.float64),
-        np.array(upper, dtype=np.float64),
-        np.uint64(seed),
-        np.array(samples, dtype=np.int64),
-        maps,
-        *_work_space(len(lower))[1:],
-    )
+    drawer = _Drawer(lower, upper, seed)
+    for row, sample in enumerate(samples):
+        drawer.draw_into(int(sample), maps[row])
     return maps
 
 
-def _work_space(ranks: int) -> tuple[Any, ...]:
-    """Values of one map, the random state, and a stack of ranges with the values around them."""
-    return (
-        np.empty(ranks),
-        np.empty(1, dtype=np.uint64),
-        *(np.empty(ranks + 1, dtype=np.int64) for _ in range(2)),
-        *(np.empty(ranks + 1) for _ in range(2)),
-    )
+@cython.final
+@cython.cclass
+class _Drawer:
+    """Draws maps one after the other, with a stack of ranges and the values around them."""
+
+    seed: cython.ulonglong
+    lower: cython.double[::1]
+    upper: cython.double[::1]
+    first: cython.longlong[::1]
+    last: cython.longlong[::1]
+    below: cython.double[::1]
+    above: cython.double[::1]
+
+    def __init__(self, lower, upper, seed):
+        ranks = len(lower)
+        self.lower, self.upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
+        self.seed = seed
+        self.first, self.last = np.empty(ranks + 1, np.int64), np.empty(ranks + 1, np.int64)
+        self.below, self.above = np.empty(ranks + 1), np.empty(ranks + 1)
+
+    def draw_into(self, sample: cython.ulonglong, values: cython.double[::1]):
+        """Map number ``sample``."""
+        self._draw(RandomStream(self.seed, sample), values)
+
+    def weigh(
+        self, n_neg, n_pos, start: cython.ulonglong,
+        log_likelihood: cython.double[::1], total: cython.double[::1],
+    ):  # fmt: skip
+        """Sum of the block's maps, each times exp(its log-likelihood − the highest); that one."""
+        neg: cython.double[::1] = np.array(n_neg, dtype=float)
+        pos: cython.double[::1] = np.array(n_pos, dtype=float)
+        values: cython.double[::1] = np.empty(len(n_neg))
+        highest: cython.double = -np.inf
+        s: cython.Py_ssize_t
+        stream: RandomStream = RandomStream(self.seed, start)
+        with cython.nogil:
+            for s in range(log_likelihood.shape[0]):
+                stream.begin(self.seed, start + s)
+                self._draw(stream, values)
+                log_likelihood[s] = _log_likelihood(neg, pos, values)
+                highest = _add(log_likelihood[s], highest, values, total)
+        return highest
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _draw(self, stream: RandomStream, values: cython.double[::1]) -> cython.void:
+        """One map of the prior (section 4.2), within the bounds (section 4.3)."""
+        self.first[0], self.last[0] = 0, self.lower.shape[0] - 1
+        self.below[0], self.above[0] = 0.0, 1.0
+        size: cython.Py_ssize_t = 1
+        while size > 0:
+            size -= 1
+            i: cython.Py_ssize_t = self.first[size]
+            j: cython.Py_ssize_t = self.last[size]
+            low: cython.double = self.below[size]
+            high: cython.double = self.above[size]
+            k: cython.Py_ssize_t = i + cython.cast(
+                cython.Py_ssize_t, stream.uniform() * (j - i + 1)
+            )
+            floor: cython.double = max(low, self.lower[k])
+            ceiling: cython.double = min(high, self.upper[k])
+            values[k] = floor + stream.uniform() * (ceiling - floor)
+            if k < j:
+                self.first[size], self.last[size] = k + 1, j
+                self.below[size], self.above[size] = values[k], high
+                size += 1
+            if k > i:
+                self.first[size], self.last[size] = i, k - 1
+                self.below[size], self.above[size] = low, values[k]
+                size += 1
 
 
-@njit(error_model="numpy")
-def _draw(lower, upper, state, values, first, last, below, above):  # type: ignore[no-untyped-def]
-    """One map of the prior (section 4.2), within the bounds (section 4.3)."""
-    first[0], last[0], below[0], above[0] = 0, len(lower) - 1, 0.0, 1.0
-    size = 1
-    while size > 0:
-        size -= 1
-        i, j, low, high = first[size], last[size], below[size], above[size]
-        k = i + int(uniform(state) * (j - i + 1))
-        floor, ceiling = max(low, lower[k]), min(high, upper[k])
-        values[k] = floor + uniform(state) * (ceiling - floor)
-        if k < j:
-            first[size], last[size], below[size], above[size] = k + 1, j, values[k], high
-            size += 1
-        if k > i:
-            first[size], last[size], below[size], above[size] = i, k - 1, low, values[k]
-            size += 1
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_likelihood(
+    n_neg: cython.double[::1], n_pos: cython.double[::1], values: cython.double[::1]
+) -> cython.double:
+    """Equation 3, for counts."""
+    total: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(values.shape[0]):
+        if n_pos[k] > 0:
+            total += n_pos[k] * math.log(values[k])
+        if n_neg[k] > 0:
+            total += n_neg[k] * math.log(1 - values[k])
+    return total
 
 
-@njit(
-    "float64(float64[::1], float64[::1], float64[::1], float64[::1], uint64, int64, float64[::1],"
-    "float64[::1], float64[::1], uint64[::1], int64[::1], int64[::1], float64[::1], float64[::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
-def _weigh_block(  # type: ignore[no-untyped-def]
-    lower, upper, n_neg, n_pos, seed, start, log_likelihood, total,
-    values, state, first, last, below, above,
-):  # fmt: skip
-    """Sum of the block's maps, each times exp(its log-likelihood − the highest); that highest."""
-    highest = -np.inf
-    for s in range(len(log_likelihood)):
-        begin_stream(state, seed, start + s)
-        _draw(lower, upper, state, values, first, last, below, above)
-        own = 0.0
-        for k in range(len(values)):  # equation 3, for counts
-            if n_pos[k] > 0:
-                own += n_pos[k] * np.log(values[k])
-            if n_neg[k] > 0:
-                own += n_neg[k] * np.log(1 - values[k])
-        log_likelihood[s] = own
-        if own > highest:
-            shrink = np.exp(highest - own)
-            for k in range(len(total)):
-                total[k] = total[k] * shrink + values[k]
-            highest = own
-        elif own > -np.inf:
-            weight = np.exp(own - highest)
-            for k in range(len(total)):
-                total[k] += weight * values[k]
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _add(
+    own: cython.double,
+    highest: cython.double,
+    values: cython.double[::1],
+    total: cython.double[::1],
+) -> cython.double:
+    """Add a map times exp(own − highest) to the total; returns the new highest."""
+    k: cython.Py_ssize_t
+    if own > highest:
+        shrink: cython.double = math.exp(highest - own)
+        for k in range(total.shape[0]):
+            total[k] = total[k] * shrink + values[k]
+        return own
+    if math.isfinite(own):
+        weight: cython.double = math.exp(own - highest)
+        for k in range(total.shape[0]):
+            total[k] += weight * values[k]
     return highest
-
-
-@njit(
-    "void(float64[::1], float64[::1], uint64, int64[::1], float64[:, ::1],"
-    "uint64[::1], int64[::1], int64[::1], float64[::1], float64[::1])",
-    cache=True,
-    error_model="numpy",
-)
-def _draw_again(  # type: ignore[no-untyped-def]
-    lower, upper, seed, samples, maps, state, first, last, below, above
-):
-    for row in range(len(samples)):
-        begin_stream(state, seed, samples[row])
-        _draw(lower, upper, state, maps[row], first, last, below, above)

@@ -32,29 +32,41 @@ from its fractions down the tree; in the sum over trees, the width depends on th
 
 from __future__ import annotations
 
-from typing import Any
-
+import cython
 import numpy as np
-import numpy.typing as npt
-from numba import njit
+from cython.cimports.libc import math
+from cython.cimports.trueodds.kernels.isotonic_tree import SearchTree
+from cython.cimports.trueodds.kernels.random_stream import RandomStream
 
-from trueodds.kernels.isotonic_tree import LARGEST, list_tree, redraw, rotate, width_of
-from trueodds.kernels.random_stream import begin_stream, uniform
+from trueodds.kernels.isotonic_tree import LARGEST
 
-__all__ = ["LARGEST", "Chain"]
+__all__ = ["Chain"]
 
-TRIES = 200
+TRIES = cython.declare(cython.int, 200)
 """A slice is left as it is after so many; a bracket has then shrunk below any rounding."""
 
-SINGLE_STEPS = 64
+SINGLE_STEPS = cython.declare(cython.int, 64)
 """Steps out of a slice that are tried one by one; a chain that has settled needs a few."""
 
-REPLAYED = 65536.0
+REPLAYED = cython.declare(cython.double, 65536.0)
 """Up to so many steps are added one by one, so that the place is the same to the last bit."""
 
-Floats = npt.NDArray[np.float64]
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _after(place: cython.double, step: cython.double, count: cython.double) -> cython.double:
+    """The place after ``count`` steps."""
+    if count > REPLAYED:
+        return place + count * step
+    _: cython.int
+    for _ in range(cython.cast(cython.int, count)):
+        place += step
+    return place
 
 
+@cython.final
+@cython.cclass
 class Chain:
     """One chain, which begins with a draw from the prior.
 
@@ -67,291 +79,245 @@ class Chain:
         Lower and upper, both non-decreasing.
     """
 
-    def __init__(
-        self,
-        n_neg: Floats,
-        n_pos: Floats,
-        *,
-        seed: int,
-        index: int,
-        bounds: tuple[Floats, Floats] | None = None,
-    ) -> None:
-        ranks = len(n_neg)
-        self._n_ranks = ranks
-        self._data = tuple(
-            np.append(0.0, column) for column in (n_neg, np.cumsum(n_neg), n_pos, np.cumsum(n_pos))
-        )
-        lower, upper = (np.zeros(ranks), np.ones(ranks)) if bounds is None else bounds
-        self._bounds = (bounds is not None, np.append(0.0, lower), np.append(1.0, upper))
-        # Ranks are 1…n in the kernel, between values of 0 and 1 that never change.
-        self._state = (
-            np.append(np.zeros(ranks + 1), 1.0),
-            *(np.zeros(ranks + 2, dtype=np.int64) for _ in range(2)),
-            np.zeros(1, dtype=np.uint64),
-        )
-        side = min(ranks, LARGEST) + 2
-        self._work = (
-            *(np.empty((side, side)) for _ in range(2)),
-            *(np.empty(ranks + 2) for _ in range(2)),
-            *(np.empty(ranks + 2, dtype=np.int64) for _ in range(2)),
-        )
-        kernel: Any = _begin
-        kernel(*self._bounds[1:], *self._state, np.uint64(seed), index)
+    tree: SearchTree
+    stream: RandomStream
+    bounded: cython.bint
+    n: cython.Py_ssize_t
+    largest: cython.Py_ssize_t
+    # Ranks are 1…n, between values of 0 and 1 that never change.
+    n_neg: cython.double[::1]
+    n_pos: cython.double[::1]
+    sum_neg: cython.double[::1]
+    sum_pos: cython.double[::1]
+    lower: cython.double[::1]
+    upper: cython.double[::1]
+    v: cython.double[::1]
+    lo: cython.longlong[::1]
+    hi: cython.longlong[::1]
+    order: cython.longlong[::1]
+    place: cython.longlong[::1]
+    fraction: cython.double[::1]
+    moved: cython.double[::1]
+    # The slice of the moment: its rank, the limits of the value, and the least log-density.
+    k: cython.Py_ssize_t
+    low: cython.double
+    high: cython.double
+    level: cython.double
 
-    def run(self, n_draws: int, thin: int = 1) -> Floats:
+    def __init__(self, n_neg, n_pos, *, seed, index, bounds=None):
+        self.stream = RandomStream(seed, index)
+        self.tree = SearchTree(len(n_neg), self.stream, bounds)
+        self.n, self.bounded, self.largest = len(n_neg), bounds is not None, LARGEST
+        self.n_neg, self.sum_neg = np.append(0.0, n_neg), np.append(0.0, np.cumsum(n_neg))
+        self.n_pos, self.sum_pos = np.append(0.0, n_pos), np.append(0.0, np.cumsum(n_pos))
+        self.lower, self.upper = self.tree.lower, self.tree.upper
+        self.v, self.lo, self.hi = self.tree.v, self.tree.lo, self.tree.hi
+        self.order, self.place = self.tree.listed, self.tree.at
+        self.fraction, self.moved = np.empty(self.n + 2), np.empty(self.n + 2)
+        self.tree.draw()
+
+    def run(self, n_draws: cython.Py_ssize_t, thin: cython.Py_ssize_t = 1):
         """Go on for ``n_draws · thin`` sweeps and return every ``thin``-th map, as rows."""
-        draws = np.empty((n_draws, self._n_ranks))
-        kernel: Any = _sweep
-        kernel(*self._data, *self._bounds, *self._state, *self._work, thin, draws)
-        return draws
+        result = np.empty((n_draws, self.n))
+        draws: cython.double[:, ::1] = result
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        _: cython.Py_ssize_t
+        with cython.nogil:
+            for row in range(n_draws):
+                for _ in range(thin):
+                    self._sweep()
+                for k in range(self.n):
+                    draws[row, k] = self.v[k + 1]
+        return result
 
-
-@njit(
-    "void(float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], uint64[::1],"
-    "uint64, int64)",
-    cache=True,
-    error_model="numpy",
-)
-def _begin(lower, upper, v, lo, hi, state, seed, index):  # type: ignore[no-untyped-def]
-    """Draw tree and values from the prior."""
-    begin_stream(state, seed, index)
-    n = len(v) - 2
-    for k in range(1, n + 1):
-        lo[k] = 0  # not yet in the tree
-    i = 1
-    while i <= n:
-        if lo[i] > 0:
-            i += 1
-            continue
-        # The first range without a root: it ends before the next rank that is in the tree.
-        j = i
-        while j < n and lo[j + 1] == 0:
-            j += 1
-        k = i + int(uniform(state) * (j - i + 1))
-        lo[k], hi[k] = i, j
-        floor, ceiling = max(v[i - 1], lower[k]), min(v[j + 1], upper[k])
-        v[k] = floor + uniform(state) * (ceiling - floor)
-
-
-@njit(error_model="numpy")
-def _fractions(lower, upper, v, lo, hi, order, first, last, fraction):  # type: ignore[no-untyped-def]
-    """Where the values at the places first…last of the order lie between their limits."""
-    for p in range(first, last + 1):
-        m = order[p]
-        floor = max(v[lo[m] - 1], lower[m])
-        fraction[m] = (v[m] - floor) / width_of(lower, upper, v, lo[m], hi[m], m)
-
-
-@njit(error_model="numpy")
-def _log_likelihood(n_neg, n_pos, m, value):  # type: ignore[no-untyped-def]
-    """Of rank m alone."""
-    total = 0.0
-    if n_pos[m] > 0:
-        total += n_pos[m] * np.log(value)
-    if n_neg[m] > 0:
-        total += n_neg[m] * np.log(1 - value)
-    return total
-
-
-@njit(error_model="numpy")
-def _stretched(n_neg, n_pos, v, i, j, k, value):  # type: ignore[no-untyped-def]
-    """Log-likelihood of the ranks i…j if v[k] were ``value`` and carried them along."""
-    low, high = v[i - 1], v[j + 1]
-    total = _log_likelihood(n_neg, n_pos, k, value)
-    factor = (value - low) / (v[k] - low)
-    for m in range(i, k):
-        total += _log_likelihood(n_neg, n_pos, m, min(low + (v[m] - low) * factor, value))
-    factor = (high - value) / (high - v[k])
-    for m in range(k + 1, j + 1):
-        total += _log_likelihood(n_neg, n_pos, m, max(high - (high - v[m]) * factor, value))
-    return total
-
-
-@njit(error_model="numpy")
-def _stretch(v, i, j, k, value):  # type: ignore[no-untyped-def]
-    """Do what ``_stretched`` weighs."""
-    low, high = v[i - 1], v[j + 1]
-    factor = (value - low) / (v[k] - low)
-    for m in range(i, k):
-        v[m] = min(low + (v[m] - low) * factor, value)
-    factor = (high - value) / (high - v[k])
-    for m in range(k + 1, j + 1):
-        v[m] = max(high - (high - v[m]) * factor, value)
-    v[k] = value
-
-
-@njit(error_model="numpy")
-def _hung(  # type: ignore[no-untyped-def]
-    n_neg, n_pos, lower, upper, lo, hi, fraction, order, place, k, value, moved
-):
-    """The same between bounds, from the fractions; the ranks are then in ``moved``."""
-    total = _log_likelihood(n_neg, n_pos, k, value)
-    moved[k] = value
-    for p in range(place[k] + 1, place[k] + hi[k] - lo[k] + 1):
-        m = order[p]
-        floor, ceiling = max(moved[lo[m] - 1], lower[m]), min(moved[hi[m] + 1], upper[m])
-        moved[m] = min(floor + fraction[m] * max(ceiling - floor, 0.0), ceiling)
-        total += _log_likelihood(n_neg, n_pos, m, moved[m])
-    return total
-
-
-@njit(error_model="numpy")
-def _weigh(n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place):  # type: ignore[no-untyped-def]
-    if lower is None:
-        return _stretched(n_neg, n_pos, v, lo[k], hi[k], k, value)
-    return _hung(n_neg, n_pos, lower, upper, lo, hi, fraction, order, place, k, value, moved)
-
-
-@njit(error_model="numpy")
-def _after(place, step, count):  # type: ignore[no-untyped-def]
-    """The place after ``count`` steps."""
-    if count > REPLAYED:
-        return place + count * step
-    for _ in range(int(count)):
-        place += step
-    return place
-
-
-@njit(error_model="numpy")
-def _is_outside(  # type: ignore[no-untyped-def]
-    n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place,
-    low, high, level,
-):  # fmt: skip
-    """Whether a value is beyond its limits, or too improbable for the slice."""
-    return not (low < value < high) or not (
-        _weigh(n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place)
-        > level
-    )
-
-
-@njit(error_model="numpy")
-def _step_out(  # type: ignore[no-untyped-def]
-    n_neg, n_pos, v, lo, hi, k, start, step, lower, upper, fraction, moved, order, place,
-    low, high, level,
-):  # fmt: skip
-    """The first of start, start + step, start + 2·step, … that is not in the slice.
-
-    From a start far off, a slice of heavy data can be millions of steps long. Beyond the first few
-    the end is found by doubling and halving: a slice of a concave log-density has no gaps. (With
-    bounds it may have some, but a chain that has settled makes no such long way.)
-    """
-    end = start
-    for _ in range(SINGLE_STEPS):
-        if _is_outside(
-            n_neg, n_pos, v, lo, hi, k, end, lower, upper, fraction, moved, order, place,
-            low, high, level,
-        ):  # fmt: skip
-            return end
-        inside, end = end, end + step
-    count, grows = 1.0, True
-    while count >= 1.0:
-        end = _after(inside, step, count)
-        if _is_outside(
-            n_neg, n_pos, v, lo, hi, k, end, lower, upper, fraction, moved, order, place,
-            low, high, level,
-        ):  # fmt: skip
-            grows = False
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _sweep(self) -> cython.void:
+        k: cython.Py_ssize_t
+        if self.n <= self.largest:
+            self.tree.redraw(1, self.n)
         else:
+            for _ in range(self.n):
+                self.tree.rotate(self._any_rank())
+            for _ in range(self.n // 8):
+                # The root of a range is chosen as often whatever the tree inside is.
+                k = self._any_rank()
+                if 2 <= self.hi[k] - self.lo[k] < self.largest:
+                    self.tree.redraw(self.lo[k], self.hi[k])
+        if self.bounded:
+            self.tree.list_ranks()
+        for k in range(1, self.n + 1):
+            self._slice(k)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _any_rank(self) -> cython.Py_ssize_t:
+        return 1 + cython.cast(cython.Py_ssize_t, self.stream.uniform() * self.n)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    @cython.inline
+    def _log_likelihood(self, m: cython.Py_ssize_t, value: cython.double) -> cython.double:
+        """Of rank m alone."""
+        total: cython.double = 0.0
+        if self.n_pos[m] > 0:
+            total += self.n_pos[m] * math.log(value)
+        if self.n_neg[m] > 0:
+            total += self.n_neg[m] * math.log(1 - value)
+        return total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _stretched(self, value: cython.double) -> cython.double:
+        """Log-likelihood of the ranks below k if v[k] were ``value`` and carried them along."""
+        k: cython.Py_ssize_t = self.k
+        m: cython.Py_ssize_t
+        low: cython.double = self.v[self.lo[k] - 1]
+        high: cython.double = self.v[self.hi[k] + 1]
+        total: cython.double = self._log_likelihood(k, value)
+        factor: cython.double = (value - low) / (self.v[k] - low)
+        for m in range(self.lo[k], k):
+            total += self._log_likelihood(m, min(low + (self.v[m] - low) * factor, value))
+        factor = (high - value) / (high - self.v[k])
+        for m in range(k + 1, self.hi[k] + 1):
+            total += self._log_likelihood(m, max(high - (high - self.v[m]) * factor, value))
+        return total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _stretch(self, value: cython.double) -> cython.void:
+        """Do what ``_stretched`` weighs."""
+        k: cython.Py_ssize_t = self.k
+        m: cython.Py_ssize_t
+        low: cython.double = self.v[self.lo[k] - 1]
+        high: cython.double = self.v[self.hi[k] + 1]
+        factor: cython.double = (value - low) / (self.v[k] - low)
+        for m in range(self.lo[k], k):
+            self.v[m] = min(low + (self.v[m] - low) * factor, value)
+        factor = (high - value) / (high - self.v[k])
+        for m in range(k + 1, self.hi[k] + 1):
+            self.v[m] = max(high - (high - self.v[m]) * factor, value)
+        self.v[k] = value
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _note_fractions(self) -> cython.void:
+        """Where the values below k lie between their limits."""
+        p: cython.Py_ssize_t
+        k: cython.Py_ssize_t = self.k
+        for p in range(self.place[k] + 1, self.place[k] + self.hi[k] - self.lo[k] + 1):
+            m: cython.Py_ssize_t = self.order[p]
+            floor: cython.double = max(self.v[self.lo[m] - 1], self.lower[m])
+            self.fraction[m] = (self.v[m] - floor) / self.tree.width(self.lo[m], self.hi[m], m)
+        self.moved[self.lo[k] - 1] = self.v[self.lo[k] - 1]
+        self.moved[self.hi[k] + 1] = self.v[self.hi[k] + 1]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _hung(self, value: cython.double) -> cython.double:
+        """As ``_stretched`` between bounds, from the fractions; the ranks are then in ``moved``."""
+        p: cython.Py_ssize_t
+        k: cython.Py_ssize_t = self.k
+        total: cython.double = self._log_likelihood(k, value)
+        self.moved[k] = value
+        for p in range(self.place[k] + 1, self.place[k] + self.hi[k] - self.lo[k] + 1):
+            m: cython.Py_ssize_t = self.order[p]
+            floor: cython.double = max(self.moved[self.lo[m] - 1], self.lower[m])
+            ceiling: cython.double = min(self.moved[self.hi[m] + 1], self.upper[m])
+            at: cython.double = floor + self.fraction[m] * max(ceiling - floor, 0.0)
+            self.moved[m] = min(at, ceiling)
+            total += self._log_likelihood(m, self.moved[m])
+        return total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _weigh(self, value: cython.double) -> cython.double:
+        return self._hung(value) if self.bounded else self._stretched(value)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _is_inside(self, value: cython.double) -> cython.bint:
+        """Whether a value is between its limits and probable enough for the slice."""
+        return self.low < value < self.high and self._weigh(value) > self.level
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _step_out(self, start: cython.double, step: cython.double) -> cython.double:
+        """The first of start, start + step, start + 2·step, … that is not in the slice.
+
+        From a start far off, a slice of heavy data can be millions of steps long. Beyond the first
+        few the end is found by doubling and halving: a slice of a concave log-density has no gaps.
+        (With bounds it may have some, but a chain that has settled makes no such long way.)
+        """
+        inside: cython.double = start
+        end: cython.double = start
+        _: cython.int
+        for _ in range(SINGLE_STEPS):
+            if not self._is_inside(end):
+                return end
             inside = end
-        count = count * 2.0 if grows else count / 2.0
-    return _after(inside, step, 1.0)
-
-
-@njit(error_model="numpy")
-def _slice(  # type: ignore[no-untyped-def]
-    n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k,
-    lower=None, upper=None, fraction=None, moved=None, order=None, place=None,
-):  # fmt: skip
-    """Move v[k] with its subtree: stepping out, then shrinking.
-
-    Without bounds this is compiled without what they need.
-    """
-    i, j, now = lo[k], hi[k], v[k]
-    low, high = v[i - 1], v[j + 1]
-    if lower is not None:
-        low, high = max(low, lower[k]), min(high, upper[k])
-        first, last = place[k] + 1, place[k] + j - i
-        _fractions(lower, upper, v, lo, hi, order, first, last, fraction)
-        moved[i - 1], moved[j + 1] = v[i - 1], v[j + 1]
-    if not low < now < high:
-        return
-    level = _weigh(
-        n_neg, n_pos, v, lo, hi, k, now, lower, upper, fraction, moved, order, place
-    ) + np.log(uniform(state))
-    # The first bracket may depend on all but v[k]: about four standard errors of a frequency.
-    neg, pos = sum_neg[j] - sum_neg[i - 1] + 1, sum_pos[j] - sum_pos[i - 1] + 1
-    width = 4 * np.sqrt(neg * pos / (neg + pos)) / (neg + pos)
-    left, right = low, high
-    if 0 < width < 0.5 * (high - low):
-        left = now - width * uniform(state)
-        right = left + width
-        left = _step_out(
-            n_neg, n_pos, v, lo, hi, k, left, -width, lower, upper, fraction, moved, order, place,
-            low, high, level,
-        )  # fmt: skip
-        right = _step_out(
-            n_neg, n_pos, v, lo, hi, k, right, width, lower, upper, fraction, moved, order, place,
-            low, high, level,
-        )  # fmt: skip
-        left, right = max(left, low), min(right, high)
-    for _ in range(TRIES):
-        value = left + uniform(state) * (right - left)
-        if (
-            low < value < high
-            and _weigh(
-                n_neg, n_pos, v, lo, hi, k, value, lower, upper, fraction, moved, order, place
-            )
-            > level
-        ):
-            if lower is None:
-                _stretch(v, i, j, k, value)
+            end += step
+        count: cython.double = 1.0
+        grows: cython.bint = True
+        while count >= 1.0:
+            end = _after(inside, step, count)
+            if self._is_inside(end):
+                inside = end
             else:
-                for m in range(i, j + 1):
-                    v[m] = moved[m]
+                grows = False
+            count = count * 2.0 if grows else count / 2.0
+        return _after(inside, step, 1.0)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _slice(self, k: cython.Py_ssize_t) -> cython.void:
+        """Move v[k] with its subtree: stepping out, then shrinking."""
+        i: cython.Py_ssize_t = self.lo[k]
+        j: cython.Py_ssize_t = self.hi[k]
+        now: cython.double = self.v[k]
+        self.k, self.low, self.high = k, self.v[i - 1], self.v[j + 1]
+        if self.bounded:
+            self.low = max(self.low, self.lower[k])
+            self.high = min(self.high, self.upper[k])
+            self._note_fractions()
+        if not self.low < now < self.high:
             return
-        if value < now:
-            left = value
-        else:
-            right = value
-
-
-@njit(
-    "void(float64[::1], float64[::1], float64[::1], float64[::1],"
-    "boolean, float64[::1], float64[::1],"
-    "float64[::1], int64[::1], int64[::1], uint64[::1],"
-    "float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], int64[::1], int64[::1],"
-    "int64, float64[:, ::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
-def _sweep(  # type: ignore[no-untyped-def]
-    n_neg, sum_neg, n_pos, sum_pos, bounded, lower, upper, v, lo, hi, state,
-    rows, columns, fraction, moved, order, place, thin, draws,
-):  # fmt: skip
-    """Sweeps; the values after every ``thin``-th fill a row of ``draws``."""
-    n = len(v) - 2
-    for row in range(len(draws)):
-        for _ in range(thin):
-            if n <= LARGEST:
-                redraw(bounded, lower, upper, v, lo, hi, state, 1, n, rows, columns)
-            else:
-                for _turn in range(n):
-                    rotate(lower, upper, v, lo, hi, state, 1 + int(uniform(state) * n))
-                for _tree in range(n // 8):
-                    # The root of a range is chosen as often whatever the tree inside is.
-                    k = 1 + int(uniform(state) * n)
-                    if 2 <= hi[k] - lo[k] < LARGEST:
-                        redraw(bounded, lower, upper, v, lo, hi, state, lo[k], hi[k], rows, columns)
-            if bounded:
-                list_tree(lo, order, place)
-            for k in range(1, n + 1):
-                if bounded:
-                    _slice(
-                        n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k,
-                        lower, upper, fraction, moved, order, place,
-                    )  # fmt: skip
+        self.level = self._weigh(now) + math.log(self.stream.uniform())
+        # The first bracket may depend on all but v[k]: about four standard errors of a frequency.
+        neg: cython.double = self.sum_neg[j] - self.sum_neg[i - 1] + 1
+        pos: cython.double = self.sum_pos[j] - self.sum_pos[i - 1] + 1
+        width: cython.double = 4 * math.sqrt(neg * pos / (neg + pos)) / (neg + pos)
+        left: cython.double = self.low
+        right: cython.double = self.high
+        if 0 < width < 0.5 * (self.high - self.low):
+            left = now - width * self.stream.uniform()
+            right = left + width
+            left = max(self._step_out(left, -width), self.low)
+            right = min(self._step_out(right, width), self.high)
+        _: cython.int
+        m: cython.Py_ssize_t
+        for _ in range(TRIES):
+            value: cython.double = left + self.stream.uniform() * (right - left)
+            if self._is_inside(value):
+                if self.bounded:
+                    for m in range(i, j + 1):
+                        self.v[m] = self.moved[m]
                 else:
-                    _slice(n_neg, sum_neg, n_pos, sum_pos, v, lo, hi, state, k)
-        for k in range(n):
-            draws[row, k] = v[k + 1]
+                    self._stretch(value)
+                return
+            if value < now:
+                left = value
+            else:
+                right = value

@@ -1,4 +1,4 @@
-"""Moves of the tree in Markov chains on isotonic maps; see :mod:`trueodds.kernels.isotonic_mcmc`.
+"""The tree of a Markov chain on isotonic maps; see :mod:`trueodds.kernels.isotonic_mcmc`.
 
 A tree over the ranks 1…n is the range lo[k]…hi[k] of ranks below each k, and k itself. v[0] = 0 and
 v[n + 1] = 1 stand beside the values. Without bounds, lower is 0 and upper 1 everywhere.
@@ -6,130 +6,208 @@ v[n + 1] = 1 stand beside the values. Without bounds, lower is 0 and upper 1 eve
 
 from __future__ import annotations
 
+import cython
 import numpy as np
-from numba import njit
 
-from trueodds.kernels.random_stream import uniform
-
-__all__ = ["LARGEST", "list_tree", "redraw", "rotate", "width_of"]
+__all__ = ["LARGEST", "SearchTree"]
 
 LARGEST = 80
 """Ranks of a subtree that is redrawn at once. Z, scaled, is above 1/(n!)², hence no underflow."""
 
-TINY = 1e-300
-"""Stands for a width that rounding made zero."""
+TINY = cython.declare(cython.double, 1e-300)  # stands for a width that rounding made zero
 
 
-@njit(error_model="numpy")
-def width_of(lower, upper, v, i, j, k):  # type: ignore[no-untyped-def]
-    """Of the interval from which rank k is drawn as the root of i…j."""
-    return max(min(v[j + 1], upper[k]) - max(v[i - 1], lower[k]), TINY)
+@cython.final
+@cython.cclass
+class SearchTree:
+    """A tree with a value for each rank, and its moves.
 
+    Parameters
+    ----------
+    n : int
+        Ranks.
+    stream : RandomStream
+    bounds : tuple of two arrays of shape (n_ranks,), default=None
+        Lower and upper, both non-decreasing.
 
-@njit(error_model="numpy")
-def list_tree(lo, order, place):  # type: ignore[no-untyped-def]
-    """Ranks with every subtree in a row after its root, and the place of each rank among them.
-
-    That is the order of lo; those that share it are a line from an ancestor down to the left.
+    Attributes
+    ----------
+    values : float64 array of shape (n_ranks + 2,)
+    first, last : int64 array of shape (n_ranks + 2,)
+        The range of ranks below each.
+    order, place : int64 array of shape (n_ranks + 2,)
+        What :meth:`list_ranks` found.
     """
-    n = len(lo) - 2
-    place[:] = 0
-    for k in range(1, n + 1):
-        place[lo[k]] += 1
-    for i in range(1, n + 2):
-        place[i] += place[i - 1]
-    for k in range(1, n + 1):
-        place[lo[k]] -= 1
-        order[place[lo[k]]] = k
-    for p in range(n):
-        place[order[p]] = p
 
+    def __init__(self, n, stream, bounds=None):
+        lower, upper = (np.zeros(n), np.ones(n)) if bounds is None else bounds
+        self.n, self.stream, self.bounded = n, stream, bounds is not None
+        self.lower, self.upper = np.append(0.0, lower), np.append(1.0, upper)
+        self.values = np.append(np.zeros(n + 1), 1.0)
+        self.first, self.last = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
+        self.order, self.place = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
+        self.v, self.lo, self.hi = self.values, self.first, self.last
+        self.listed, self.at = self.order, self.place
+        side = min(n, LARGEST) + 2
+        self.rows, self.columns = np.empty((side, side)), np.empty((side, side))
 
-@njit(error_model="numpy")
-def _root_sum(bounded, lower, upper, v, begin, i, j, rows, columns, enough):  # type: ignore[no-untyped-def]
-    """Σ_k Z(i, k − 1)·Z(k + 1, j)/width up to ``enough``, and the k at which that is reached."""
-    total, k = 0.0, i
-    width = max(v[begin + j + 1] - v[begin + i - 1], TINY)
-    while True:
-        if bounded:
-            width = width_of(lower, upper, v, begin + i, begin + j, begin + k)
-        total += rows[i, k] * columns[j, k + 1] / width
-        if k == j or total >= enough:
-            return total, k
-        k += 1
+    def draw(self):
+        """Draw tree and values from the prior."""
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for k in range(1, self.n + 1):
+            self.lo[k] = 0  # not yet in the tree
+        i = 1
+        while i <= self.n:
+            if self.lo[i] > 0:
+                i += 1
+                continue
+            # The first range without a root: it ends before the next rank that is in the tree.
+            j = i
+            while j < self.n and self.lo[j + 1] == 0:
+                j += 1
+            k = i + cython.cast(cython.Py_ssize_t, self.stream.uniform() * (j - i + 1))
+            self.lo[k] = i
+            self.hi[k] = j
+            floor: cython.double = max(self.v[i - 1], self.lower[k])
+            ceiling: cython.double = min(self.v[j + 1], self.upper[k])
+            self.v[k] = floor + self.stream.uniform() * (ceiling - floor)
 
+    def width(self, i, j, k):
+        """Of the interval from which rank k is drawn as the root of i…j."""
+        ceiling: cython.double = min(self.v[j + 1], self.upper[k])
+        floor: cython.double = max(self.v[i - 1], self.lower[k])
+        return max(ceiling - floor, TINY)
 
-@njit(error_model="numpy")
-def redraw(bounded, lower, upper, v, lo, hi, state, begin, end, rows, columns):  # type: ignore[no-untyped-def]
-    """Draw the tree over the ranks begin…end from its law given the values.
+    def list_ranks(self):
+        """Ranks with every subtree in a row after its root, and the place of each among them.
 
-    Every tree contains every rank once, so Z may be scaled by a factor per rank: the width that
-    rank k has as a leaf. rows[i, k] is then that width times Z(i, k − 1), and columns[j, k] is
-    Z(k, j), such that both factors of the sum lie in a row. Places are counted from ``begin``.
-    """
-    n = end - begin + 1
-    for i in range(n):
-        rows[i, i] = width_of(lower, upper, v, begin + i, begin + i, begin + i)
-        columns[i, i + 1] = 1.0
-    for length in range(1, n + 1):
-        for i in range(n - length + 1):
-            j = i + length - 1
-            if bounded:
-                z = (
-                    _root_sum(bounded, lower, upper, v, begin, i, j, rows, columns, np.inf)[0]
-                    / length
-                )
-            else:  # all roots have the same width
-                first, second = 0.0, 0.0
-                k = i
-                while k < j:
-                    first += rows[i, k] * columns[j, k + 1]
-                    second += rows[i, k + 1] * columns[j, k + 2]
-                    k += 2
-                if k == j:
-                    first += rows[i, j] * columns[j, j + 1]
-                width = max(v[begin + j + 1] - v[begin + i - 1], TINY)
-                z = (first + second) / (width * length)
-            columns[j, i] = z
-            if j + 1 < n:
-                rows[i, j + 1] = rows[j + 1, j + 1] * z
-    for k in range(begin, end + 1):
-        lo[k] = 0
-    i = 0
-    while i < n:
-        if lo[begin + i] > 0:
-            i += 1
-            continue
-        j = i
-        while j + 1 < n and lo[begin + j + 1] == 0:
-            j += 1
-        enough = uniform(state) * columns[j, i] * (j - i + 1)
-        k = _root_sum(bounded, lower, upper, v, begin, i, j, rows, columns, enough)[1]
-        lo[begin + k], hi[begin + k] = begin + i, begin + j
+        That is the order of lo; those that share it are a line from an ancestor down to the left.
+        """
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for i in range(self.n + 2):
+            self.at[i] = 0
+        for k in range(1, self.n + 1):
+            self.at[self.lo[k]] += 1
+        for i in range(1, self.n + 2):
+            self.at[i] += self.at[i - 1]
+        for k in range(1, self.n + 1):
+            self.at[self.lo[k]] -= 1
+            self.listed[self.at[self.lo[k]]] = k
+        for i in range(self.n):
+            self.at[self.listed[i]] = i
 
+    def weigh_roots(self, begin, i, j):
+        """Σ_k Z(i, k − 1)·Z(k + 1, j)/width; places are counted from ``begin``."""
+        total: cython.double = 0.0
+        k: cython.Py_ssize_t
+        for k in range(i, j + 1):
+            total += (
+                self.rows[i, k]
+                * self.columns[j, k + 1]
+                / self.width(begin + i, begin + j, begin + k)
+            )
+        return total
 
-@njit(error_model="numpy")
-def rotate(lower, upper, v, lo, hi, state, k):  # type: ignore[no-untyped-def]
-    """Perhaps turn the edge above rank k round, with the odds of the two trees.
+    def weigh_roots_of_one_width(self, begin, i, j):
+        """The same without bounds, where all roots have the same width."""
+        first: cython.double = 0.0
+        second: cython.double = 0.0
+        k: cython.Py_ssize_t = i
+        while k < j:
+            first += self.rows[i, k] * self.columns[j, k + 1]
+            second += self.rows[i, k + 1] * self.columns[j, k + 2]
+            k += 2
+        if k == j:
+            first += self.rows[i, j] * self.columns[j, j + 1]
+        width: cython.double = max(self.v[begin + j + 1] - self.v[begin + i - 1], TINY)
+        return (first + second) / (width * (j - i + 1))
 
-    Every tree has n − 1 edges, and turning one round twice restores the tree.
-    """
-    n = len(v) - 2
-    i, j = lo[k], hi[k]
-    before, after = i - 1, j + 1
-    if before < 1 and after > n:
-        return  # the root
-    # Both neighbours of the range are above k; its parent is the lower of the two.
-    parent = after
-    if after > n or (before >= 1 and hi[before] - lo[before] < hi[after] - lo[after]):
-        parent = before
-    begin, end = lo[parent], hi[parent]
-    first, last = (k + 1, end) if k < parent else (begin, k - 1)  # the parent's range if turned
-    # The density has 1/now or 1/turned; all else is the same.
-    now = (j - i + 1) * width_of(lower, upper, v, i, j, k)
-    now *= width_of(lower, upper, v, begin, end, parent)
-    turned = (last - first + 1) * width_of(lower, upper, v, first, last, parent)
-    turned *= width_of(lower, upper, v, begin, end, k)
-    if uniform(state) * (now + turned) < now:
-        lo[k], hi[k] = begin, end
-        lo[parent], hi[parent] = first, last
+    def pick_root(self, begin, i, j, enough):
+        """The k at which the sum of :meth:`weigh_roots` reaches ``enough``."""
+        total: cython.double = 0.0
+        k: cython.Py_ssize_t = i
+        width: cython.double = max(self.v[begin + j + 1] - self.v[begin + i - 1], TINY)
+        while True:
+            if self.bounded:
+                width = self.width(begin + i, begin + j, begin + k)
+            total += self.rows[i, k] * self.columns[j, k + 1] / width
+            if k == j or total >= enough:
+                return k
+            k += 1
+
+    def redraw(self, begin, end):
+        """Draw the tree over the ranks begin…end from its law given the values.
+
+        Every tree contains every rank once, so Z may be scaled by a factor per rank: the width
+        that rank k has as a leaf. rows[i, k] is then that width times Z(i, k − 1), and
+        columns[j, k] is Z(k, j), such that both factors of the sum lie in a row.
+        """
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        length: cython.Py_ssize_t
+        z: cython.double
+        n: cython.Py_ssize_t = end - begin + 1
+        for i in range(n):
+            self.rows[i, i] = self.width(begin + i, begin + i, begin + i)
+            self.columns[i, i + 1] = 1.0
+        for length in range(1, n + 1):
+            for i in range(n - length + 1):
+                j = i + length - 1
+                if self.bounded:
+                    z = self.weigh_roots(begin, i, j) / length
+                else:
+                    z = self.weigh_roots_of_one_width(begin, i, j)
+                self.columns[j, i] = z
+                if j + 1 < n:
+                    self.rows[i, j + 1] = self.rows[j + 1, j + 1] * z
+        for k in range(begin, end + 1):
+            self.lo[k] = 0
+        i = 0
+        while i < n:
+            if self.lo[begin + i] > 0:
+                i += 1
+                continue
+            j = i
+            while j + 1 < n and self.lo[begin + j + 1] == 0:
+                j += 1
+            enough: cython.double = self.stream.uniform() * self.columns[j, i] * (j - i + 1)
+            k = self.pick_root(begin, i, j, enough)
+            self.lo[begin + k] = begin + i
+            self.hi[begin + k] = begin + j
+
+    def rotate(self, k):
+        """Perhaps turn the edge above rank k round, with the odds of the two trees.
+
+        Every tree has n − 1 edges, and turning one round twice restores the tree.
+        """
+        i: cython.Py_ssize_t = self.lo[k]
+        j: cython.Py_ssize_t = self.hi[k]
+        before: cython.Py_ssize_t = i - 1
+        after: cython.Py_ssize_t = j + 1
+        if before < 1 and after > self.n:
+            return  # the root
+        # Both neighbours of the range are above k; its parent is the lower of the two.
+        parent: cython.Py_ssize_t = after
+        if after > self.n or (
+            before >= 1 and self.hi[before] - self.lo[before] < self.hi[after] - self.lo[after]
+        ):
+            parent = before
+        begin: cython.Py_ssize_t = self.lo[parent]
+        end: cython.Py_ssize_t = self.hi[parent]
+        # The parent's range if turned.
+        first: cython.Py_ssize_t = k + 1 if k < parent else begin
+        last: cython.Py_ssize_t = end if k < parent else k - 1
+        # The density has 1/now or 1/turned; all else is the same.
+        now: cython.double = (j - i + 1) * self.width(i, j, k)
+        now *= self.width(begin, end, parent)
+        turned: cython.double = (last - first + 1) * self.width(first, last, parent)
+        turned *= self.width(begin, end, k)
+        if self.stream.uniform() * (now + turned) < now:
+            self.lo[k] = begin
+            self.hi[k] = end
+            self.lo[parent] = first
+            self.hi[parent] = last

@@ -6,33 +6,41 @@ hashes themselves, so that each block of work has its own, whichever thread does
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+import cython
 
-__all__ = ["begin_stream", "uniform"]
+__all__ = ["RandomStream"]
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
-S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
-UNIT = 2.0**-53
-
-
-@njit(error_model="numpy")
-def _mix(z):  # type: ignore[no-untyped-def]
-    z = (z ^ (z >> S30)) * MIX_1
-    z = (z ^ (z >> S27)) * MIX_2
-    return z ^ (z >> S31)
+GOLDEN = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+MIX_1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
+MIX_2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
+ALL_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)  # where Python's integers go on
+UNIT = cython.declare(cython.double, 2.0**-53)
 
 
-@njit(error_model="numpy")
-def begin_stream(state, seed, index):  # type: ignore[no-untyped-def]
-    """Put ``state``, an array of one uint64, at the beginning of stream ``index`` of a seed."""
-    state[0] = _mix(_mix(seed + GOLDEN) ^ _mix((np.uint64(index) + np.uint64(1)) * MIX_2))
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _mix(z: cython.ulonglong) -> cython.ulonglong:
+    z = ((z ^ (z >> 30)) * MIX_1) & ALL_BITS
+    z = ((z ^ (z >> 27)) * MIX_2) & ALL_BITS
+    return z ^ (z >> 31)
 
 
-@njit(error_model="numpy")
-def uniform(state):  # type: ignore[no-untyped-def]
-    """The next number of a stream, uniform and strictly between 0 and 1."""
-    state[0] = state[0] + GOLDEN
-    return (np.float64(_mix(state[0]) >> S11) + 0.5) * UNIT
+@cython.final
+@cython.cclass
+class RandomStream:
+    """Stream ``index`` of a seed, both below 2⁶⁴."""
+
+    def __init__(self, seed: cython.ulonglong, index: cython.ulonglong) -> None:
+        self.begin(seed, index)
+
+    def begin(self, seed, index):
+        """Go to the beginning of another stream."""
+        where: cython.ulonglong = (seed + GOLDEN) & ALL_BITS
+        offset: cython.ulonglong = (((index + 1) & ALL_BITS) * MIX_2) & ALL_BITS
+        self.state = _mix(_mix(where) ^ _mix(offset))
+
+    def uniform(self):
+        """The next number of the stream, uniform and strictly between 0 and 1."""
+        self.state = (self.state + GOLDEN) & ALL_BITS
+        return (cython.cast(cython.double, _mix(self.state) >> 11) + 0.5) * UNIT

@@ -7,16 +7,19 @@ each attribute, O(n·d), where growing a tree anew sorts every attribute again.
 
 from __future__ import annotations
 
-import math
-
+import cython
 import numpy as np
-from numba import njit
+from cython.cimports.libc import math
 
 __all__ = ["boost_stumps", "stump_margins"]
 
 
-@njit(cache=True, nogil=True)
-def boost_stumps(codes, n_distinct, positive, n_rounds):  # type: ignore[no-untyped-def]
+def boost_stumps(
+    codes: cython.int[:, ::1],
+    n_distinct: cython.int[::1],
+    positive: cython.schar[::1],
+    n_rounds: cython.Py_ssize_t,
+):
     """Boost on rows with labels ``positive`` (n, int8).
 
     Returns (attribute, cut, left, right, alpha, n_used): the stump of a round votes ``left`` (±1)
@@ -26,94 +29,118 @@ def boost_stumps(codes, n_distinct, positive, n_rounds):  # type: ignore[no-unty
     makes no error (its weight is then 1, as in scikit-learn and the beta paper's program) or none
     is better than chance.
     """
-    d, n = codes.shape
-    attribute = np.zeros(n_rounds, np.int32)
-    cut = np.zeros(n_rounds, np.int32)
-    left = np.zeros(n_rounds, np.int8)
-    right = np.zeros(n_rounds, np.int8)
-    alpha = np.zeros(n_rounds)
-    weight = np.full(n, 1.0 / n)
-    most = 1
-    for f in range(d):
-        most = max(most, n_distinct[f])
-    cells = np.empty((most, 2))
-    used = 0
-    for t in range(n_rounds):
-        total0, total1 = 0.0, 0.0
-        for i in range(n):
-            if positive[i] == 1:
-                total1 += weight[i]
-            else:
-                total0 += weight[i]
-        total = total0 + total1
-        best = -np.inf
-        best_f, best_cut, best_left0, best_left1 = -1, 0, 0.0, 0.0
-        for f in range(d):
-            m = n_distinct[f]
-            if m < 2:
-                continue
-            for c in range(m):
-                cells[c, 0] = 0.0
-                cells[c, 1] = 0.0
-            row_codes = codes[f]
+    d: cython.Py_ssize_t = codes.shape[0]
+    n: cython.Py_ssize_t = codes.shape[1]
+    attribute: cython.int[::1] = np.zeros(n_rounds, np.int32)
+    cut: cython.int[::1] = np.zeros(n_rounds, np.int32)
+    left: cython.schar[::1] = np.zeros(n_rounds, np.int8)
+    right: cython.schar[::1] = np.zeros(n_rounds, np.int8)
+    alpha: cython.double[::1] = np.zeros(n_rounds)
+    weight: cython.double[::1] = np.full(n, 1.0 / n)
+    cells: cython.double[:, ::1] = np.empty((max(1, *n_distinct), 2))
+    used: cython.Py_ssize_t = 0
+    t: cython.Py_ssize_t
+    f: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    vote: cython.schar
+    with cython.nogil:
+        for t in range(n_rounds):
+            total0: cython.double = 0.0
+            total1: cython.double = 0.0
             for i in range(n):
-                cells[row_codes[i], positive[i]] += weight[i]
-            left0, left1 = 0.0, 0.0
-            for c in range(m - 1):
-                left0 += cells[c, 0]
-                left1 += cells[c, 1]
-                weight_left = left0 + left1
-                weight_right = total - weight_left
-                if weight_left <= 0.0 or weight_right <= 0.0:
+                if positive[i] == 1:
+                    total1 += weight[i]
+                else:
+                    total0 += weight[i]
+            total: cython.double = total0 + total1
+            best: cython.double = -1.0  # purities are not negative
+            best_f: cython.Py_ssize_t = -1
+            best_cut: cython.int = 0
+            best_left0: cython.double = 0.0
+            best_left1: cython.double = 0.0
+            for f in range(d):
+                if n_distinct[f] < 2:
                     continue
-                right0, right1 = total0 - left0, total1 - left1
-                # Least impurity = greatest Σ over sides of (w₀² + w₁²)/(w₀ + w₁).
-                purity = (left0 * left0 + left1 * left1) / weight_left + (
-                    right0 * right0 + right1 * right1
-                ) / weight_right
-                if purity > best:
-                    best = purity
-                    best_f, best_cut, best_left0, best_left1 = f, c, left0, left1
-        if best_f < 0:
-            break
-        vote_left = 1 if best_left1 > best_left0 else -1
-        vote_right = 1 if total1 - best_left1 > total0 - best_left0 else -1
-        row_codes = codes[best_f]
-        error = 0.0
-        for i in range(n):
-            vote = vote_left if row_codes[i] <= best_cut else vote_right
-            if (vote == 1) != (positive[i] == 1):
-                error += weight[i]
-        error /= total
-        attribute[t], cut[t], left[t], right[t] = best_f, best_cut, vote_left, vote_right
-        if error <= 0.0:
-            alpha[t] = 1.0
+                for c in range(n_distinct[f]):
+                    cells[c, 0] = 0.0
+                    cells[c, 1] = 0.0
+                for i in range(n):
+                    cells[codes[f, i], positive[i]] += weight[i]
+                left0: cython.double = 0.0
+                left1: cython.double = 0.0
+                for c in range(n_distinct[f] - 1):
+                    left0 += cells[c, 0]
+                    left1 += cells[c, 1]
+                    weight_left: cython.double = left0 + left1
+                    weight_right: cython.double = total - weight_left
+                    if weight_left <= 0.0 or weight_right <= 0.0:
+                        continue
+                    right0: cython.double = total0 - left0
+                    right1: cython.double = total1 - left1
+                    # Least impurity = greatest Σ over sides of (w₀² + w₁²)/(w₀ + w₁).
+                    purity: cython.double = (left0 * left0 + left1 * left1) / weight_left + (
+                        right0 * right0 + right1 * right1
+                    ) / weight_right
+                    if purity > best:
+                        best = purity
+                        best_f, best_cut = f, cython.cast(cython.int, c)
+                        best_left0, best_left1 = left0, left1
+            if best_f < 0:
+                break
+            vote_left: cython.schar = 1 if best_left1 > best_left0 else -1
+            vote_right: cython.schar = 1 if total1 - best_left1 > total0 - best_left0 else -1
+            error: cython.double = 0.0
+            for i in range(n):
+                vote = vote_left if codes[best_f, i] <= best_cut else vote_right
+                if (vote == 1) != (positive[i] == 1):
+                    error += weight[i]
+            error /= total
+            attribute[t] = cython.cast(cython.int, best_f)
+            cut[t], left[t], right[t] = best_cut, vote_left, vote_right
+            if error <= 0.0:
+                alpha[t] = 1.0
+                used = t + 1
+                break
+            if error >= 0.5:
+                break
+            alpha[t] = 0.5 * math.log((1.0 - error) / error)
             used = t + 1
-            break
-        if error >= 0.5:
-            break
-        alpha[t] = 0.5 * math.log((1.0 - error) / error)
-        used = t + 1
-        total = 0.0
-        up, down = math.exp(alpha[t]), math.exp(-alpha[t])
-        for i in range(n):
-            vote = vote_left if row_codes[i] <= best_cut else vote_right
-            weight[i] *= down if (vote == 1) == (positive[i] == 1) else up
-            total += weight[i]
-        for i in range(n):
-            weight[i] /= total
-    return attribute[:used], cut[:used], left[:used], right[:used], alpha[:used]
+            total = 0.0
+            up: cython.double = math.exp(alpha[t])
+            down: cython.double = math.exp(-alpha[t])
+            for i in range(n):
+                vote = vote_left if codes[best_f, i] <= best_cut else vote_right
+                weight[i] *= down if (vote == 1) == (positive[i] == 1) else up
+                total += weight[i]
+            for i in range(n):
+                weight[i] /= total
+    return (
+        np.asarray(attribute)[:used],
+        np.asarray(cut)[:used],
+        np.asarray(left)[:used],
+        np.asarray(right)[:used],
+        np.asarray(alpha)[:used],
+    )
 
 
-@njit(cache=True, nogil=True)
-def stump_margins(X, attribute, threshold, left, right, alpha):  # type: ignore[no-untyped-def]
+def stump_margins(
+    X: cython.double[:, ::1],
+    attribute: cython.int[::1],
+    threshold: cython.double[::1],
+    left: cython.schar[::1],
+    right: cython.schar[::1],
+    alpha: cython.double[::1],
+):
     """Σ over the stumps of alpha · vote for each row of X (n, d); at most a threshold is left."""
-    n = X.shape[0]
-    margin = np.zeros(n)
-    for i in range(n):
-        total = 0.0
-        for t in range(len(alpha)):
-            vote = left[t] if X[i, attribute[t]] <= threshold[t] else right[t]
-            total += alpha[t] * vote
-        margin[i] = total
-    return margin
+    margin: cython.double[::1] = np.zeros(X.shape[0])
+    i: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            total: cython.double = 0.0
+            for t in range(alpha.shape[0]):
+                vote: cython.schar = left[t] if X[i, attribute[t]] <= threshold[t] else right[t]
+                total += alpha[t] * vote
+            margin[i] = total
+    return np.asarray(margin)

@@ -1,0 +1,70 @@
+"""The compiled kernels: every module of ``trueodds.kernels`` is Python that Cython translates to C.
+
+All else about the package stands in ``pyproject.toml``.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+PACKAGE = "trueodds.kernels"
+FOLDER = Path("src", *PACKAGE.split("."))
+BUILD = Path("build", "kernels")
+UTILITIES = "_utilities"
+"""The module with what Cython needs for memory views: translated and compiled once for all."""
+
+# One build serves every Python from 3.11 on: what kernels ask of Python is in its stable interface.
+STABLE_SINCE = (3, 11)
+MACROS = [("Py_LIMITED_API", f"0x{STABLE_SINCE[0]:02X}{STABLE_SINCE[1]:02X}0000")]
+MSVC = sys.platform == "win32"
+# No contraction to fused multiply-add: results are the same on every processor.
+ARGUMENTS = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
+# Sums of these may be reordered, which lets processors add several numbers at once. NaN and
+# infinity keep their meaning.
+REORDERED = {"logit_boost"}
+REORDER = [] if MSVC else ["-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"]
+
+DIRECTIVES = {
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+    "language_level": 3,
+}
+
+
+def extension(module: str, source: Path) -> Extension:
+    reorder = REORDER if module in REORDERED else []
+    return Extension(
+        f"{PACKAGE}.{module}",
+        [source.as_posix()],
+        define_macros=MACROS,
+        extra_compile_args=[*ARGUMENTS, *reorder],
+        py_limited_api=True,
+    )
+
+
+def extensions() -> list[Extension]:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    utilities = BUILD / f"{UTILITIES}.c"
+    if not utilities.exists():
+        command = [sys.executable, "-m", "cython", f"--generate-shared={utilities.as_posix()}"]
+        subprocess.run(command, check=True)
+    modules = sorted(path for path in FOLDER.glob("*.py") if path.stem != "__init__")
+    kernels = cythonize(
+        [extension(path.stem, path) for path in modules],
+        build_dir=BUILD.as_posix(),
+        compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=f"{PACKAGE}.{UTILITIES}",
+        quiet=True,
+    )
+    return [*kernels, extension(UTILITIES, utilities)]
+
+
+setup(
+    ext_modules=extensions(),
+    options={"bdist_wheel": {"py_limited_api": "cp{}{}".format(*STABLE_SINCE)}},
+)
