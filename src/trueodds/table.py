@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
+from trueodds.kernels.score_table import merge_classes, part_by_class
 from trueodds.numerics.label_targets import binary_targets, smooth_counts
 from trueodds.validation import (
     Floats,
     InputScale,
     LabelSmoothing,
+    as_codes,
     check_increasing,
     check_integer,
     check_length,
@@ -254,16 +256,17 @@ class ScoreTable:
         if weight is not None and not weight.all():
             kept = weight > 0
             score, positive, weight = score[kept], positive[kept], weight[kept]
-        order = np.argsort(score)
-        score = score[order]
-        n_pos = positive[order].astype(np.float64)
         if weight is None:
-            n_neg = 1 - n_pos
-        else:
-            weight = weight[order]
-            n_pos *= weight
-            n_neg = weight - n_pos
-        return cls.of_sorted(score, n_neg, n_pos)
+            # Two sorts of numbers are faster than one that remembers where each came from.
+            classes = part_by_class(score, as_codes(positive))
+            for scores in classes:
+                scores.sort()
+            return cls._of_checked(*merge_classes(*classes))
+        order = np.argsort(score)
+        weight = weight[order]
+        n_pos = positive[order].astype(np.float64)
+        n_pos *= weight
+        return cls.of_sorted(score[order], weight - n_pos, n_pos)
 
     @classmethod
     def of_sorted(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:

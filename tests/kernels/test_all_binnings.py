@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from naive_isotonic import naive_abb
-from trueodds.kernels.all_binnings import _log_gamma, average_over_binnings
+from trueodds.kernels.all_binnings import average_over_binnings, log_gamma
 
 
 def average(edges, n_pos, n_neg, prior):
@@ -42,7 +42,7 @@ def test_a_boundary_of_probability_zero_never_is():
     assert values == pytest.approx([0.5, 0.5])
 
 
-def test_log_gamma_is_accurate_everywhere():
+def testlog_gamma_is_accurate_everywhere():
     x = np.concatenate([np.logspace(-3, 7, 2001), np.arange(1, 200) / 4])
-    found = np.array([_log_gamma(value) for value in x])
+    found = np.array([log_gamma(value) for value in x])
     np.testing.assert_allclose(found, gammaln(x), rtol=1e-14, atol=2e-14)

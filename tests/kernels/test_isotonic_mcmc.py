@@ -6,7 +6,8 @@ from scipy.stats import beta, chisquare, ks_2samp
 
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
 from trueodds.kernels.isotonic_importance import draw_maps
-from trueodds.kernels.isotonic_mcmc import LARGEST, Chain
+from trueodds.kernels.isotonic_mcmc import Chain
+from trueodds.kernels.isotonic_tree import LARGEST
 
 
 def prior_maps(ranks, n):

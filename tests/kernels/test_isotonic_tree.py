@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from trueodds.kernels.isotonic_tree import list_tree, redraw, rotate, width_of
-from trueodds.kernels.random_stream import begin_stream, uniform
+from trueodds.kernels.isotonic_tree import SearchTree
+from trueodds.kernels.random_stream import RandomStream
 
 VALUES = np.array([0.0, 0.2, 0.3, 0.9, 1.0])
-FREE = np.zeros(4), np.ones(4)
-BOUNDED = np.array([0.0, 0.1, 0.15, 0.5]), np.array([1.0, 0.35, 0.8, 0.95])
+BOUNDED = np.array([0.1, 0.15, 0.5]), np.array([0.35, 0.8, 0.95])
 
 
 def all_trees(first, last):
@@ -23,28 +22,31 @@ def all_trees(first, last):
             yield {root: (first, last), **left, **right}
 
 
-def naive_law(lower, upper):
+def naive_law(bounds):
     """The probability of each tree given the values: Π 1/size · 1/width."""
+    lower, upper = (np.zeros(3), np.ones(3)) if bounds is None else bounds
     density = {}
     for tree in all_trees(1, 3):
         product = 1.0
         for k, (i, j) in tree.items():
-            width = min(VALUES[j + 1], upper[k]) - max(VALUES[i - 1], lower[k])
+            width = min(VALUES[j + 1], upper[k - 1]) - max(VALUES[i - 1], lower[k - 1])
             product /= (j - i + 1) * width
         density[tuple(sorted(tree.items()))] = product
     total = sum(density.values())
     return {tree: weight / total for tree, weight in density.items()}
 
 
-def tree_of(lo, hi):
-    return tuple((k, (int(lo[k]), int(hi[k]))) for k in (1, 2, 3))
+def shape_of(tree):
+    return tuple((k, (int(tree.first[k]), int(tree.last[k]))) for k in (1, 2, 3))
 
 
-def begin():
-    state = np.empty(1, dtype=np.uint64)
-    begin_stream(state, np.uint64(0), 0)
+def begin(bounds=None, values=VALUES):
+    tree = SearchTree(3, RandomStream(0, 0), bounds)
+    tree.values[:] = values
     # A line down to the right: 1 above 2 above 3.
-    return np.array([0, 1, 2, 3, 0]), np.array([0, 3, 3, 3, 0]), state
+    tree.first[:] = [0, 1, 2, 3, 0]
+    tree.last[:] = [0, 3, 3, 3, 0]
+    return tree
 
 
 def assert_frequencies(seen, law):
@@ -56,45 +58,53 @@ def assert_frequencies(seen, law):
 
 
 def test_three_ranks_have_five_trees():
-    assert len(naive_law(*FREE)) == 5
+    assert len(naive_law(None)) == 5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bounds", [FREE, BOUNDED], ids=["free", "bounded"])
+@pytest.mark.parametrize("bounds", [None, BOUNDED], ids=["free", "bounded"])
 def test_redrawn_trees_have_their_law(bounds):
-    lo, hi, state = begin()
-    rows, columns = np.empty((5, 5)), np.empty((5, 5))
-    seen = []
+    tree, seen = begin(bounds), []
     for _ in range(4000):
-        redraw(bounds is BOUNDED, *bounds, VALUES, lo, hi, state, 1, 3, rows, columns)
-        seen.append(tree_of(lo, hi))
-    assert_frequencies(seen, naive_law(*bounds))
+        tree.redraw(1, 3)
+        seen.append(shape_of(tree))
+    assert_frequencies(seen, naive_law(bounds))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bounds", [FREE, BOUNDED], ids=["free", "bounded"])
+@pytest.mark.parametrize("bounds", [None, BOUNDED], ids=["free", "bounded"])
 def test_rotations_keep_the_law_of_trees(bounds):
-    lo, hi, state = begin()
-    seen = []
+    tree, numbers, seen = begin(bounds), RandomStream(1, 0), []
     for step in range(40_000):
-        rotate(*bounds, VALUES, lo, hi, state, 1 + int(uniform(state) * 3))
+        tree.rotate(1 + int(numbers.uniform() * 3))
         if step % 10 == 9:  # nearly independent of the one before
-            seen.append(tree_of(lo, hi))
-    assert_frequencies(seen, naive_law(*bounds))
+            seen.append(shape_of(tree))
+    assert_frequencies(seen, naive_law(bounds))
+
+
+@pytest.mark.parametrize("bounds", [None, BOUNDED], ids=["free", "bounded"])
+def test_drawn_trees_have_values_that_rise_within_the_bounds(bounds):
+    lower, upper = (np.zeros(3), np.ones(3)) if bounds is None else bounds
+    tree, roots = begin(bounds), []
+    for _ in range(300):
+        tree.draw()
+        values = tree.values[1:4]
+        assert (np.diff(values) >= 0).all()
+        assert ((lower <= values) & (values <= upper)).all()
+        roots.append(int(np.flatnonzero((tree.first[1:4] == 1) & (tree.last[1:4] == 3))[0]))
+    assert chisquare(np.bincount(roots, minlength=3)).pvalue > 1e-3
 
 
 def test_a_listed_tree_has_every_subtree_in_a_row_after_its_root():
     # 4 above 2 (above 1, 3) and 5.
-    lo, hi = np.array([0, 1, 1, 3, 1, 5, 0]), np.array([0, 1, 3, 3, 5, 5, 0])
-    order, place = np.empty(7, dtype=np.int64), np.empty(7, dtype=np.int64)
-    list_tree(lo, order, place)
-    assert order[:5].tolist() == [4, 2, 1, 3, 5]
+    tree = SearchTree(5, RandomStream(0, 0))
+    tree.first[:] = [0, 1, 1, 3, 1, 5, 0]
+    tree.last[:] = [0, 1, 3, 3, 5, 5, 0]
+    tree.list_ranks()
+    assert tree.order[:5].tolist() == [4, 2, 1, 3, 5]
     for k in range(1, 6):
-        below = order[place[k] : place[k] + hi[k] - lo[k] + 1]
-        assert sorted(below.tolist()) == list(range(lo[k], hi[k] + 1))
+        below = tree.order[tree.place[k] : tree.place[k] + tree.last[k] - tree.first[k] + 1]
+        assert sorted(below.tolist()) == list(range(tree.first[k], tree.last[k] + 1))
 
 
 def test_a_width_is_never_zero():
-    v = np.array([0.0, 0.5, 0.5, 0.5, 1.0])
-    assert width_of(*FREE, v, 2, 2, 2) == 1e-300
-    assert width_of(*BOUNDED, VALUES, 1, 3, 2) == pytest.approx(0.8 - 0.15)
+    assert begin(values=[0.0, 0.5, 0.5, 0.5, 1.0]).width(2, 2, 2) == 1e-300
+    assert begin(BOUNDED).width(1, 3, 2) == pytest.approx(0.8 - 0.15)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trueodds.kernels.random_stream import begin_stream, uniform
+from trueodds.kernels.random_stream import RandomStream
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -24,9 +24,8 @@ def naive_stream(seed, index, n):
 
 
 def stream(seed, index, n):
-    state = np.empty(1, dtype=np.uint64)
-    begin_stream(state, np.uint64(seed), index)
-    return [uniform(state) for _ in range(n)]
+    numbers = RandomStream(seed, index)
+    return [numbers.uniform() for _ in range(n)]
 
 
 def test_the_mixing_is_that_of_the_published_generator():
@@ -38,6 +37,15 @@ def test_the_mixing_is_that_of_the_published_generator():
 def test_numbers_equal_those_computed_with_whole_numbers():
     for seed, index in [(0, 0), (0, 1), (12345, 7), (2**64 - 1, 2**31)]:
         assert stream(seed, index, 5) == naive_stream(seed, index, 5)
+
+
+def test_a_stream_can_begin_anew():
+    numbers = RandomStream(1, 2)
+    first = numbers.uniform()
+    numbers.begin(12345, 7)
+    assert numbers.uniform() == naive_stream(12345, 7, 1)[0]
+    numbers.begin(1, 2)
+    assert numbers.uniform() == first
 
 
 def test_numbers_lie_strictly_between_0_and_1_and_are_spread_evenly():

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc import math
 
-__all__ = ["average_over_binnings"]
+__all__ = ["average_over_binnings", "log_gamma"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,10 +72,10 @@ def average_over_binnings(
     return values, float(bins)
 
 
-@cython.cfunc
+@cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def _log_gamma(x: cython.double) -> cython.double:
+def log_gamma(x: cython.double) -> cython.double:
     """Ln Γ(x) for x > 0, by Stirling's series from 10 on; several times faster than libm's."""
     product: cython.double = 1.0
     while x < 10.0:
@@ -102,8 +102,8 @@ def _log_evidence(
     q: cython.double, n_pos: cython.double, n_neg: cython.double
 ) -> cython.double:
     """Ln of the marginal likelihood (BDeu, C = 2) of a bin whose prior mean is q."""
-    value: cython.double = _log_gamma(n_pos + 2.0 * q) + _log_gamma(n_neg + 2.0 - 2.0 * q)
-    value -= _log_gamma(n_pos + n_neg + 2.0)
+    value: cython.double = log_gamma(n_pos + 2.0 * q) + log_gamma(n_neg + 2.0 - 2.0 * q)
+    value -= log_gamma(n_pos + n_neg + 2.0)
     # Γ(2q)·Γ(2 − 2q) = πz/sin(πz) with z = 2q − 1; Γ(2) = 1.
     z: cython.double = PI * abs(2.0 * q - 1.0)
     if z > 0.0:

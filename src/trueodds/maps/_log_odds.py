@@ -21,14 +21,15 @@ from trueodds.export.expressions import (
     minimum,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.kernels.map_rows import apply_log_odds
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.numerics.log_odds import log_odds, log_pair, log_sigmoid, sigmoid
+from trueodds.maps._rows import map_rows
+from trueodds.numerics.log_odds import sigmoid
 from trueodds.validation import Floats, check_choice
 
 __all__ = ["LogOddsMap"]
 
-CHUNK = 16384  # rows whose temporaries stay in the cache
 SATURATED = 1e4
 """Log-odds beyond which the logistic function does not change any more."""
 
@@ -80,41 +81,11 @@ class LogOddsMap(BinaryMap):
             raise InputError(f"a map of the raw scores needs a = b; got {self.a} and {self.b}.")
 
     def _apply(self, scores: Floats) -> Floats:
-        out = np.empty(len(scores))
-        for begin in range(0, len(scores), CHUNK):
-            part = out[begin : begin + CHUNK]
-            self._linear(scores[begin : begin + CHUNK], part)
-            sigmoid(part, overwrite=True)
-        return out
-
-    def _linear(self, scores: Floats, out: Floats) -> None:
-        """Fill ``out`` with the calibrated log-odds."""
         if self.a == 0 and self.b == 0:  # and 0·inf would be NaN
-            out[:] = self.c
-        elif self.a == self.b:
-            scale = "score" if self.axis == "raw" else self.input
-            log_odds(scores, scale, out=out)
-            np.maximum(out, self.lower, out=out)
-            np.minimum(out, self.upper, out=out)
-            out *= self.a
-            out += self.c
-        else:
-            out[:] = self.c
-            for coef, feature, (least, most) in zip(
-                (self.a, self.b), log_pair(scores, self.input), self._feature_ranges, strict=True
-            ):
-                if coef != 0:
-                    np.maximum(feature, least, out=feature)
-                    np.minimum(feature, most, out=feature)
-                    feature *= coef
-                    out += feature
-
-    @property
-    def _feature_ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Both features increase with z, so its range is a range of each."""
-        ends = np.array([self.lower, self.upper])
-        first, second = log_sigmoid(ends), -log_sigmoid(-ends)
-        return (float(first[0]), float(first[1])), (float(second[0]), float(second[1]))
+            return np.full(len(scores), sigmoid(np.array([self.c]))[0])
+        is_probability = self.input == "probability" and self.axis == "log_odds"
+        parameters = (is_probability, self.a, self.b, self.c, self.lower, self.upper)
+        return map_rows(lambda rows, out: apply_log_odds(rows, out, *parameters), scores)
 
     def _formula(self, score: Expression) -> Expression:
         if self.a == 0 and self.b == 0:

@@ -16,7 +16,9 @@ from trueodds.export.expressions import (
     Expression,
     LinearLookup,
 )
+from trueodds.kernels.map_rows import apply_linear
 from trueodds.maps._base import BinaryMap
+from trueodds.maps._rows import map_rows
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["PiecewiseLinearMap"]
@@ -54,16 +56,7 @@ class PiecewiseLinearMap(BinaryMap):
         check_unit_interval(y, "y")
 
     def _apply(self, scores: Floats) -> Floats:
-        finite = np.isfinite(self.x)
-        if finite.all():
-            return np.asarray(np.interp(scores, self.x, self.y))
-        if not finite.any():
-            return np.asarray(np.where(scores >= self.x[-1], self.y[-1], self.y[0]))
-        result = np.asarray(np.interp(scores, self.x[finite], self.y[finite]))
-        for knot in (0, -1):
-            if not finite[knot]:
-                result[scores == self.x[knot]] = self.y[knot]
-        return result
+        return map_rows(lambda rows, out: apply_linear(self.x, self.y, rows, out), scores)
 
     def _formula(self, score: Expression) -> Expression:
         finite = np.isfinite(self.x)

@@ -9,8 +9,9 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import INFINITE, Expression, StepLookup
+from trueodds.kernels.map_rows import apply_steps
 from trueodds.maps._base import BinaryMap
-from trueodds.numerics.binning import bin_index
+from trueodds.maps._rows import map_rows
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["StepMap"]
@@ -47,7 +48,9 @@ class StepMap(BinaryMap):
         check_unit_interval(values, "values")
 
     def _apply(self, scores: Floats) -> Floats:
-        return np.asarray(self.values[bin_index(self.edges, scores)])
+        return map_rows(
+            lambda rows, out: apply_steps(self.edges, self.values, rows, out), scores
+        )
 
     def _formula(self, score: Expression) -> Expression:
         # No score lies below an edge of −inf, and none but +inf reaches one of +inf.

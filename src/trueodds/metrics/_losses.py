@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from trueodds.basics.threads import in_blocks
+from trueodds.kernels.forecast_sums import sum_log_loss, sum_squared_error
 from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats
 
 __all__ = ["accuracy", "brier_score", "log_loss", "root_mean_squared_error"]
-
-CHUNK = 16384  # rows whose temporaries stay in the cache
 
 
 def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
@@ -45,42 +46,34 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim == 1:
-        return sample.mean(_binary_losses(sample))
+        return _mean(sum_log_loss, sample)
     with np.errstate(divide="ignore"):
         return 0.0 - sample.mean(np.log(_of_label(sample)))
 
 
-def _binary_losses(sample: Forecasts) -> Floats:
-    """−ln of the probability of what happened, in pieces that stay in the cache."""
-    losses = np.empty(len(sample))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for begin in range(0, len(losses), CHUNK):
-            rows = slice(begin, begin + CHUNK)
-            p, negative, part = sample.prob[rows], sample.codes[rows] == 0, losses[rows]
-            u = 1.0 - p
-            # log1p by hand, which is faster: ln(1 − p) is ln u less what rounding took from u.
-            lost = p - (1.0 - u)
-            lost *= negative
-            given = np.where(negative, u, p)
-            lost /= given
-            np.log(given, out=part)
-            np.subtract(lost, part, out=part)
-            part[given == 0.0] = np.inf
-    return losses
+def _mean(sum_of: Callable[..., float], sample: Forecasts) -> float:
+    """The weighted mean of a loss of two classes, of which a kernel gives the sum."""
+    prob, codes, weight = sample.prob, sample.codes, sample.weight
+
+    def part(rows: slice) -> float:
+        return sum_of(prob[rows], codes[rows], None if weight is None else weight[rows])
+
+    total = len(prob) if weight is None else float(weight.sum())
+    return sum(in_blocks(part, len(prob))) / total
 
 
 def _of_label(sample: Forecasts) -> Floats:
     return np.take_along_axis(sample.prob, sample.codes[:, None], axis=1).ravel()
 
 
-def _squares(sample: Forecasts) -> Floats:
-    """Sum of (p − y)² over the classes, for each row; over the positive class only if binary."""
+def _mean_squares(sample: Forecasts) -> float:
+    """Mean of Σ (p − y)² over the classes; over the positive class only if binary."""
     if sample.prob.ndim == 1:
-        return np.asarray((sample.prob - sample.codes) ** 2)
+        return _mean(sum_squared_error, sample)
     # Σp² + 1 − 2·p_label would cancel for good forecasts.
     label = _of_label(sample)
     others = np.einsum("ij,ij->i", sample.prob, sample.prob) - label**2
-    return np.asarray(np.maximum(others, 0.0) + (1 - label) ** 2)
+    return sample.mean(np.maximum(others, 0.0) + (1 - label) ** 2)
 
 
 def brier_score(
@@ -111,7 +104,7 @@ def brier_score(
     0.125
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
-    return sample.mean(_squares(sample))
+    return _mean_squares(sample)
 
 
 def root_mean_squared_error(
@@ -146,7 +139,7 @@ def root_mean_squared_error(
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     columns = 1 if sample.prob.ndim == 1 else sample.n_classes
-    return float(np.sqrt(sample.mean(_squares(sample)) / columns))
+    return float(np.sqrt(_mean_squares(sample) / columns))
 
 
 def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.kernels.pool_adjacent import pool_adjacent
 from trueodds.validation import Floats
 
 __all__ = ["isotonic_fit"]
@@ -22,7 +23,5 @@ def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any
     blocks : ndarray of shape (n_blocks + 1,)
         Where runs of one value begin; n ends the last.
     """
-    from scipy.optimize import isotonic_regression  # slow to import
-
-    solution = isotonic_regression(n_pos / weight, weights=weight)
-    return np.clip(solution.x, 0.0, 1.0), solution.blocks
+    values, blocks = pool_adjacent(np.ascontiguousarray(n_pos), np.ascontiguousarray(weight))
+    return np.minimum(values, 1.0, out=values), blocks

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.numerics.binning import bin_index
-from trueodds.validation import Floats
+from trueodds.basics.threads import in_blocks
+from trueodds.kernels.forecast_sums import add_to_bins
+from trueodds.validation import Floats, as_codes
 
 __all__ = ["BinSums", "bin_sums", "uniform_bin_index", "uniform_edges"]
 
-CHUNK = 16384  # rows whose temporaries stay in the cache
 NEAR_EDGE = 1e-9
 """Products p·n_bins this close to a whole number are compared with the edge itself."""
 
@@ -76,7 +77,7 @@ def bin_sums(
     uniform: bool = False,
     spread: bool = False,
 ) -> BinSums:
-    """Add up the rows of each bin, in pieces that stay in the cache.
+    """Add up the rows of each bin.
 
     Parameters
     ----------
@@ -90,29 +91,13 @@ def bin_sums(
     spread : bool, default=False
         Whether to add up w·(y − p)² also.
     """
-    n_bins = len(edges) + 1
-    sums = np.zeros((4, n_bins))
-    for begin in range(0, len(prob), CHUNK):
-        rows = slice(begin, begin + CHUNK)
-        p, y = prob[rows], positive[rows]
-        if uniform:
-            index = uniform_bin_index(p, n_bins, edges)
-        else:
-            index = bin_index(edges, p).astype(np.intp, copy=False)
-        if weight is None:
-            # One integer count of both classes is faster than two sums.
-            pair = np.bincount(2 * index + y, minlength=2 * n_bins)
-            sums[0] += pair[0::2] + pair[1::2]
-            sums[1] += np.bincount(index, p, n_bins)
-            sums[2] += pair[1::2]
-        else:
-            w = weight[rows]
-            sums[0] += np.bincount(index, w, n_bins)
-            sums[1] += np.bincount(index, w * p, n_bins)
-            sums[2] += np.bincount(index, w * y, n_bins)
-        if spread:
-            squares = (y - p) ** 2
-            if weight is not None:
-                squares *= weight[rows]
-            sums[3] += np.bincount(index, squares, n_bins)
+    prob, hits = np.ascontiguousarray(prob), as_codes(positive)
+
+    def add(rows: slice) -> Floats:
+        sums = np.zeros((4, len(edges) + 1))
+        part = None if weight is None else weight[rows]
+        add_to_bins(sums, edges, uniform, prob[rows], hits[rows], part)
+        return sums
+
+    sums = reduce(np.add, in_blocks(add, len(prob)))
     return BinSums(sums[0], sums[1], sums[2], sums[3] if spread else None)

@@ -8,6 +8,7 @@ what was found, where, and what to do.
 from trueodds.validation._arrays import (
     Floats,
     Labels,
+    as_codes,
     as_dense,
     as_floats,
     check_increasing,
@@ -45,6 +46,7 @@ __all__ = [
     "LabelledScores",
     "Labels",
     "Words",
+    "as_codes",
     "as_dense",
     "as_floats",
     "as_seed",

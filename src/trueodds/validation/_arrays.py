@@ -12,6 +12,7 @@ from trueodds.exceptions import InputError
 __all__ = [
     "Floats",
     "Labels",
+    "as_codes",
     "as_dense",
     "as_floats",
     "check_increasing",
@@ -71,6 +72,11 @@ def as_floats(values: Any, name: str) -> Floats:
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} must be numbers: {error}") from None
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def as_codes(positive: npt.NDArray[Any]) -> Labels:
+    """Whether rows are positive (bool, or 0 and 1), as compiled loops read it."""
+    return np.ascontiguousarray(positive, dtype=np.intp)
 
 
 def where(bad: npt.NDArray[np.bool_]) -> str:

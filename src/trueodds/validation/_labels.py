@@ -58,7 +58,7 @@ def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
     if array.dtype.kind in "biu":
         lowest, highest = array.min(), array.max()
         if lowest == 0 and highest == 1:  # the common case, at the price of two passes
-            return array.astype(np.intp, copy=False), np.array([0, 1], dtype=array.dtype)
+            return np.ascontiguousarray(array, dtype=np.intp), np.array([0, 1], dtype=array.dtype)
     classes, codes = np.unique(array, return_inverse=True)
     return codes.astype(np.intp, copy=False), classes
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.kernels.scan import extremes
 from trueodds.validation._arrays import Floats, as_floats, where
 from trueodds.validation._options import check_choice
 
@@ -100,7 +101,7 @@ def validate_scores(
 
 
 def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
-    lowest, highest = float(array.min()), float(array.max())
+    lowest, highest = extremes(array.ravel())
     if math.isnan(lowest):
         raise InputError(f"{words.scores} must not contain NaN; found {where(np.isnan(array))}.")
     if scale == "probability" and (lowest < 0 or highest > 1):

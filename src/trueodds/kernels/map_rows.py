@@ -1,0 +1,154 @@
+"""Maps applied to many scores in one pass each."""
+
+from __future__ import annotations
+
+import cython
+from cython.cimports.libc import math
+
+__all__ = ["apply_linear", "apply_log_odds", "apply_steps"]
+
+INFINITY = cython.declare(cython.double, float("inf"))
+EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(708) does not overflow, exp(710) does
+BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _clip(x: cython.double, low: cython.double, high: cython.double) -> cython.double:
+    return min(max(x, low), high)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sigmoid(eta: cython.double) -> cython.double:
+    """1/(1 + exp(−η)), never exactly 0 or 1, so that no logarithm of it is infinite."""
+    return min(1.0 / (1.0 + math.exp(min(-eta, EXPONENT_LIMIT))), BELOW_ONE)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log(x: cython.double) -> cython.double:
+    """Ln x; −inf of 0 in plain Python, too."""
+    return math.log(x) if x > 0.0 else -INFINITY
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def minus_log_rest(p: cython.double) -> cython.double:
+    """−ln(1 − p): that of u = 1 − p as it is rounded, and what rounding took from u."""
+    u: cython.double = 1.0 - p
+    if u == 0.0:
+        return INFINITY
+    return (p - (1.0 - u)) / u - math.log(u)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_sigmoid(z: cython.double) -> cython.double:
+    """Ln(1/(1 + exp(−z)))."""
+    return min(z, 0.0) - math.log1p(math.exp(-abs(z)))
+
+
+def apply_log_odds(
+    scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint,
+    a: cython.double, b: cython.double, c: cython.double,
+    lower: cython.double, upper: cython.double,
+) -> None:  # fmt: skip
+    """σ(a·ln p − b·ln(1−p) + c) with the log-odds z brought into [lower, upper]; σ(a·z + c) if a = b.
+
+    Scores that are no probabilities take the place of z. a and b are not both 0.
+    """
+    i: cython.Py_ssize_t
+    s: cython.double
+    eta: cython.double
+    with cython.nogil:
+        if a == b:
+            for i in range(scores.shape[0]):
+                s = scores[i]
+                if is_probability:
+                    # p/(1−p) is exact to rounding for every p, so one logarithm is enough.
+                    s = _log(s / (1.0 - s)) if s < 1.0 else INFINITY
+                out[i] = _sigmoid(a * _clip(s, lower, upper) + c)
+        else:
+            # ln p and −ln(1−p) increase with z, so its range is a range of each.
+            low: cython.double = _log_sigmoid(lower)
+            high: cython.double = _log_sigmoid(upper)
+            low_rest: cython.double = -_log_sigmoid(-lower)
+            high_rest: cython.double = -_log_sigmoid(-upper)
+            for i in range(scores.shape[0]):
+                s = scores[i]
+                eta = c
+                if a != 0.0:
+                    eta += a * _clip(_log(s) if is_probability else _log_sigmoid(s), low, high)
+                if b != 0.0:
+                    eta += b * _clip(
+                        minus_log_rest(s) if is_probability else -_log_sigmoid(-s),
+                        low_rest,
+                        high_rest,
+                    )
+                out[i] = _sigmoid(eta)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_up_to(
+    edges: cython.const[cython.double][::1],
+    n: cython.Py_ssize_t,
+    s: cython.double,
+) -> cython.Py_ssize_t:
+    """How many edges are at most s; the steps of the search do not depend on s."""
+    first: cython.Py_ssize_t = 0
+    while n > 0:
+        half: cython.Py_ssize_t = (n + 1) >> 1
+        first += half if edges[first + half - 1] <= s else 0
+        n -= half
+    return first
+
+
+def apply_steps(
+    edges: cython.const[cython.double][::1],
+    values: cython.const[cython.double][::1],
+    scores: cython.const[cython.double][::1],
+    out: cython.double[::1],
+) -> None:
+    """``values[i]`` for edges[i−1] ≤ score < edges[i]."""
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            out[i] = values[count_up_to(edges, edges.shape[0], scores[i])]
+
+
+def apply_linear(
+    x: cython.const[cython.double][::1],
+    y: cython.const[cython.double][::1],
+    scores: cython.const[cython.double][::1],
+    out: cython.double[::1],
+) -> None:
+    """Linear interpolation between the finite knots; what lies beyond has the nearest one's value.
+
+    A first or last knot at infinity is the value there, and nowhere else.
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    last: cython.Py_ssize_t = x.shape[0] - 1
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            s: cython.double = scores[i]
+            k = count_up_to(x, last + 1, s) - 1
+            if k < 0:
+                out[i] = y[0]
+            elif k == last or s == x[k]:
+                out[i] = y[k]
+            elif math.isinf(x[k + 1]):
+                out[i] = y[k]
+            elif math.isinf(x[k]):
+                out[i] = y[k + 1]
+            else:
+                slope: cython.double = (y[k + 1] - y[k]) / (x[k + 1] - x[k])
+                out[i] = slope * (s - x[k]) + y[k]

@@ -1,0 +1,58 @@
+"""Tables of distinct scores: two sorted classes merged, and equal scores added up."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+__all__ = ["merge_classes", "part_by_class"]
+
+
+def part_by_class(
+    score: cython.const[cython.double][::1], positive: cython.const[cython.Py_ssize_t][::1]
+):
+    """The scores of negatives and of positives."""
+    n: cython.Py_ssize_t = score.shape[0]
+    parted = np.empty(n)
+    # Negatives from the front, positives from the back: one write a row, whatever its class.
+    place: cython.double[::1] = parted
+    i: cython.Py_ssize_t
+    front: cython.Py_ssize_t = 0
+    back: cython.Py_ssize_t = n - 1
+    with cython.nogil:
+        for i in range(n):
+            place[back if positive[i] else front] = score[i]
+            back -= positive[i]
+            front += 1 - positive[i]
+    return parted[:front], parted[front:]
+
+
+def merge_classes(neg: cython.const[cython.double][::1], pos: cython.const[cython.double][::1]):
+    """Distinct scores in increasing order, and how many of either class are at each.
+
+    Both must be sorted.
+    """
+    m: cython.Py_ssize_t = neg.shape[0]
+    n: cython.Py_ssize_t = pos.shape[0]
+    columns = np.empty((3, m + n))
+    score: cython.double[::1] = columns[0]
+    n_neg: cython.double[::1] = columns[1]
+    n_pos: cython.double[::1] = columns[2]
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t = -1
+    is_pos: cython.bint
+    with cython.nogil:
+        while i < m or j < n:
+            is_pos = i == m or (j < n and pos[j] < neg[i])
+            s: cython.double = pos[j] if is_pos else neg[i]
+            if row < 0 or s > score[row]:
+                row += 1
+                score[row] = s
+                n_neg[row] = 0.0
+                n_pos[row] = 0.0
+            n_pos[row] += is_pos
+            n_neg[row] += not is_pos
+            j += is_pos
+            i += not is_pos
+    return columns[0, : row + 1], columns[1, : row + 1], columns[2, : row + 1]
