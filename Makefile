@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The environment, with kernels compiled as their sources are now.
+READY := $(VENV)/.kernels
+KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Settings of other projects must not leak into this environment.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels lint docs bench \
+.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons lint docs bench \
   bench-full gate stubs clean
 
-demo: $(STAMP)
+demo: $(READY)
 	$(BIN)/trueodds demo demo-output
 
 # The tests of what computes; what runs on many engines takes longer.
@@ -18,41 +21,57 @@ CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tes
   tests/metrics tests/numerics --ignore=tests/engines/grouping/test_from_frame.py
 
 # While writing: lint, types, layers, and the tests of what computes, without the slow ones.
-quick: $(STAMP)
+quick: $(READY)
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint quick-tests
 
-quick-tests: $(STAMP)
+quick-tests: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" $(CORE) \
 	  tests/compare tests/export tests/model_selection
 
 # COVERAGE=1 also says how much of the code the tests ran; that takes a third more time.
 COVERAGE ?=
-test: $(STAMP)
+test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(if $(COVERAGE),--cov --cov-report=)
 	$(if $(COVERAGE),@echo "Coverage: $$($(BIN)/coverage report --format=total) % of lines and branches")
 
 # The core with the lowest versions that pyproject.toml declares.
 LOWEST := build/lowest-versions
+WHEELS := build/wheels
 test-lowest-versions: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
 	  $(filter-out tests/test_package.py tests/test_project.py,$(CORE))
 
-$(LOWEST)/.installed: $(STAMP) tools/lowest_versions.py $(shell find src -name '*.py')
+$(LOWEST)/.installed: $(WHEELS)/.built $(READY) tools/lowest_versions.py
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(BIN)/python tools/lowest_versions.py cli engines plot dev >$(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt ".[cli,engines,plot]" \
-	  hypothesis jsonschema pandas pytest pytest-xdist
+	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt \
+	  "$$(ls $(WHEELS)/trueodds-[0-9]*.whl)[cli,engines,plot]" \
+	  cython hypothesis jsonschema pandas pytest pytest-xdist
 	@touch $@
 
 # The wheels as users get them: the core alone, in an empty environment.
-WHEELS := build/wheels
 BARE := build/bare
-test-wheels: $(STAMP)
-	rm -rf $(WHEELS)
-	$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . ./studies
+test-wheels: $(WHEELS)/.built
 	$(PYTHON) -m venv --clear $(BARE)
 	$(BARE)/bin/python -m pip install -q $(WHEELS)/trueodds-[0-9]*.whl
 	$(BARE)/bin/python -I tools/use_bare_install.py
+
+$(WHEELS)/.built: $(STAMP) $(KERNELS) pyproject.toml $(shell find src studies/src -name '*.py')
+	rm -rf $(WHEELS)
+	$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . ./studies
+	@touch $@
+
+# One wheel for every Python from 3.11 on: the tests of what computes, with each that is there.
+PYTHONS ?= $(shell sh tools/list_pythons.sh)
+test-pythons: $(WHEELS)/.built
+	set -e; for python in $(PYTHONS); do \
+	  $$python -m venv --clear build/python; \
+	  build/python/bin/python -m pip install -q $(WHEELS)/trueodds-[0-9]*.whl \
+	    hypothesis jsonschema pandas pytest pytest-xdist; \
+	  build/python/bin/python --version; \
+	  build/python/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
+	    tests/kernels tests/numerics tests/maps tests/calibrators; \
+	done
 
 # The command line with the oldest DuckDB that pyproject.toml allows, in place of the newest.
 OLDEST_DUCKDB := $(VENV)/oldest-duckdb
@@ -67,14 +86,13 @@ $(OLDEST_DUCKDB)/.installed: $(STAMP)
 	  duckdb==$$(sed -n 's/^cli = .*"duckdb>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 	@touch $@
 
-lint: $(STAMP)
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(STAMP)
-	$(BIN)/pip install -q -e ".[docs]"
+docs: $(READY)
 	rm -rf docs/generated docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python tools/check_links.py docs/_build/html
@@ -102,10 +120,10 @@ bench-full: $(RIVALS)/.installed
 
 # Fails if the working tree is slower than BASE by more than 15 % and 50 ms in any task.
 BASE ?= HEAD
-gate: $(STAMP)
+gate: $(READY)
 	$(BIN)/python benchmarks/gate.py $(BASE)
 
-stubs: $(STAMP)
+stubs: $(READY)
 	$(BIN)/python tools/write_stubs.py
 	$(BIN)/python tools/write_map_schema.py
 
@@ -113,10 +131,17 @@ $(STAMP): pyproject.toml studies/pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "trueodds needs Python 3.11 or later; set PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh tools/install_venv_module.sh
+	@sh tools/install_compiler.sh $(PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e ".[dev,all]" -e studies
+	$(BIN)/python -m pip install -q -e ".[dev,all,docs]" -e studies
 	@touch $(STAMP)
 
+$(READY): $(STAMP) $(KERNELS)
+	@if [ -n "$$(find $(KERNELS) -newer $(STAMP))" ]; then \
+	  $(BIN)/python setup.py -q build_ext --inplace; fi
+	@touch $@
+
 clean:
+	rm -f src/trueodds/kernels/*.so
 	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full build dist docs/_build docs/gallery docs/generated

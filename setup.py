@@ -3,16 +3,18 @@
 All else about the package stands in ``pyproject.toml``.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 PACKAGE = "trueodds.kernels"
 FOLDER = Path("src", *PACKAGE.split("."))
-BUILD = Path("build", "kernels")
+BUILD = Path("build", "kernels", Cython.__version__)
 UTILITIES = "_utilities"
 """The module with what Cython needs for memory views: translated and compiled once for all."""
 
@@ -59,6 +61,7 @@ def extensions() -> list[Extension]:
         build_dir=BUILD.as_posix(),
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=f"{PACKAGE}.{UTILITIES}",
+        nthreads=os.cpu_count() or 1,
         quiet=True,
     )
     return [*kernels, extension(UTILITIES, utilities)]
@@ -66,5 +69,8 @@ def extensions() -> list[Extension]:
 
 setup(
     ext_modules=extensions(),
-    options={"bdist_wheel": {"py_limited_api": "cp{}{}".format(*STABLE_SINCE)}},
+    options={
+        "bdist_wheel": {"py_limited_api": "cp{}{}".format(*STABLE_SINCE)},
+        "build_ext": {"parallel": os.cpu_count() or 1},
+    },
 )

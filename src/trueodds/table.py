@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class ScoreTable:
     def __len__(self) -> int:
         return len(self.score)
 
-    @property
+    @cached_property
     def weight(self) -> Floats:
         """Weight of both classes at each score."""
         return self.n_neg + self.n_pos

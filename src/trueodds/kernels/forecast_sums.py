@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import cython
 from cython.cimports.libc import math
-from cython.cimports.trueodds.kernels.map_rows import count_up_to, minus_log_rest
+
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.map_rows import count_up_to, minus_log_rest
+else:
+    from trueodds.kernels.map_rows import count_up_to, minus_log_rest
 
 __all__ = ["add_to_bins", "sum_log_loss", "sum_squared_error"]
 

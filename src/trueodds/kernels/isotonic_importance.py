@@ -17,7 +17,11 @@ import cython
 import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc import math
-from cython.cimports.trueodds.kernels.random_stream import RandomStream
+
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.random_stream import RandomStream
+else:
+    from trueodds.kernels.random_stream import RandomStream
 
 __all__ = ["WeightedMaps", "draw_maps", "sample_weighted_maps"]
 

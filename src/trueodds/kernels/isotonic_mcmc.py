@@ -35,10 +35,15 @@ from __future__ import annotations
 import cython
 import numpy as np
 from cython.cimports.libc import math
-from cython.cimports.trueodds.kernels.isotonic_tree import SearchTree
-from cython.cimports.trueodds.kernels.random_stream import RandomStream
 
 from trueodds.kernels.isotonic_tree import LARGEST
+
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.isotonic_tree import SearchTree
+    from cython.cimports.trueodds.kernels.random_stream import RandomStream
+else:
+    from trueodds.kernels.isotonic_tree import SearchTree
+    from trueodds.kernels.random_stream import RandomStream
 
 __all__ = ["Chain"]
 

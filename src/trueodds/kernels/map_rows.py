@@ -5,7 +5,7 @@ from __future__ import annotations
 import cython
 from cython.cimports.libc import math
 
-__all__ = ["apply_linear", "apply_log_odds", "apply_steps"]
+__all__ = ["apply_charcoal_grill", "apply_linear", "apply_log_odds", "apply_steps"]
 
 INFINITY = cython.declare(cython.double, float("inf"))
 EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(708) does not overflow, exp(710) does
@@ -30,7 +30,7 @@ def _sigmoid(eta: cython.double) -> cython.double:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _log(x: cython.double) -> cython.double:
+def log_or_infinity(x: cython.double) -> cython.double:
     """Ln x; −inf of 0 in plain Python, too."""
     return math.log(x) if x > 0.0 else -INFINITY
 
@@ -54,6 +54,14 @@ def _log_sigmoid(z: cython.double) -> cython.double:
     return min(z, 0.0) - math.log1p(math.exp(-abs(z)))
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_odds(p: cython.double) -> cython.double:
+    """Ln(p/(1−p)): the ratio is exact to rounding for every p, so one logarithm is enough."""
+    return log_or_infinity(p / (1.0 - p)) if p < 1.0 else INFINITY
+
+
 def apply_log_odds(
     scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint,
     a: cython.double, b: cython.double, c: cython.double,
@@ -71,8 +79,7 @@ def apply_log_odds(
             for i in range(scores.shape[0]):
                 s = scores[i]
                 if is_probability:
-                    # p/(1−p) is exact to rounding for every p, so one logarithm is enough.
-                    s = _log(s / (1.0 - s)) if s < 1.0 else INFINITY
+                    s = _log_odds(s)
                 out[i] = _sigmoid(a * _clip(s, lower, upper) + c)
         else:
             # ln p and −ln(1−p) increase with z, so its range is a range of each.
@@ -84,7 +91,9 @@ def apply_log_odds(
                 s = scores[i]
                 eta = c
                 if a != 0.0:
-                    eta += a * _clip(_log(s) if is_probability else _log_sigmoid(s), low, high)
+                    eta += a * _clip(
+                        log_or_infinity(s) if is_probability else _log_sigmoid(s), low, high
+                    )
                 if b != 0.0:
                     eta += b * _clip(
                         minus_log_rest(s) if is_probability else -_log_sigmoid(-s),
@@ -92,6 +101,38 @@ def apply_log_odds(
                         high_rest,
                     )
                 out[i] = _sigmoid(eta)
+
+
+def apply_charcoal_grill(
+    scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint,
+    means: cython.const[cython.double][::1], temperatures: cython.const[cython.double][::1],
+    widths: cython.const[cython.double][::1],
+    bias: cython.double, lower: cython.double, upper: cython.double,
+) -> None:  # fmt: skip
+    """σ(z/T(z) + bias), T the mean of the temperatures weighted by exp(−(z − mean)²/(2·width²))."""
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    n: cython.Py_ssize_t = means.shape[0]
+    off: cython.double
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            z: cython.double = _log_odds(scores[i]) if is_probability else scores[i]
+            z = _clip(z, lower, upper)
+            field: cython.double = temperatures[0]
+            if n > 1:
+                nearest: cython.double = INFINITY  # in squared widths
+                for k in range(n):
+                    off = (z - means[k]) / widths[k]
+                    nearest = min(nearest, off * off)
+                total: cython.double = 0.0
+                heat: cython.double = 0.0
+                for k in range(n):
+                    off = (z - means[k]) / widths[k]
+                    weight: cython.double = math.exp(-0.5 * (off * off - nearest))
+                    total += weight
+                    heat += weight * temperatures[k]
+                field = heat / total
+            out[i] = _sigmoid(z / field + bias)
 
 
 @cython.cfunc

@@ -41,6 +41,18 @@ STALLED = cython.declare(cython.int, 64)
 
 INFINITY = cython.declare(cython.double, float("inf"))
 
+# Neighbours in memory are one read: the sums over a bin and its first row; of the boundary before
+# it, ν, when it may vanish and its place in the heap (−1 outside); and the bins on either side.
+Bin = cython.struct(
+    pos=cython.double, weight=cython.double, key=cython.double,
+    row=cython.int, nu=cython.int, at=cython.int, before=cython.int, after=cython.int,
+)  # fmt: skip
+BIN = np.dtype(
+    {"names": ["pos", "weight", "key", "row", "nu", "at", "before", "after"],
+     "formats": ["f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4"]},
+    align=True,
+)  # fmt: skip
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -113,62 +125,58 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
 @cython.nogil
 @cython.exceptval(check=False)
 def _rise(
-    heap: cython.longlong[::1],
-    pos: cython.longlong[::1],
-    key: cython.double[::1],
+    heap: cython.int[::1],
+    bins: Bin[::1],
     at: cython.Py_ssize_t,
 ) -> cython.void:
     """Move an entry of the heap towards the top until its parent is not later."""
     item: cython.Py_ssize_t = heap[at]
-    own: cython.double = key[item]
+    own: cython.double = bins[item].key
     while at > 0:
         parent: cython.Py_ssize_t = (at - 1) >> 1
         other: cython.Py_ssize_t = heap[parent]
-        if key[other] <= own:
+        if bins[other].key <= own:
             break
         heap[at] = other
-        pos[other] = at
+        bins[other].at = at
         at = parent
     heap[at] = item
-    pos[item] = at
+    bins[item].at = at
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _sink(
-    heap: cython.longlong[::1],
-    pos: cython.longlong[::1],
-    key: cython.double[::1],
+    heap: cython.int[::1],
+    bins: Bin[::1],
     at: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
 ) -> cython.void:
     """Move an entry of the heap towards the bottom until its children are not earlier."""
     item: cython.Py_ssize_t = heap[at]
-    own: cython.double = key[item]
+    own: cython.double = bins[item].key
     while True:
         child: cython.Py_ssize_t = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+        if child + 1 < size and bins[heap[child + 1]].key < bins[heap[child]].key:
             child += 1
         other: cython.Py_ssize_t = heap[child]
-        if key[other] >= own:
+        if bins[other].key >= own:
             break
         heap[at] = other
-        pos[other] = at
+        bins[other].at = at
         at = child
     heap[at] = item
-    pos[item] = at
+    bins[item].at = at
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _meeting(
-    s: cython.double[::1],
-    w: cython.double[::1],
-    nu: cython.uchar[::1],
+    bins: Bin[::1],
     left: cython.Py_ssize_t,
     right: cython.Py_ssize_t,
     beyond: cython.Py_ssize_t,
@@ -179,16 +187,16 @@ def _meeting(
     With MERGE_TOLERANCE for ``early`` it is when they may be merged: earlier by what rounding can
     make of the other.
     """
-    mine: cython.uchar = nu[right]
+    mine: cython.int = bins[right].nu
     rate: cython.double = 0.0
-    if nu[left] != mine:
-        rate += w[right]
-    if nu[beyond] != mine:
-        rate += w[left]
+    if bins[left].nu != mine:
+        rate += bins[right].weight
+    if bins[beyond].nu != mine:
+        rate += bins[left].weight
     if rate == 0.0:
         return INFINITY
-    one: cython.double = s[left] * w[right]
-    other: cython.double = s[right] * w[left]
+    one: cython.double = bins[left].pos * bins[right].weight
+    other: cython.double = bins[right].pos * bins[left].weight
     gap: cython.double = one - other if mine else other - one
     return (gap - early * (one + other)) / rate
 
@@ -196,12 +204,12 @@ def _meeting(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _round_bound(key: cython.double[::1], count: cython.Py_ssize_t) -> cython.double:
+def _round_bound(bins: Bin[::1], count: cython.Py_ssize_t) -> cython.double:
     """A bound that about one meeting point in SAMPLE is below: the least of so many."""
     lowest: cython.double = INFINITY
     k: cython.Py_ssize_t
     for k in range(SAMPLE):
-        lowest = min(lowest, key[1 + (k * (count - 1)) // SAMPLE])
+        lowest = min(lowest, bins[1 + (k * (count - 1)) // SAMPLE].key)
     return lowest
 
 
@@ -214,19 +222,11 @@ def _merge_neighbours(
 ):  # fmt: skip
     """Fill the columns of Merges and return how many merges there are.
 
-    Bin i has the sums s[i] and w[i] and begins at row[i]; the boundary before it has ν = nu[i],
-    may vanish at key[i], and is at pos[i] in the heap. A bin that was merged has after[i] = −1.
+    A bin that was merged has ``after`` = −1.
     """
     n: cython.Py_ssize_t = weight.shape[0]
-    s: cython.double[::1] = np.empty(n + 1)
-    w: cython.double[::1] = np.empty(n + 1)
-    key: cython.double[::1] = np.empty(n + 1)
-    nu: cython.uchar[::1] = np.zeros(n + 1, np.uint8)
-    row: cython.longlong[::1] = np.empty(n + 1, np.int64)
-    before: cython.longlong[::1] = np.empty(n + 1, np.int64)
-    after: cython.longlong[::1] = np.empty(n + 1, np.int64)
-    pos: cython.longlong[::1] = np.empty(n + 1, np.int64)
-    heap: cython.longlong[::1] = np.empty(n + 1, np.int64)
+    bins: Bin[::1] = np.zeros(n + 1, BIN).view(np.recarray)
+    heap: cython.int[::1] = np.empty(n + 1, np.int32)
     merges: cython.Py_ssize_t = 0
     count: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
@@ -238,104 +238,100 @@ def _merge_neighbours(
         # λ = 0: neighbours of equal value are one bin.
         for i in range(n):
             if count > 0:
-                one = s[count - 1] * weight[i]
-                other = n_pos[i] * w[count - 1]
+                one = bins[count - 1].pos * weight[i]
+                other = n_pos[i] * bins[count - 1].weight
                 if abs(one - other) <= MERGE_TOLERANCE * (one + other):
-                    s[count - 1] += n_pos[i]
-                    w[count - 1] += weight[i]
+                    bins[count - 1].pos += n_pos[i]
+                    bins[count - 1].weight += weight[i]
                     boundary[merges] = i
-                    start[merges] = row[count - 1]
+                    start[merges] = bins[count - 1].row
                     stop[merges] = i + 1
                     lambdas[merges] = 0.0
-                    made_pos[merges] = s[count - 1]
-                    made_weight[merges] = w[count - 1]
+                    made_pos[merges] = bins[count - 1].pos
+                    made_weight[merges] = bins[count - 1].weight
                     merges += 1
                     continue
-                nu[count] = one > other
+                bins[count].nu = one > other
                 violates[i] = one > other
-            s[count] = n_pos[i]
-            w[count] = weight[i]
-            row[count] = i
+            bins[count].pos = n_pos[i]
+            bins[count].weight = weight[i]
+            bins[count].row = i
             count += 1
-        row[count] = n
-        key[0] = key[count] = INFINITY
+        bins[count].row = n
+        bins[0].key = bins[count].key = INFINITY
         for i in range(1, count):
-            key[i] = _meeting(s, w, nu, i - 1, i, i + 1, MERGE_TOLERANCE)
+            bins[i].key = _meeting(bins, i - 1, i, i + 1, MERGE_TOLERANCE)
 
         now: cython.double = 0.0
         bounded: cython.bint = True
         while count > 1:
             bound: cython.double = INFINITY
             if bounded and count > SMALL:
-                bound = _round_bound(key, count)
+                bound = _round_bound(bins, count)
             size: cython.Py_ssize_t = 0
             for i in range(count):
-                before[i] = i - 1
-                after[i] = i + 1
-                pos[i] = -1
-                if key[i] <= bound and key[i] < INFINITY:
+                bins[i].before = i - 1
+                bins[i].after = i + 1
+                bins[i].at = -1
+                if bins[i].key <= bound and bins[i].key < INFINITY:
                     heap[size] = i
-                    pos[i] = size
+                    bins[i].at = size
                     size += 1
             if size == 0:
                 break
             for at in range(size // 2 - 1, -1, -1):
-                _sink(heap, pos, key, at, size)
+                _sink(heap, bins, at, size)
             merged: cython.Py_ssize_t = 0
             while size > 0:
                 b: cython.Py_ssize_t = heap[0]
-                if key[b] > bound or key[b] == INFINITY:
+                if bins[b].key > bound or bins[b].key == INFINITY:
                     break
                 size -= 1
                 if size > 0:
                     heap[0] = heap[size]
-                    _sink(heap, pos, key, 0, size)
-                left: cython.Py_ssize_t = before[b]
-                right: cython.Py_ssize_t = after[b]
-                if key[b] > now:  # a new breakpoint; otherwise this merge belongs to the last one
-                    now = max(now, _meeting(s, w, nu, left, b, right, 0.0))
-                s[left] += s[b]
-                w[left] += w[b]
-                after[left] = right
-                before[right] = left
-                after[b] = -1
-                boundary[merges] = row[b]
-                start[merges] = row[left]
-                stop[merges] = row[right]
+                    _sink(heap, bins, 0, size)
+                left: cython.Py_ssize_t = bins[b].before
+                right: cython.Py_ssize_t = bins[b].after
+                if bins[b].key > now:  # a new breakpoint; otherwise this merge belongs to the last one
+                    now = max(now, _meeting(bins, left, b, right, 0.0))
+                bins[left].pos += bins[b].pos
+                bins[left].weight += bins[b].weight
+                bins[left].after = right
+                bins[right].before = left
+                bins[b].after = -1
+                boundary[merges] = bins[b].row
+                start[merges] = bins[left].row
+                stop[merges] = bins[right].row
                 lambdas[merges] = now
-                made_pos[merges] = s[left]
-                made_weight[merges] = w[left]
+                made_pos[merges] = bins[left].pos
+                made_weight[merges] = bins[left].weight
                 merges += 1
                 merged += 1
                 edge: cython.Py_ssize_t = left
                 for side in range(2):
                     # A boundary that is due at this very breakpoint stays due, even if the merge
                     # beside it leaves both its bins at rest.
-                    if 0 < edge < count and key[edge] > now:
-                        old: cython.double = key[edge]
-                        key[edge] = _meeting(
-                            s, w, nu, before[edge], edge, after[edge], MERGE_TOLERANCE
+                    if 0 < edge < count and bins[edge].key > now:
+                        old: cython.double = bins[edge].key
+                        bins[edge].key = _meeting(
+                            bins, bins[edge].before, edge, bins[edge].after, MERGE_TOLERANCE
                         )
-                        if pos[edge] < 0:
-                            if key[edge] <= bound and key[edge] < INFINITY:
+                        if bins[edge].at < 0:
+                            if bins[edge].key <= bound and bins[edge].key < INFINITY:
                                 heap[size] = edge
                                 size += 1
-                                _rise(heap, pos, key, size - 1)
-                        elif key[edge] < old:
-                            _rise(heap, pos, key, pos[edge])
+                                _rise(heap, bins, size - 1)
+                        elif bins[edge].key < old:
+                            _rise(heap, bins, bins[edge].at)
                         else:
-                            _sink(heap, pos, key, pos[edge], size)
+                            _sink(heap, bins, bins[edge].at, size)
                     edge = right
             bounded = merged * STALLED >= count
             # The bins that are left move together.
             kept: cython.Py_ssize_t = 0
             for i in range(count + 1):
-                if i == count or after[i] >= 0:
-                    s[kept] = s[i]
-                    w[kept] = w[i]
-                    nu[kept] = nu[i]
-                    row[kept] = row[i]
-                    key[kept] = key[i]
+                if i == count or bins[i].after >= 0:
+                    bins[kept] = bins[i]
                     kept += 1
             count -= merged
     return merges

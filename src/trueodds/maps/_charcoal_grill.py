@@ -10,15 +10,16 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import LARGEST, Choose, Constant, Dot, Expression, Softmax, clip
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.kernels.map_rows import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
+from trueodds.maps._rows import map_rows
 from trueodds.numerics.charcoal_grill.field import coal_weights
-from trueodds.numerics.log_odds import log_odds, sigmoid
+from trueodds.numerics.log_odds import log_odds
 from trueodds.validation import Floats, positive_column, validate_scores
 
 __all__ = ["CharcoalGrillMap"]
 
-CHUNK = 16384  # rows whose temporaries stay in the cache
 SATURATED = 1e4
 """Log-odds beyond which the logistic function does not change any more."""
 
@@ -95,12 +96,11 @@ class CharcoalGrillMap(BinaryMap):
         return np.asarray(self.temperatures @ coal_weights(z, self.means, self.widths))
 
     def _apply(self, scores: Floats) -> Floats:
-        out = np.empty(len(scores))
-        for begin in range(0, len(scores), CHUNK):
-            z = log_odds(scores[begin : begin + CHUNK], self.input)
-            z = np.clip(z, self.lower, self.upper)
-            out[begin : begin + CHUNK] = sigmoid(z / self._field(z) + self.bias)
-        return out
+        field = (self.means, self.temperatures, self.widths, self.bias, self.lower, self.upper)
+        is_probability = self.input == "probability"
+        return map_rows(
+            lambda rows, out: apply_charcoal_grill(rows, out, is_probability, *field), scores
+        )
 
     def _formula(self, score: Expression) -> Expression:
         if self.input != "probability":

@@ -8,14 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from trueodds.basics.threads import in_blocks
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Constant, Dot, Expression, Softmax
+from trueodds.kernels.class_rows import apply_softmax
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.softmax.logits import class_logits, softmax
 from trueodds.validation import Floats
 
 __all__ = ["SoftmaxMap"]
+
+FEW_ROWS = 32
+"""More than so many are multiplied with a matrix faster by BLAS."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,17 +66,21 @@ class SoftmaxMap(ClassMap):
             raise InputError(f"floor must not be positive; got {self.floor}.")
 
     def _apply(self, scores: Floats) -> Floats:
-        logits = class_logits(scores, self.input, self.floor)
-        if self.weights.ndim == 1:
-            with np.errstate(invalid="ignore"):
-                scaled = logits * self.weights
-            # A weight of 0 ignores its class's logit, even one of −inf.
-            scaled[np.isnan(scaled)] = 0.0
-        else:
-            # Deep enough for a logit of −inf, but no sum overflows.
-            deep = 1e300 / max(min(float(np.abs(self.weights).max()), 1.0), 1e-8)
-            scaled = np.maximum(logits, -deep) @ self.weights.T
-        return np.asarray(softmax(scaled + self.bias))
+        # Deep enough for a logit of −inf, but no sum overflows.
+        deepest = -1e300 / max(min(float(np.abs(self.weights).max()), 1.0), 1e-8)
+        if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
+            logits = np.maximum(class_logits(scores, self.input, self.floor), deepest)
+            return softmax(logits @ self.weights.T + self.bias)
+        out = np.empty_like(scores)
+        weights, is_probability = np.atleast_2d(self.weights), self.input == "probability"
+
+        def apply(rows: slice) -> None:
+            apply_softmax(
+                scores[rows], out[rows], is_probability, self.floor, deepest, weights, self.bias
+            )
+
+        in_blocks(apply, len(scores))
+        return out
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """Affine functions of the logits through the softmax."""

@@ -1,0 +1,59 @@
+"""Maps of several classes applied to many rows, in one pass."""
+
+from __future__ import annotations
+
+import cython
+from cython.cimports.libc import math
+
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.map_rows import log_or_infinity
+else:
+    from trueodds.kernels.map_rows import log_or_infinity
+
+__all__ = ["apply_softmax"]
+
+
+def apply_softmax(
+    scores: cython.const[cython.double][:, ::1], out: cython.double[:, ::1],
+    is_probability: cython.bint, floor: cython.double, deepest: cython.double,
+    weights: cython.const[cython.double][:, ::1], bias: cython.const[cython.double][::1],
+) -> None:  # fmt: skip
+    """softmax(W·l + bias), l the logits, none of them more than −``floor`` below the row's largest.
+
+    One row of weights is the diagonal of W. Otherwise no logit is below ``deepest``.
+    """
+    n: cython.Py_ssize_t = scores.shape[1]
+    diagonal: cython.bint = weights.shape[0] == 1
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    logit: cython.double
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            largest: cython.double = scores[i, 0]
+            for k in range(1, n):
+                largest = max(largest, scores[i, k])
+            if is_probability:
+                largest = log_or_infinity(largest)
+            for k in range(n):
+                out[i, k] = bias[k]
+            for k in range(n):
+                logit = log_or_infinity(scores[i, k]) if is_probability else scores[i, k]
+                logit = max(logit, largest + floor)
+                if diagonal:
+                    # A weight of 0 ignores its class's logit, even one of −inf.
+                    if weights[0, k] != 0.0:
+                        out[i, k] += weights[0, k] * logit
+                else:
+                    logit = max(logit, deepest)
+                    for j in range(n):
+                        out[i, j] += weights[j, k] * logit
+            top: cython.double = out[i, 0]
+            for k in range(1, n):
+                top = max(top, out[i, k])
+            total: cython.double = 0.0
+            for k in range(n):
+                out[i, k] = math.exp(out[i, k] - top)
+                total += out[i, k]
+            for k in range(n):
+                out[i, k] /= total
