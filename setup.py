@@ -39,6 +39,7 @@ DIRECTIVES = {
 
 
 def extension(module: str, source: Path) -> Extension:
+    """How one module is compiled."""
     reorder = REORDER if module in REORDERED else []
     return Extension(
         f"{PACKAGE}.{module}",
@@ -50,11 +51,12 @@ def extension(module: str, source: Path) -> Extension:
 
 
 def extensions() -> list[Extension]:
+    """All kernels, translated to C, and what they share."""
     BUILD.mkdir(parents=True, exist_ok=True)
     utilities = BUILD / f"{UTILITIES}.c"
     if not utilities.exists():
         command = [sys.executable, "-m", "cython", f"--generate-shared={utilities.as_posix()}"]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True)  # noqa: S603
     modules = sorted(path for path in FOLDER.glob("*.py") if path.stem != "__init__")
     kernels = cythonize(
         [extension(path.stem, path) for path in modules],

@@ -28,7 +28,9 @@ def naive_margins(X, y, n_rounds):
 
 def margins(X, y, n_rounds):
     values, codes, sizes = coded(X)
-    attribute, cut, left, right, alpha = boost_stumps(codes, sizes.astype(np.int32), y.astype(np.int8), n_rounds)
+    attribute, cut, left, right, alpha = boost_stumps(
+        codes, sizes.astype(np.int32), y.astype(np.int8), n_rounds
+    )
     threshold = np.array([values[f][c] for f, c in zip(attribute, cut, strict=True)])
     return stump_margins(X, attribute, threshold, left, right, alpha), alpha
 

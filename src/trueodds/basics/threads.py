@@ -41,7 +41,7 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int) -> list[Result]:
     def run(k: int) -> None:
         try:
             results[k] = [work(block) for block in shares[k]]
-        except BaseException as failure:  # noqa: BLE001  # raised again below
+        except BaseException as failure:  # raised again below
             failures.append(failure)
 
     threads = [Thread(target=run, args=(k,)) for k in range(1, n_threads)]

@@ -105,7 +105,6 @@ class ABBCalibrator(Calibrator):
         check_integer(self.max_rows, "max_rows", 3)
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
-        # Imported here: numba is loaded by the methods that need it only.
         from trueodds.kernels.all_binnings import average_over_binnings
 
         table = evidence.table

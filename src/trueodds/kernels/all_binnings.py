@@ -98,9 +98,7 @@ def _prior_mean(low: cython.double, high: cython.double, limit: cython.double) -
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _log_evidence(
-    q: cython.double, n_pos: cython.double, n_neg: cython.double
-) -> cython.double:
+def _log_evidence(q: cython.double, n_pos: cython.double, n_neg: cython.double) -> cython.double:
     """Ln of the marginal likelihood (BDeu, C = 2) of a bin whose prior mean is q."""
     value: cython.double = log_gamma(n_pos + 2.0 * q) + log_gamma(n_neg + 2.0 - 2.0 * q)
     value -= log_gamma(n_pos + n_neg + 2.0)

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
+import numpy.typing as npt
 from cython.cimports.libc import math
 
 from trueodds.kernels.isotonic_tree import LARGEST
@@ -109,7 +110,7 @@ class Chain:
     high: cython.double
     level: cython.double
 
-    def __init__(self, n_neg, n_pos, *, seed, index, bounds=None):
+    def __init__(self, n_neg, n_pos, *, seed, index, bounds=None) -> None:
         self.stream = RandomStream(seed, index)
         self.tree = SearchTree(len(n_neg), self.stream, bounds)
         self.n, self.bounded, self.largest = len(n_neg), bounds is not None, LARGEST
@@ -121,7 +122,9 @@ class Chain:
         self.fraction, self.moved = np.empty(self.n + 2), np.empty(self.n + 2)
         self.tree.draw()
 
-    def run(self, n_draws: cython.Py_ssize_t, thin: cython.Py_ssize_t = 1):
+    def run(
+        self, n_draws: cython.Py_ssize_t, thin: cython.Py_ssize_t = 1
+    ) -> npt.NDArray[np.float64]:
         """Go on for ``n_draws · thin`` sweeps and return every ``thin``-th map, as rows."""
         result = np.empty((n_draws, self.n))
         draws: cython.double[:, ::1] = result

@@ -67,9 +67,10 @@ def apply_log_odds(
     a: cython.double, b: cython.double, c: cython.double,
     lower: cython.double, upper: cython.double,
 ) -> None:  # fmt: skip
-    """σ(a·ln p − b·ln(1−p) + c) with the log-odds z brought into [lower, upper]; σ(a·z + c) if a = b.
+    """σ(a·ln p − b·ln(1−p) + c), where the log-odds z of p are first brought into [lower, upper].
 
-    Scores that are no probabilities take the place of z. a and b are not both 0.
+    If a = b it is σ(a·z + c). Scores that are no probabilities take the place of z. a and b are
+    not both 0.
     """
     i: cython.Py_ssize_t
     s: cython.double
@@ -184,9 +185,7 @@ def apply_linear(
             k = count_up_to(x, last + 1, s) - 1
             if k < 0:
                 out[i] = y[0]
-            elif k == last or s == x[k]:
-                out[i] = y[k]
-            elif math.isinf(x[k + 1]):
+            elif k == last or s == x[k] or math.isinf(x[k + 1]):
                 out[i] = y[k]
             elif math.isinf(x[k]):
                 out[i] = y[k + 1]

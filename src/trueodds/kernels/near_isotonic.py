@@ -231,7 +231,7 @@ def _merge_neighbours(
     count: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
     at: cython.Py_ssize_t
-    side: cython.int
+    _side: cython.int
     one: cython.double
     other: cython.double
     with cython.nogil:
@@ -292,7 +292,9 @@ def _merge_neighbours(
                     _sink(heap, bins, 0, size)
                 left: cython.Py_ssize_t = bins[b].before
                 right: cython.Py_ssize_t = bins[b].after
-                if bins[b].key > now:  # a new breakpoint; otherwise this merge belongs to the last one
+                if (
+                    bins[b].key > now
+                ):  # a new breakpoint; otherwise this merge belongs to the last one
                     now = max(now, _meeting(bins, left, b, right, 0.0))
                 bins[left].pos += bins[b].pos
                 bins[left].weight += bins[b].weight
@@ -308,7 +310,7 @@ def _merge_neighbours(
                 merges += 1
                 merged += 1
                 edge: cython.Py_ssize_t = left
-                for side in range(2):
+                for _side in range(2):
                     # A boundary that is due at this very breakpoint stays due, even if the merge
                     # beside it leaves both its bins at rest.
                     if 0 < edge < count and bins[edge].key > now:

@@ -48,9 +48,7 @@ class StepMap(BinaryMap):
         check_unit_interval(values, "values")
 
     def _apply(self, scores: Floats) -> Floats:
-        return map_rows(
-            lambda rows, out: apply_steps(self.edges, self.values, rows, out), scores
-        )
+        return map_rows(lambda rows, out: apply_steps(self.edges, self.values, rows, out), scores)
 
     def _formula(self, score: Expression) -> Expression:
         # No score lies below an edge of −inf, and none but +inf reaches one of +inf.

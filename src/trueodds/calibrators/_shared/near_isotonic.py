@@ -162,7 +162,6 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
             f"table must be a ScoreTable; got {type(table).__name__}. Make one with "
             "ScoreTable.from_arrays(scores, y)."
         )
-    # Imported here: numba is loaded by the methods that need it only.
     from trueodds.kernels.near_isotonic import near_isotonic_merges
 
     merges = near_isotonic_merges(table.n_pos, table.weight)
