@@ -11,11 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 import tracemalloc
 import warnings
@@ -32,25 +28,7 @@ LIMITS = {
     "searchsorted": 3.0,
     "netcal ENIR": 100.0,
     "netcal BBQ": 10.0,
-    "warm": 0.4,
-    "cold": 4.0,
 }
-
-FIRST_USE = """
-import time
-import numpy as np
-from trueodds import ENIRCalibrator
-rng = np.random.default_rng(0)
-scores = rng.random(1000)
-y = rng.random(1000) < scores
-marks = [(time.perf_counter(), time.process_time())]
-import numba
-marks.append((time.perf_counter(), time.process_time()))
-ENIRCalibrator().fit(scores, y)
-marks.append((time.perf_counter(), time.process_time()))
-for kind in (0, 1):
-    print(marks[1][kind] - marks[0][kind], marks[2][kind] - marks[1][kind])
-"""
 
 
 def median_time(function, *, seconds=2.0, least=5):
@@ -167,29 +145,6 @@ def rivals(n):
         )
 
 
-def first_use():
-    print("first use in a new process (trueodds and scikit-learn imported)")
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-
-        def run():
-            done = subprocess.run(
-                [sys.executable, "-c", FIRST_USE],
-                env=environment,
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            return [float(word) for word in done.stdout.split()]
-
-        importing, cold, importing_cpu, cold_cpu = run()
-        say("cold cache: import numba and the first fit, s", importing + cold, LIMITS["cold"])
-        say("    of these, CPU seconds (other processes do not count)", importing_cpu + cold_cpu)
-        _, warm, _, warm_cpu = np.median([run() for _ in range(5)], axis=0)
-        say("warm cache: the first fit beyond import numba, s", warm, LIMITS["warm"])
-        say("    of these, CPU seconds", warm_cpu)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, no netcal")
@@ -198,7 +153,6 @@ def main():
     growth(sizes)
     memory(sizes[-1])
     prediction(sizes[-1])
-    first_use()
     if not quick:
         rivals(5000)
 

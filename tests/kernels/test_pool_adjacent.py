@@ -36,9 +36,7 @@ def test_whole_numbers_give_the_exact_fractions(counts):
     assert blocks[0] == 0
     assert blocks[-1] == len(counts)
     assert (np.diff(values[blocks[:-1]]) > 0).all()
-    assert all(
-        (values[a:b] == values[a]).all() for a, b in itertools.pairwise(blocks)
-    )
+    assert all((values[a:b] == values[a]).all() for a, b in itertools.pairwise(blocks))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
