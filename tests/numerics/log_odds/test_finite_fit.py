@@ -115,9 +115,7 @@ def test_the_optimum_is_that_of_a_general_solver(kind, design):
         return -(rows.n_pos @ log_expit(eta) + rows.n_neg @ log_expit(-eta)) / rows.total
 
     bounds = [(0, None)] * n_coef + [(None, None)] * (size - n_coef)
-    found = minimize(
-        objective, np.ones(size), bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9}
-    )
+    found = minimize(objective, np.ones(size), bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
     fit = fit_finite(rows, design, nonnegative=True)
     np.testing.assert_allclose((fit.a, fit.b, fit.c), unpack(found.x), atol=2e-4)
     assert loss(rows, fit) == pytest.approx(found.fun, abs=1e-9)

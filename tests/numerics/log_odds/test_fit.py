@@ -99,7 +99,7 @@ def test_a_level_inside_the_range_is_the_likeliest(design, side, counts):
     inside = z[np.isfinite(z)]
     assert inside.min() < level < inside.max()
     least = np.inf
-    for tried in np.linspace(inside.min(), inside.max(), 60):
+    for tried in np.linspace(inside.min(), inside.max(), 21):
         clipped = np.minimum(z, tried) if side == 1 else np.maximum(z, tried)
         other = finite_only(clipped, y, design, nonnegative=True)
         least = min(least, loss(other, clipped, y))
@@ -119,7 +119,7 @@ def test_saturated_scores_alone_carry_their_frequencies():
 
 
 @every_design
-@pytest.mark.parametrize("ends", [[(1, 2, 70)], [(1, 12, 20)], [(1, 15, 25), (-1, 25, 12)]])
+@pytest.mark.parametrize("ends", [[(1, 2, 70)], [(1, 15, 25), (-1, 25, 12)]])
 def test_the_other_class_has_the_mirrored_fit(design, ends):
     z, y = with_ends(*ends)
     found, other = fit(z, y, design, nonnegative=True), fit(-z, ~y, design, nonnegative=True)
