@@ -95,3 +95,10 @@ def test_groups_are_pooled_where_the_evidence_presses_them_together_and_nowhere_
     n_neg, n_pos = np.array([1.0, 2e7, 0.0, 0.0]), np.array([0.0, 0.0, 2e7, 1.0])
     np.testing.assert_array_equal(pooled_starts(n_neg, n_pos), [0, 2])
     np.testing.assert_array_equal(pooled_starts(n_neg / 4, n_pos / 4), [0, 1, 2, 3])
+
+
+def test_rows_of_increasing_frequency_are_not_joined_however_heavy():
+    # At 1e30 the excess at their boundaries is rounding, but large.
+    n_pos = np.arange(1.0, 30.0)
+    starts = pooled_starts(1e30 * (30 - n_pos), 1e30 * n_pos)
+    assert len(starts) == 29

@@ -75,6 +75,13 @@ def test_a_saddle_is_left_on_the_side_of_the_start(side):
     assert found.loss == pytest.approx(-0.25)
 
 
+def test_a_direction_that_bends_downwards_is_taken_at_the_length_of_its_curvature():
+    seen = []
+    minimise_bounded(double_well(seen), np.array([0.3, 0.0]), -OPEN, OPEN)
+    # Slope 0.3³ − 0.3 and curvature 3·0.3² − 1, a little damped.
+    assert seen[1][0] - 0.3 == pytest.approx(0.273 / 0.73, rel=1e-2)
+
+
 def test_where_every_parameter_is_pushed_outwards_nothing_moves():
     objective = as_objective(np.sum, np.ones_like, lambda t: np.eye(2))
     found = minimise_bounded(objective, np.array([-3.0, 5.0]), np.zeros(2), np.array([1.0, 5.0]))

@@ -1,10 +1,13 @@
 """Fits on the log-odds axis with scores that have no place there."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from trueodds.evidence import Evidence
+from trueodds.numerics.log_odds import fit as log_odds_fit
 from trueodds.numerics.log_odds.finite_fit import fit_finite
 from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, fit_log_odds
 from trueodds.numerics.log_odds.rows import LogOddsRows
@@ -106,6 +109,19 @@ def test_a_level_inside_the_range_is_the_likeliest(design, side, counts):
     assert loss(found, z, y) <= least + 1e-6
 
 
+def test_two_levels_inside_are_the_likeliest_together_even_if_one_comes_in_by_the_other():
+    # With the upper level far inside, the slope is such that the lower one has to move in too.
+    z, y = with_ends((1, 30, 10), (-1, 58, 5))
+    found = fit(z, y, "temperature", nonnegative=True)
+    inside = z[np.isfinite(z)]
+    assert inside.min() < found.lower < found.upper < inside.max()
+    levels = np.linspace(inside.min(), inside.max(), 13)
+    for lower, upper in combinations(levels, 2):
+        clipped = np.clip(z, lower, upper)
+        other = finite_only(clipped, y, "temperature", nonnegative=True)
+        assert loss(found, z, y) <= loss(other, clipped, y) + 1e-6
+
+
 def test_saturated_scores_alone_carry_their_frequencies():
     z = np.repeat([-np.inf, np.inf], [10, 20])
     y = np.isin(np.arange(30), [0, 1, *range(13, 30)])  # 2 of 10, 17 of 20
@@ -165,11 +181,21 @@ def test_saturated_scores_that_a_falling_map_cannot_place_are_placed_all_the_sam
         assert loss(found, z, y) <= constant + 1e-9
 
 
-def test_many_rows_and_as_heavy_counts_are_compressed_to_the_same_fit():
+def test_counts_as_heavy_as_many_rows_take_their_way_to_the_same_fit(monkeypatch):
+    summaries = []
+    original = log_odds_fit.compress
+
+    def spy(*arguments):
+        summaries.append(original(*arguments))
+        return summaries[-1]
+
+    monkeypatch.setattr(log_odds_fit, "compress", spy)
     z, y = with_ends((1, 2, 70))
+    few = fit(z, y, "beta")
+    assert not summaries
     rows = np.tile(np.arange(len(z)), 300)  # 81,600
-    few, many = fit(z, y, "beta"), fit(z[rows], y[rows], "beta")
-    heavy = fit(z, y, "beta", np.full(len(z), 300.0))
+    many, heavy = fit(z[rows], y[rows], "beta"), fit(z, y, "beta", np.full(len(z), 300.0))
+    assert len(summaries) == 2
     np.testing.assert_allclose(parameters(many), parameters(few), rtol=1e-8)
     np.testing.assert_allclose(parameters(heavy), parameters(many), rtol=1e-12)
     assert heavy.upper == pytest.approx(many.upper, rel=1e-12)
