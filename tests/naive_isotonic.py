@@ -43,12 +43,14 @@ def min_max(n_neg: Floats, n_pos: Floats) -> list[Fraction]:
 
     Highest over where the run begins, lowest over where it ends.
     """
-    pos, weight = [Fraction(v) for v in n_pos], [Fraction(v) for v in n_neg + n_pos]
-    n = len(pos)
+    n = len(n_pos)
+
+    def frequency(begin: int, end: int) -> Fraction:
+        positives = sum(map(Fraction, n_pos[begin:end]), Fraction(0))
+        return positives / (positives + sum(map(Fraction, n_neg[begin:end]), Fraction(0)))
+
     return [
-        max(
-            min(sum(pos[a:b]) / sum(weight[a:b]) for b in range(i + 1, n + 1)) for a in range(i + 1)
-        )
+        max(min(frequency(a, b) for b in range(i + 1, n + 1)) for a in range(i + 1))
         for i in range(n)
     ]
 
