@@ -184,12 +184,15 @@ def test_losses_never_grow_along_the_path_and_no_map_falls(bias):
     assert not path[1].fell_back
 
 
-def test_a_strong_pull_holds_every_temperature_at_that_of_one_coal():
+def test_a_strong_pull_holds_every_temperature_at_that_of_one_coal_and_one_coal_is_kept():
     data = evidence(200)
-    found = fit_coal_path(data, 2, bias=True, fit_width=False, lam=1e6)[-1]
-    np.testing.assert_allclose(
-        found.coals.calibrated(GRID), data.one_coal.calibrated(GRID), atol=1e-3
-    )
+    problem = _CoalProblem(data, Layout(2, True, False), 1e8)
+    two = problem.solve(_Optimum(next(_starts(data, data.one_coal, 2)))).coals
+    np.testing.assert_allclose(two.temperatures, 1 / data.slope, rtol=1e-3)
+    np.testing.assert_allclose(two.calibrated(GRID), data.one_coal.calibrated(GRID), atol=1e-2)
+    path = fit_coal_path(data, 2, bias=True, fit_width=False, lam=1e8)
+    assert len(path[1].coals.means) == 1  # two are no likelier
+    assert not path[1].fell_back
 
 
 def test_the_other_class_has_the_mirrored_map():

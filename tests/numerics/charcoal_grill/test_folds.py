@@ -7,8 +7,10 @@ import pytest
 from scipy.special import logit
 
 from grill_examples import distorted
+from trueodds.numerics.charcoal_grill import folds
 from trueodds.numerics.charcoal_grill.fit import GrillEvidence
 from trueodds.numerics.charcoal_grill.folds import choose_n_coals, fold_shares, one_standard_error
+from trueodds.numerics.log_odds.logistic_regression import fit_logistic
 
 OPTIONS = {"bias": True, "fit_width": False, "lam": 1e-2}
 
@@ -73,11 +75,39 @@ def test_one_coal_is_chosen_where_one_is_enough_and_two_where_not():
     assert choose_n_coals(evidence(400, 0, 8.0), 2, unit=1.0, **OPTIONS) == 2
 
 
-def test_the_order_of_rows_does_not_matter():
+@pytest.fixture
+def judged(monkeypatch):
+    """The losses that each choice was made by."""
+    seen = []
+
+    def spy(losses):
+        seen.append(losses)
+        return one_standard_error(losses)
+
+    monkeypatch.setattr(folds, "one_standard_error", spy)
+    return seen
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_one_coal_is_judged_on_instances_that_it_was_not_fitted_to(bias, judged):
+    data = evidence(150, 2, 3.0)
+    choose_n_coals(data, 1, unit=1.0, bias=bias, fit_width=False, lam=1e-2)
+    z, n_neg, n_pos = (each[np.argsort(data.z)] for each in (data.z, data.n_neg, data.n_pos))
+    shares = fold_shares(n_neg, 5, 1.0, 0), fold_shares(n_pos, 5, 1.0, 1)
+    for (found,), neg, pos in zip(judged[0], *shares, strict=True):
+        weight = n_neg + n_pos - neg - pos
+        line = fit_logistic([z], n_pos - pos, weight, intercept=bias)
+        eta = line.coef[0] * z + line.intercept
+        loss = neg @ np.logaddexp(0, eta) + pos @ np.logaddexp(0, -eta)
+        assert found == pytest.approx(loss / (neg + pos).sum(), rel=1e-9)
+
+
+def test_the_order_of_rows_does_not_matter(judged):
     data = evidence(150, 2, 3.0)
     order = np.random.default_rng(0).permutation(150)
-    chosen = [choose_n_coals(each, 2, unit=1.0, **OPTIONS) for each in (data, data.take(order))]
-    assert chosen[0] == chosen[1]
+    for each in (data, data.take(order)):
+        choose_n_coals(each, 2, unit=1.0, **OPTIONS)
+    np.testing.assert_allclose(judged[0], judged[1], rtol=1e-9)
 
 
 def test_scores_that_fall_in_every_fold_leave_one_coal():

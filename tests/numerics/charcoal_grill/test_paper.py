@@ -145,6 +145,26 @@ def test_while_the_map_falls_lambda_is_multiplied_by_ten_and_the_last_one_has_it
     assert abs(slope[0]) < 1e-3
 
 
+@pytest.mark.parametrize(("width", "reach"), [(1.0, 6.0), (9.0, 11.0)])
+def test_coals_may_move_over_the_interval_of_the_paper_and_a_little_beyond_the_data(
+    width, reach, monkeypatch
+):
+    given = []
+
+    def fake(objective, theta, bounds, blocks):
+        given.append((bounds, [block.tolist() for block in blocks]))
+        return theta, True
+
+    monkeypatch.setattr(paper, "minimise_in_turns", fake)
+    ends = np.array([-width, width])
+    data = GrillEvidence(ends, np.array([3.0, 1.0]), np.array([1.0, 3.0]), 1.0, 0.0)
+    fit_paper(data, 2, bias=True, fit_width=True, lam=0.1)
+    bounds, blocks = given[0]
+    assert bounds[:2] == [(-reach, reach)] * 2
+    assert bounds[2:] == [(LEAST_POSITIVE, None)] * 4 + [(None, None)]
+    assert blocks == [[0, 1], [2, 3], [4, 5], [6]]
+
+
 def test_widths_are_fitted_and_a_fit_cut_short_says_so(monkeypatch):
     monkeypatch.setattr(paper, "minimise_in_turns", partial(minimise_in_turns, max_turns=5))
     data = evidence(100)
