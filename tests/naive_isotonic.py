@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the near-isotonic path, ENIR, BBQ and ABB.
+"""Slow, obvious twins of isotonic regression, the near-isotonic path, ENIR, BBQ and ABB.
 
 Nothing that is compared is shared with the library: each function follows its definition, without
 thought of speed.
@@ -36,6 +36,23 @@ def fixture_table(fixtures: Path, name: str) -> ScoreTable:
     """The rows that the authors' program was given."""
     train = read_columns(fixtures, "data", f"{name}_train.csv")
     return ScoreTable.from_arrays(train["score"], train["label"])
+
+
+def min_max(n_neg: Floats, n_pos: Floats) -> list[Fraction]:
+    """Isotonic regression: the highest of the lowest frequencies of runs that hold a row.
+
+    Highest over where the run begins, lowest over where it ends.
+    """
+    n = len(n_pos)
+
+    def frequency(begin: int, end: int) -> Fraction:
+        positives = sum(map(Fraction, n_pos[begin:end]), Fraction(0))
+        return positives / (positives + sum(map(Fraction, n_neg[begin:end]), Fraction(0)))
+
+    return [
+        max(min(frequency(a, b) for b in range(i + 1, n + 1)) for a in range(i + 1))
+        for i in range(n)
+    ]
 
 
 def naive_path(n_pos: Floats, n_neg: Floats) -> Models:

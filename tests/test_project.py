@@ -1,4 +1,4 @@
-"""What pyproject.toml declares: lowest versions, one version for both distributions."""
+"""Rules of the project: lowest versions, one version, a module of tests for each that computes."""
 
 import sys
 import tomllib
@@ -47,6 +47,20 @@ def test_both_distributions_have_the_version_of_the_package():
     assert version("trueodds") == version("trueodds-studies") == trueodds.__version__
     assert "version" in project()["dynamic"]
     assert "version" in project("studies")["dynamic"]
+
+
+@pytest.mark.parametrize("package", ["kernels", "numerics"])
+def test_every_module_that_computes_has_its_module_of_tests(package):
+    source, tests = ROOT / "src/trueodds" / package, ROOT / "tests" / package
+    modules = [path for path in source.rglob("*.py") if path.name != "__init__.py"]
+    assert modules
+    expected = {
+        path.relative_to(source).with_name(f"test_{path.name}").as_posix() for path in modules
+    }
+    found = {path.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")}
+    assert sorted(expected - found) == []
+    # Modules of tests in different folders may have one name only if the folders are packages.
+    assert all((path.parent / "__init__.py").exists() for path in tests.rglob("test_*.py"))
 
 
 def min_of(lines, name):

@@ -12,13 +12,10 @@ from trueodds import (
     BayesianIsotonicCalibrator,
     BBQCalibrator,
     IsotonicCalibrator,
-    ScoreTable,
     all_calibrators,
 )
 from trueodds.calibrators._bbq import _bin_counts
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.kernels import isotonic_mcmc
-from trueodds.numerics.isotonic_pooling import pooled_starts
 
 N_ROWS = 200
 MEGABYTE = 1 << 20
@@ -77,55 +74,3 @@ def test_bayesian_isotonic_of_very_heavy_rows_mixes_and_is_isotonic_regression(o
         p = fit(calibrator, scores, y, weight)[:, 1]
         isotonic = IsotonicCalibrator().fit(scores, y).predict_proba(scores)[:, 1]
         np.testing.assert_allclose(p, isotonic, atol=3e-5)
-
-
-def test_light_rows_beside_a_heavy_one_are_still_smoothed():
-    scores, y = evidence()
-    weight = np.ones(N_ROWS)
-    weight[np.argsort(scores)[N_ROWS // 2]] = 1e8
-    table = ScoreTable.from_arrays(scores, y, weight)
-    assert len(pooled_starts(table.n_neg, table.n_pos)) > 0.8 * N_ROWS
-
-
-def test_nothing_is_pooled_on_a_hundred_thousand_ordinary_rows():
-    table = ScoreTable.from_arrays(*evidence(100_000))
-    assert len(pooled_starts(table.n_neg, table.n_pos)) == len(table)
-
-
-def test_groups_are_pooled_where_the_evidence_presses_them_together_and_nowhere_else():
-    # Excess of positives below the boundary: 8e5 − 12e5/2 = 2e5 in the first case.
-    n_neg, n_pos = np.array([4e5, 8e5, 0.0]), np.array([8e5, 4e5, 1e6])
-    np.testing.assert_array_equal(pooled_starts(n_neg, n_pos), [0, 2])
-    np.testing.assert_array_equal(pooled_starts(n_neg / 4, n_pos / 4), [0, 1, 2])
-    # At the ends: negatives only, then positives only.
-    n_neg, n_pos = np.array([1.0, 2e7, 0.0, 0.0]), np.array([0.0, 0.0, 2e7, 1.0])
-    np.testing.assert_array_equal(pooled_starts(n_neg, n_pos), [0, 2])
-    np.testing.assert_array_equal(pooled_starts(n_neg / 4, n_pos / 4), [0, 1, 2, 3])
-
-
-@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 66, 1000, 65_535, 10**9])
-def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_steps(
-    length, monkeypatch
-):
-    tried = []
-
-    def is_outside(*arguments):
-        value = arguments[6]
-        tried.append(value)
-        return value > 0.3 + (length - 0.5) * step
-
-    step = 1e-3 / 7
-    monkeypatch.setattr(isotonic_mcmc, "_is_outside", is_outside)
-    monkeypatch.setattr(isotonic_mcmc, "_after", isotonic_mcmc._after.py_func)
-    unused = [None] * 6
-    found = isotonic_mcmc._step_out.py_func(
-        *(None, None, None, None, None, 0, 0.3, step), *unused, 0.0, np.inf, 0.0
-    )
-    expected = 0.3
-    for _ in range(min(length, 10**6)):
-        expected += step
-    if length < 10**6:
-        assert found == expected
-    else:
-        assert found == pytest.approx(0.3 + length * step, abs=2 * step)
-    assert len(tried) <= 64 + 2 * np.log2(length + 2) + 2

@@ -24,7 +24,6 @@ from trueodds.exceptions import (
     NotIncreasingWarning,
     SeparableScoresWarning,
 )
-from trueodds.numerics.softmax.newton import row_block_inverse, step_length
 from trueodds.numerics.softmax.regression import MatrixModel
 
 PARAMETRIC = [LogisticCalibrator(), TemperatureCalibrator(), BetaCalibrator()]
@@ -259,16 +258,6 @@ def test_matrix_scaling_of_more_than_a_hundred_classes_inverts_no_matrix_for_eac
     assert np.abs(bias_gradient).max() <= 1e-8
 
 
-def test_a_hundred_classes_are_still_solved_by_the_block_of_each():
-    logits = many_classes(200, 100)[0]
-    model = MatrixModel(logits.T.copy(), np.ones(100, bool))
-    variance = np.full((100, 200), 1e-3)
-    vector = np.random.default_rng(0).normal(size=100 * 101)
-    inverse = row_block_inverse(model.design, variance, np.zeros((100, 101)))
-    found = model.inverse(variance, model.squared_adjoint(variance))(vector)
-    np.testing.assert_array_equal(found, inverse(vector))
-
-
 def test_zeros_among_very_many_classes_stand_where_vector_scaling_puts_them(monkeypatch):
     monkeypatch.setattr("trueodds.calibrators._shared.softmax.MOST_BLOCKS", 19)
     logits, y = correlated_classes()
@@ -293,14 +282,6 @@ def test_weights_in_matrix_scaling_act_like_repetition():
     weighted = calibrator.fit(logits, y, sample_weight=counts).predict_proba(logits)
     repeated = calibrator.fit(logits[rows], y[rows]).predict_proba(logits)
     np.testing.assert_allclose(weighted, repeated, atol=1e-7)
-
-
-def test_a_step_goes_on_until_the_loss_is_nearly_level():
-    for best in (1e-3, 0.7, 40.0):  # of (length − best)⁴, whose Newton steps fall short
-        length = step_length(
-            lambda t, best=best: (4 * (t - best) ** 3, 12 * (t - best) ** 2), -4 * best**3
-        )
-        assert abs(4 * (length - best) ** 3) <= 0.1 * 4 * best**3
 
 
 def test_a_large_ridge_turns_matrix_into_vector_scaling():

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import beta, chisquare, ks_2samp
 
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
+from trueodds.kernels import isotonic_mcmc
 from trueodds.kernels.isotonic_importance import draw_maps
 from trueodds.kernels.isotonic_mcmc import Chain
 from trueodds.kernels.isotonic_tree import LARGEST
@@ -87,3 +88,31 @@ def test_without_data_chains_between_bounds_stay_in_the_bounded_prior():
         size = effective_sample_size(found[None])
         error = np.hypot(found.std(axis=0) / np.sqrt(size), direct.std(axis=0) / np.sqrt(20_000))
         assert (np.abs(found.mean(axis=0) - direct.mean(axis=0)) < 5 * error).all()
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 66, 1000, 65_535, 10**9])
+def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_steps(
+    length, monkeypatch
+):
+    tried = []
+
+    def is_outside(*arguments):
+        value = arguments[6]
+        tried.append(value)
+        return value > 0.3 + (length - 0.5) * step
+
+    step = 1e-3 / 7
+    monkeypatch.setattr(isotonic_mcmc, "_is_outside", is_outside)
+    monkeypatch.setattr(isotonic_mcmc, "_after", isotonic_mcmc._after.py_func)
+    unused = [None] * 6
+    found = isotonic_mcmc._step_out.py_func(
+        *(None, None, None, None, None, 0, 0.3, step), *unused, 0.0, np.inf, 0.0
+    )
+    expected = 0.3
+    for _ in range(min(length, 10**6)):
+        expected += step
+    if length < 10**6:
+        assert found == expected
+    else:
+        assert found == pytest.approx(0.3 + length * step, abs=2 * step)
+    assert len(tried) <= 64 + 2 * np.log2(length + 2) + 2

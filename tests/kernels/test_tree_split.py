@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from tree_data import NOMINAL, grow_data, tree_sample
 
+from kernels.tree_data import NOMINAL, grow_data, tree_sample
 from naive_tree import choose_split
 from trueodds.kernels.tree_split import best_split, entropy_table
 

@@ -1,0 +1,72 @@
+"""Isotonic regression against its definition as a minimum of maxima, in exact fractions."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive_isotonic import min_max
+from trueodds.numerics.isotonic import isotonic_fit
+
+COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7).map(
+    lambda rows: np.array([(neg, pos + (neg + pos == 0)) for neg, pos in rows], dtype=float).T
+)
+"""Negatives and positives of each row; no row is empty."""
+
+
+@given(COUNTS)
+def test_values_are_the_highest_of_the_lowest_frequencies(counts):
+    n_neg, n_pos = counts
+    values, _ = isotonic_fit(n_pos, n_neg + n_pos)
+    expected = np.array([float(value) for value in min_max(n_neg, n_pos)])
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-15)
+    assert ((values == 0) == (expected == 0)).all()  # a frequency of 0 or 1 is met exactly
+    assert ((values == 1) == (expected == 1)).all()
+
+
+@given(COUNTS)
+def test_blocks_are_the_runs_of_one_value_and_carry_their_frequency(counts):
+    n_neg, n_pos = counts
+    values, blocks = isotonic_fit(n_pos, n_neg + n_pos)
+    assert (blocks[0], blocks[-1]) == (0, len(values))
+    assert (np.diff(blocks) > 0).all()
+    assert (np.diff(values[blocks[:-1]]) > 0).all()
+    for begin, end in pairwise(blocks):
+        assert (values[begin:end] == values[begin]).all()
+        frequency = n_pos[begin:end].sum() / (n_neg + n_pos)[begin:end].sum()
+        np.testing.assert_allclose(values[begin], frequency, rtol=1e-14)
+
+
+@given(COUNTS)
+def test_the_other_class_in_the_other_order_has_what_is_left(counts):
+    n_neg, n_pos = counts
+    values, _ = isotonic_fit(n_pos, n_neg + n_pos)
+    mirrored, _ = isotonic_fit(n_neg[::-1], (n_neg + n_pos)[::-1])
+    np.testing.assert_allclose(values, 1 - mirrored[::-1], rtol=0, atol=1e-15)
+
+
+@given(COUNTS, st.data())
+def test_a_row_of_weight_k_is_k_rows(counts, data):
+    n_neg, n_pos = counts
+    times = np.array(
+        data.draw(st.lists(st.integers(1, 4), min_size=len(n_pos), max_size=len(n_pos)))
+    )
+    weighted, _ = isotonic_fit(n_pos * times, (n_neg + n_pos) * times)
+    repeated, _ = isotonic_fit(np.repeat(n_pos, times), np.repeat(n_neg + n_pos, times))
+    np.testing.assert_allclose(np.repeat(weighted, times), repeated, rtol=0, atol=1e-15)
+
+
+def test_no_other_increasing_values_are_more_likely():
+    rng = np.random.default_rng(0)
+    n_neg, n_pos = rng.integers(1, 6, (2, 30)).astype(float)
+    values, blocks = isotonic_fit(n_pos, n_neg + n_pos)
+    assert 1 < len(blocks) - 1 < 30
+
+    def likelihood(p):
+        return n_pos @ np.log(p) + n_neg @ np.log1p(-p)
+
+    for size in (1e-3, 0.1, 0.5):
+        for _ in range(50):
+            other = np.maximum.accumulate(np.clip(values + size * rng.normal(size=30), 0.01, 0.99))
+            assert likelihood(other) < likelihood(values)
