@@ -9,6 +9,7 @@ import numpy as np
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import Evidence
 from trueodds.exceptions import CoarsenedWarning, warn_user
+from trueodds.kernels.all_binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
@@ -105,8 +106,6 @@ class ABBCalibrator(Calibrator):
         check_integer(self.max_rows, "max_rows", 3)
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
-        from trueodds.kernels.all_binnings import average_over_binnings
-
         table = evidence.table
         if len(table) > self.max_rows:
             warn_user(

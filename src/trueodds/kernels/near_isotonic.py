@@ -13,7 +13,7 @@ Three facts make it short and exact.
 3. Only the two boundaries beside a merge get a new meeting point.
 
 The queue of meeting points is a binary heap that never holds all of them: in each round only
-those up to a bound enter it, about one in sixteen. What is left is compacted before the next
+those up to a bound enter it, about one in eight. What is left is compacted before the next
 round, so the heap and the bins it refers to stay in the processor's cache.
 """
 
@@ -30,8 +30,11 @@ __all__ = ["Merges", "near_isotonic_merges"]
 MERGE_TOLERANCE = cython.declare(cython.double, 1e-13)
 """Neighbours have met when their values differ by less than this, relative to their own size."""
 
-SAMPLE = cython.declare(cython.int, 16)
-"""A round's bound is the least of so many meeting points, taken at even distances."""
+SAMPLE = 64
+"""A round's bound is found among so many meeting points, taken at even distances."""
+
+SHARE = cython.declare(cython.int, 8)
+"""One meeting point in so many enters the heap in a round."""
 
 SMALL = cython.declare(cython.int, 256)
 """So few bins are finished in one round."""
@@ -41,17 +44,18 @@ STALLED = cython.declare(cython.int, 64)
 
 INFINITY = cython.declare(cython.double, float("inf"))
 
-# Neighbours in memory are one read: the sums over a bin and its first row; of the boundary before
-# it, ν, when it may vanish and its place in the heap (−1 outside); and the bins on either side.
+# What is read together lies together in memory. A bin: its sums and its first row; of the boundary
+# before it, ν and when it may vanish; and the bins on either side, −1 after one that was merged.
 Bin = cython.struct(
     pos=cython.double, weight=cython.double, key=cython.double,
-    row=cython.int, nu=cython.int, at=cython.int, before=cython.int, after=cython.int,
+    row=cython.int, nu=cython.int, before=cython.int, after=cython.int,
 )  # fmt: skip
-BIN = np.dtype(
-    {"names": ["pos", "weight", "key", "row", "nu", "at", "before", "after"],
-     "formats": ["f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4"]},
-    align=True,
-)  # fmt: skip
+BIN = np.dtype("f8, f8, f8, i4, i4, i4, i4")
+BIN.names = ("pos", "weight", "key", "row", "nu", "before", "after")
+
+# An entry of the heap; out of date if the bin's boundary has another key by now.
+Due = cython.struct(key=cython.double, bin=cython.int)
+DUE = np.dtype({"names": ["key", "bin"], "formats": ["f8", "i4"]}, align=True)
 
 Integers = npt.NDArray[np.int64]
 
@@ -100,8 +104,8 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
     boundary, start, stop = (np.empty(rows, dtype=np.int64) for _ in range(3))
     lambdas, made_pos, made_weight = (np.empty(rows) for _ in range(3))
     count = _merge_neighbours(
-        np.array(n_pos, dtype=np.float64),
-        np.array(weight, dtype=np.float64),
+        np.ascontiguousarray(n_pos, dtype=np.float64),
+        np.ascontiguousarray(weight, dtype=np.float64),
         violates.view(np.uint8),
         boundary,
         start,
@@ -125,51 +129,42 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
 @cython.nogil
 @cython.exceptval(check=False)
 def _rise(
-    heap: cython.int[::1],
-    bins: Bin[::1],
-    at: cython.Py_ssize_t,
+    heap: Due[::1], at: cython.Py_ssize_t, key: cython.double, owner: cython.int
 ) -> cython.void:
-    """Move an entry of the heap towards the top until its parent is not later."""
-    item: cython.Py_ssize_t = heap[at]
-    own: cython.double = bins[item].key
+    """Put an entry in the heap at ``at`` or above, where its parent is not later."""
     while at > 0:
         parent: cython.Py_ssize_t = (at - 1) >> 1
-        other: cython.Py_ssize_t = heap[parent]
-        if bins[other].key <= own:
+        if heap[parent].key <= key:
             break
-        heap[at] = other
-        bins[other].at = at
+        heap[at] = heap[parent]
         at = parent
-    heap[at] = item
-    bins[item].at = at
+    heap[at].key = key
+    heap[at].bin = owner
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _sink(
-    heap: cython.int[::1],
-    bins: Bin[::1],
+    heap: Due[::1],
     at: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
+    key: cython.double,
+    owner: cython.int,
 ) -> cython.void:
-    """Move an entry of the heap towards the bottom until its children are not earlier."""
-    item: cython.Py_ssize_t = heap[at]
-    own: cython.double = bins[item].key
+    """Put an entry in the heap at ``at`` or below, where its children are not earlier."""
     while True:
         child: cython.Py_ssize_t = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and bins[heap[child + 1]].key < bins[heap[child]].key:
+        if child + 1 < size and heap[child + 1].key < heap[child].key:
             child += 1
-        other: cython.Py_ssize_t = heap[child]
-        if bins[other].key >= own:
+        if heap[child].key >= key:
             break
-        heap[at] = other
-        bins[other].at = at
+        heap[at] = heap[child]
         at = child
-    heap[at] = item
-    bins[item].at = at
+    heap[at].key = key
+    heap[at].bin = owner
 
 
 @cython.cfunc
@@ -204,17 +199,24 @@ def _meeting(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _round_bound(bins: Bin[::1], count: cython.Py_ssize_t) -> cython.double:
-    """A bound that about one meeting point in SAMPLE is below: the least of so many."""
-    lowest: cython.double = INFINITY
+def _round_bound(
+    bins: Bin[::1], count: cython.Py_ssize_t, sample: cython.double[::1]
+) -> cython.double:
+    """A bound that about one meeting point in SHARE is below, from a sorted sample of them."""
+    n: cython.Py_ssize_t = sample.shape[0]
     k: cython.Py_ssize_t
-    for k in range(SAMPLE):
-        lowest = min(lowest, bins[1 + (k * (count - 1)) // SAMPLE].key)
-    return lowest
+    for k in range(n):
+        key: cython.double = bins[1 + (k * (count - 1)) // n].key
+        place: cython.Py_ssize_t = k
+        while place > 0 and sample[place - 1] > key:
+            sample[place] = sample[place - 1]
+            place -= 1
+        sample[place] = key
+    return sample[n // SHARE]
 
 
 def _merge_neighbours(
-    n_pos: cython.double[::1], weight: cython.double[::1],
+    n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1],
     # the columns of Merges
     violates: cython.uchar[::1], boundary: cython.longlong[::1], start: cython.longlong[::1],
     stop: cython.longlong[::1], lambdas: cython.double[::1], made_pos: cython.double[::1],
@@ -226,7 +228,9 @@ def _merge_neighbours(
     """
     n: cython.Py_ssize_t = weight.shape[0]
     bins: Bin[::1] = np.zeros(n + 1, BIN).view(np.recarray)
-    heap: cython.int[::1] = np.empty(n + 1, np.int32)
+    # A merge makes at most two new entries in place of old ones, which stay until they are due.
+    heap: Due[::1] = np.empty(3 * n + 1, DUE).view(np.recarray)
+    sample: cython.double[::1] = np.empty(SAMPLE)
     merges: cython.Py_ssize_t = 0
     count: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
@@ -255,9 +259,9 @@ def _merge_neighbours(
                 violates[i] = one > other
             bins[count].pos = n_pos[i]
             bins[count].weight = weight[i]
-            bins[count].row = i
+            bins[count].row = cython.cast(cython.int, i)
             count += 1
-        bins[count].row = n
+        bins[count].row = cython.cast(cython.int, n)
         bins[0].key = bins[count].key = INFINITY
         for i in range(1, count):
             bins[i].key = _meeting(bins, i - 1, i, i + 1, MERGE_TOLERANCE)
@@ -267,34 +271,32 @@ def _merge_neighbours(
         while count > 1:
             bound: cython.double = INFINITY
             if bounded and count > SMALL:
-                bound = _round_bound(bins, count)
+                bound = _round_bound(bins, count, sample)
             size: cython.Py_ssize_t = 0
             for i in range(count):
-                bins[i].before = i - 1
-                bins[i].after = i + 1
-                bins[i].at = -1
+                bins[i].before = cython.cast(cython.int, i - 1)
+                bins[i].after = cython.cast(cython.int, i + 1)
                 if bins[i].key <= bound and bins[i].key < INFINITY:
-                    heap[size] = i
-                    bins[i].at = size
+                    heap[size].key = bins[i].key
+                    heap[size].bin = cython.cast(cython.int, i)
                     size += 1
             if size == 0:
                 break
             for at in range(size // 2 - 1, -1, -1):
-                _sink(heap, bins, at, size)
+                _sink(heap, at, size, heap[at].key, heap[at].bin)
             merged: cython.Py_ssize_t = 0
             while size > 0:
-                b: cython.Py_ssize_t = heap[0]
-                if bins[b].key > bound or bins[b].key == INFINITY:
-                    break
+                b: cython.int = heap[0].bin
+                fresh: cython.bint = bins[b].after >= 0 and bins[b].key == heap[0].key
                 size -= 1
                 if size > 0:
-                    heap[0] = heap[size]
-                    _sink(heap, bins, 0, size)
-                left: cython.Py_ssize_t = bins[b].before
-                right: cython.Py_ssize_t = bins[b].after
-                if (
-                    bins[b].key > now
-                ):  # a new breakpoint; otherwise this merge belongs to the last one
+                    _sink(heap, 0, size, heap[size].key, heap[size].bin)
+                if not fresh:
+                    continue
+                left: cython.int = bins[b].before
+                right: cython.int = bins[b].after
+                # A new breakpoint? Otherwise this merge belongs to the last one.
+                if bins[b].key > now:
                     now = max(now, _meeting(bins, left, b, right, 0.0))
                 bins[left].pos += bins[b].pos
                 bins[left].weight += bins[b].weight
@@ -309,7 +311,7 @@ def _merge_neighbours(
                 made_weight[merges] = bins[left].weight
                 merges += 1
                 merged += 1
-                edge: cython.Py_ssize_t = left
+                edge: cython.int = left
                 for _side in range(2):
                     # A boundary that is due at this very breakpoint stays due, even if the merge
                     # beside it leaves both its bins at rest.
@@ -318,15 +320,10 @@ def _merge_neighbours(
                         bins[edge].key = _meeting(
                             bins, bins[edge].before, edge, bins[edge].after, MERGE_TOLERANCE
                         )
-                        if bins[edge].at < 0:
-                            if bins[edge].key <= bound and bins[edge].key < INFINITY:
-                                heap[size] = edge
-                                size += 1
-                                _rise(heap, bins, size - 1)
-                        elif bins[edge].key < old:
-                            _rise(heap, bins, bins[edge].at)
-                        else:
-                            _sink(heap, bins, bins[edge].at, size)
+                        key: cython.double = bins[edge].key
+                        if key != old and key <= bound and key < INFINITY:
+                            _rise(heap, size, key, edge)
+                            size += 1
                     edge = right
             bounded = merged * STALLED >= count
             # The bins that are left move together.

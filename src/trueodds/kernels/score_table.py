@@ -21,7 +21,7 @@ def part_by_class(
     back: cython.Py_ssize_t = n - 1
     with cython.nogil:
         for i in range(n):
-            place[back if positive[i] else front] = score[i]
+            place[front + positive[i] * (back - front)] = score[i]
             back -= positive[i]
             front += 1 - positive[i]
     return parted[:front], parted[front:]
@@ -43,16 +43,18 @@ def merge_classes(neg: cython.const[cython.double][::1], pos: cython.const[cytho
     row: cython.Py_ssize_t = -1
     is_pos: cython.bint
     with cython.nogil:
+        # Which class is next cannot be foreseen, so nothing here branches on it.
         while i < m or j < n:
             is_pos = i == m or (j < n and pos[j] < neg[i])
             s: cython.double = pos[j] if is_pos else neg[i]
             if row < 0 or s > score[row]:
                 row += 1
                 score[row] = s
-                n_neg[row] = 0.0
-                n_pos[row] = 0.0
-            n_pos[row] += is_pos
-            n_neg[row] += not is_pos
+                n_neg[row] = 1 - is_pos
+                n_pos[row] = is_pos
+            else:
+                n_neg[row] += 1 - is_pos
+                n_pos[row] += is_pos
             j += is_pos
-            i += not is_pos
+            i += 1 - is_pos
     return columns[0, : row + 1], columns[1, : row + 1], columns[2, : row + 1]

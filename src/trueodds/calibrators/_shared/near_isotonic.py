@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.kernels.near_isotonic import near_isotonic_merges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats
 
@@ -162,7 +163,5 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
             f"table must be a ScoreTable; got {type(table).__name__}. Make one with "
             "ScoreTable.from_arrays(scores, y)."
         )
-    from trueodds.kernels.near_isotonic import near_isotonic_merges
-
     merges = near_isotonic_merges(table.n_pos, table.weight)
     return NearIsotonicPath(table, *merges)
