@@ -29,6 +29,8 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int) -> list[Result]:
     >>> in_blocks(lambda rows: rows.stop - rows.start, 40_000)
     [16384, 16384, 7232]
     """
+    if n_rows <= BLOCK:
+        return [work(slice(0, n_rows))]
     blocks = [slice(begin, min(begin + BLOCK, n_rows)) for begin in range(0, n_rows, BLOCK)]
     n_threads = min(_cores(), len(blocks) // BLOCKS_PER_THREAD)
     if n_threads < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cython
+import numpy as np
 from cython.cimports.libc import math
 
 if cython.compiled:
@@ -12,6 +13,7 @@ else:
 
 __all__ = ["add_to_bins", "sum_log_loss", "sum_squared_error"]
 
+NEAR_EDGE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
 
 
@@ -66,30 +68,50 @@ def add_to_bins(
     positive: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1] = None,
 ) -> None:
-    """Add weight, weight·p, weight of positives and weight·(y − p)² to the four rows of ``sums``.
+    """Add weight, weight·p, weight of positives and weight·(y − p)² to the rows of ``sums``.
 
-    ``edges`` are the inner ones; with ``uniform`` they are k/n_bins, and no search is needed.
+    The last only if there is a fourth row. ``edges`` are the inner ones; with ``uniform`` they are
+    k/n_bins, and no search is needed.
     """
-    last: cython.Py_ssize_t = edges.shape[0]
+    n: cython.Py_ssize_t = prob.shape[0]
+    last: cython.int = edges.shape[0]
     n_bins: cython.double = last + 1
     i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
+    k: cython.int
+    p: cython.double
+    w: cython.double
+    bin_of: cython.int[::1] = np.empty(n, np.int32)
     weighted: cython.bint = weight is not None
+    spread: cython.bint = sums.shape[0] > 3
     with cython.nogil:
-        for i in range(prob.shape[0]):
-            p: cython.double = prob[i]
-            if uniform:
-                k = min(cython.cast(cython.Py_ssize_t, p * n_bins), last)
-                # Rounding of the product may have crossed an edge.
-                if k < last and p >= edges[k]:
-                    k += 1
-                elif k > 0 and p < edges[k - 1]:
-                    k -= 1
-            else:
-                k = count_up_to(edges, last, p)
-            w: cython.double = weight[i] if weighted else 1.0
-            off: cython.double = positive[i] - p
-            sums[0, k] += w
-            sums[1, k] += w * p
-            sums[2, k] += w * positive[i]
-            sums[3, k] += w * (off * off)
+        if uniform:
+            near: cython.int = 0
+            for i in range(n):
+                p = prob[i] * n_bins
+                k = cython.cast(cython.int, p)
+                bin_of[i] = k
+                near |= (p - k < NEAR_EDGE) | (p - k > 1.0 - NEAR_EDGE)
+            if near:
+                # Rounding of a product may have crossed an edge, and 1 is in the last bin.
+                for i in range(n):
+                    k = min(bin_of[i], last)
+                    k += k < last and prob[i] >= edges[k]
+                    k -= k > 0 and prob[i] < edges[k - 1]
+                    bin_of[i] = k
+        else:
+            for i in range(n):
+                bin_of[i] = cython.cast(cython.int, count_up_to(edges, last, prob[i]))
+        if weighted or spread:
+            for i in range(n):
+                k, p, w = bin_of[i], prob[i], weight[i] if weighted else 1.0
+                sums[0, k] += w
+                sums[1, k] += w * p
+                sums[2, k] += w * positive[i]
+                if spread:
+                    sums[3, k] += w * ((positive[i] - p) * (positive[i] - p))
+        else:
+            for i in range(n):
+                k = bin_of[i]
+                sums[0, k] += 1.0
+                sums[1, k] += prob[i]
+                sums[2, k] += positive[i]

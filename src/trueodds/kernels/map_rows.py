@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cython
+import numpy as np
 from cython.cimports.libc import math
 
 __all__ = ["apply_charcoal_grill", "apply_linear", "apply_log_odds", "apply_steps"]
@@ -72,36 +73,49 @@ def apply_log_odds(
     If a = b it is σ(a·z + c). Scores that are no probabilities take the place of z. a and b are
     not both 0.
     """
+    n: cython.Py_ssize_t = scores.shape[0]
     i: cython.Py_ssize_t
     s: cython.double
-    eta: cython.double
+    rest: cython.double[::1] = out if a == b else np.empty(n)
     with cython.nogil:
+        # One step after the other for all rows: each would wait for the one before it in its row.
         if a == b:
-            for i in range(scores.shape[0]):
+            for i in range(n):
                 s = scores[i]
+                out[i] = s
                 if is_probability:
-                    s = _log_odds(s)
-                out[i] = _sigmoid(a * _clip(s, lower, upper) + c)
+                    # The ratio is exact to rounding for every p, so one logarithm is enough.
+                    out[i] = s / (1.0 - s) if s < 1.0 else INFINITY
+            if is_probability:
+                for i in range(n):
+                    out[i] = log_or_infinity(out[i])
+            for i in range(n):
+                out[i] = a * _clip(out[i], lower, upper) + c
         else:
             # ln p and −ln(1−p) increase with z, so its range is a range of each.
             low: cython.double = _log_sigmoid(lower)
             high: cython.double = _log_sigmoid(upper)
             low_rest: cython.double = -_log_sigmoid(-lower)
             high_rest: cython.double = -_log_sigmoid(-upper)
-            for i in range(scores.shape[0]):
+            for i in range(n):
                 s = scores[i]
-                eta = c
+                out[i] = log_or_infinity(s) if is_probability else _log_sigmoid(s)
+            for i in range(n):
+                s = scores[i]
+                rest[i] = minus_log_rest(s) if is_probability else -_log_sigmoid(-s)
+            for i in range(n):
+                # A slope of 0 leaves its feature out, even if that is infinite.
+                s = c
                 if a != 0.0:
-                    eta += a * _clip(
-                        log_or_infinity(s) if is_probability else _log_sigmoid(s), low, high
-                    )
+                    s += a * _clip(out[i], low, high)
                 if b != 0.0:
-                    eta += b * _clip(
-                        minus_log_rest(s) if is_probability else -_log_sigmoid(-s),
-                        low_rest,
-                        high_rest,
-                    )
-                out[i] = _sigmoid(eta)
+                    s += b * _clip(rest[i], low_rest, high_rest)
+                out[i] = s
+        for i in range(n):
+            out[i] = math.exp(min(-out[i], EXPONENT_LIMIT))
+        for i in range(n):
+            # Never exactly 0 or 1, so that no logarithm of it is infinite.
+            out[i] = min(1.0 / (1.0 + out[i]), BELOW_ONE)
 
 
 def apply_charcoal_grill(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
@@ -93,6 +94,33 @@ class CalibrationMap(ABC):
     @abstractmethod
     def _apply(self, scores: Floats) -> Floats:
         """Map validated scores of the shape that the family works on."""
+
+    def apply(self, scores: Floats) -> Floats:
+        """Map validated scores, in blocks that stay in the cache and on all cores if many."""
+        if len(scores) <= BLOCK:
+            return self._apply(scores)
+        out = np.empty(scores.shape)
+
+        def work(rows: slice) -> None:
+            out[rows] = self._apply(scores[rows])
+
+        in_blocks(work, len(scores))
+        return out
+
+    def apply_to_both(self, scores: Floats) -> Floats:
+        """Probabilities of both classes, of shape (n, 2), from validated scores of the positive.
+
+        In memory there is one row for each class, which is faster to fill.
+        """
+        both = np.empty((2, len(scores)))
+
+        def work(rows: slice) -> None:
+            p = self._apply(scores[rows])
+            both[1, rows] = p
+            np.subtract(1.0, p, out=both[0, rows])
+
+        in_blocks(work, len(scores))
+        return both.T
 
     @abstractmethod
     def __call__(self, scores: Any) -> Floats:
@@ -325,9 +353,8 @@ class BinaryMap(CalibrationMap):
         """
         array = validate_scores(scores, self.input, n_columns=2)
         if array.ndim == 1:
-            return self._apply(array)
-        p = self._apply(positive_column(array, self.input))
-        return np.stack([1 - p, p], axis=1)
+            return self.apply(array)
+        return self.apply_to_both(positive_column(array, self.input))
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The formula of one score, or of the two columns of both classes."""
@@ -346,7 +373,7 @@ class ClassMap(CalibrationMap):
 
     def __call__(self, scores: Any) -> Floats:
         """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
-        return self._apply(self._checked(scores))
+        return self.apply(self._checked(scores))
 
     def _checked(self, scores: Any) -> Floats:
         array = validate_scores(scores, self.input, rows_sum_to_one=self.rows_sum_to_one)

@@ -13,7 +13,6 @@ from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.kernels.map_rows import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.maps._rows import map_rows
 from trueodds.numerics.charcoal_grill.field import coal_weights
 from trueodds.numerics.log_odds import log_odds
 from trueodds.validation import Floats, positive_column, validate_scores
@@ -96,11 +95,10 @@ class CharcoalGrillMap(BinaryMap):
         return np.asarray(self.temperatures @ coal_weights(z, self.means, self.widths))
 
     def _apply(self, scores: Floats) -> Floats:
+        out = np.empty(len(scores))
         field = (self.means, self.temperatures, self.widths, self.bias, self.lower, self.upper)
-        is_probability = self.input == "probability"
-        return map_rows(
-            lambda rows, out: apply_charcoal_grill(rows, out, is_probability, *field), scores
-        )
+        apply_charcoal_grill(scores, out, self.input == "probability", *field)
+        return out
 
     def _formula(self, score: Expression) -> Expression:
         if self.input != "probability":

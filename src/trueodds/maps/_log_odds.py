@@ -24,7 +24,6 @@ from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.kernels.map_rows import apply_log_odds
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.maps._rows import map_rows
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.validation import Floats, check_choice
 
@@ -84,8 +83,9 @@ class LogOddsMap(BinaryMap):
         if self.a == 0 and self.b == 0:  # and 0·inf would be NaN
             return np.full(len(scores), sigmoid(np.array([self.c]))[0])
         is_probability = self.input == "probability" and self.axis == "log_odds"
-        parameters = (is_probability, self.a, self.b, self.c, self.lower, self.upper)
-        return map_rows(lambda rows, out: apply_log_odds(rows, out, *parameters), scores)
+        out = np.empty(len(scores))
+        apply_log_odds(scores, out, is_probability, self.a, self.b, self.c, self.lower, self.upper)
+        return out
 
     def _formula(self, score: Expression) -> Expression:
         if self.a == 0 and self.b == 0:

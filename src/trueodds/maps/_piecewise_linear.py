@@ -18,7 +18,6 @@ from trueodds.export.expressions import (
 )
 from trueodds.kernels.map_rows import apply_linear
 from trueodds.maps._base import BinaryMap
-from trueodds.maps._rows import map_rows
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["PiecewiseLinearMap"]
@@ -56,7 +55,9 @@ class PiecewiseLinearMap(BinaryMap):
         check_unit_interval(y, "y")
 
     def _apply(self, scores: Floats) -> Floats:
-        return map_rows(lambda rows, out: apply_linear(self.x, self.y, rows, out), scores)
+        out = np.empty(len(scores))
+        apply_linear(self.x, self.y, scores, out)
+        return out
 
     def _formula(self, score: Expression) -> Expression:
         finite = np.isfinite(self.x)

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from trueodds.basics.threads import in_blocks
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Constant, Dot, Expression, Softmax
 from trueodds.kernels.class_rows import apply_softmax
@@ -66,20 +65,17 @@ class SoftmaxMap(ClassMap):
             raise InputError(f"floor must not be positive; got {self.floor}.")
 
     def _apply(self, scores: Floats) -> Floats:
-        # Deep enough for a logit of −inf, but no sum overflows.
-        deepest = -1e300 / max(min(float(np.abs(self.weights).max()), 1.0), 1e-8)
-        if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
-            logits = np.maximum(class_logits(scores, self.input, self.floor), deepest)
-            return softmax(logits @ self.weights.T + self.bias)
+        deepest = -np.inf
+        if self.weights.ndim == 2:
+            # Deep enough for a logit of −inf, but no sum overflows.
+            deepest = -1e300 / max(min(float(np.abs(self.weights).max()), 1.0), 1e-8)
+            if len(scores) > FEW_ROWS:
+                logits = np.maximum(class_logits(scores, self.input, self.floor), deepest)
+                return softmax(logits @ self.weights.T + self.bias)
         out = np.empty_like(scores)
-        weights, is_probability = np.atleast_2d(self.weights), self.input == "probability"
-
-        def apply(rows: slice) -> None:
-            apply_softmax(
-                scores[rows], out[rows], is_probability, self.floor, deepest, weights, self.bias
-            )
-
-        in_blocks(apply, len(scores))
+        weights = self.weights if self.weights.ndim == 2 else self.weights[None]
+        is_probability = self.input == "probability"
+        apply_softmax(scores, out, is_probability, self.floor, deepest, weights, self.bias)
         return out
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:

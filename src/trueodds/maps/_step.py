@@ -11,7 +11,6 @@ from trueodds.exceptions import InputError
 from trueodds.export.expressions import INFINITE, Expression, StepLookup
 from trueodds.kernels.map_rows import apply_steps
 from trueodds.maps._base import BinaryMap
-from trueodds.maps._rows import map_rows
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["StepMap"]
@@ -48,7 +47,9 @@ class StepMap(BinaryMap):
         check_unit_interval(values, "values")
 
     def _apply(self, scores: Floats) -> Floats:
-        return map_rows(lambda rows, out: apply_steps(self.edges, self.values, rows, out), scores)
+        out = np.empty(len(scores))
+        apply_steps(self.edges, self.values, scores, out)
+        return out
 
     def _formula(self, score: Expression) -> Expression:
         # No score lies below an edge of −inf, and none but +inf reaches one of +inf.

@@ -94,7 +94,7 @@ def bin_sums(
     prob, hits = np.ascontiguousarray(prob), as_codes(positive)
 
     def add(rows: slice) -> Floats:
-        sums = np.zeros((4, len(edges) + 1))
+        sums = np.zeros((4 if spread else 3, len(edges) + 1))
         part = None if weight is None else weight[rows]
         add_to_bins(sums, edges, uniform, prob[rows], hits[rows], part)
         return sums

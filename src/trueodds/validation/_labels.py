@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.kernels.scan import has_zeros_and_ones_only
 from trueodds.validation._arrays import Labels, as_dense
 
 __all__ = ["encode_labels", "label_column"]
@@ -56,9 +57,9 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
 
 def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
     if array.dtype.kind in "biu":
-        lowest, highest = array.min(), array.max()
-        if lowest == 0 and highest == 1:  # the common case, at the price of two passes
-            return np.ascontiguousarray(array, dtype=np.intp), np.array([0, 1], dtype=array.dtype)
+        codes = np.ascontiguousarray(array, dtype=np.intp)
+        if has_zeros_and_ones_only(codes):  # the common case, at the price of one pass
+            return codes, np.array([0, 1], dtype=array.dtype)
     classes, codes = np.unique(array, return_inverse=True)
     return codes.astype(np.intp, copy=False), classes
 

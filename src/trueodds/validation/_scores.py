@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.kernels.scan import extremes
+from trueodds.kernels.scan import extremes, first_row_off
 from trueodds.validation._arrays import Floats, as_floats, where
 from trueodds.validation._options import check_choice
 
@@ -132,9 +132,9 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
 
 
 def _check_row_sums(array: Floats, words: Words) -> None:
-    off = np.abs(array.sum(axis=1) - 1) > ROW_SUM_TOLERANCE
-    if off.any():
-        row = int(np.argmax(off))
+    row = first_row_off(array, 1.0, ROW_SUM_TOLERANCE)
+    if row >= 0:
+        off = np.abs(array.sum(axis=1) - 1) > ROW_SUM_TOLERANCE
         hint = " If the columns are independent scores, use OneVsRestCalibrator."
         raise InputError(
             f"rows of {words.scores} must sum to 1; row {row} sums to {array[row].sum():.6g} "

@@ -324,14 +324,10 @@ class Calibrator(Estimator, ABC):
             scores, self.input, n_columns=n_classes, rows_sum_to_one=self.rows_sum_to_one
         )
         if n_classes > 2:
-            return self.map_._apply(array)
+            return self.map_.apply(array)
         if array.ndim == 2:
             array = positive_column(array, self.input)
-        # One row per class in memory, which is faster to fill; the caller sees (n, 2).
-        result = np.empty((2, len(array)))
-        result[1] = self.map_._apply(array)
-        np.subtract(1.0, result[1], out=result[0])
-        return result.T
+        return self.map_.apply_to_both(array)
 
     def predict(self, scores: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""
