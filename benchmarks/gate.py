@@ -77,6 +77,9 @@ def sources(commit: str | None) -> Iterator[Path]:
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--detach", "--quiet", str(tree), commit], check=True)
         try:
+            if (tree / "setup.py").exists():  # kernels are compiled beside their sources
+                build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+                subprocess.run(build, cwd=tree, check=True)
             yield tree / "src"
         finally:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)

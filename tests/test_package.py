@@ -9,7 +9,7 @@ import pytest
 
 import trueodds
 
-HEAVY = ("numba", "matplotlib", "pandas", "polars", "pyarrow", "torch", "duckdb")
+HEAVY = ("matplotlib", "pandas", "polars", "pyarrow", "torch", "duckdb")
 
 
 def modules_after(code: str) -> set[str]:

@@ -1,5 +1,9 @@
 """Rules of the project: lowest versions, one version, a module of tests for each that computes."""
 
+import os
+import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import version
@@ -65,3 +69,57 @@ def test_every_module_that_computes_has_its_module_of_tests(package):
 
 def min_of(lines, name):
     return next(line.partition(">=")[2] for line in lines if line.startswith(f"{name}>="))
+
+
+def test_nothing_waits_for_a_compiler_at_run_time():
+    assert not [line for line in project()["dependencies"] if line.startswith("numba")]
+    for folder in ("src", "studies/src", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not re.search(r"^\s*(import|from) numba", path.read_text("utf-8"), re.M), path
+
+
+def test_kernels_are_compiled_and_run_uncompiled_with_the_same_results(tmp_path):
+    """Where no compiled module lies beside a source file, the source itself runs."""
+    package = tmp_path / "trueodds"
+    shutil.copytree(
+        ROOT / "src/trueodds", package, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    )
+    said = {}
+    for folder in (tmp_path, Path(trueodds.__file__).parents[1]):
+        done = subprocess.run(
+            [sys.executable, "-c", USE_KERNELS],
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        is_compiled, _, said[folder] = done.stdout.partition("\n")
+        assert is_compiled == str(folder != tmp_path)
+    uncompiled, compiled = said.values()
+    assert uncompiled == compiled
+    assert compiled.count("\n") == 12
+
+
+USE_KERNELS = """
+import numpy as np, trueodds as t
+from trueodds.kernels import isotonic_mcmc
+from trueodds.metrics import brier_score, expected_calibration_error, log_loss
+print(not isotonic_mcmc.__file__.endswith(".py"))
+rng = np.random.default_rng(0)
+p = rng.random(40)
+y = (rng.random(40) < p).astype(int)
+for kind in (t.IsotonicCalibrator, t.ENIRCalibrator, t.ABBCalibrator, t.BetaCalibrator,
+             t.HistogramCalibrator, t.CharcoalGrillCalibrator):
+    print(kind.__name__, kind().fit(p, y).predict_proba([0.1, 0.5])[:, 1].tolist())
+features = rng.normal(size=(40, 2))
+tree = t.TreeCalibrator().fit(p, y, features=features)
+print(tree.predict_proba(p[:5], features=features[:5])[:, 1].round(12).tolist())
+n_neg, n_pos = np.array([3.0, 1, 0]), np.array([0.0, 1, 2])
+bounds = np.linspace(0, 0.3, 3), np.linspace(0.5, 1, 3)
+print(isotonic_mcmc.Chain(n_neg, n_pos, seed=1, index=0).run(3).tolist())
+print(isotonic_mcmc.Chain(n_neg, n_pos, seed=1, index=0, bounds=bounds).run(3).tolist())
+print(t.BayesianIsotonicCalibrator(sampler="importance", n_samples=50).fit(p[:9], y[:9]).map_([0.5]))
+classes = rng.dirichlet([1, 1, 1], 40)
+print(t.VectorCalibrator().fit(classes, rng.integers(0, 3, 40)).predict_proba(classes[:1]).tolist())
+print(log_loss(y, p), brier_score(y, p), expected_calibration_error(y, p))
+"""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -186,11 +184,3 @@ def test_a_negative_lambda_is_refused():
 def test_something_other_than_a_table_is_refused():
     with pytest.raises(InputError, match=r"ScoreTable\.from_arrays"):
         near_isotonic_path([0.1, 0.2])
-
-
-def test_numba_is_not_loaded_before_a_path_is_asked_for():
-    code = (
-        "import sys, trueodds.kernels, trueodds.calibrators._shared.near_isotonic\n"
-        "assert 'numba' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

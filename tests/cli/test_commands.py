@@ -339,7 +339,7 @@ def test_the_first_second_loads_no_library_that_is_not_needed(data, words, neede
         check=True,
         cwd=data,
     )
-    heavy = {"numpy", "scipy", "duckdb", "pyarrow", "pandas", "sklearn", "numba", "narwhals"}
+    heavy = {"numpy", "scipy", "duckdb", "pyarrow", "pandas", "sklearn", "narwhals"}
     assert heavy.intersection(json.loads(result.stderr)) <= needed
 
 
