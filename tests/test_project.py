@@ -75,14 +75,18 @@ def test_nothing_waits_for_a_compiler_at_run_time():
     assert not [line for line in project()["dependencies"] if line.startswith("numba")]
     for folder in ("src", "studies/src", "benchmarks"):
         for path in (ROOT / folder).rglob("*.py"):
-            assert not re.search(r"^\s*(import|from) numba", path.read_text("utf-8"), re.M), path
+            assert not re.search(
+                r"^\s*(import|from) numba", path.read_text("utf-8"), re.MULTILINE
+            ), path
 
 
 def test_kernels_are_compiled_and_run_uncompiled_with_the_same_results(tmp_path):
     """Where no compiled module lies beside a source file, the source itself runs."""
     package = tmp_path / "trueodds"
     shutil.copytree(
-        ROOT / "src/trueodds", package, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+        ROOT / "src/trueodds",
+        package,
+        ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
     )
     said = {}
     for folder in (tmp_path, Path(trueodds.__file__).parents[1]):
@@ -118,7 +122,8 @@ n_neg, n_pos = np.array([3.0, 1, 0]), np.array([0.0, 1, 2])
 bounds = np.linspace(0, 0.3, 3), np.linspace(0.5, 1, 3)
 print(isotonic_mcmc.Chain(n_neg, n_pos, seed=1, index=0).run(3).tolist())
 print(isotonic_mcmc.Chain(n_neg, n_pos, seed=1, index=0, bounds=bounds).run(3).tolist())
-print(t.BayesianIsotonicCalibrator(sampler="importance", n_samples=50).fit(p[:9], y[:9]).map_([0.5]))
+bayes = t.BayesianIsotonicCalibrator(sampler="importance", n_samples=50)
+print(bayes.fit(p[:9], y[:9]).map_([0.5]))
 classes = rng.dirichlet([1, 1, 1], 40)
 print(t.VectorCalibrator().fit(classes, rng.integers(0, 3, 40)).predict_proba(classes[:1]).tolist())
 print(log_loss(y, p), brier_score(y, p), expected_calibration_error(y, p))

@@ -1,6 +1,5 @@
 """Calibration trees: equal to the authors' program, and sound where it is not defined."""
 
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
 
 from naive_isotonic import naive_abb
-from trueodds.kernels.all_binnings import average_over_binnings, log_gamma
+from trueodds.kernels.all_binnings import average_over_binnings
 
 
 def average(edges, n_pos, n_neg, prior):
@@ -40,9 +39,3 @@ def test_a_boundary_of_probability_zero_never_is():
         values, bins = average([0.0, 0.4, 1.0], [3.0, 1.0], [1.0, 3.0], np.array([0.0]))
     assert bins == pytest.approx(1)
     assert values == pytest.approx([0.5, 0.5])
-
-
-def testlog_gamma_is_accurate_everywhere():
-    x = np.concatenate([np.logspace(-3, 7, 2001), np.arange(1, 200) / 4])
-    found = np.array([log_gamma(value) for value in x])
-    np.testing.assert_allclose(found, gammaln(x), rtol=1e-14, atol=2e-14)

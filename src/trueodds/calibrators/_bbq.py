@@ -10,6 +10,7 @@ import numpy as np
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import Evidence
+from trueodds.kernels.log_gamma import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
@@ -222,11 +223,9 @@ class _HistogramBins:
         """−2·ln of each histogram's marginal likelihood (BDeu)."""
         q = np.clip(self.midpoint, PRIOR_LIMIT, 1 - PRIOR_LIMIT)
         a, b = EQUIVALENT_SAMPLE * q, EQUIVALENT_SAMPLE * (1 - q)
-        from scipy.special import gammaln  # slow to import
-
-        evidence = gammaln(self.n_pos + a) - gammaln(a)
-        evidence += gammaln(self.n - self.n_pos + b) - gammaln(b)
-        evidence += gammaln(EQUIVALENT_SAMPLE) - gammaln(self.n + EQUIVALENT_SAMPLE)
+        evidence = log_gammas(self.n_pos + a) - log_gammas(a)
+        evidence += log_gammas(self.n - self.n_pos + b) - log_gammas(b)
+        evidence += log_gamma(EQUIVALENT_SAMPLE) - log_gammas(self.n + EQUIVALENT_SAMPLE)
         return np.asarray(-2 * np.bincount(self.model, evidence))
 
     def averaged(self, weights: Floats, scale: InputScale) -> StepMap:

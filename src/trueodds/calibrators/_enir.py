@@ -225,10 +225,11 @@ class _PathBins:
         return _PathBins(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def log_likelihood(self, probability: Floats) -> Floats:
-        from scipy.special import xlog1py, xlogy  # slow to import
-
         n_neg = np.maximum(self.weight - self.n_pos, 0.0)
-        return np.asarray(xlogy(self.n_pos, probability) + xlog1py(n_neg, -probability))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            positive, negative = self.n_pos * np.log(probability), n_neg * np.log1p(-probability)
+        # 0·ln 0 = 0.
+        return np.where(self.n_pos > 0, positive, 0.0) + np.where(n_neg > 0, negative, 0.0)
 
     def sum_per_model(self, values: Floats, n_models: int) -> Floats:
         """Add up one number per bin over the bins of each model."""

@@ -17,11 +17,15 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc import math
 
-__all__ = ["average_over_binnings", "log_gamma"]
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.log_gamma import log_gamma
+else:
+    from trueodds.kernels.log_gamma import log_gamma
+
+__all__ = ["average_over_binnings"]
 
 Floats = npt.NDArray[np.float64]
 
-HALF_LOG_2_PI = cython.declare(cython.double, 0.9189385332046727)
 PI = cython.declare(cython.double, np.pi)
 NEGLIGIBLE = cython.declare(cython.double, -45.0)
 """ln of a probability that adds nothing to a sum near 1 in float64, even ten thousand times."""
@@ -70,21 +74,6 @@ def average_over_binnings(
         values,
     )
     return values, float(bins)
-
-
-@cython.ccall
-@cython.nogil
-@cython.exceptval(check=False)
-def log_gamma(x: cython.double) -> cython.double:
-    """Ln Γ(x) for x > 0, by Stirling's series from 10 on; several times faster than libm's."""
-    product: cython.double = 1.0
-    while x < 10.0:
-        product *= x
-        x += 1.0
-    z: cython.double = 1.0 / (x * x)
-    series: cython.double = 1.0 / 1188.0 - 691.0 / 360360.0 * z
-    series = 1.0 / 12.0 - z * (1.0 / 360.0 - z * (1.0 / 1260.0 - z * (1.0 / 1680.0 - z * series)))
-    return (x - 0.5) * math.log(x) - x + HALF_LOG_2_PI + series / x - math.log(product)
 
 
 @cython.cfunc

@@ -1,0 +1,1 @@
+cpdef double log_gamma(double x) noexcept nogil
