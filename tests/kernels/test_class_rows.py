@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from trueodds.kernels.class_rows import apply_softmax
+from trueodds.kernels.class_rows import apply_softmax, deep_enough
 
 
 def applied(scores, weights, bias, *, is_probability=True, floor=-np.inf):
     out = np.full_like(scores, np.nan)
-    apply_softmax(scores, out, is_probability, floor, -1e300, np.atleast_2d(weights), bias)
+    apply_softmax(scores, out, is_probability, floor, np.atleast_2d(weights), bias)
     return out
 
 
@@ -27,6 +27,14 @@ def test_a_vector_of_weights_is_the_diagonal_of_a_matrix(rows):
     logits = np.log(rows) + 7.0
     found = applied(logits, weights, bias, is_probability=False)
     np.testing.assert_allclose(found, softmax(logits * weights + bias, axis=1), rtol=1e-13)
+
+
+def test_a_logit_of_minus_infinity_is_deep_but_does_not_overflow():
+    assert deep_enough(np.array([[3.0, -7.0]])) == 1e300
+    assert deep_enough(np.array([[0.5, -0.25]])) == 2e300
+    assert deep_enough(np.zeros((2, 2))) == 1e308
+    found = applied(np.array([[0.0, 1.0]]), np.array([[1e-8, 0.0], [0.0, 1e-8]]), np.zeros(2))
+    np.testing.assert_array_equal(found, [[0.0, 1.0]])
 
 
 def test_a_matrix_multiplies_rows_of_logits(rows):

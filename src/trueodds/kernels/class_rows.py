@@ -10,17 +10,28 @@ if cython.compiled:
 else:
     from trueodds.kernels.map_rows import log_or_infinity
 
-__all__ = ["apply_softmax"]
+__all__ = ["apply_softmax", "deep_enough"]
+
+
+def deep_enough(weights):
+    """How far below 0 a logit of −inf is put, such that no sum overflows."""
+    largest: cython.double = 1e-8
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for i in range(weights.shape[0]):
+        for k in range(weights.shape[1]):
+            largest = max(largest, abs(weights[i, k]))
+    return 1e300 / min(largest, 1.0)
 
 
 def apply_softmax(
     scores: cython.const[cython.double][:, ::1], out: cython.double[:, ::1],
-    is_probability: cython.bint, floor: cython.double, deepest: cython.double,
+    is_probability: cython.bint, floor: cython.double,
     weights: cython.const[cython.double][:, ::1], bias: cython.const[cython.double][::1],
 ) -> None:  # fmt: skip
     """softmax(W·l + bias), l the logits, none of them more than −``floor`` below the row's largest.
 
-    One row of weights is the diagonal of W. Otherwise no logit is below ``deepest``.
+    One row of weights is the diagonal of W.
     """
     n: cython.Py_ssize_t = scores.shape[1]
     diagonal: cython.bint = weights.shape[0] == 1
@@ -28,6 +39,7 @@ def apply_softmax(
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     logit: cython.double
+    deepest: cython.double = -deep_enough(weights)
     with cython.nogil:
         for i in range(scores.shape[0]):
             largest: cython.double = scores[i, 0]

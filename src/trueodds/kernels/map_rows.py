@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cython
-import numpy as np
 from cython.cimports.libc import math
 
 __all__ = ["apply_charcoal_grill", "apply_linear", "apply_log_odds", "apply_steps"]
@@ -40,11 +39,14 @@ def log_or_infinity(x: cython.double) -> cython.double:
 @cython.nogil
 @cython.exceptval(check=False)
 def minus_log_rest(p: cython.double) -> cython.double:
-    """−ln(1 − p): that of u = 1 − p as it is rounded, and what rounding took from u."""
+    """−ln(1 − p): that of u = 1 − p as it is rounded, and what rounding took from u, over u.
+
+    Nothing was taken from p ≥ ½, and for the others 1 + p is near enough to 1/u.
+    """
     u: cython.double = 1.0 - p
     if u == 0.0:
         return INFINITY
-    return (p - (1.0 - u)) / u - math.log(u)
+    return (p - (1.0 - u)) * (1.0 + p) - math.log(u)
 
 
 @cython.cfunc
@@ -76,7 +78,6 @@ def apply_log_odds(
     n: cython.Py_ssize_t = scores.shape[0]
     i: cython.Py_ssize_t
     s: cython.double
-    rest: cython.double[::1] = out if a == b else np.empty(n)
     with cython.nogil:
         # One step after the other for all rows: each would wait for the one before it in its row.
         if a == b:
@@ -97,20 +98,16 @@ def apply_log_odds(
             high: cython.double = _log_sigmoid(upper)
             low_rest: cython.double = -_log_sigmoid(-lower)
             high_rest: cython.double = -_log_sigmoid(-upper)
+            # A slope of 0 leaves its feature out, even if that is infinite.
             for i in range(n):
-                s = scores[i]
-                out[i] = log_or_infinity(s) if is_probability else _log_sigmoid(s)
-            for i in range(n):
-                s = scores[i]
-                rest[i] = minus_log_rest(s) if is_probability else -_log_sigmoid(-s)
-            for i in range(n):
-                # A slope of 0 leaves its feature out, even if that is infinite.
-                s = c
+                out[i] = c
                 if a != 0.0:
-                    s += a * _clip(out[i], low, high)
-                if b != 0.0:
-                    s += b * _clip(rest[i], low_rest, high_rest)
-                out[i] = s
+                    s = log_or_infinity(scores[i]) if is_probability else _log_sigmoid(scores[i])
+                    out[i] += a * _clip(s, low, high)
+            if b != 0.0:
+                for i in range(n):
+                    s = minus_log_rest(scores[i]) if is_probability else -_log_sigmoid(-scores[i])
+                    out[i] += b * _clip(s, low_rest, high_rest)
         for i in range(n):
             out[i] = math.exp(min(-out[i], EXPONENT_LIMIT))
         for i in range(n):

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Constant, Dot, Expression, Softmax
-from trueodds.kernels.class_rows import apply_softmax
+from trueodds.kernels.class_rows import apply_softmax, deep_enough
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.softmax.logits import class_logits, softmax
@@ -65,17 +65,14 @@ class SoftmaxMap(ClassMap):
             raise InputError(f"floor must not be positive; got {self.floor}.")
 
     def _apply(self, scores: Floats) -> Floats:
-        deepest = -np.inf
-        if self.weights.ndim == 2:
-            # Deep enough for a logit of −inf, but no sum overflows.
-            deepest = -1e300 / max(min(float(np.abs(self.weights).max()), 1.0), 1e-8)
-            if len(scores) > FEW_ROWS:
-                logits = np.maximum(class_logits(scores, self.input, self.floor), deepest)
-                return softmax(logits @ self.weights.T + self.bias)
+        if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
+            logits = class_logits(scores, self.input, self.floor)
+            np.maximum(logits, -deep_enough(self.weights), out=logits)
+            return softmax(logits @ self.weights.T + self.bias)
         out = np.empty_like(scores)
         weights = self.weights if self.weights.ndim == 2 else self.weights[None]
         is_probability = self.input == "probability"
-        apply_softmax(scores, out, is_probability, self.floor, deepest, weights, self.bias)
+        apply_softmax(scores, out, is_probability, self.floor, weights, self.bias)
         return out
 
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
