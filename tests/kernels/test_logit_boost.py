@@ -2,18 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from naive_tree import one_iteration, scores_of, softmax, step
-from trueodds.kernels.logit_boost import (
-    boost,
-    choose_iterations,
-    probabilities,
-    squared_error,
-    wrong_weight,
-)
+from trueodds.kernels.logit_boost import Booster, Sample
 
 
-def sample(m, n=60, seed=0):
+def example(m, n=60, seed=0):
     """Scores (n, m) and classes; with two classes the columns are mirror images."""
     rng = np.random.default_rng(seed)
     S = rng.normal(size=(n, m)).round(2)
@@ -30,15 +25,32 @@ def naive_models(S, y, m, n_iterations):
     return models
 
 
+def sample_of(S, y, m, weight=None):
+    n = len(y)
+    sample = Sample(S.shape[1], m, n + 3)
+    weight = np.ones(n) if weight is None else weight
+    rows = np.arange(n, dtype=np.int32)
+    sample.take(np.ascontiguousarray(S.T), y.astype(np.int32), weight, rows)
+    return sample
+
+
+def no_model(S, m):
+    return np.zeros((1 if m == 2 else m, S.shape[1] + 1))
+
+
+def booster(S, m, most=200, slack=0.0):
+    return Booster(np.eye(m), S.shape[1], len(S), most=most, patience=most, slack=slack)
+
+
+def p_of(sample):
+    return np.asarray(sample.p)[:, : sample.n]
+
+
 def boosted(S, y, m, n_iterations, weight=None):
-    n_models = 1 if m == 2 else m
-    coef = np.zeros((n_models, S.shape[1] + 1))
-    F, p = np.empty((n_models, len(y))), np.empty((n_models, len(y)))
-    columns = np.ascontiguousarray(S.T)
-    probabilities(columns, coef, F, p)
-    weight = np.ones(len(y)) if weight is None else weight
-    done = boost(columns, y.astype(np.int32), weight, np.eye(m), n_iterations, coef, F, p)
-    return done, coef, p
+    coef, sample = no_model(S, m), sample_of(S, y, m, weight)
+    sample.evaluate(coef)
+    done = booster(S, m).boost(sample, n_iterations, coef)
+    return done, coef, p_of(sample)
 
 
 def all_classes(p):
@@ -48,7 +60,7 @@ def all_classes(p):
 @pytest.mark.parametrize("m", [2, 3, 4])
 @pytest.mark.parametrize("n_iterations", [1, 7])
 def test_probabilities_equal_those_of_the_naive_twin(m, n_iterations):
-    S, y = sample(m)
+    S, y = example(m)
     done, _, p = boosted(S, y, m, n_iterations)
     assert done == n_iterations
     expected = softmax(scores_of(S, naive_models(S, y, m, n_iterations), m))
@@ -57,15 +69,15 @@ def test_probabilities_equal_those_of_the_naive_twin(m, n_iterations):
 
 @pytest.mark.parametrize("m", [2, 3])
 def test_the_coefficients_give_the_same_probabilities_again(m):
-    S, y = sample(m)
+    S, y = example(m)
     _, coef, p = boosted(S, y, m, 5)
-    F, again = np.empty_like(p), np.empty_like(p)
-    probabilities(np.ascontiguousarray(S.T), coef, F, again)
-    np.testing.assert_allclose(again, p, rtol=1e-12)
+    sample = sample_of(S, y, m)
+    sample.evaluate(coef)
+    np.testing.assert_allclose(p_of(sample), p, rtol=1e-12)
 
 
 def test_a_weight_of_two_is_two_rows():
-    S, y = sample(3)
+    S, y = example(3)
     counts = np.random.default_rng(1).integers(1, 4, len(y))
     _, weighted, _ = boosted(S, y, 3, 4, counts.astype(float))
     _, repeated, _ = boosted(np.repeat(S, counts, axis=0), np.repeat(y, counts), 3, 4)
@@ -73,7 +85,7 @@ def test_a_weight_of_two_is_two_rows():
 
 
 def test_a_column_that_does_not_vary_is_not_used():
-    S, y = sample(3)
+    S, y = example(3)
     S[:, 1] = 0.5
     _, coef, _ = boosted(S, y, 3, 4)
     assert (coef[:, 1] == 0).all()
@@ -81,20 +93,22 @@ def test_a_column_that_does_not_vary_is_not_used():
 
 
 def test_errors_by_hand():
-    y, weight = np.array([1, 0, 1], dtype=np.int32), np.array([1.0, 2.0, 0.5])
-    p = np.array([[0.8, 0.4, 0.5]])
-    assert squared_error(p, y, weight, 2) == pytest.approx(0.04 + 2 * 0.16 + 0.5 * 0.25)
-    assert wrong_weight(p, y, weight) == 0.5  # exactly one half is the first class
-    y = np.array([2, 0, 1], dtype=np.int32)
-    p = np.array([[0.2, 0.5, 0.4], [0.3, 0.3, 0.4], [0.5, 0.2, 0.2]])
+    y, weight = np.array([1, 0, 1]), np.array([1.0, 2.0, 0.5])
+    sample = sample_of(logit([[0.8], [0.4], [0.5]]), y, 2, weight)
+    sample.evaluate(np.array([[1.0, 0.0]]))
+    assert sample.squared_error() == pytest.approx(0.04 + 2 * 0.16 + 0.5 * 0.25)
+    assert sample.wrong_weight() == 0.5  # exactly one half is the first class
+    p = np.array([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.4, 0.4, 0.2]])
+    sample = sample_of(np.log(p), np.array([2, 0, 1]), 3, weight)
+    sample.evaluate(np.eye(3, 4))
     rows = [0.04 + 0.09 + 0.25, 0.25 + 0.09 + 0.04, 0.16 + 0.36 + 0.04]
-    assert squared_error(p, y, weight, 3) == pytest.approx(weight @ rows / 3)
-    assert wrong_weight(p, y, weight) == 0.5  # the first of two equals wins
+    assert sample.squared_error() == pytest.approx(weight @ rows / 3)
+    assert sample.wrong_weight() == 0.5  # the first of two equals wins
 
 
 @pytest.mark.parametrize("m", [2, 3])
 def test_as_many_iterations_as_have_the_least_error_in_the_folds(m):
-    S, y = sample(m, n=90, seed=4)
+    S, y = example(m, n=90, seed=4)
     most, folds = 12, np.arange(90) % 3
     errors = np.zeros(most + 1)
     for fold in range(3):
@@ -104,11 +118,10 @@ def test_as_many_iterations_as_have_the_least_error_in_the_folds(m):
             p = softmax(scores_of(S[inside], models[:k], m))
             errors[k] += np.sqrt(np.mean((p - np.eye(m)[y[inside]]) ** 2))
     test_weight = (folds == np.arange(3)[:, None]).astype(float)
-    start = np.zeros((1 if m == 2 else m, m + 1))
-    rows = (np.ascontiguousarray(S.T), y.astype(np.int32), np.ones(90), np.eye(m), start)
-    assert choose_iterations(*rows, test_weight, most, most, 0.0) == errors.argmin()
+    rows = (sample_of(S, y, m), no_model(S, m), test_weight)
+    assert booster(S, m, most).choose_iterations(*rows) == errors.argmin()
     # With room for error, the first number that is close enough.
     slack = 0.06
     close = np.flatnonzero(errors <= errors.min() * (1 + slack))[0]
     assert close < errors.argmin()
-    assert choose_iterations(*rows, test_weight, most, most, slack) == close
+    assert booster(S, m, most, slack).choose_iterations(*rows) == close

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kernels.tree_data import NOMINAL, grow_data, tree_sample
+from kernels.tree_data import NOMINAL, grower, tree_sample
 from naive_tree import NaiveTree, scores_of, softmax
-from trueodds.kernels.tree_grow import GrowRules, grow
+from trueodds.kernels.tree_grow import GrowRules
 
 RULES = GrowRules(
     n_iterations=3,
@@ -25,8 +25,8 @@ def grown(X, S, y, m, rules=RULES, weight=None, test_weight=None):
     n = len(y)
     weight = np.ones(n) if weight is None else weight
     test_weight = np.zeros(n) if test_weight is None else test_weight
-    data = grow_data(X, S, y, m)
-    return grow(data, rules, weight, test_weight, np.arange(n, dtype=np.int32))
+    sequence = np.arange(n, dtype=np.int32)
+    return grower(X, S, y, m, rules).grow(weight, test_weight, sequence)
 
 
 def naive_grown(X, S, y, m):

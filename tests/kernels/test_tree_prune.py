@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from trueodds.kernels.tree_prune import prune_sequence, subtree_ends
+from trueodds.kernels.tree_grow import Nodes
+from trueodds.kernels.tree_prune import Pruner, subtree_ends
 
 
 def test_subtrees_end_where_the_next_one_begins():
@@ -12,18 +13,26 @@ def test_subtrees_end_where_the_next_one_begins():
 
 def prune(parent, attribute, error, bare=None, stop=np.inf):
     n = len(parent)
-    is_leaf, permanent = np.zeros(n, bool), np.zeros(n, bool)
-    bare = np.zeros(n, bool) if bare is None else np.array(bare)
-    arrays = (np.array(parent), np.array(attribute), bare, np.array(error), np.arange(n) + 0.0)
-    alphas, test_errors = prune_sequence(*arrays, 10.0, is_leaf, permanent, stop)
-    return alphas, test_errors, is_leaf, permanent
+    nothing = np.zeros(n)
+    nodes = Nodes(
+        parent=np.array(parent),
+        attribute=np.array(attribute),
+        cut=nothing,
+        done=np.ones(n) if bare is None else 1 - np.array(bare),
+        mass=nothing,
+        error=np.array(error),
+        test_error=np.arange(n) + 0.0,
+        coef=nothing,
+    )
+    pruner = Pruner(nodes, 10.0)
+    return *pruner.run(stop), pruner.is_leaf, pruner.permanent
 
 
 def test_sibling_leaves_without_models_count_as_one():
     tree = ([-1, 0, 0, 0], [0, -1, -1, -1], [8.0, 1.0, 2.0, 1.0])
     np.testing.assert_allclose(prune(*tree)[0], [0, 4 / 10 / 2])
-    np.testing.assert_allclose(prune(*tree, bare=[False, True, True, False])[0], [0, 4 / 10])
-    np.testing.assert_allclose(prune(*tree, bare=[False, True, True, True])[0], [0, 1.0])
+    np.testing.assert_allclose(prune(*tree, bare=[0, 1, 1, 0])[0], [0, 4 / 10])
+    np.testing.assert_allclose(prune(*tree, bare=[0, 1, 1, 1])[0], [0, 1.0])
 
 
 def test_the_weakest_link_goes_first_and_useless_subtrees_for_good():

@@ -3,10 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.kernels.tree_grow import GrowData
-from trueodds.kernels.tree_split import entropy_table
+from trueodds.kernels.tree_grow import GrowRules, TreeGrower
 
-__all__ = ["NOMINAL", "grow_data", "tree_sample"]
+__all__ = ["NOMINAL", "grower", "tree_sample"]
 
 Floats = npt.NDArray[np.float64]
 NOMINAL = [0, 0, 3]
@@ -24,18 +23,15 @@ def tree_sample(seed: int, m: int, n: int = 80) -> tuple[Floats, Floats, npt.NDA
     return X, S, (logits + rng.gumbel(size=(n, m))).argmax(axis=1)
 
 
-def grow_data(X: Floats, S: Floats, y: npt.NDArray[np.intp], m: int) -> GrowData:
-    """Columns first, with sorted rows."""
-    attributes = np.ascontiguousarray(X.T)
-    n_values = np.array(NOMINAL, dtype=np.int64)
-    return GrowData(
-        attributes=attributes,
-        n_values=n_values,
-        many_valued=n_values >= 0.3 * len(y),
-        sorted_rows=np.argsort(attributes, axis=1, kind="stable").astype(np.int32),
+def grower(X: Floats, S: Floats, y: npt.NDArray[np.intp], m: int, rules: GrowRules) -> TreeGrower:
+    """Columns first."""
+    return TreeGrower(
+        attributes=np.ascontiguousarray(X.T),
+        n_values=np.array(NOMINAL, dtype=np.int64),
         scores=np.ascontiguousarray(S.T),
         y=y.astype(np.int32),
+        weight=np.ones(len(y)),
         targets=np.eye(m),
-        table=entropy_table(len(y), True),
         decks=np.tile(np.arange(5), (len(y) // 5 + 1, 1)),
+        rules=rules,
     )

@@ -2,69 +2,84 @@
 
 from __future__ import annotations
 
-import math
-
+import cython
 import numpy as np
-from numba import njit
+from cython.cimports.libc import math
 
 __all__ = ["linear_probabilities", "route"]
 
-EXPONENT_LIMIT = 708.0
-BELOW_ONE = float(np.nextafter(1.0, 0.0))
+EXPONENT_LIMIT = cython.declare(cython.double, 708.0)
+BELOW_ONE = cython.declare(cython.double, np.nextafter(1.0, 0.0))
+INFINITY = cython.declare(cython.double, float("inf"))
 
 
-@njit(cache=True, nogil=True)
-def route(X, fill, n_values, attribute, cut, first, children):  # type: ignore[no-untyped-def]
+def route(
+    X: cython.const[cython.double][:, ::1],
+    fill: cython.const[cython.double][::1],
+    n_values: cython.const[cython.longlong][::1],
+    attribute: cython.const[cython.longlong][::1],
+    cut: cython.const[cython.double][::1],
+    first: cython.const[cython.longlong][::1],
+    children: cython.const[cython.longlong][::1],
+):
     """The node at which each row of X (n, d) ends.
 
     NaN stands for missing and is filled. A code without a branch stops its row at the inner node.
     """
-    n = X.shape[0]
-    node_of = np.empty(n, np.int32)
-    for i in range(n):
-        node = 0
-        a = attribute[node]
-        while a >= 0:
-            value = X[i, a]
-            if value != value:
-                value = fill[a]
-            if n_values[a] == 0:
-                node = children[first[node] + (0 if value <= cut[node] else 1)]
-            elif 0 <= value < n_values[a]:
-                node = children[first[node] + int(value)]
-            else:
-                break
-            a = attribute[node]
-        node_of[i] = node
-    return node_of
+    node_of: cython.int[::1] = np.empty(X.shape[0], np.int32)
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            node: cython.Py_ssize_t = 0
+            a: cython.Py_ssize_t = attribute[0]
+            while a >= 0:
+                value: cython.double = X[i, a]
+                if value != value:
+                    value = fill[a]
+                if n_values[a] == 0:
+                    node = children[first[node] + (0 if value <= cut[node] else 1)]
+                elif 0 <= value < n_values[a]:
+                    node = children[first[node] + cython.cast(cython.Py_ssize_t, value)]
+                else:
+                    break
+                a = attribute[node]
+            node_of[i] = cython.cast(cython.int, node)
+    return np.asarray(node_of)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def linear_probabilities(columns, node_of, coef):  # type: ignore[no-untyped-def]
+def linear_probabilities(
+    columns: cython.const[cython.double][:, ::1],
+    node_of: cython.const[cython.int][::1],
+    coef: cython.const[cython.double][:, :, ::1],
+):
     """Probabilities (n, K) of score columns (n, A) by the node's slopes and intercepts.
 
     One row of coefficients is the log-odds of a positive; several go through the softmax.
     """
-    n, n_columns = columns.shape
-    n_models = coef.shape[1]
-    p = np.empty((n, n_models))
-    for i in range(n):
-        node = node_of[i]
-        top = -np.inf
-        for k in range(n_models):
-            f = coef[node, k, n_columns]
-            for a in range(n_columns):
-                f += coef[node, k, a] * columns[i, a]
-            p[i, k] = f
-            top = max(top, f)
-        if n_models == 1:
-            # Never exactly 0 or 1, so that no logarithm of it is infinite.
-            p[i, 0] = min(1.0 / (1.0 + math.exp(min(-top, EXPONENT_LIMIT))), BELOW_ONE)
-        else:
-            total = 0.0
+    n_columns: cython.Py_ssize_t = columns.shape[1]
+    n_models: cython.Py_ssize_t = coef.shape[1]
+    p: cython.double[:, ::1] = np.empty((columns.shape[0], n_models))
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(columns.shape[0]):
+            node: cython.Py_ssize_t = node_of[i]
+            top: cython.double = -INFINITY
             for k in range(n_models):
-                p[i, k] = math.exp(p[i, k] - top)
-                total += p[i, k]
-            for k in range(n_models):
-                p[i, k] /= total
-    return p
+                f: cython.double = coef[node, k, n_columns]
+                for a in range(n_columns):
+                    f += coef[node, k, a] * columns[i, a]
+                p[i, k] = f
+                top = max(top, f)
+            if n_models == 1:
+                # Never exactly 0 or 1, so that no logarithm of it is infinite.
+                p[i, 0] = min(1.0 / (1.0 + math.exp(min(-top, EXPONENT_LIMIT))), BELOW_ONE)
+            else:
+                total: cython.double = 0.0
+                for k in range(n_models):
+                    p[i, k] = math.exp(p[i, k] - top)
+                    total += p[i, k]
+                for k in range(n_models):
+                    p[i, k] /= total
+    return np.asarray(p)

@@ -223,9 +223,14 @@ class TreeMap(CalibrationMap):
 
         space = self.space
         first, children = self.__dict__["_first_child"], self.__dict__["_children"]
-        encoded = _read_only(space.encode(features))
         nodes: npt.NDArray[np.int32] = route(
-            encoded, self.fill, space.n_values, self.attribute, self.cut, first, children
+            space.encode(features),
+            self.fill,
+            space.n_values,
+            self.attribute,
+            self.cut,
+            first,
+            children,
         )
         return nodes
 
@@ -277,7 +282,7 @@ class TreeMap(CalibrationMap):
         if coef is not None:
             from trueodds.kernels.tree_apply import linear_probabilities
 
-            columns = _read_only(scores.reshape(len(scores), -1))
+            columns = np.ascontiguousarray(scores.reshape(len(scores), -1))
             p = linear_probabilities(columns, nodes, coef)
             return np.concatenate([1 - p, p], axis=1) if p.shape[1] == 1 else p
         result = np.empty((len(scores), self.n_classes))
@@ -332,13 +337,6 @@ def _plain(known: Any) -> tuple[str | float, ...] | None:
 
 def _is_line(fitted: LogOddsMap) -> bool:
     return fitted.a == fitted.b and fitted.lower == -np.inf and fitted.upper == np.inf
-
-
-def _read_only(array: Floats) -> Floats:
-    """Contiguous and read-only whatever the caller's array is: one signature for the kernels."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _both(fitted: CalibrationMap, scores: Floats) -> Floats:

@@ -233,7 +233,7 @@ class TreeCalibrator(FeatureCalibrator):
             n_values=space.n_values,
             scores=np.ascontiguousarray(columns.T),
             y=rows.codes.astype(np.int32),
-            weight=rows.weight,
+            weight=np.ascontiguousarray(rows.weight),
             targets=class_targets(counts, self.label_smoothing),
         )
         tree = fit_tree(data, self._tree_options(rows.weight))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -75,110 +74,50 @@ def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
     # Powers of two, so that scores of any size stay within range and lose no digit.
     exponent = np.frexp(np.abs(data.scores).max(axis=1))[1]
     factor = np.exp2(-np.maximum(exponent, -1000).astype(np.float64))
-    scaled = TreeData(
-        data.attributes,
-        data.n_values,
-        data.scores * factor[:, None],
-        data.y.astype(np.int32),
-        data.weight.copy(),  # a read-only array would have the kernels compiled once more
-        data.targets,
-    )
-    grower = _Grower(scaled, options)
-    tree = grower.best_tree()
+    tree = _Grower(replace(data, scores=data.scores * factor[:, None]), options).best_tree()
     tree.coef[:, :, :-1] *= factor
     return tree
 
 
 class _Grower:
-    """Holds what all trees of one fit share: sorted attributes, folds, iterations."""
+    """Holds what all trees of one fit share: the kernel's grower, and the folds."""
 
     def __init__(self, data: TreeData, options: TreeOptions) -> None:
-        from trueodds.kernels.tree_grow import GrowData, GrowRules
-        from trueodds.kernels.tree_split import entropy_table
+        from trueodds.kernels.tree_grow import GrowRules, TreeGrower
 
         self.options, self.weight = options, data.weight
-        d, n = data.attributes.shape
-        sorted_rows = np.zeros((d, n), dtype=np.int32)
-        for a in range(d):
-            if data.n_values[a] == 0:
-                sorted_rows[a] = np.argsort(data.attributes[a], kind="stable")
-        self.total = float(data.weight.sum())
-        is_whole = bool((data.weight == np.floor(data.weight)).all())
-        rng = np.random.default_rng(options.seed)
-        folds = np.tile(np.arange(options.n_folds), (n // options.n_folds + 1, 1))
-        self.shared = GrowData(
-            attributes=data.attributes,
-            n_values=data.n_values,
-            # With about as many values as rows, an attribute's gain is always high.
-            many_valued=data.n_values >= 0.3 * self.total - 1e-6,
-            sorted_rows=sorted_rows,
-            scores=data.scores,
-            y=data.y,
-            targets=data.targets,
-            table=entropy_table(self.total, is_whole),
-            decks=rng.permuted(folds, axis=1),
-        )
-        self.sequence = np.arange(n, dtype=np.int32)
-        self.test_weight, self.fold_sequence = self._folds()
-        self.rules = GrowRules(
-            n_iterations=self._iterations(),
+        rules = GrowRules(
+            n_iterations=options.n_iterations or 0,
             max_iterations=MAX_ITERATIONS,
             patience=PATIENCE,
-            slack=self._slack(),
+            slack=0.0 if options.weka else SLACK,
             weka=options.weka,
             whole_rows=options.whole_rows,
-            min_samples=float(options.min_samples),
+            min_samples=options.min_samples,
             max_depth=options.max_depth,
             min_gap=options.min_gap,
             count_errors=options.count_errors,
         )
-
-    def _slack(self) -> float:
-        return 0.0 if self.options.weka else SLACK
-
-    def _folds(self) -> tuple[Floats, npt.NDArray[np.int32]]:
-        from trueodds.kernels.tree_folds import spread_folds, weka_folds
-
-        data, options = self.shared, self.options
-        if options.weka:
-            test_weight, order = weka_folds(data.y, self.weight, options.n_folds)
-            return test_weight, order
-        test_weight = spread_folds(
-            data.y, self.weight, len(data.targets), data.decks, options.whole_rows
-        )
-        return test_weight, self.sequence
-
-    def _iterations(self) -> int:
-        from trueodds.kernels.logit_boost import boost, choose_iterations, probabilities
-
-        if self.options.node_search:
-            return 0
-        if self.options.n_iterations is not None:
-            return self.options.n_iterations
-        data = self.shared
-        n_models = 1 if len(data.targets) == 2 else len(data.targets)
-        coef = np.zeros((n_models, len(data.scores) + 1))
-        rows = (data.scores, data.y, self.weight, data.targets)
-        chosen = choose_iterations(
-            *rows, coef, self.test_weight, MAX_ITERATIONS, PATIENCE, self._slack()
-        )
-        F, p = np.empty((n_models, len(data.y))), np.empty((n_models, len(data.y)))
-        probabilities(data.scores, coef, F, p)
-        # All rows together may allow fewer iterations than the folds did.
-        return int(boost(*rows, chosen, coef, F, p))
+        rng = np.random.default_rng(options.seed)
+        folds = np.tile(np.arange(options.n_folds), (len(data.y) // options.n_folds + 1, 1))
+        self.kernel = TreeGrower(**vars(data), decks=rng.permuted(folds, axis=1), rules=rules)
+        self.test_weight, self.fold_sequence = self.kernel.deal_folds()
+        if options.n_iterations is None and not options.node_search:
+            self.kernel.choose_iterations()
 
     def best_tree(self) -> FittedTree:
         """The tree grown on all rows, pruned."""
-        from trueodds.kernels.tree_grow import grow
+        from trueodds.kernels.tree_prune import Pruner
 
-        nothing = np.zeros_like(self.weight)
-        nodes = grow(self.shared, self.rules, self.weight, nothing, self.sequence)
-        pruner = _Pruner(nodes, self.total)
+        nothing, sequence = np.zeros_like(self.weight), np.arange(len(self.weight), dtype=np.int32)
+        nodes = self.kernel.grow(self.weight, nothing, sequence)
+        is_leaf = nodes.attribute < 0
         if self.options.prune:
+            pruner = Pruner(nodes, float(self.weight.sum()))
             alphas, _ = pruner.run(np.inf)
             if len(alphas) > 1:
                 pruner.run(self._best_alpha(alphas))
-        is_leaf = pruner.is_leaf if self.options.prune else nodes.attribute < 0
+            is_leaf = pruner.is_leaf
         kept, parent = _visible(nodes.parent, is_leaf)
         return FittedTree(
             parent=parent,
@@ -186,7 +125,7 @@ class _Grower:
             cut=np.where(is_leaf, 0.0, nodes.cut)[kept],
             weight=nodes.mass[kept],
             coef=nodes.coef[kept],
-            n_iterations=self.rules.n_iterations,
+            n_iterations=self.kernel.n_iterations,
         )
 
     def _best_alpha(self, alphas: Floats) -> float:
@@ -207,41 +146,15 @@ class _Grower:
 
     def _fold(self, test: Floats) -> tuple[Floats, Floats]:
         """Alphas and test errors of the tree grown without a fold's test part."""
-        from trueodds.kernels.tree_grow import grow
+        from trueodds.kernels.tree_prune import Pruner
 
         train = self.weight - test
         if not test.any() or not train.any():
             return np.zeros(1), np.zeros(1)
-        nodes = grow(self.shared, self.rules, train, test, self.fold_sequence)
-        alphas, errors = _Pruner(nodes, float(train.sum())).run(np.inf)
+        nodes = self.kernel.grow(train, test, self.fold_sequence)
+        alphas, errors = Pruner(nodes, float(train.sum())).run(np.inf)
         mean = np.maximum(errors, 0.0) / test.sum()
         return alphas, mean if self.options.count_errors else np.sqrt(mean)
-
-
-class _Pruner:
-    """A grown tree that is pruned, and pruned again, after its useless subtrees have gone."""
-
-    def __init__(self, nodes: Any, total: float) -> None:
-        self.nodes, self.total = nodes, total
-        self.is_leaf = np.zeros(len(nodes.parent), dtype=bool)
-        self.permanent = np.zeros_like(self.is_leaf)
-
-    def run(self, highest_alpha: float) -> tuple[Floats, Floats]:
-        from trueodds.kernels.tree_prune import prune_sequence
-
-        nodes = self.nodes
-        alphas, test_errors = prune_sequence(
-            nodes.parent,
-            nodes.attribute,
-            nodes.done == 0,
-            nodes.error,
-            nodes.test_error,
-            self.total,
-            self.is_leaf,
-            self.permanent,
-            float(highest_alpha),
-        )
-        return alphas, test_errors
 
 
 def _visible(parent: Ints, is_leaf: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
