@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from trueodds.kernels.forecast_sums import add_to_bins, sum_log_loss, sum_squared_error
+from trueodds.kernels.forecast_sums import add_to_bins, sum_losses
+
+
+def sum_log_loss(*arrays):
+    return sum_losses(False, *arrays)
+
+
+def sum_squared_error(*arrays):
+    return sum_losses(True, *arrays)
 
 
 @pytest.fixture

@@ -13,6 +13,20 @@ else:
 __all__ = ["apply_softmax", "deep_enough"]
 
 
+def softmax_row(rows, i):
+    """Replace the logits in row i by probabilities."""
+    top: cython.double = rows[i, 0]
+    total: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(1, rows.shape[1]):
+        top = max(top, rows[i, k])
+    for k in range(rows.shape[1]):
+        rows[i, k] = math.exp(rows[i, k] - top)
+        total += rows[i, k]
+    for k in range(rows.shape[1]):
+        rows[i, k] /= total
+
+
 def deep_enough(weights):
     """How far below 0 a logit of −inf is put, such that no sum overflows."""
     largest: cython.double = 1e-8
@@ -60,12 +74,4 @@ def apply_softmax(
                     logit = max(logit, deepest)
                     for j in range(n):
                         out[i, j] += weights[j, k] * logit
-            top: cython.double = out[i, 0]
-            for k in range(1, n):
-                top = max(top, out[i, k])
-            total: cython.double = 0.0
-            for k in range(n):
-                out[i, k] = math.exp(out[i, k] - top)
-                total += out[i, k]
-            for k in range(n):
-                out[i, k] /= total
+            softmax_row(out, i)

@@ -11,7 +11,7 @@ if cython.compiled:
 else:
     from trueodds.kernels.map_rows import count_up_to, minus_log_rest
 
-__all__ = ["add_to_bins", "sum_log_loss", "sum_squared_error"]
+__all__ = ["add_to_bins", "sum_losses"]
 
 NEAR_EDGE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -27,36 +27,24 @@ def _surprise(p: cython.double, happened: cython.bint) -> cython.double:
     return -math.log(p) if p > 0.0 else INFINITY
 
 
-def sum_log_loss(
+def sum_losses(
+    squared: cython.bint,
     prob: cython.const[cython.double][::1],
     positive: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1] = None,
 ):
-    """Σ weight·(−ln of the probability that was given to what happened)."""
+    """Σ weight·(p − y)², or of −ln of the probability that was given to what happened."""
     i: cython.Py_ssize_t
+    w: cython.double
     weighted: cython.bint = weight is not None
     total: cython.double = 0.0
     with cython.nogil:
         for i in range(prob.shape[0]):
-            w: cython.double = weight[i] if weighted else 1.0
-            if w > 0.0:
+            w = weight[i] if weighted else 1.0
+            if squared:
+                total += w * (prob[i] - positive[i]) * (prob[i] - positive[i])
+            elif w > 0.0:
                 total += w * _surprise(prob[i], positive[i])
-    return total
-
-
-def sum_squared_error(
-    prob: cython.const[cython.double][::1],
-    positive: cython.const[cython.Py_ssize_t][::1],
-    weight: cython.const[cython.double][::1] = None,
-):
-    """Σ weight·(p − y)²."""
-    i: cython.Py_ssize_t
-    weighted: cython.bint = weight is not None
-    total: cython.double = 0.0
-    with cython.nogil:
-        for i in range(prob.shape[0]):
-            off: cython.double = prob[i] - positive[i]
-            total += (weight[i] if weighted else 1.0) * off * off
     return total
 
 

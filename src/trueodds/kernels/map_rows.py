@@ -22,7 +22,7 @@ def _clip(x: cython.double, low: cython.double, high: cython.double) -> cython.d
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _sigmoid(eta: cython.double) -> cython.double:
+def sigmoid(eta: cython.double) -> cython.double:
     """1/(1 + exp(−η)), never exactly 0 or 1, so that no logarithm of it is infinite."""
     return min(1.0 / (1.0 + math.exp(min(-eta, EXPONENT_LIMIT))), BELOW_ONE)
 
@@ -144,7 +144,7 @@ def apply_charcoal_grill(
                     total += weight
                     heat += weight * temperatures[k]
                 field = heat / total
-            out[i] = _sigmoid(z / field + bias)
+            out[i] = sigmoid(z / field + bias)
 
 
 @cython.cfunc

@@ -231,13 +231,13 @@ def _merge_neighbours(
     # A merge makes at most two new entries in place of old ones, which stay until they are due.
     heap: Due[::1] = np.empty(3 * n + 1, DUE).view(np.recarray)
     sample: cython.double[::1] = np.empty(SAMPLE)
-    merges: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
     at: cython.Py_ssize_t
-    _side: cython.int
     one: cython.double
     other: cython.double
+    merges: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t = 0
+    _side: cython.int
     with cython.nogil:
         # λ = 0: neighbours of equal value are one bin.
         for i in range(n):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc import math
+
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.class_rows import softmax_row
+    from cython.cimports.trueodds.kernels.map_rows import sigmoid
+else:
+    from trueodds.kernels.class_rows import softmax_row
+    from trueodds.kernels.map_rows import sigmoid
 
 __all__ = ["linear_probabilities", "route"]
-
-EXPONENT_LIMIT = cython.declare(cython.double, 708.0)
-BELOW_ONE = cython.declare(cython.double, np.nextafter(1.0, 0.0))
-INFINITY = cython.declare(cython.double, float("inf"))
 
 
 def route(
@@ -65,21 +67,13 @@ def linear_probabilities(
     with cython.nogil:
         for i in range(columns.shape[0]):
             node: cython.Py_ssize_t = node_of[i]
-            top: cython.double = -INFINITY
             for k in range(n_models):
                 f: cython.double = coef[node, k, n_columns]
                 for a in range(n_columns):
                     f += coef[node, k, a] * columns[i, a]
                 p[i, k] = f
-                top = max(top, f)
             if n_models == 1:
-                # Never exactly 0 or 1, so that no logarithm of it is infinite.
-                p[i, 0] = min(1.0 / (1.0 + math.exp(min(-top, EXPONENT_LIMIT))), BELOW_ONE)
+                p[i, 0] = sigmoid(p[i, 0])
             else:
-                total: cython.double = 0.0
-                for k in range(n_models):
-                    p[i, k] = math.exp(p[i, k] - top)
-                    total += p[i, k]
-                for k in range(n_models):
-                    p[i, k] /= total
+                softmax_row(p, i)
     return np.asarray(p)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from trueodds.basics.threads import in_blocks
-from trueodds.kernels.forecast_sums import sum_log_loss, sum_squared_error
+from trueodds.kernels.forecast_sums import sum_losses
 from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats
 
@@ -46,17 +45,18 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim == 1:
-        return _mean(sum_log_loss, sample)
+        return _mean(sample)
     with np.errstate(divide="ignore"):
         return 0.0 - sample.mean(np.log(_of_label(sample)))
 
 
-def _mean(sum_of: Callable[..., float], sample: Forecasts) -> float:
-    """The weighted mean of a loss of two classes, of which a kernel gives the sum."""
+def _mean(sample: Forecasts, *, squared: bool = False) -> float:
+    """The weighted mean of the loss of two classes: logarithmic, or squared."""
     prob, codes, weight = sample.prob, sample.codes, sample.weight
 
     def part(rows: slice) -> float:
-        return sum_of(prob[rows], codes[rows], None if weight is None else weight[rows])
+        w = None if weight is None else weight[rows]
+        return float(sum_losses(squared, prob[rows], codes[rows], w))
 
     total = len(prob) if weight is None else float(weight.sum())
     return sum(in_blocks(part, len(prob))) / total
@@ -69,7 +69,7 @@ def _of_label(sample: Forecasts) -> Floats:
 def _mean_squares(sample: Forecasts) -> float:
     """Mean of Σ (p − y)² over the classes; over the positive class only if binary."""
     if sample.prob.ndim == 1:
-        return _mean(sum_squared_error, sample)
+        return _mean(sample, squared=True)
     # Σp² + 1 − 2·p_label would cancel for good forecasts.
     label = _of_label(sample)
     others = np.einsum("ij,ij->i", sample.prob, sample.prob) - label**2
