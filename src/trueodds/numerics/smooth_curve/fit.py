@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,26 +18,29 @@ from trueodds.numerics.smooth_curve.model import (
     squash,
 )
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior, Member
+from trueodds.numerics.smooth_curve.steps import Steps, fit_steps
 from trueodds.validation import Floats
 
-__all__ = ["Resolution", "fit_smooth_curve", "resolution_for"]
+__all__ = ["fit_smooth_curve"]
 
 LEAST_WEIGHT = 3e-3
 """Models with a smaller share are left out: they would move no probability by more."""
+LENGTHS = (1.2, 0.4)
+"""Of waves, on the axis of normal quantiles; scores fill about −3 to 3 of it."""
+FINER_LENGTH = 0.12
+"""Tried if there are many rows, or the shorter of the lengths is clearly better; so are steps."""
+MANY_ROWS = 2000
+WORTH_A_LOOK = 3.0
+"""The difference of evidence, in nats, that makes it so: odds of 20 to 1."""
+FINER_CENTRES = (Centre("as_it_is", 1.0), Centre("temperature", 1.0), Centre("base_rate", 1.0))
+"""Where short waves are needed, it matters little what they are added to."""
 
 
-@dataclass(frozen=True)
-class Resolution:
-    """How finely a curve is looked at."""
-
-    n_cells: int
-    n_inducing: int
-    lengths: tuple[float, ...]
-
-
-def resolution_for(total: float) -> Resolution:
-    """More evidence can show finer detail."""
-    return Resolution(200, 24, (0.4, 1.2))
+def n_cells_for(total: float) -> tuple[int, int]:
+    """Cells for waves and for steps: more rows show finer detail."""
+    if total < 3000:
+        return 200, 200
+    return (400, 400) if total < 30_000 else (600, 1600)
 
 
 def fit_smooth_curve(
@@ -54,25 +57,44 @@ def fit_smooth_curve(
     centred_on_scores : bool, default=True
         Whether the scores themselves may be right. Not if they are margins.
     """
-    total = float(n_neg.sum() + n_pos.sum())
-    resolution = resolution_for(total)
-    cells = cells_of(z, n_neg, n_pos, resolution.n_cells)
-    curve = Curve(cells, resolution.n_inducing)
-    centres = [c for c in CENTRES if centred_on_scores or c.kind != "as_it_is"]
-    batches = [_Batch(curve, centres, None)]
-    if len(cells) > 1:  # a single point has no waves
-        batches += [_Batch(curve, centres, length) for length in resolution.lengths]
-    evidence = np.concatenate([batch.evidence for batch in batches])
-    weight = np.exp(evidence - evidence.max())
-    weight /= weight.sum()
+    for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
+    cells = cells_of(z, n_neg, n_pos, for_waves)
+    curve = Curve(cells)
+
+    def batch(length: float | None, among: Sequence[Centre] = CENTRES) -> _Batch:
+        centres = [c for c in among if centred_on_scores or c.kind != "as_it_is"]
+        return _Batch(curve, centres, length)
+
+    batches = [batch(None)]
+    steps: Steps | None = None
+    if len(cells) > 1:  # a single point has no shape
+        batches += [batch(length) for length in LENGTHS]
+        long, short = (b.evidence.max() for b in batches[1:])
+        if cells.total >= MANY_ROWS or short > long + WORTH_A_LOOK:
+            batches.append(batch(FINER_LENGTH, FINER_CENTRES))
+            steps = fit_steps(cells_of(z, n_neg, n_pos, for_steps))
+    return _average(curve, batches, steps)
+
+
+def _average(curve: Curve, batches: list[_Batch], steps: Steps | None) -> CurvePosterior:
+    """Everything that has evidence, at the knots."""
+    evidence = [batch.evidence for batch in batches]
+    if steps is not None:
+        evidence.append(np.array([steps.evidence]))
+    top = max(e.max() for e in evidence)
+    total = sum(np.exp(e - top).sum() for e in evidence)
+    weights = [np.exp(e - top) / total for e in evidence]
     knots = _knots(curve)
-    members: list[Member] = []
-    begin = 0
-    for batch in batches:
-        members += batch.members(knots, weight[begin : begin + len(batch.evidence)])
-        begin += len(batch.evidence)
+    if steps is not None and weights[-1][0] < LEAST_WEIGHT:
+        steps = None
+    if steps is not None:
+        knots = np.unique(np.concatenate([knots, steps.cells.z]))
+    members = [m for b, w in zip(batches, weights, strict=False) for m in b.members(knots, w)]
+    if steps is not None:
+        members += steps.members(knots, float(weights[-1][0]))
     kept = sum(member.weight for member in members)
-    members = [Member(m.weight / kept, m.mean, m.factor) for m in members]
+    members = [replace(member, weight=member.weight / kept) for member in members]
+    cells = curve.cells
     return CurvePosterior(knots, np.interp(knots, cells.z, cells.weight), tuple(members))
 
 
@@ -110,7 +132,7 @@ class _Batch:
         """A temperature was fitted to the same rows: what one parameter costs, less its prior."""
         cost = 0.5 * np.log(cells.total) - 1
         fitted = [centre.kind in ("temperature", "squashed") for centre in self._centres]
-        return np.array(fitted) * cost
+        return np.where(fitted, cost, 0.0)
 
     def members(self, knots: Floats, weight: Floats) -> list[Member]:
         """Those with enough weight, at the knots."""
@@ -120,11 +142,11 @@ class _Batch:
         features, offsets = self._features(knots), self._offsets(knots)
         # H = L·Lᵀ, so that L⁻ᵀ·ε has the covariance H⁻¹.
         lower = np.linalg.cholesky(self._fits.hessian[chosen])
-        factors = np.linalg.solve(lower, np.broadcast_to(features.T, (len(chosen), *features.T.shape)))
+        factors = np.linalg.solve(
+            lower, np.broadcast_to(features.T, (len(chosen), *features.T.shape))
+        )
         return [
-            Member(
-                float(weight[j]), offsets[j] + features @ self._fits.theta[j], factors[k].T
-            )
+            Member(float(weight[j]), offsets[j] + features @ self._fits.theta[j], factors[k].T)
             for k, j in enumerate(chosen.tolist())
         ]
 
@@ -132,7 +154,9 @@ class _Batch:
 def _knots(curve: Curve) -> Floats:
     """The cells' log-odds, and points between those that lie far apart."""
     z = curve.cells.z
-    far = np.maximum(np.diff(curve.cells.quantile) / FAR_QUANTILE, np.diff(squash(z)) / FAR_SQUASHED)
+    far = np.maximum(
+        np.diff(curve.cells.quantile) / FAR_QUANTILE, np.diff(squash(z)) / FAR_SQUASHED
+    )
     pieces = np.clip(np.ceil(far), 1, MOST_PIECES).astype(int)
     shares = [np.arange(n) / n for n in pieces.tolist()]
     inner = [z[i] + share * (z[i + 1] - z[i]) for i, share in enumerate(shares)]

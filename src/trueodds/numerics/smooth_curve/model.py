@@ -4,21 +4,22 @@ A model says η(z) = centre(z) + θ·features(z) + f(v(z)), where z are log-odds
 quantiles, and f is a Gaussian process.
 
 *Centres* are where the curve is expected, so that few rows change little: the scores as they are;
-their temperature; the temperature of squashed scores (for models whose log-odds reach hundreds); the
-base rate with half of the ranking kept.
+their temperature; the temperature of squashed scores (for models whose log-odds reach hundreds);
+the base rate, with half of the ranking kept.
 *Features* shift the curve, turn it, bend either end by itself, and turn it on the axis of ranks.
 *Waves* let it bend anywhere. Three amplitudes and some lengths are averaged, and none at all.
 
 Where the constants come from: deviations of 0.1, 0.3 and 1 say that calibrated log-odds differ from
-the centre by about a tenth, a third, or all of a typical spread; amplitudes of 0.3, 1 and 2.5 say the
-same of waves; lengths of 0.4 and 1.2 are a small and a large part of the axis of quantiles, of which
-scores fill about −3 to 3. No single one is right for all data, which is why all are averaged, each with
-the weight of its evidence. ``benchmarks/smooth_prior.py`` measures what happens if they are halved
-or doubled.
+the centre by about a tenth, a third, or all of a typical spread; amplitudes of 0.3, 1 and 2.5 say
+the same of waves; lengths of 0.4 and 1.2 are a small and a large part of the axis of quantiles, of
+which scores fill about −3 to 3. No single one is right for all data, which is why all are averaged,
+each with the weight of its evidence. ``benchmarks/smooth_prior.py`` measures what happens if they
+are halved or doubled.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,6 +41,8 @@ SPREAD, SPREAD_FACTOR = 2.5, 0.8
 """Of calibrated log-odds, a priori: log-normal, with this median and deviation of its logarithm."""
 HALF_THE_RANKING = (0.0, 0.5, 0.0, 0.5)
 JITTER = 1e-6
+SPACING, FEWEST_INDUCING = 0.7, 12
+"""Of inducing points, in lengths; closer ones change no probability by 1e-4."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,11 @@ class Curve:
     Beyond the first and the last cell, everything is as it is there.
     """
 
-    def __init__(self, cells: Cells, n_inducing: int) -> None:
+    def __init__(self, cells: Cells) -> None:
         self.cells = cells
         squashed = squash(cells.z)
         shapes = (squashed, np.abs(squashed), cells.quantile)
         self._scales = [cells.mean_and_deviation(shape) for shape in shapes]
-        self._inducing = np.linspace(cells.quantile[0], cells.quantile[-1], n_inducing)
         rate = (cells.n_pos.sum() + 0.5) / (cells.total + 1)
         self._base_rate = float(np.log(rate / (1 - rate)))
         self._temperature = temperature(cells.z, cells)
@@ -113,13 +115,19 @@ class Curve:
 
     def waves(self, z: Floats, length: float) -> Floats:
         """Functions whose coefficients are independent and standard normal for a unit process."""
+        inducing = self._inducing(length)
 
         def kernel(v: Floats) -> Floats:
-            distance = (self._inducing[:, None] - v) / length
-            return np.exp(-(distance**2) / 2)
+            return np.exp(-(((inducing[:, None] - v) / length) ** 2) / 2)
 
-        covariance = kernel(self._inducing) + JITTER * np.eye(len(self._inducing))
+        covariance = kernel(inducing) + JITTER * np.eye(len(inducing))
         return np.linalg.solve(np.linalg.cholesky(covariance), kernel(self.quantile(z))).T
+
+    def _inducing(self, length: float) -> Floats:
+        """Points at which a process is known: in steps of 0.7 lengths, or the cells if fewer."""
+        v = self.cells.quantile
+        needed = max(math.ceil((v[-1] - v[0]) / (SPACING * length)) + 1, FEWEST_INDUCING)
+        return v if len(v) <= needed else np.linspace(v[0], v[-1], needed)
 
     def centre(self, kind: Kind, z: Floats) -> Floats:
         """Where the curve is expected."""

@@ -36,7 +36,7 @@ class Member:
     @property
     def deviation(self) -> Floats:
         """The standard deviation at each knot."""
-        return np.sqrt((self.factor**2).sum(axis=1))
+        return np.asarray(np.sqrt((self.factor**2).sum(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
