@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
@@ -121,12 +122,13 @@ class BayesianSmoothCalibrator(Calibrator):
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
         unit = _unit(table.score, table.weight) if self.input == "score" else 1.0
-        posterior = fit_smooth_curve(
-            log_odds(table.score, self.input) / unit,
-            table.n_neg,
-            table.n_pos,
-            centred_on_scores=self.input != "score",
-        )
+        with single_threaded_blas():
+            posterior = fit_smooth_curve(
+                log_odds(table.score, self.input) / unit,
+                table.n_neg,
+                table.n_pos,
+                centred_on_scores=self.input != "score",
+            )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())
 
