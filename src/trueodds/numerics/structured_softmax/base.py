@@ -13,11 +13,20 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.numerics.structured_softmax.rows import ClassRows
 from trueodds.validation import Floats
 
-__all__ = ["LEAST_FLOOR", "LEAST_MIXING", "Base", "fit_mixing_base", "fit_plain_base"]
+__all__ = [
+    "LEAST_FLOOR",
+    "LEAST_MIXING",
+    "Base",
+    "fit_mixing_base",
+    "fit_plain_base",
+    "penalised_loss",
+    "temperature_evidence",
+]
 
 LEAST_FLOOR = 1e-304
 """Of the order of the least normal number: no probability below it has all its digits."""
@@ -36,6 +45,8 @@ STARTS = ((0.0, -12.0, -5.0), (-0.3, -5.0, -4.0), (-2.3, -60.0, -4.0))
 """As it is; a high floor; extreme scores that have to be cooled by a factor of ten."""
 PLAIN_STARTS = (0.0, -2.0)
 MOST_STEPS = 40
+DIFFERENCE = 1e-3
+"""In ln τ, for a curvature from two slopes: errors of 1e-6 and of 1e-11."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +91,32 @@ def fit_plain_base(rows: ClassRows) -> Base:
     return _base_at(_best(rows, prior, starts, np.array([True, False, False])), prior)
 
 
+def temperature_evidence(rows: ClassRows, base: Base) -> float:
+    """Laplace's evidence of a plain base, in which the temperature alone was learned."""
+    x = np.log([base.tau, base.floor, base.mixing / (1 - base.mixing)])
+    fixed = 0.5 * float((_off_centre(x)[0][1:] ** 2).sum())
+    step = np.array([DIFFERENCE, 0.0, 0.0])
+    upper, lower = (penalised_loss(rows, base.prior, x + s)[1][0] for s in (step, -step))
+    curvature = max((upper - lower) / (2 * DIFFERENCE), TEMPERATURE_SPREAD**-2)
+    loss = penalised_loss(rows, base.prior, x)[0] - fixed
+    return -loss - math.log(TEMPERATURE_SPREAD) - 0.5 * math.log(curvature)
+
+
+def _off_centre(x: Floats) -> tuple[Floats, Floats]:
+    """How far off the priors' centres the numbers are, in standard deviations; and these."""
+    spread = FLOOR_SPREAD_BELOW if x[1] < FLOOR_CENTRE else FLOOR_SPREAD_ABOVE
+    off = np.array([x[0], x[1] - FLOOR_CENTRE, x[2] - MIXING_CENTRE])
+    widths = np.array([TEMPERATURE_SPREAD, spread, MIXING_SPREAD])
+    return off / widths, widths
+
+
 def _base_at(x: Floats, prior: Floats) -> Base:
     mixing = max(1 / (1 + math.exp(-x[2])), LEAST_MIXING)
     return Base(math.exp(x[0]), math.exp(x[1]), mixing, prior)
 
 
 def _best(
-    rows: ClassRows, prior: Floats, starts: list[Floats], free: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    rows: ClassRows, prior: Floats, starts: list[Floats], free: npt.NDArray[np.bool_]
 ) -> Floats:
     """The best end of descents from several starts, over the free ones of ln τ, ln δ, logit ε."""
     from scipy.optimize import minimize  # slow to import
@@ -136,7 +166,5 @@ def penalised_loss(rows: ClassRows, prior: Floats, x: Floats) -> tuple[float, Fl
             -mixing * (1 - mixing) * float(np.vdot(per_q, prior[:, None] - share)),
         ]
     )
-    spread = FLOOR_SPREAD_BELOW if x[1] < FLOOR_CENTRE else FLOOR_SPREAD_ABOVE
-    off = np.array([x[0], x[1] - FLOOR_CENTRE, x[2] - MIXING_CENTRE])
-    widths = np.array([TEMPERATURE_SPREAD, spread, MIXING_SPREAD])
-    return value + 0.5 * float(((off / widths) ** 2).sum()), slope + off / widths**2
+    off, widths = _off_centre(x)
+    return value + 0.5 * float((off**2).sum()), slope + off / widths

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,14 @@ from trueodds.numerics.structured_softmax.features import N_SHARED, shared_featu
 from trueodds.numerics.structured_softmax.rows import ClassRows
 from trueodds.validation import Floats
 
-__all__ = ["Block", "Coefficients", "Design", "make_design"]
+__all__ = ["Block", "Coefficients", "Design", "Layout", "layout_for", "make_design"]
+
+Layout = Literal["full", "logs", "diagonal", "shared"]
+"""All blocks; all but those of q; intercepts and diagonal of W; the shared features alone."""
+MOST_FULL, MOST_LOGS, MOST_DIAGONAL = 16, 32, 256
+"""The most classes with each layout. A Hessian takes (number of parameters)² · rows operations:
+532², 1,060² and 516² at these limits, so 10⁴ rows take some seconds at most. Beyond, a class has
+too few rows in any calibration set for coefficients of its own."""
 
 LEAST_UNIT = 0.3
 """Logarithms that hardly spread are not blown up: e^0.3 is a third more."""
@@ -93,8 +101,8 @@ class Design:
 
     @cached_property
     def is_diagonal(self) -> bool:
-        """Whether class k has no column of z but its own."""
-        return not bool((self.block == Block.LOG_OTHERS).any())
+        """Whether class k has no coefficients but an intercept and that of its own z."""
+        return not bool((self.block > Block.LOG_DIAGONAL).any())
 
     @cached_property
     def blocks(self) -> npt.NDArray[np.int8]:
@@ -109,26 +117,29 @@ class Design:
     def predictor(self, theta: Floats) -> Floats:
         """What the parameters add to the offset, of shape (k, n)."""
         shared, weights = self._split(theta)
-        k = len(weights)
-        if self.is_diagonal:
-            eta = self.columns[1 : k + 1] * np.diagonal(weights[:, 1 : k + 1])[:, None]
+        eta = np.tensordot(shared, self.features, axes=1)
+        if not self.is_diagonal:
+            eta += weights @ self.columns
+        elif self.is_there.any():
+            eta += self._own_columns * np.diagonal(weights[:, 1:])[:, None]
             eta += weights[:, :1]
-        else:
-            eta = weights @ self.columns
-        for s, feature in zip(shared, self.features, strict=True):
-            eta += s * feature
         return np.asarray(eta)
 
     def gradient(self, residual: Floats) -> Floats:
         """Σ residual·∂η/∂θ, for residuals of shape (k, n)."""
         shared = np.array([np.vdot(feature, residual) for feature in self.features])
+        if not self.is_there.any():
+            return shared
         if self.is_diagonal:
-            k = len(residual)
-            own = np.einsum("kn,kn->k", residual, self.columns[1 : k + 1])
+            own = np.einsum("kn,kn->k", residual, self._own_columns)
             by_class = np.column_stack([residual.sum(axis=1), own]).ravel()
         else:
             by_class = (residual @ self.columns.T)[self.is_there]
         return np.concatenate([shared, by_class])
+
+    @property
+    def _own_columns(self) -> Floats:
+        return self.columns[1 : len(self.block) + 1]
 
     def hessian(self, p: Floats, weight: Floats) -> Floats:
         """Σ weight·∂ηᵀ(diag p − p·pᵀ)∂η, for probabilities of shape (k, n)."""
@@ -181,18 +192,17 @@ class Design:
         return Coefficients(bias, on_logs, on_probabilities, shared / scales)
 
 
-def make_design(rows: ClassRows, base: Base, *, others: bool, probabilities: bool) -> Design:
-    """The design of rows on a base.
+def layout_for(n_classes: int) -> Layout:
+    """The richest layout whose cost is bounded with so many classes."""
+    if n_classes <= MOST_FULL:
+        return "full"
+    if n_classes <= MOST_LOGS:
+        return "logs"
+    return "diagonal" if n_classes <= MOST_DIAGONAL else "shared"
 
-    Parameters
-    ----------
-    rows : ClassRows
-    base : Base
-    others : bool
-        Whether a class has coefficients of other classes, or of its own alone.
-    probabilities : bool
-        Whether there are blocks of q.
-    """
+
+def make_design(rows: ClassRows, base: Base, layout: Layout) -> Design:
+    """The design of rows on a base."""
     q = base.mixed(rows.p)
     logs = np.log(q)
     k = len(q)
@@ -201,19 +211,26 @@ def make_design(rows: ClassRows, base: Base, *, others: bool, probabilities: boo
     variance = float(((logs - centre) ** 2).sum(axis=0) @ share)
     unit = max(math.sqrt(variance), LEAST_UNIT)
     parts = [np.ones((1, q.shape[1])), (logs - centre) / unit]
-    if probabilities:
+    if layout == "full":
         parts.append(q - 1 / k)
-    own = np.eye(k, dtype=bool)
-    rest = Block.LOG_OTHERS if others else -1
-    layout = [np.full((k, 1), Block.INTERCEPT), np.where(own, Block.LOG_DIAGONAL, rest)]
-    if probabilities:
-        rest = Block.PROBABILITY_OTHERS if others else -1
-        layout.append(np.where(own, Block.PROBABILITY_DIAGONAL, rest))
     return Design(
         offset=logs,
         columns=np.concatenate(parts),
         features=shared_features(q, logs, rows.top, unit),
-        block=np.concatenate(layout, axis=1).astype(np.int8),
+        block=_blocks_of(layout, k),
         centre=centre,
         unit=unit,
     )
+
+
+def _blocks_of(layout: Layout, k: int) -> npt.NDArray[np.int8]:
+    block = np.full((k, 1 + k * (2 if layout == "full" else 1)), -1, np.int8)
+    if layout == "shared":
+        return block
+    own = np.eye(k, dtype=bool)
+    block[:, 0] = Block.INTERCEPT
+    rest = -1 if layout == "diagonal" else Block.LOG_OTHERS
+    block[:, 1 : k + 1] = np.where(own, Block.LOG_DIAGONAL, rest)
+    if layout == "full":
+        block[:, k + 1 :] = np.where(own, Block.PROBABILITY_DIAGONAL, Block.PROBABILITY_OTHERS)
+    return block

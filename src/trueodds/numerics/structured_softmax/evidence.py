@@ -59,11 +59,9 @@ def prior_variances(n_classes: int, width: float) -> Floats:
     return result
 
 
-def fit_by_evidence(
-    rows: ClassRows, design: Design, widths: tuple[float, ...], start: Floats | None = None
-) -> list[ModelFit]:
+def fit_by_evidence(rows: ClassRows, design: Design, widths: tuple[float, ...]) -> list[ModelFit]:
     """Fit one model for each width of the prior; each starts where the one before ended."""
-    theta = np.zeros(len(design.blocks)) if start is None else start
+    theta = np.zeros(len(design.blocks))
     posterior = Posterior(design, rows.counts, rows.weight, theta)
     return [_fit_width(posterior, prior_variances(rows.n_classes, width)) for width in widths]
 

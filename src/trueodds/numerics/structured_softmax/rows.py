@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,10 @@ import numpy.typing as npt
 from trueodds.numerics.softmax.logits import softmax
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["ClassRows", "class_probabilities", "tops_of"]
+__all__ = ["DEEPEST", "ClassRows", "class_probabilities", "tops_of"]
+
+DEEPEST = -800.0
+"""exp(-800) is 0, so that logits further below the largest say no more."""
 
 
 def class_probabilities(scores: Floats, scale: InputScale, unit: float = 1.0) -> Floats:
@@ -24,7 +26,8 @@ def class_probabilities(scores: Floats, scale: InputScale, unit: float = 1.0) ->
         columns = np.ascontiguousarray(scores.T)
         return np.asarray(columns / columns.sum(axis=0))
     with np.errstate(over="ignore"):  # margins at both ends of float64 are as sure as can be
-        relative = (scores - scores.max(axis=1, keepdims=True)) / unit
+        relative = scores - scores.max(axis=1, keepdims=True)
+    relative = np.maximum(relative, DEEPEST * unit) / unit
     return np.ascontiguousarray(softmax(relative).T)
 
 
@@ -70,7 +73,3 @@ class ClassRows:
     def class_weight(self) -> Floats:
         """The weight of each class."""
         return np.asarray(self.counts.sum(axis=1))
-
-    def take(self, rows: npt.NDArray[Any]) -> ClassRows:
-        """Some of the rows."""
-        return ClassRows(self.p[:, rows], self.top[:, rows], self.counts[:, rows])
