@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ __all__ = [
     "Base",
     "fit_mixing_base",
     "fit_plain_base",
-    "penalised_loss",
+    "BaseLoss",
     "temperature_evidence",
 ]
 
@@ -45,6 +46,10 @@ STARTS = ((0.0, -12.0, -5.0), (-0.3, -5.0, -4.0), (-2.3, -60.0, -4.0))
 """As it is; a high floor; extreme scores that have to be cooled by a factor of ten."""
 PLAIN_STARTS = (0.0, -2.0)
 MOST_STEPS = 40
+SEARCH_ROWS = 2000
+"""So many rows decide from which start to descend; all rows decide where that ends."""
+CHUNK = 1 << 15
+"""Numbers in a temporary array of the loss: they stay in the cache."""
 DIFFERENCE = 1e-3
 """In ln τ, for a curvature from two slopes: errors of 1e-6 and of 1e-11."""
 
@@ -77,29 +82,33 @@ def fit_mixing_base(rows: ClassRows) -> Base:
     """All three numbers by penalised likelihood, π with one pseudo-count for each class."""
     counts = rows.class_weight + 1
     prior = counts / counts.sum()
-    best = _best(rows, prior, [np.array(start) for start in STARTS], np.array([True] * 3))
-    return _base_at(best, prior)
+    return _base_at(_best(rows, prior, [np.array(start) for start in STARTS], n_free=3), prior)
 
 
 def fit_plain_base(rows: ClassRows) -> Base:
     """The temperature alone: the floor is half the least positive probability, ε the least one."""
     k = rows.n_classes
     floor = max(float(rows.p[rows.p > 0].min()) / 2, LEAST_FLOOR)
-    ends = (min(math.log(floor), -1.0), math.log(LEAST_MIXING / (1 - LEAST_MIXING)))
+    ends = (math.log(floor), math.log(LEAST_MIXING / (1 - LEAST_MIXING)))
     starts = [np.array([start, *ends]) for start in PLAIN_STARTS]
     prior = np.full(k, 1 / k)
-    return _base_at(_best(rows, prior, starts, np.array([True, False, False])), prior)
+    return _base_at(_best(rows, prior, starts, n_free=1), prior)
 
 
 def temperature_evidence(rows: ClassRows, base: Base) -> float:
     """Laplace's evidence of a plain base, in which the temperature alone was learned."""
     x = np.log([base.tau, base.floor, base.mixing / (1 - base.mixing)])
-    fixed = 0.5 * float((_off_centre(x)[0][1:] ** 2).sum())
+    loss = BaseLoss(rows, base.prior)
     step = np.array([DIFFERENCE, 0.0, 0.0])
-    upper, lower = (penalised_loss(rows, base.prior, x + s)[1][0] for s in (step, -step))
+    upper, lower = (loss(x + s)[1][0] for s in (step, -step))
     curvature = max((upper - lower) / (2 * DIFFERENCE), TEMPERATURE_SPREAD**-2)
-    loss = penalised_loss(rows, base.prior, x)[0] - fixed
-    return -loss - math.log(TEMPERATURE_SPREAD) - 0.5 * math.log(curvature)
+    fixed = 0.5 * float((_off_centre(x)[0][1:] ** 2).sum())
+    return fixed - loss(x)[0] - math.log(TEMPERATURE_SPREAD) - 0.5 * math.log(curvature)
+
+
+def _base_at(x: Floats, prior: Floats) -> Base:
+    mixing = max(1 / (1 + math.exp(-x[2])), LEAST_MIXING)
+    return Base(math.exp(x[0]), math.exp(x[1]), mixing, prior)
 
 
 def _off_centre(x: Floats) -> tuple[Floats, Floats]:
@@ -110,61 +119,85 @@ def _off_centre(x: Floats) -> tuple[Floats, Floats]:
     return off / widths, widths
 
 
-def _base_at(x: Floats, prior: Floats) -> Base:
-    mixing = max(1 / (1 + math.exp(-x[2])), LEAST_MIXING)
-    return Base(math.exp(x[0]), math.exp(x[1]), mixing, prior)
+def _best(rows: ClassRows, prior: Floats, starts: list[Floats], n_free: int) -> Floats:
+    """The best end of descents from several starts, over the first of (ln τ, ln δ, logit ε)."""
+    part = rows.sample(SEARCH_ROWS)
+    ends = [_descend(BaseLoss(part, prior), start, n_free) for start in starts]
+    best, _ = min(ends, key=lambda end: end[1])
+    return best if part is rows else _descend(BaseLoss(rows, prior), best, n_free)[0]
 
 
-def _best(
-    rows: ClassRows, prior: Floats, starts: list[Floats], free: npt.NDArray[np.bool_]
-) -> Floats:
-    """The best end of descents from several starts, over the free ones of ln τ, ln δ, logit ε."""
+def _descend(loss: BaseLoss, start: Floats, n_free: int) -> tuple[Floats, float]:
     from scipy.optimize import minimize  # slow to import
 
-    bounds = [bound for bound, is_free in zip(BOUNDS, free, strict=True) if is_free]
-    best, least = starts[0], np.inf
-    for start in starts:
-        x = start.copy()
+    def partial(free: Floats) -> tuple[float, Floats]:
+        value, slope = loss(np.concatenate([free, start[n_free:]]))
+        return value, slope[:n_free]
 
-        def loss(part: Floats, x: Floats = x) -> tuple[float, Floats]:
-            x[free] = part
-            value, slope = penalised_loss(rows, prior, x)
-            return value, slope[free]
-
-        found = minimize(
-            loss, start[free], jac=True, method="L-BFGS-B", bounds=bounds,
-            options={"maxiter": MOST_STEPS},
-        )  # fmt: skip
-        if found.fun < least:
-            least, best = float(found.fun), start.copy()
-            best[free] = found.x
-    return best
-
-
-def penalised_loss(rows: ClassRows, prior: Floats, x: Floats) -> tuple[float, Floats]:
-    """Log-loss with the priors' penalties at (ln τ, ln δ, logit ε), and its slope."""
-    base = _base_at(x, prior)
-    tau, floor, mixing = base.tau, base.floor, base.mixing
-    floored = rows.p + floor
-    logs = np.log(floored)
-    share = tau * logs
-    share -= share.max(axis=0)
-    np.exp(share, out=share)
-    share /= share.sum(axis=0)
-    q = (1 - mixing) * share + mixing * prior[:, None]
-    value = -float(np.vdot(rows.counts, np.log(q)))
-
-    # d(−Σ c ln q) through the softmax: Σ_k g_k·(d_k − Σ_j s_j·d_j), where g = c·(1−ε)·s/q.
-    per_q = rows.counts / q
-    pull = per_q * share
-    pull *= 1 - mixing
-    centred = pull - share * pull.sum(axis=0)
-    slope = np.array(
-        [
-            -tau * float(np.vdot(centred, logs)),
-            -tau * floor * float((centred / floored).sum()),
-            -mixing * (1 - mixing) * float(np.vdot(per_q, prior[:, None] - share)),
-        ]
+    found = minimize(
+        partial,
+        start[:n_free],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=BOUNDS[:n_free],
+        options={"maxiter": MOST_STEPS},
     )
-    off, widths = _off_centre(x)
-    return value + 0.5 * float((off**2).sum()), slope + off / widths
+    return np.concatenate([found.x, start[n_free:]]), float(found.fun)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseLoss:
+    """Log-loss of a base with the priors' penalties, and its slope, at (ln τ, ln δ, logit ε)."""
+
+    rows: ClassRows
+    prior: Floats
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        """The loss and its slope."""
+        base = _base_at(x, self.prior)
+        value, slope = 0.0, np.zeros(3)
+        for rows, *seen in self._chunks:
+            more, steeper = self._of_chunk(base, self.rows.p[:, rows], *seen)
+            value += more
+            slope += steeper
+        off, widths = _off_centre(x)
+        return value + 0.5 * float((off**2).sum()), slope + off / widths
+
+    @cached_property
+    def _chunks(self) -> list[tuple[slice, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]]:
+        """Rows, and the classes, places and counts of what was seen in them."""
+        k, n = self.rows.p.shape
+        step = max(CHUNK // k, 1)
+        result = []
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            counts = self.rows.counts[:, rows]
+            classes, places = np.nonzero(counts)
+            result.append((rows, classes, places, counts[classes, places]))
+        return result
+
+    def _of_chunk(
+        self,
+        base: Base,
+        p: Floats,
+        classes: npt.NDArray[np.intp],
+        places: npt.NDArray[np.intp],
+        counts: Floats,
+    ) -> tuple[float, Floats]:
+        tau, mixing = base.tau, base.mixing
+        floored = p + base.floor
+        logs = np.log(floored)
+        share = tau * logs
+        share -= share.max(axis=0)
+        np.exp(share, out=share)
+        share /= share.sum(axis=0)
+        seen, prior = share[classes, places], self.prior[classes]
+        q = (1 - mixing) * seen + mixing * prior
+        # d(Σ c·ln q) through the softmax: Σ_k g_k·(d_k − Σ_j s_j·d_j), where g = c·(1−ε)·s/q.
+        pull = counts * (1 - mixing) * seen / q
+        pulls = np.bincount(places, pull, p.shape[1])
+        by_tau = pull @ logs[classes, places] - pulls @ np.einsum("kn,kn->n", share, logs)
+        by_floor = pull @ (1 / floored[classes, places]) - pulls @ (share / floored).sum(axis=0)
+        by_mixing = (counts / q) @ (prior - seen)
+        scales = np.array([tau, tau * base.floor, mixing * (1 - mixing)])
+        return -float(counts @ np.log(q)), -scales * [by_tau, by_floor, by_mixing]

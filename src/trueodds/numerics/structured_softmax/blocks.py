@@ -35,8 +35,8 @@ too few rows in any calibration set for coefficients of its own."""
 
 LEAST_UNIT = 0.3
 """Logarithms that hardly spread are not blown up: e^0.3 is a third more."""
-CHUNK = 1 << 21
-"""Numbers in the largest temporary array of a Hessian: 16 MB."""
+CHUNK = 1 << 19
+"""Numbers in the largest temporary array of a Hessian: 4 MB."""
 
 
 class Block(IntEnum):

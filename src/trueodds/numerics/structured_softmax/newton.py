@@ -11,7 +11,9 @@ from trueodds.validation import Floats
 
 __all__ = ["Posterior", "log_softmax_columns"]
 
-MOST_STEPS = 20
+MOST_STEPS = 50
+SLOW = 0.2
+"""A step that gains more than this share of the step before calls for a new curvature."""
 SHORTEST = 1e-4
 """A step that gains nothing even at this length is as good as none."""
 
@@ -69,21 +71,25 @@ class Posterior:
     def climb(self, precision: Floats, tolerance: float) -> bool:
         """Go to the top for a prior; stop when a step gains less than ``tolerance``.
 
-        The curvature is then that of the last step's start. Returns whether it was reached.
+        A gradient costs a small part of a curvature, which is therefore kept for as long as each
+        step gains much less than the one before. Returns whether the top was reached.
         """
         from scipy.linalg import cho_solve  # slow to import
 
-        value = self.value(precision)
-        for step in range(MOST_STEPS):
-            if step:
-                self.refresh()
+        value, before = self.value(precision), np.inf
+        factor = self.factor(precision)
+        for _ in range(MOST_STEPS):
             slope = self.design.gradient(self.counts - self.weight * np.exp(self.logs))
             slope -= precision * self.theta
-            direction = cho_solve((self.factor(precision), True), slope)
-            gain = self._move(direction, precision, value)
+            gain = self._move(cho_solve((factor, True), slope), precision, value)
             value += gain
             if gain < tolerance:
                 return True
+            if gain > SLOW * before:
+                self.refresh()
+                factor = self.factor(precision)
+                gain = np.inf
+            before = gain
         return False
 
     def _move(self, direction: Floats, precision: Floats, value: float) -> float:
