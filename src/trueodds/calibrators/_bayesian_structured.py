@@ -94,7 +94,7 @@ def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
     exponent = 0 if scale == "probability" else margin_exponent(scores)
     unit = float(np.ldexp(1.0, exponent))
     rows = ClassRows(class_probabilities(scores, scale, unit), tops_of(scores), counts)
-    members, weights = fit_pool(rows)
+    members, weights = fit_pool(rows, as_they_are=exponent == 0)
     if not all(member.converged for member in members):
         warn_user("the fit of a member of the pool did not converge.", ConvergenceWarning)
     maps = tuple(_as_map(member, scale, unit) for member in members)

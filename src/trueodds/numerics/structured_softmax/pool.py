@@ -44,9 +44,12 @@ class Member:
     converged: bool = True
 
 
-def fit_pool(rows: ClassRows) -> tuple[list[Member], Floats]:
-    """The members that count, and their weights."""
-    members = [_identity(rows)]
+def fit_pool(rows: ClassRows, *, as_they_are: bool = True) -> tuple[list[Member], Floats]:
+    """The members that count, and their weights.
+
+    ``as_they_are`` is whether the scores are probabilities, so that they may be left alone.
+    """
+    members = [_identity(rows) if as_they_are else Member(-np.inf)]
     plain = fit_plain_base(rows)
     k = rows.n_classes
     nothing = Coefficients(np.zeros(k), np.zeros(k), np.zeros(0), np.zeros(N_SHARED))
