@@ -163,9 +163,10 @@ class StructuredSoftmaxMap(AnyClassesMap):
             return tuple(p / whole for p in rows)
         if self.input == "logit":
             rows = tuple(maximum(x, -INFINITE) for x in rows)
-        top = maximum(*rows)
-        relative = tuple(maximum(x - top, DEEPEST * self.unit) / self.unit for x in rows)
-        return tuple(Softmax(relative, k) for k in range(len(rows)))
+        if self.unit != 1:  # what is divided must not overflow
+            top = maximum(*rows)
+            rows = tuple(maximum(x - top, DEEPEST * self.unit) / self.unit for x in rows)
+        return tuple(Softmax(rows, k) for k in range(len(rows)))
 
     def _predictors(
         self, rows: tuple[Expression, ...], q: tuple[Expression, ...]
