@@ -46,8 +46,14 @@ MAPS = [
     ),
     STRUCTURED,
     maps.StructuredSoftmaxMap(
-        tau=0.5, floor=1e-9, mixing=0.01, prior=[0.5, 0.3, 0.2], bias=[0.1, 0.0, 0.2],
-        on_logs=[0.1, 0.2, 0.3], on_probabilities=[], shared=[0.1, 0.0, 0.0, 0.2],
+        tau=0.5,
+        floor=1e-9,
+        mixing=0.01,
+        prior=[0.5, 0.3, 0.2],
+        bias=[0.1, 0.0, 0.2],
+        on_logs=[0.1, 0.2, 0.3],
+        on_probabilities=[],
+        shared=[0.1, 0.0, 0.0, 0.2],
     ),  # fmt: skip
     maps.AverageMap(maps=(STRUCTURED, maps.IdentityMap(), SAME), weights=[0.25, 0.25, 0.5]),
     maps.OneVsRestMap(maps=(SAME, maps.IdentityMap())),

@@ -88,9 +88,7 @@ class EnsembleTemperatureCalibrator(Calibrator):
         plain = TemperatureCalibrator(input=self.input, label_smoothing=self.label_smoothing)
         return plain.learn(evidence), IdentityMap(input=self.input), uniform
 
-    def _mixed(
-        self, maps: tuple[CalibrationMap, ...], p: Floats, counts: Floats
-    ) -> CalibrationMap:
+    def _mixed(self, maps: tuple[CalibrationMap, ...], p: Floats, counts: Floats) -> CalibrationMap:
         seen = counts > 0
         weights = mixture_weights(p[seen], counts[seen])
         return AverageMap(maps=maps, weights=weights, input=self.input)

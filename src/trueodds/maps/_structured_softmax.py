@@ -133,9 +133,7 @@ class StructuredSoftmaxMap(AnyClassesMap):
         if self._is_base:
             result = self.base.mixed(p)
         else:
-            coefficients = Coefficients(
-                self.bias, self.on_logs, self.on_probabilities, self.shared
-            )
+            coefficients = Coefficients(self.bias, self.on_logs, self.on_probabilities, self.shared)
             result = structured_probabilities(p, tops_of(rows), self.base, coefficients)
         return result[1] if scores.ndim == 1 else np.ascontiguousarray(result.T)
 

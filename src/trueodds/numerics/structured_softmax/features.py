@@ -30,9 +30,7 @@ def relative_entropy(q: Floats, logs: Floats) -> Floats:
     return np.asarray(-np.einsum("kn,kn->n", q, logs) / math.log(len(q)))
 
 
-def shared_features(
-    q: Floats, logs: Floats, top: npt.NDArray[np.bool_], unit: float
-) -> Floats:
+def shared_features(q: Floats, logs: Floats, top: npt.NDArray[np.bool_], unit: float) -> Floats:
     """The four features of each class and row, of shape (4, k, n); logarithms in ``unit``."""
     features = np.empty((N_SHARED, *q.shape))
     # What all classes of a row have in common drops out of the softmax; the mean is taken off so
