@@ -37,7 +37,7 @@ def test_calibrated_scores_are_changed_less_than_by_temperature_scaling():
 
 
 def test_a_temperature_that_is_wrong_is_found():
-    logits, p, y = sample(2000, 4)
+    logits, _, y = sample(2000, 4)
     calibrator = BayesianStructuredCalibrator(input="logit").fit(3 * logits, y)
     new, truth, _ = sample(5000, 4, seed=1)
     assert divergence(truth, calibrator.predict_proba(3 * new)) < 0.003

@@ -54,7 +54,7 @@ MAPS = [
         on_logs=[0.1, 0.2, 0.3],
         on_probabilities=[],
         shared=[0.1, 0.0, 0.0, 0.2],
-    ),  # fmt: skip
+    ),
     maps.AverageMap(maps=(STRUCTURED, maps.IdentityMap(), SAME), weights=[0.25, 0.25, 0.5]),
     maps.OneVsRestMap(maps=(SAME, maps.IdentityMap())),
     maps.TreeMap(

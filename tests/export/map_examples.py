@@ -173,7 +173,7 @@ def structured_map(k: int, scale: str, kind: str = "full", unit: float = 1.0) ->
     rng = np.random.default_rng(k)
     size = {"full": (k, k), "diagonal": (k,), "base": (k,)}[kind]
     strength = 0.0 if kind == "base" else 0.3
-    on_probabilities = strength * rng.normal(size=(k, k)) if kind == "full" else []
+    on_probabilities = strength * rng.normal(size=(k, k)) if kind == "full" else np.zeros(0)
     return StructuredSoftmaxMap(
         tau=0.7, floor=1e-5, mixing=0.01, prior=np.arange(1, k + 1) / (k * (k + 1) / 2),
         bias=strength * rng.normal(size=k), on_logs=strength * rng.normal(size=size),

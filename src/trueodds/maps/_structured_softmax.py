@@ -177,12 +177,14 @@ class StructuredSoftmaxMap(AnyClassesMap):
         result = []
         for k, own in enumerate(logs):
             largest = Choose(((rows[k] >= top, one),), zero)
-            weights, terms = (on_root, on_top), (exp(0.5 * own), largest)
-            if self.on_logs.ndim == 1:
-                weights, terms = (*weights, float(self.on_logs[k])), (*terms, own)
-            else:
-                weights, terms = (*weights, *self.on_logs[k].tolist()), (*terms, *logs)
+            weights: list[float] = [on_root, on_top]
+            terms: list[Expression] = [exp(0.5 * own), largest]
+            is_diagonal = self.on_logs.ndim == 1
+            weights += [float(self.on_logs[k])] if is_diagonal else self.on_logs[k].tolist()
+            terms += [own] if is_diagonal else logs
             if self.on_probabilities.size:
-                weights, terms = (*weights, *self.on_probabilities[k].tolist()), (*terms, *q)
-            result.append(steepness * own + Dot(weights, terms) + float(self.bias[k]))
+                weights += self.on_probabilities[k].tolist()
+                terms += q
+            rest = Dot(tuple(weights), tuple(terms))
+            result.append(steepness * own + rest + float(self.bias[k]))
         return tuple(result)

@@ -23,18 +23,18 @@ __all__ = [
     "LEAST_FLOOR",
     "LEAST_MIXING",
     "Base",
+    "BaseLoss",
     "fit_mixing_base",
     "fit_plain_base",
-    "BaseLoss",
     "temperature_evidence",
 ]
 
 LEAST_FLOOR = 1e-304
 """Of the order of the least normal number: no probability below it has all its digits."""
 LEAST_MIXING = 1e-6
-"""No calibration set says of an event that it happens less than once in a million: ln q has an end."""
+"""No calibration set shows that an event is rarer than one in a million; so ln q has an end."""
 
-# Priors, in logarithms (ε: log-odds). They are wide: what a set of fifty rows says of τ weighs more.
+# Priors, in logarithms (ε: log-odds). They are wide: what fifty rows say of τ weighs more.
 TEMPERATURE_SPREAD = 1.5  # ln τ ~ N(0, 1.5²): factors of 4.5 either way are usual
 FLOOR_CENTRE = -9.0  # ln δ: e⁻⁹ ≈ 1/8,000, the resolution of a forest or of a rounded score
 FLOOR_SPREAD_ABOVE = 2.5  # a floor above e⁻⁴ would erase what the scores say
@@ -64,7 +64,7 @@ class Base:
     prior: Floats
 
     def logs(self, p: Floats) -> Floats:
-        """ln q of probabilities of shape (k, n)."""
+        """The logarithms of q, of probabilities of shape (k, n)."""
         return np.asarray(np.log(self.mixed(p)))
 
     def mixed(self, p: Floats) -> Floats:
@@ -156,8 +156,9 @@ class BaseLoss:
         """The loss and its slope."""
         base = _base_at(x, self.prior)
         value, slope = 0.0, np.zeros(3)
-        for rows, *seen in self._chunks:
-            more, steeper = self._of_chunk(base, self.rows.p[:, rows], *seen)
+        for rows, classes, places, counts in self._chunks:
+            p = self.rows.p[:, rows]
+            more, steeper = self._of_chunk(base, p, classes, places, counts)
             value += more
             slope += steeper
         off, widths = _off_centre(x)

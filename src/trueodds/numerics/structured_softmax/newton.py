@@ -66,7 +66,7 @@ class Posterior:
         """The Cholesky factor of the curvature of the posterior, lower triangle."""
         whole = self.curvature.copy()
         whole[np.diag_indices_from(whole)] += precision
-        return np.linalg.cholesky(whole)
+        return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
 
     def climb(self, precision: Floats, tolerance: float) -> bool:
         """Go to the top for a prior; stop when a step gains less than ``tolerance``.

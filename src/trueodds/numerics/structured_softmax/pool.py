@@ -25,8 +25,8 @@ from trueodds.validation import Floats
 __all__ = ["Member", "fit_pool", "pool_weights"]
 
 WIDTHS = (4.0, 32.0, 256.0)
-"""Prior variances of the blocks, in multiples of that of :func:`~.evidence.prior_variances`. Factors
-of 8: the evidence has one pseudo-observation per coefficient to go from one to the next."""
+"""Prior variances of the blocks, in multiples of those of :mod:`~.evidence`. Variances move towards
+what the data says in any case; factors of 8 apart, one of three priors is never far off."""
 PATIENCE = 3.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
 not quite independent: weights as sure as evidence itself would pick one member by its error."""
@@ -55,9 +55,10 @@ def fit_pool(rows: ClassRows, *, as_they_are: bool = True) -> tuple[list[Member]
     nothing = Coefficients(np.zeros(k), np.zeros(k), np.zeros(0), np.zeros(N_SHARED))
     members.append(Member(temperature_evidence(rows, plain), plain, nothing))
     layout = layout_for(k)
+    widths = WIDTHS[:1] if layout == "shared" else WIDTHS  # they are those of other blocks
     for base in (plain, fit_mixing_base(rows)):
         design = make_design(rows, base, layout)
-        for fit in fit_by_evidence(rows, design, WIDTHS):
+        for fit in fit_by_evidence(rows, design, widths):
             coefficients = design.coefficients(fit.theta)
             members.append(Member(fit.evidence, base, coefficients, fit.converged))
     weights = pool_weights(np.array([member.evidence for member in members]))
