@@ -29,7 +29,7 @@ LEAST_WEIGHT = 3e-3
 LENGTHS = (1.2, 0.4)
 """Of waves, on the axis of normal quantiles; scores fill about −3 to 3 of it."""
 FINER_LENGTH = 0.12
-"""Tried if there are many rows, or if the shorter of the lengths is clearly better; so are steps."""
+"""Tried, as are steps, if there are many rows or the shorter of the lengths is clearly better."""
 MANY_ROWS = 2000
 AS_IT_IS_COUNTS_AS = 4.0
 """Models of the 77 that the one which learns nothing is worth, a priori. With 1, calibrated scores
