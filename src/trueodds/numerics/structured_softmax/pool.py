@@ -1,7 +1,7 @@
 """The models that a Bayesian structured calibrator averages, and their weights.
 
 Members: the scores as they are; a temperature; and structured softmaxes on two bases, with three
-widths of the prior each. A member's weight is proportional to exp(evidence/3).
+widths of the prior each. A member's weight is proportional to exp(evidence/5).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Member", "fit_pool", "pool_weights"]
 WIDTHS = (4.0, 32.0, 256.0)
 """Prior variances of the blocks, in multiples of those of :mod:`~.evidence`. Variances move towards
 what the data says in any case; factors of 8 apart, one of three priors is never far off."""
-PATIENCE = 3.0
+PATIENCE = 5.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
 not quite independent: weights as sure as evidence itself would pick one member by its error."""
 NEGLIGIBLE = 1e-3
