@@ -22,6 +22,7 @@ VARIANTS = {
     "logistic-raw": LogisticCalibrator(axis="raw"),
     "logistic-unsmoothed": LogisticCalibrator(label_smoothing=None),
     "isotonic-step": IsotonicCalibrator(interpolation="step"),
+    "isotonic-laplace": IsotonicCalibrator(ends="laplace"),
     "isotonic-platt": IsotonicCalibrator(label_smoothing="platt"),
     "histogram-uniform": HistogramCalibrator(strategy="uniform"),
     "matrix-ridge": MatrixCalibrator(ridge=0.1),
