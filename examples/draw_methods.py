@@ -31,6 +31,8 @@ TITLES = {
     "abb": "ABB",
     "acp": "ACP",
 }
+FURTHER = {"quadratic": "quadratic"}
+"""Methods with a picture of their own alone."""
 GRID = np.linspace(0.001, 0.999, 999)
 BLUE, GREEN, ORANGE, GRAY = "#0b5c94", "#4aa3a2", "#c8500a", "#777"
 
@@ -54,7 +56,7 @@ def draw(ax, name, fitted, *, band=False):
         low, high = fitted.predict_interval(GRID, level=0.9)
         ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
     ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8)
-    square(ax, TITLES[name])
+    square(ax, (TITLES | FURTHER)[name])
 
 
 def fit(name, scores, y):
@@ -128,7 +130,7 @@ def main(folder):
     rng = np.random.default_rng(0)
     scores = rng.beta(0.8, 0.8, 500)
     y = rng.random(500) < truth(scores)
-    fitted = {name: fit(name, scores, y) for name in TITLES}
+    fitted = {name: fit(name, scores, y) for name in TITLES | FURTHER}
     figure, axes = plt.subplots(
         3, 4, figsize=(9, 7), sharex=True, sharey=True, layout="constrained"
     )
@@ -137,7 +139,7 @@ def main(folder):
     figure.supxlabel("score")
     figure.supylabel("calibrated probability")
     figure.savefig(folder / "methods.png", dpi=110)
-    for name in TITLES:
+    for name in fitted:
         figure, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
         draw(ax, name, fitted[name], band=True)
         ax.set(xlabel="score", ylabel="calibrated probability")

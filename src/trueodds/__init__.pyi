@@ -14,6 +14,7 @@ from trueodds.calibrators._isotonic import IsotonicCalibrator as IsotonicCalibra
 from trueodds.calibrators._logistic import LogisticCalibrator as LogisticCalibrator
 from trueodds.calibrators._matrix import MatrixCalibrator as MatrixCalibrator
 from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCalibrator
+from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
 from trueodds.calibrators._shared.near_isotonic import near_isotonic_path as near_isotonic_path
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator

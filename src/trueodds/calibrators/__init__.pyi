@@ -12,6 +12,7 @@ from trueodds.calibrators._isotonic import IsotonicCalibrator as IsotonicCalibra
 from trueodds.calibrators._logistic import LogisticCalibrator as LogisticCalibrator
 from trueodds.calibrators._matrix import MatrixCalibrator as MatrixCalibrator
 from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCalibrator
+from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
 from trueodds.calibrators._shared.about import About as About
 from trueodds.calibrators._shared.about import LAST as LAST
 from trueodds.calibrators._shared.about import Promises as Promises
