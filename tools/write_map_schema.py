@@ -15,6 +15,7 @@ from typing import Any, get_args
 from trueodds.maps import CalibrationMap
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._json import FORMAT, VERSION
+from trueodds.maps._log_odds_curve import STEEPEST
 from trueodds.validation import InputScale
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "map-schema.json"
@@ -91,6 +92,10 @@ PARAMETERS: dict[str, Schema] = {
     "piecewise_linear": {
         "x": {**INCREASING, "minItems": 1},
         "y": a_list(PROBABILITY, least=1),
+    },
+    "log_odds_curve": {
+        "x": a_list(NUMBER, least=1, unique=True),
+        "y": a_list({**NUMBER, "minimum": -STEEPEST, "maximum": STEEPEST}, least=1),
     },
     "softmax": {
         "weights": {"anyOf": [a_list(NUMBER, least=2), a_list(a_list(NUMBER, least=2), least=2)]},

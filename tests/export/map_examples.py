@@ -12,6 +12,7 @@ from trueodds.maps import (
     CharcoalGrillMap,
     CharcoalSoftmaxMap,
     IdentityMap,
+    LogOddsCurveMap,
     LogOddsMap,
     OneVsRestMap,
     PiecewiseLinearMap,
@@ -186,6 +187,9 @@ def _binary(scale: str) -> list[CalibrationMap]:
         PiecewiseLinearMap(x=[0.0, *edges], y=[0.1, 0.2, 0.3, 0.4, 1.0], input=scale),
         PiecewiseLinearMap(x=[0.5], y=[0.4], input=scale),
         PiecewiseLinearMap(x=many, y=np.sqrt(many), input=scale),
+        LogOddsCurveMap(x=[-30, -2, 0.1, 0.3, 5], y=[-9, -3, 0.5, 0.2, 40], input=scale),
+        LogOddsCurveMap(x=[0.5], y=[0.4], input=scale),
+        LogOddsCurveMap(x=np.linspace(-700, 30, 300), y=np.linspace(-40, 20, 300), input=scale),
         CharcoalGrillMap(
             means=[-3.0, 3.0, 0.0], temperatures=[1.0, 5.0, 0.3], widths=[1.0, 1.0, 2.0], bias=0.2,
             input=scale,

@@ -1,11 +1,14 @@
 """Markov chains on isotonic maps: they stay in the law that they are meant to have."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import beta, chisquare, ks_2samp
 
+from trueodds import kernels
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
-from trueodds.kernels import isotonic_mcmc
 from trueodds.kernels.isotonic_importance import draw_maps
 from trueodds.kernels.isotonic_mcmc import Chain
 from trueodds.kernels.isotonic_tree import LARGEST
@@ -90,24 +93,32 @@ def test_without_data_chains_between_bounds_stay_in_the_bounded_prior():
         assert (np.abs(found.mean(axis=0) - direct.mean(axis=0)) < 5 * error).all()
 
 
+@pytest.fixture(scope="module")
+def uncompiled():
+    """The kernel as plain Python, whose parts can be called and replaced."""
+    source = Path(kernels.__file__).with_name("isotonic_mcmc.py")
+    spec = importlib.util.spec_from_file_location("uncompiled_isotonic_mcmc", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 66, 1000, 65_535, 10**9])
 def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_steps(
-    length, monkeypatch
+    length, uncompiled
 ):
+    step = 1e-3 / 7
     tried = []
 
-    def is_outside(*arguments):
-        value = arguments[6]
-        tried.append(value)
-        return value > 0.3 + (length - 0.5) * step
+    class LongSlice(uncompiled.Chain):
+        def __init__(self):
+            pass
 
-    step = 1e-3 / 7
-    monkeypatch.setattr(isotonic_mcmc, "_is_outside", is_outside)
-    monkeypatch.setattr(isotonic_mcmc, "_after", isotonic_mcmc._after.py_func)
-    unused = [None] * 6
-    found = isotonic_mcmc._step_out.py_func(
-        *(None, None, None, None, None, 0, 0.3, step), *unused, 0.0, np.inf, 0.0
-    )
+        def _is_inside(self, value):
+            tried.append(value)
+            return value <= 0.3 + (length - 0.5) * step
+
+    found = LongSlice()._step_out(0.3, step)
     expected = 0.3
     for _ in range(min(length, 10**6)):
         expected += step

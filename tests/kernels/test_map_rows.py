@@ -8,6 +8,7 @@ from trueodds.kernels.map_rows import (
     apply_charcoal_grill,
     apply_linear,
     apply_log_odds,
+    apply_log_odds_curve,
     apply_steps,
 )
 
@@ -105,3 +106,13 @@ def test_the_grill_is_a_softmax_of_squared_distances(n_coals):
     arguments = (True, means, temperatures, widths, 0.2, -50.0, 50.0)
     found = applied(apply_charcoal_grill, PROBABILITIES, *arguments)
     np.testing.assert_allclose(found, expit(z / field + 0.2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_knots", [1, 2, 3, 50])
+def test_curves_of_log_odds_equal_numpys_interpolation(n_knots):
+    rng = np.random.default_rng(n_knots)
+    x, y = np.sort(rng.normal(size=n_knots)), rng.normal(0, 5, n_knots)
+    for scores, z in ((PROBABILITIES, logit(PROBABILITIES)), (LOG_ODDS, LOG_ODDS)):
+        out = np.empty(len(scores))
+        apply_log_odds_curve(x, y, scores, out, scores is PROBABILITIES)
+        np.testing.assert_allclose(out, expit(np.interp(z, x, y)), rtol=1e-11)

@@ -20,6 +20,7 @@ MAPS = [
     maps.LogOddsMap(a=0.1, b=0.1, c=1.0, axis="raw"),
     maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score", classes=(0, 1)),
     maps.StepMap(edges=[], values=[0.5]),
+    maps.LogOddsCurveMap(x=[-2.0, 0.1, 3.0], y=[-1.0, 0.2, 9.0]),
     maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
     maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5),
     maps.SoftmaxMap(weights=np.eye(3), bias=np.zeros(3), classes=("a", "b", "c")),

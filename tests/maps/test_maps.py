@@ -1,5 +1,7 @@
 """Every family of maps computes what its docstring says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -86,6 +88,16 @@ def test_step_map_gives_a_score_on_an_edge_to_the_bin_above():
     assert fitted([0.0, 0.2, 0.5999, 0.6, 1.0]).tolist() == [0.1, 0.5, 0.5, 0.9, 0.9]
 
 
+def test_log_odds_curve_interpolates_log_odds_and_is_constant_beyond_its_knots():
+    fitted = maps.LogOddsCurveMap(x=[-2.0, 0.0, 2.0], y=[-1.0, 3.0, 2.0])
+    z = np.array([-np.inf, -5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 800.0])
+    eta = np.array([-1.0, -1.0, -1.0, 1.0, 3.0, 2.5, 2.0, 2.0])
+    np.testing.assert_allclose(fitted(expit(z)), expit(eta), rtol=1e-12)
+    for scale in ("logit", "score"):
+        finite = np.clip(z, -1e300, None) if scale == "score" else z
+        np.testing.assert_allclose(replace(fitted, input=scale)(finite), expit(eta), rtol=1e-12)
+
+
 def test_piecewise_linear_map_treats_infinite_knots_as_points():
     fitted = maps.PiecewiseLinearMap(
         x=[-np.inf, -1.0, 1.0, np.inf], y=[0.0, 0.2, 0.6, 1.0], input="logit"
@@ -144,6 +156,11 @@ def test_two_columns_give_two_columns():
         (lambda: maps.StepMap(edges=[0.5, 0.5], values=[0, 0, 0]), "strictly increasing"),
         (lambda: maps.StepMap(edges=[0.5], values=[0.1]), "one longer"),
         (lambda: maps.StepMap(edges=[0.5], values=[0.1, 1.2]), r"values must lie in \[0, 1\]"),
+        (lambda: maps.LogOddsCurveMap(x=[], y=[]), "not empty"),
+        (lambda: maps.LogOddsCurveMap(x=[1, 0], y=[0, 1]), "strictly increasing"),
+        (lambda: maps.LogOddsCurveMap(x=[0, np.inf], y=[0, 1]), "x must lie within"),
+        (lambda: maps.LogOddsCurveMap(x=[-1e308, 1e308], y=[0, 1]), "x must lie within"),
+        (lambda: maps.LogOddsCurveMap(x=[0, 1], y=[0, 1e5]), "got 100000.0"),
         (lambda: maps.PiecewiseLinearMap(x=[], y=[]), "not empty"),
         (lambda: maps.PiecewiseLinearMap(x=[1, 0], y=[0, 1]), "strictly increasing"),
         (lambda: maps.PiecewiseLinearMap(x=[0, 1], y=[0, np.nan]), "NaN"),

@@ -5,7 +5,13 @@ from __future__ import annotations
 import cython
 from cython.cimports.libc import math
 
-__all__ = ["apply_charcoal_grill", "apply_linear", "apply_log_odds", "apply_steps"]
+__all__ = [
+    "apply_charcoal_grill",
+    "apply_linear",
+    "apply_log_odds",
+    "apply_log_odds_curve",
+    "apply_steps",
+]
 
 INFINITY = cython.declare(cython.double, float("inf"))
 EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(708) does not overflow, exp(710) does
@@ -203,3 +209,25 @@ def apply_linear(
             else:
                 slope: cython.double = (y[k + 1] - y[k]) / (x[k + 1] - x[k])
                 out[i] = slope * (s - x[k]) + y[k]
+
+
+def apply_log_odds_curve(
+    x: cython.const[cython.double][::1], y: cython.const[cython.double][::1],
+    scores: cython.const[cython.double][::1], out: cython.double[::1],
+    is_probability: cython.bint,
+) -> None:  # fmt: skip
+    """σ of the linear interpolation, at the log-odds, between finite knots; constant beyond."""
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    last: cython.Py_ssize_t = x.shape[0] - 1
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            z: cython.double = _log_odds(scores[i]) if is_probability else scores[i]
+            k = count_up_to(x, last + 1, z) - 1
+            if k < 0:
+                out[i] = sigmoid(y[0])
+            elif k == last:
+                out[i] = sigmoid(y[last])
+            else:
+                share: cython.double = (z - x[k]) / (x[k + 1] - x[k])
+                out[i] = sigmoid(y[k] + share * (y[k + 1] - y[k]))

@@ -9,6 +9,7 @@ from trueodds.maps._charcoal_grill import CharcoalGrillMap
 from trueodds.maps._charcoal_softmax import CharcoalSoftmaxMap
 from trueodds.maps._identity import IdentityMap
 from trueodds.maps._log_odds import LogOddsMap
+from trueodds.maps._log_odds_curve import LogOddsCurveMap
 from trueodds.maps._one_vs_rest import OneVsRestMap
 from trueodds.maps._piecewise_linear import PiecewiseLinearMap
 from trueodds.maps._quadratic import QuadraticMap
@@ -21,6 +22,7 @@ __all__ = [
     "CharcoalGrillMap",
     "CharcoalSoftmaxMap",
     "IdentityMap",
+    "LogOddsCurveMap",
     "LogOddsMap",
     "OneVsRestMap",
     "PiecewiseLinearMap",
