@@ -4,15 +4,18 @@ from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
 from trueodds.calibrators._bayesian_isotonic.calibrator import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
 from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
+from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator as CenteredIsotonicCalibrator
 from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator as CharcoalGrillCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator as IdentityCalibrator
 from trueodds.calibrators._isotonic import IsotonicCalibrator as IsotonicCalibrator
+from trueodds.calibrators._kernel import KernelCalibrator as KernelCalibrator
 from trueodds.calibrators._logistic import LogisticCalibrator as LogisticCalibrator
 from trueodds.calibrators._matrix import MatrixCalibrator as MatrixCalibrator
 from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCalibrator
 from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
+from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.about import About as About
 from trueodds.calibrators._shared.about import LAST as LAST
 from trueodds.calibrators._shared.about import Promises as Promises
@@ -25,3 +28,4 @@ from trueodds.calibrators._shared.registry import method_name as method_name
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator
+from trueodds.calibrators._venn_abers import VennAbersCalibrator as VennAbersCalibrator

@@ -6,15 +6,13 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from trueodds.calibrators import About, Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice
+from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
+from trueodds.validation import InputScale, LabelSmoothing, check_choice
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -90,19 +88,10 @@ class IsotonicCalibrator(Calibrator):
         table = evidence.table
         values, blocks = isotonic_fit(table.n_pos, table.weight)
         if self.ends == "laplace":
-            values, blocks = _laplace_ends(table, blocks)
+            values, blocks = laplace_ends(table.n_neg, table.n_pos, blocks)
         starts, ends = blocks[:-1], blocks[1:] - 1
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])
             return StepMap(edges=edges, values=values[starts], input=self.input)
         knots = np.unique(np.concatenate([starts, ends]))
         return PiecewiseLinearMap(x=table.score[knots], y=values[knots], input=self.input)
-
-
-def _laplace_ends(table: ScoreTable, blocks: npt.NDArray[Any]) -> tuple[Floats, npt.NDArray[Any]]:
-    """Values and blocks with one instance more of each class in every block of one class."""
-    starts = blocks[:-1]
-    n_neg, n_pos = np.add.reduceat(table.n_neg, starts), np.add.reduceat(table.n_pos, starts)
-    added = ((n_neg == 0) | (n_pos == 0)).astype(np.float64)
-    values, outer = isotonic_fit(n_pos + added, n_neg + n_pos + 2 * added)
-    return np.repeat(values, np.diff(blocks)), blocks[outer]

@@ -6,8 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds.evidence import Evidence
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.numerics.log_odds.quadratic import _level_beyond, fit_quadratic
 from trueodds.numerics.log_odds.quadratic import QuadraticFit as Fit
+from trueodds.numerics.log_odds.quadratic import _level_beyond, fit_quadratic
 
 
 def test_the_fit_equals_that_of_scikit_learn():
