@@ -19,6 +19,7 @@ from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCa
 from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.near_isotonic import near_isotonic_path as near_isotonic_path
+from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator

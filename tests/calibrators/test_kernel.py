@@ -74,5 +74,5 @@ def test_a_very_narrow_kernel_stays_within_its_knots_and_in_range():
 
 @pytest.mark.parametrize("bad", [0, -1.0, np.inf, np.nan, True, "wide"])
 def test_other_bandwidths_are_refused(bad):
-    with pytest.raises(InputError, match="bandwidth must be a positive number or None"):
+    with pytest.raises(InputError, match="bandwidth must be None or a number above 0"):
         KernelCalibrator(bandwidth=bad).fit([0.1, 0.9], [0, 1])

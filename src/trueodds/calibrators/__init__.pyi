@@ -25,6 +25,7 @@ from trueodds.calibrators._shared.registry import all_calibrators as all_calibra
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
 from trueodds.calibrators._shared.registry import method_name as method_name
+from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator

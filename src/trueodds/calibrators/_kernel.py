@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import Evidence
-from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.beta_kernel import BetaKernel
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.validation import InputScale, LabelSmoothing
+from trueodds.validation import InputScale, LabelSmoothing, check_number
 
 __all__ = ["KernelCalibrator"]
 
@@ -82,15 +79,8 @@ class KernelCalibrator(Calibrator):
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _check_options(self) -> None:
-        if self.bandwidth is None:
-            return
-        is_number = isinstance(self.bandwidth, (int, float)) and not isinstance(
-            self.bandwidth, bool
-        )
-        if not is_number or not 0 < self.bandwidth < np.inf:
-            raise InputError(
-                f"bandwidth must be a positive number or None; got {self.bandwidth!r}."
-            )
+        if self.bandwidth is not None:
+            check_number(self.bandwidth, "bandwidth", above=True, otherwise="None or ")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         bandwidth = float(self.bandwidth or evidence.total**-0.4)
