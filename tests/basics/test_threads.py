@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from trueodds.basics import threads
-from trueodds.basics.threads import BLOCK, in_blocks
+from trueodds.basics.threads import BLOCK, in_blocks, single_threaded_blas
 
 
 @pytest.mark.parametrize("n_rows", [1, BLOCK, BLOCK + 1, 9 * BLOCK, 23 * BLOCK + 5])
@@ -42,3 +42,14 @@ def test_an_error_in_any_thread_is_raised(monkeypatch):
 
     with pytest.raises(ValueError, match="late"):
         in_blocks(work, 10 * BLOCK)
+
+
+def test_blas_has_one_thread_inside_and_what_it_had_outside():
+    def numbers():
+        known = threads._blas().info()
+        return [found["num_threads"] for found in known if found["user_api"] == "blas"]
+
+    before = numbers()
+    with single_threaded_blas():
+        assert set(numbers()) == {1}
+    assert numbers() == before

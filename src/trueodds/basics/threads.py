@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["BLOCK", "in_blocks"]
+__all__ = ["BLOCK", "in_blocks", "single_threaded_blas"]
 
 BLOCK = 16384
 """Rows of a block."""
@@ -55,6 +56,30 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int) -> list[Result]:
     if failures:
         raise failures[0]
     return [result for share in results for result in share]
+
+
+def single_threaded_blas() -> Any:
+    """A context in which matrix products use one core.
+
+    Threads that wait for each other cost small matrices more than they save, many times more
+    where other work has the cores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with single_threaded_blas():
+    ...     np.eye(2) @ np.ones(2)
+    array([1., 1.])
+    """
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> Any:
+    """What is known of the libraries that NumPy has loaded; looking for them takes a while."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _cores() -> int:

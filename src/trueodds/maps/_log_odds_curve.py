@@ -8,7 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export.expressions import Choose, Constant, Expression, LinearLookup, clip
+from trueodds.export.expressions import (
+    LARGEST,
+    Choose,
+    Constant,
+    Expression,
+    LinearLookup,
+    clip,
+)
 from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.kernels.map_rows import apply_log_odds_curve
 from trueodds.maps._base import BinaryMap
@@ -20,7 +27,7 @@ __all__ = ["LogOddsCurveMap"]
 STEEPEST = 1e4
 """Log-odds beyond this say no more, and sums of smaller ones cannot overflow."""
 
-FARTHEST = 1e300
+FARTHEST = LARGEST / 2
 """The difference of two such numbers is finite."""
 
 
@@ -34,7 +41,7 @@ class LogOddsCurveMap(BinaryMap):
     Parameters
     ----------
     x : array of shape (n_knots,)
-        Log-odds of scores, strictly increasing, none beyond ±10³⁰⁰.
+        Log-odds of scores, strictly increasing, none beyond ±9·10³⁰⁷.
     y : array of shape (n_knots,)
         Calibrated log-odds, between −10⁴ and 10⁴.
 

@@ -1,0 +1,1 @@
+"""A smooth curve on the log-odds axis, learned by averaging Bayesian logistic models."""

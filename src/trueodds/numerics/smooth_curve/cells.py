@@ -1,0 +1,99 @@
+"""Evidence in a few hundred cells of the log-odds axis, each with its place among all scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+
+from trueodds.validation import Floats
+
+__all__ = ["FARTHEST", "Cells", "cells_of"]
+
+FARTHEST = 700.0
+"""Where log-odds of −inf and +inf stand. Clipping at ±40 instead cost 0.04 of log-loss on a naive
+Bayes whose log-odds reach hundreds."""
+
+NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Neighbouring scores, pooled.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_cells,)
+        Their mean log-odds, strictly increasing.
+    n_neg, n_pos : ndarray of shape (n_cells,)
+        The weight of each class.
+    """
+
+    z: Floats
+    n_neg: Floats
+    n_pos: Floats
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of both classes."""
+        return self.n_neg + self.n_pos
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of everything."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def quantile(self) -> Floats:
+        """The normal quantile of each cell's mid-rank: where it stands among all scores.
+
+        On this axis scores are spread alike whatever the model that made them, so one prior on how
+        fast a curve bends suits all.
+        """
+        return normal_quantiles(mid_ranks(self.weight), self.total)
+
+    def mean_and_deviation(self, values: Floats) -> tuple[float, float]:
+        """Weighted mean and standard deviation of something that each cell has."""
+        mean = float(np.average(values, weights=self.weight))
+        variance = float(np.average((values - mean) ** 2, weights=self.weight))
+        return mean, max(variance**0.5, 1e-3)
+
+
+def mid_ranks(weight: Floats) -> Floats:
+    """The share of the weight below each row, with half of its own."""
+    above = np.cumsum(weight)
+    return np.asarray((above - weight / 2) / above[-1])
+
+
+def normal_quantiles(rank: Floats, total: float) -> Floats:
+    """Normal quantiles of ranks; the ends stand where a quarter of an instance would."""
+    end = min(0.25 / total, 0.25)
+    return np.array([NORMAL.inv_cdf(r) for r in np.clip(rank, end, 1 - end).tolist()])
+
+
+def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> Cells:
+    """Pool rows of increasing log-odds into ``n_cells`` equal steps of their normal quantile.
+
+    Up to half as many more distinct log-odds stay as they are.
+    """
+    z = np.clip(z, -FARTHEST, FARTHEST)
+    weight = n_neg + n_pos
+    if len(z) > 1.5 * n_cells:
+        rank = mid_ranks(weight)
+        first, last = normal_quantiles(rank[[0, -1]], float(weight.sum()))
+        edges = [NORMAL.cdf(v) for v in np.linspace(first, last, n_cells + 1)[1:-1].tolist()]
+        starts = np.unique(np.searchsorted(rank, [0.0, *edges]))
+        starts = starts[starts < len(z)]
+        mass = np.add.reduceat(weight, starts)
+        z = np.add.reduceat(z * weight, starts) / mass
+        n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
+    distinct = np.concatenate([[True], np.diff(z) > 0])  # clipping, or rounding, can tie neighbours
+    if not distinct.all():
+        starts = np.flatnonzero(distinct)
+        z, n_neg, n_pos = z[starts], np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
+    return Cells(z, n_neg, n_pos)

@@ -1,0 +1,167 @@
+"""Fit all models to the cells, and weigh them by their evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from trueodds.numerics.smooth_curve.cells import Cells, cells_of
+from trueodds.numerics.smooth_curve.laplace import Fits, Prior, fit_all
+from trueodds.numerics.smooth_curve.model import (
+    AMPLITUDES,
+    CENTRES,
+    HALF_THE_RANKING,
+    Centre,
+    Curve,
+    squash,
+)
+from trueodds.numerics.smooth_curve.posterior import CurvePosterior, Member
+from trueodds.numerics.smooth_curve.steps import Steps, fit_steps
+from trueodds.validation import Floats
+
+__all__ = ["fit_smooth_curve"]
+
+LEAST_WEIGHT = 3e-3
+"""Models with a smaller share are left out: they would move no probability by more."""
+LENGTHS = (1.2, 0.4)
+"""Of waves, on the axis of normal quantiles; scores fill about −3 to 3 of it."""
+FINER_LENGTH = 0.12
+"""Tried if there are many rows, or the shorter of the lengths is clearly better; so are steps."""
+MANY_ROWS = 2000
+WORTH_A_LOOK = 3.0
+"""The difference of evidence, in nats, that makes it so: odds of 20 to 1."""
+FINER_CENTRES = (Centre("as_it_is", 1.0), Centre("temperature", 1.0), Centre("base_rate", 1.0))
+"""Where short waves are needed, it matters little what they are added to."""
+
+
+def n_cells_for(total: float) -> tuple[int, int]:
+    """Cells for waves and for steps: more rows show finer detail."""
+    if total < 3000:
+        return 200, 200
+    return (400, 400) if total < 30_000 else (600, 1600)
+
+
+def fit_smooth_curve(
+    z: Floats, n_neg: Floats, n_pos: Floats, *, centred_on_scores: bool = True
+) -> CurvePosterior:
+    """The posterior of the curve.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n,)
+        Log-odds, strictly increasing; ±inf is legal.
+    n_neg, n_pos : ndarray of shape (n,)
+        The weight of each class at each.
+    centred_on_scores : bool, default=True
+        Whether the scores themselves may be right. Not if they are margins.
+    """
+    for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
+    cells = cells_of(z, n_neg, n_pos, for_waves)
+    curve = Curve(cells)
+
+    def batch(length: float | None, among: Sequence[Centre] = CENTRES) -> _Batch:
+        centres = [c for c in among if centred_on_scores or c.kind != "as_it_is"]
+        return _Batch(curve, centres, length)
+
+    batches = [batch(None)]
+    steps: Steps | None = None
+    if len(cells) > 1:  # a single point has no shape
+        batches += [batch(length) for length in LENGTHS]
+        long, short = (b.evidence.max() for b in batches[1:])
+        if cells.total >= MANY_ROWS or short > long + WORTH_A_LOOK:
+            batches.append(batch(FINER_LENGTH, FINER_CENTRES))
+            steps = fit_steps(cells_of(z, n_neg, n_pos, for_steps))
+    return _average(curve, batches, steps)
+
+
+def _average(curve: Curve, batches: list[_Batch], steps: Steps | None) -> CurvePosterior:
+    """Everything that has evidence, at the knots."""
+    evidence = [batch.evidence for batch in batches]
+    if steps is not None:
+        evidence.append(np.array([steps.evidence]))
+    top = max(e.max() for e in evidence)
+    total = sum(np.exp(e - top).sum() for e in evidence)
+    weights = [np.exp(e - top) / total for e in evidence]
+    knots = _knots(curve)
+    if steps is not None and weights[-1][0] < LEAST_WEIGHT:
+        steps = None
+    if steps is not None:
+        knots = np.unique(np.concatenate([knots, steps.cells.z]))
+    members = [m for b, w in zip(batches, weights, strict=False) for m in b.members(knots, w)]
+    if steps is not None:
+        members += steps.members(knots, float(weights[-1][0]))
+    kept = sum(member.weight for member in members)
+    members = [replace(member, weight=member.weight / kept) for member in members]
+    cells = curve.cells
+    return CurvePosterior(knots, np.interp(knots, cells.z, cells.weight), tuple(members))
+
+
+class _Batch:
+    """All models with waves of one length, or without waves."""
+
+    def __init__(self, curve: Curve, centres: Sequence[Centre], length: float | None) -> None:
+        self._curve = curve
+        self._length = length
+        amplitudes = (None,) if length is None else AMPLITUDES
+        self._centres = [centre for _ in amplitudes for centre in centres]
+        features = self._features(curve.cells.z)
+        n_waves = features.shape[1] - len(HALF_THE_RANKING)
+        mean, deviation = [], []
+        for amplitude in amplitudes:
+            for centre in centres:
+                expected = HALF_THE_RANKING if centre.kind == "base_rate" else (0.0,) * 4
+                mean.append([*expected, *[0.0] * n_waves])
+                deviation.append([centre.deviation] * 4 + [amplitude or 1.0] * n_waves)
+        prior = Prior(np.array(mean), np.array(deviation))
+        self._fits: Fits = fit_all(features, self._offsets(curve.cells.z), curve.cells, prior)
+        self.evidence = self._fits.evidence - self._charges(curve.cells)
+
+    def _features(self, z: Floats) -> Floats:
+        features = self._curve.features(z)
+        if self._length is None:
+            return features
+        return np.hstack([features, self._curve.waves(z, self._length)])
+
+    def _offsets(self, z: Floats) -> Floats:
+        kinds = {centre.kind: self._curve.centre(centre.kind, z) for centre in self._centres}
+        return np.array([kinds[centre.kind] for centre in self._centres])
+
+    def _charges(self, cells: Cells) -> Floats:
+        """A temperature was fitted to the same rows: what one parameter costs, less its prior."""
+        cost = 0.5 * np.log(cells.total) - 1
+        fitted = [centre.kind in ("temperature", "squashed") for centre in self._centres]
+        return np.where(fitted, cost, 0.0)
+
+    def members(self, knots: Floats, weight: Floats) -> list[Member]:
+        """Those with enough weight, at the knots."""
+        chosen = np.flatnonzero(weight >= LEAST_WEIGHT)
+        if not len(chosen):
+            return []
+        features, offsets = self._features(knots), self._offsets(knots)
+        # H = L·Lᵀ, so that L⁻ᵀ·ε has the covariance H⁻¹.
+        lower = np.linalg.cholesky(self._fits.hessian[chosen])
+        factors = np.linalg.solve(
+            lower, np.broadcast_to(features.T, (len(chosen), *features.T.shape))
+        )
+        return [
+            Member(float(weight[j]), offsets[j] + features @ self._fits.theta[j], factors[k].T)
+            for k, j in enumerate(chosen.tolist())
+        ]
+
+
+def _knots(curve: Curve) -> Floats:
+    """The cells' log-odds, and points between those that lie far apart."""
+    z = curve.cells.z
+    far = np.maximum(
+        np.diff(curve.cells.quantile) / FAR_QUANTILE, np.diff(squash(z)) / FAR_SQUASHED
+    )
+    pieces = np.clip(np.ceil(far), 1, MOST_PIECES).astype(int)
+    shares = [np.arange(n) / n for n in pieces.tolist()]
+    inner = [z[i] + share * (z[i + 1] - z[i]) for i, share in enumerate(shares)]
+    return np.unique(np.concatenate([*inner, z[-1:]]))
+
+
+FAR_QUANTILE, FAR_SQUASHED, MOST_PIECES = 0.2, 0.5, 16
+"""Between neighbouring cells no farther apart than this, the curve is straight to 1e-4."""

@@ -1,0 +1,45 @@
+"""Cells keep the evidence, and stand where their ranks do."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from trueodds.numerics.smooth_curve.cells import FARTHEST, Cells, cells_of
+
+
+def test_few_distinct_scores_stay_as_they_are():
+    z = np.linspace(-2, 2, 300)
+    cells = cells_of(z, np.ones(300), np.zeros(300), 200)
+    np.testing.assert_array_equal(cells.z, z)
+
+
+def test_many_scores_are_pooled_in_equal_steps_of_their_normal_quantile():
+    rng = np.random.default_rng(0)
+    z = np.sort(rng.normal(size=20_000))
+    n_pos = (rng.random(20_000) < 0.3).astype(float)
+    cells = cells_of(z, 1 - n_pos, n_pos, 200)
+    assert len(cells) <= 200
+    assert cells.n_pos.sum() == n_pos.sum()
+    assert cells.total == 20_000
+    assert (cells.z * cells.weight).sum() == pytest.approx(z.sum())
+    # The scores are normal themselves, so cells stand at equal distances; tails have gaps.
+    middle = np.abs(cells.z) < 2
+    np.testing.assert_allclose(np.diff(cells.z[middle]), np.ptp(z) / 200, rtol=0.3)
+
+
+def test_the_quantile_is_that_of_the_middle_rank_and_weights_are_repetitions():
+    cells = Cells(np.array([0.0, 1.0, 5.0]), np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(cells.quantile, ndtri([0.125, 0.375, 0.75]), atol=1e-12)
+
+
+def test_infinite_log_odds_stand_at_the_farthest_place_and_are_pooled_with_it():
+    z = np.array([-np.inf, -800.0, 0.0, np.inf])
+    cells = cells_of(z, np.ones(4), np.ones(4), 200)
+    np.testing.assert_array_equal(cells.z, [-FARTHEST, 0.0, FARTHEST])
+    np.testing.assert_array_equal(cells.n_pos, [2, 1, 1])
+
+
+def test_tiny_weights_have_quantiles_too():
+    cells = Cells(np.array([0.0, 1.0]), np.array([1e-9, 0.0]), np.array([0.0, 1e-9]))
+    assert np.isfinite(cells.quantile).all()
+    assert cells.quantile[0] < cells.quantile[1]
