@@ -31,7 +31,14 @@ TITLES = {
     "abb": "ABB",
     "acp": "ACP",
 }
-FURTHER = {"quadratic": "quadratic"}
+FURTHER = {
+    "quadratic": "quadratic",
+    "spline": "spline",
+    "centered_isotonic": "centred isotonic",
+    "venn_abers": "Venn–Abers",
+    "scaling_binning": "scaling and binning",
+    "kernel": "kernel",
+}
 """Methods with a picture of their own alone."""
 GRID = np.linspace(0.001, 0.999, 999)
 BLUE, GREEN, ORANGE, GRAY = "#0b5c94", "#4aa3a2", "#c8500a", "#777"
@@ -55,6 +62,10 @@ def draw(ax, name, fitted, *, band=False):
     if band and hasattr(fitted, "predict_interval"):
         low, high = fitted.predict_interval(GRID, level=0.9)
         ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
+    if band and hasattr(fitted, "predict_bounds"):
+        ax.fill_between(
+            GRID, *fitted.predict_bounds(GRID).T, color=BLUE, alpha=0.15, linewidth=0, step="mid"
+        )
     ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8)
     square(ax, (TITLES | FURTHER)[name])
 

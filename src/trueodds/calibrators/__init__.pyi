@@ -2,6 +2,7 @@
 from trueodds.calibrators._abb import ABBCalibrator as ABBCalibrator
 from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
 from trueodds.calibrators._bayesian_isotonic.calibrator import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
+from trueodds.calibrators._bayesian_smooth import BayesianSmoothCalibrator as BayesianSmoothCalibrator
 from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
 from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator as CenteredIsotonicCalibrator
