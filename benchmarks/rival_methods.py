@@ -179,7 +179,7 @@ def spline() -> Method:
         return predict
 
     ours = of(SplineCalibrator())
-    # Its solver ends for want of precision, not at a tolerance: the coefficients are ill-conditioned.
+    # Its solver ends for want of precision: the coefficients are ill-conditioned.
     return Method("spline", "splinecalib", ours, theirs, converged, 5e-6, compared=our_solver)
 
 
