@@ -115,6 +115,7 @@ bench: $(RIVALS)/.installed
 bench-full: $(RIVALS)/.installed
 	$(RIVALS)/bin/python benchmarks/against_rivals.py --full --output bench-output-full
 	$(RIVALS)/bin/python benchmarks/fit_speed.py 1000000 9
+	$(RIVALS)/bin/python benchmarks/rival_methods.py
 	$(RIVALS)/bin/python benchmarks/import_time.py
 	$(RIVALS)/bin/python tools/check_migration.py
 

@@ -31,6 +31,15 @@ TITLES = {
     "abb": "ABB",
     "acp": "ACP",
 }
+FURTHER = {
+    "quadratic": "quadratic",
+    "spline": "spline",
+    "centered_isotonic": "centred isotonic",
+    "venn_abers": "Venn–Abers",
+    "scaling_binning": "scaling and binning",
+    "kernel": "kernel",
+}
+"""Methods with a picture of their own alone."""
 GRID = np.linspace(0.001, 0.999, 999)
 BLUE, GREEN, ORANGE, GRAY = "#0b5c94", "#4aa3a2", "#c8500a", "#777"
 
@@ -53,8 +62,12 @@ def draw(ax, name, fitted, *, band=False):
     if band and hasattr(fitted, "predict_interval"):
         low, high = fitted.predict_interval(GRID, level=0.9)
         ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
+    if band and hasattr(fitted, "predict_bounds"):
+        ax.fill_between(
+            GRID, *fitted.predict_bounds(GRID).T, color=BLUE, alpha=0.15, linewidth=0, step="mid"
+        )
     ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8)
-    square(ax, TITLES[name])
+    square(ax, (TITLES | FURTHER)[name])
 
 
 def fit(name, scores, y):
@@ -136,7 +149,7 @@ def main(folder):
     rng = np.random.default_rng(0)
     scores = rng.beta(0.8, 0.8, 500)
     y = rng.random(500) < truth(scores)
-    fitted = {name: fit(name, scores, y) for name in TITLES}
+    fitted = {name: fit(name, scores, y) for name in TITLES | FURTHER}
     figure, axes = plt.subplots(
         3, 4, figsize=(9, 7), sharex=True, sharey=True, layout="constrained"
     )
@@ -145,7 +158,7 @@ def main(folder):
     figure.supxlabel("score")
     figure.supylabel("calibrated probability")
     figure.savefig(folder / "methods.png", dpi=110)
-    for name in TITLES:
+    for name in fitted:
         figure, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
         draw(ax, name, fitted[name], band=True)
         ax.set(xlabel="score", ylabel="calibrated probability")

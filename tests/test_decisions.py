@@ -142,6 +142,7 @@ def test_priors_are_checked():
 BINARY_MAPS = [
     maps.LogOddsMap(a=0.7, b=1.3, c=-0.2),
     maps.LogOddsMap(a=0.7, b=0.7, c=0.1, input="logit"),
+    maps.QuadraticMap(a=0.1, b=0.7, c=0.1, lower=-3.0, upper=9.0),
     maps.StepMap(edges=[0.3, 0.6], values=[0.0, 0.4, 1.0]),
     maps.IdentityMap(),
     maps.IdentityMap(input="logit"),

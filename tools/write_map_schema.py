@@ -92,6 +92,7 @@ PARAMETERS: dict[str, Schema] = {
         "lower": LOWER,
         "upper": UPPER,
     },
+    "quadratic": {"a": NUMBER, "b": NUMBER, "c": NUMBER, "lower": NUMBER, "upper": NUMBER},
     "step": {"edges": INCREASING, "values": a_list(PROBABILITY, least=1)},
     "piecewise_linear": {
         "x": {**INCREASING, "minItems": 1},

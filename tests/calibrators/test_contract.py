@@ -4,11 +4,14 @@ import pytest
 
 from trueodds import (
     BetaCalibrator,
+    CenteredIsotonicCalibrator,
     HistogramCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
     MatrixCalibrator,
     OneVsRestCalibrator,
+    ScalingBinningCalibrator,
+    SplineCalibrator,
     TemperatureCalibrator,
     all_calibrators,
 )
@@ -22,8 +25,12 @@ VARIANTS = {
     "logistic-raw": LogisticCalibrator(axis="raw"),
     "logistic-unsmoothed": LogisticCalibrator(label_smoothing=None),
     "isotonic-step": IsotonicCalibrator(interpolation="step"),
+    "isotonic-laplace": IsotonicCalibrator(ends="laplace"),
     "isotonic-platt": IsotonicCalibrator(label_smoothing="platt"),
     "histogram-uniform": HistogramCalibrator(strategy="uniform"),
+    "centered-isotonic-laplace": CenteredIsotonicCalibrator(ends="laplace"),
+    "scaling-binning-beta": ScalingBinningCalibrator(scaling="beta"),
+    "spline-monotone": SplineCalibrator(monotone=True),
     "matrix-ridge": MatrixCalibrator(ridge=0.1),
     "temperature-smoothed": TemperatureCalibrator(label_smoothing=0.05),
     "one-vs-rest-of-temperature": OneVsRestCalibrator(TemperatureCalibrator()),

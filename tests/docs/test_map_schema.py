@@ -36,6 +36,7 @@ MAPS = [
     maps.LogOddsMap(a=0.4, b=0.6, c=0.1, upper=36.0, classes=("no", "yes")),
     maps.LogOddsMap(a=0.4, b=0.4, c=0.1, axis="raw", input="score"),
     maps.CharcoalGrillMap(means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[1.0, 1.0]),
+    maps.QuadraticMap(a=0.1, b=0.6, c=0.1, lower=-5.0, upper=36.0),
     maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
     maps.StepMap(edges=[], values=[0.5]),
     maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),

@@ -17,6 +17,7 @@ from trueodds.maps import (
     LogOddsMap,
     OneVsRestMap,
     PiecewiseLinearMap,
+    QuadraticMap,
     SoftmaxMap,
     StepMap,
     StructuredSoftmaxMap,
@@ -194,6 +195,8 @@ def _binary(scale: str) -> list[CalibrationMap]:
     ]
     maps += [
         LogOddsMap(a=3.0, b=3.0, c=0.1, axis="raw", input=scale),
+        QuadraticMap(a=0.05, b=0.9, c=0.1, lower=-6.0, upper=30.0, input=scale),
+        QuadraticMap(a=-40.0, b=60.0, c=0.1, lower=-30.0, upper=0.7, input=scale),
         StepMap(edges=edges, values=[0.0, 0.2, 0.3, 0.3, 1.0], input=scale),
         StepMap(edges=[], values=[0.4], input=scale),
         StepMap(edges=many, values=np.linspace(0, 1, len(many) + 1) ** 2, input=scale),

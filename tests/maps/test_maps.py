@@ -48,6 +48,35 @@ def test_log_odds_map_keeps_tiny_probabilities_positive_and_large_ones_below_one
     assert p[1] < 1
 
 
+@given(inner, st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3))
+def test_quadratic_map_is_its_formula(p, a, b, c):
+    z = np.clip(logit(p), -2.0, 4.0)
+    fitted = maps.QuadraticMap(a=a, b=b, c=c, lower=-2.0, upper=4.0)
+    assert fitted([p])[0] == pytest.approx(expit(a * z**2 + b * z + c), rel=1e-12)
+
+
+def test_quadratic_map_is_constant_beyond_its_range():
+    fitted = maps.QuadraticMap(a=0.2, b=0.5, c=0.1, lower=-3.0, upper=5.0, input="logit")
+    ends = fitted([-3.0, 5.0])
+    np.testing.assert_array_equal(fitted([-np.inf, np.inf]), ends)
+    probabilities = maps.QuadraticMap(a=0.2, b=0.5, c=0.1, lower=-3.0, upper=5.0)([0.0, 1.0])
+    np.testing.assert_allclose(probabilities, ends, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lower": 1.0, "upper": 0.0}, "lower must not exceed upper"),
+        ({"upper": np.inf}, "upper must be"),
+        ({"a": 1e300, "upper": 1e100}, "must be finite at lower and upper"),
+    ],
+)
+def test_impossible_quadratic_maps_are_refused(change, message):
+    fields = {"a": 1.0, "b": 1.0, "c": 0.0, "lower": -1.0, "upper": 1.0}
+    with pytest.raises(InputError, match=message):
+        maps.QuadraticMap(**fields | change)
+
+
 def test_a_long_batch_equals_its_parts():
     p = np.linspace(0, 1, 70_001)
     fitted = maps.LogOddsMap(a=0.7, b=1.3, c=0.2, lower=-9, upper=9)

@@ -11,7 +11,7 @@ from trueodds.calibrators import About, Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
 from trueodds.validation import InputScale, LabelSmoothing, check_choice
 
 __all__ = ["IsotonicCalibrator"]
@@ -20,13 +20,18 @@ __all__ = ["IsotonicCalibrator"]
 class IsotonicCalibrator(Calibrator):
     """The non-decreasing function of the score with the highest likelihood.
 
-    Use it with thousands of instances and no idea of the shape. With few it overfits: it gives
-    exact 0 and 1 at the ends and makes ties; ``label_smoothing="platt"`` keeps it off 0 and 1.
+    Use it with thousands of instances and no idea of the shape. With few it overfits: it makes
+    ties, and gives exact 0 and 1 at the ends unless ``ends="laplace"`` keeps it off them.
 
     Parameters
     ----------
     interpolation : {"linear", "step"}, default="linear"
         Between two blocks of constant value: linear, as in scikit-learn, or a step halfway.
+    ends : {"laplace", None}, default=None
+        What a block of one class says. None: its frequency, which is exactly 0 or 1.
+        ``"laplace"``: its n instances count as one more of each class, so that it says 1/(n + 2)
+        or (n + 1)/(n + 2); blocks that are then out of order are pooled. Take it wherever a
+        forecast of 0 may turn out wrong: an infinite log-loss, a division by zero.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. The fit depends on their order alone; interpolation takes place
         on the given scale.
@@ -55,6 +60,9 @@ class IsotonicCalibrator(Calibrator):
     >>> calibrator = IsotonicCalibrator().fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
     >>> calibrator.predict_proba([0.1, 0.25, 0.35])[:, 1]
     array([0.  , 0.5 , 0.75])
+    >>> calibrator = IsotonicCalibrator(ends="laplace").fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
+    >>> calibrator.predict_proba([0.1, 0.25, 0.4])[:, 1].round(3)
+    array([0.333, 0.5  , 0.667])
     """
 
     about = About(title="isotonic calibration", complexity=70, compared=(2, math.inf))
@@ -63,19 +71,24 @@ class IsotonicCalibrator(Calibrator):
         self,
         *,
         interpolation: Literal["linear", "step"] = "linear",
+        ends: Literal["laplace"] | None = None,
         input: InputScale = "probability",  # noqa: A002
         label_smoothing: LabelSmoothing = None,
         classes: Any = None,
     ) -> None:
         self.interpolation = interpolation
+        self.ends = ends
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _check_options(self) -> None:
         check_choice(self.interpolation, ("linear", "step"), "interpolation")
+        check_choice(self.ends, ("laplace", None), "ends")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
         values, blocks = isotonic_fit(table.n_pos, table.weight)
+        if self.ends == "laplace":
+            values, blocks = laplace_ends(table.n_neg, table.n_pos, blocks)
         starts, ends = blocks[:-1], blocks[1:] - 1
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])

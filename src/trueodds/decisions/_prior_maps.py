@@ -14,6 +14,7 @@ from trueodds.maps import (
     IdentityMap,
     LogOddsMap,
     PiecewiseLinearMap,
+    QuadraticMap,
     SoftmaxMap,
     StepMap,
 )
@@ -64,7 +65,9 @@ def adjust_map_prior(
         isinstance(calibration_map, IdentityMap) and np.ndim(old_prior) > 0 and len(old_prior) > 2
     ):
         return _adjust_classes(calibration_map, old_prior, new_prior)
-    if not isinstance(calibration_map, (IdentityMap, LogOddsMap, StepMap, PiecewiseLinearMap)):
+    if not isinstance(
+        calibration_map, (IdentityMap, LogOddsMap, QuadraticMap, StepMap, PiecewiseLinearMap)
+    ):
         raise InputError(
             f"a {type(calibration_map).__name__} cannot take up a base rate; apply adjust_prior "
             "to the probabilities that it returns."
@@ -78,7 +81,7 @@ def adjust_map_prior(
         return LogOddsMap(
             a=1.0, b=1.0, c=shift, input=calibration_map.input, classes=calibration_map.classes
         )
-    if isinstance(calibration_map, LogOddsMap):
+    if isinstance(calibration_map, (LogOddsMap, QuadraticMap)):
         return replace(calibration_map, c=calibration_map.c + shift)
     if isinstance(calibration_map, StepMap):
         return replace(calibration_map, values=_shifted(calibration_map.values, shift))

@@ -13,6 +13,7 @@ from trueodds.maps._log_odds import LogOddsMap
 from trueodds.maps._log_odds_curve import LogOddsCurveMap
 from trueodds.maps._one_vs_rest import OneVsRestMap
 from trueodds.maps._piecewise_linear import PiecewiseLinearMap
+from trueodds.maps._quadratic import QuadraticMap
 from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._step import StepMap
 from trueodds.maps._structured_softmax import StructuredSoftmaxMap
@@ -28,6 +29,7 @@ __all__ = [
     "LogOddsMap",
     "OneVsRestMap",
     "PiecewiseLinearMap",
+    "QuadraticMap",
     "SoftmaxMap",
     "StepMap",
     "StructuredSoftmaxMap",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trueodds.kernels.pool_adjacent import pool_adjacent
 from trueodds.validation import Floats
 
-__all__ = ["isotonic_fit"]
+__all__ = ["isotonic_fit", "laplace_ends"]
 
 
 def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any]]:
@@ -25,3 +25,27 @@ def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any
     """
     values, blocks = pool_adjacent(np.ascontiguousarray(n_pos), np.ascontiguousarray(weight))
     return np.minimum(values, 1.0, out=values), blocks
+
+
+def laplace_ends(
+    n_neg: Floats, n_pos: Floats, blocks: npt.NDArray[Any]
+) -> tuple[Floats, npt.NDArray[Any]]:
+    """An isotonic fit that says neither 0 nor 1: every block of one class gets one more of each.
+
+    Parameters
+    ----------
+    n_neg, n_pos : ndarray of shape (n,)
+        Weights of the classes.
+    blocks : ndarray of shape (n_blocks + 1,)
+        The blocks of :func:`isotonic_fit`.
+
+    Returns
+    -------
+    values, blocks
+        As those of :func:`isotonic_fit`; a block that has come out of order is pooled.
+    """
+    starts = blocks[:-1]
+    neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
+    added = ((neg == 0) | (pos == 0)).astype(np.float64)
+    values, outer = isotonic_fit(pos + added, neg + pos + 2 * added)
+    return np.repeat(values, np.diff(blocks)), blocks[outer]

@@ -1,0 +1,73 @@
+"""Quadratic scaling."""
+
+from __future__ import annotations
+
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
+from trueodds.evidence import Evidence
+from trueodds.exceptions import NotIncreasingWarning, warn_user
+from trueodds.maps import CalibrationMap, QuadraticMap
+from trueodds.numerics.log_odds.quadratic import fit_quadratic
+
+__all__ = ["QuadraticCalibrator"]
+
+
+class QuadraticCalibrator(Calibrator):
+    """σ(a·z² + b·z + c): logistic calibration of the log-odds z with one bend.
+
+    Use it where a logistic curve is almost right but one end is off: three parameters, as many as
+    beta calibration has. Nothing keeps it from turning down at one end; there use
+    ``BetaCalibrator``, which cannot.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores; margins (``"score"``) are taken as log-odds.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : QuadraticMap
+        With a, b and c.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    The likelihood is maximised without a penalty, to the last digit. Beyond the range of scores
+    seen in fitting the map is constant. Scores of exactly 0 and 1 stand where the curve reaches
+    their frequency, or at the last other score if it does not. Cost: a few passes over the scores,
+    no sorting.
+
+    References
+    ----------
+    Berta, Holzmüller, Jordan and Bach (2025), Structured matrix scaling for multi-class
+    calibration, arXiv:2511.03685; ``quadratic-scaling`` of probmetrics.
+
+    Examples
+    --------
+    >>> from trueodds import QuadraticCalibrator
+    >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95, 0.6], [0, 0, 1, 1, 0, 1, 1]
+    >>> QuadraticCalibrator().fit(scores, y).predict_proba([0.9]).round(3)
+    array([[0.24, 0.76]])
+    """
+
+    about = About(title="quadratic scaling", complexity=32, promises=Promises(monotone=False))
+
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        fit = fit_quadratic(evidence, scale=self.input)
+        if fit.separable:
+            warn_separable()
+        if not fit.converged:
+            warn_not_converged(fit.n_iter, fit.gradient)
+        if fit.mean_slope < 0:
+            warn_user(
+                "the fitted map is not increasing: on average higher scores go with fewer "
+                "positives. Check which class is positive.",
+                NotIncreasingWarning,
+            )
+        return QuadraticMap(
+            a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input
+        )

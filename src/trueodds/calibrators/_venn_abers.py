@@ -1,0 +1,138 @@
+"""Venn–Abers calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.calibrators import About, Calibrator
+from trueodds.evidence import Evidence
+from trueodds.exceptions import InputError
+from trueodds.kernels.suffix_slopes import flattest_slopes
+from trueodds.maps import CalibrationMap, StepMap
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats, positive_column, validate_scores
+
+__all__ = ["VennAbersCalibrator"]
+
+
+class VennAbersCalibrator(Calibrator):
+    """Isotonic regression twice, with the new instance as a negative and as a positive.
+
+    Every score gets two probabilities: p0 by the isotonic regression of the calibration set and
+    the new instance labelled 0, p1 by that with the label 1. One of the two is calibrated, whatever
+    the distribution, and they are merged into one forecast, p1/(1 − p0 + p1), which is never 0 or
+    1. Use it as isotonic calibration that does not overfit the ends. With few rows p0 and p1 are
+    far apart; what they tell of a single forecast's uncertainty is in :meth:`predict_bounds`.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores; their order alone counts.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels of the calibration set.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : StepMap
+        The merged forecast. A score that occurred in fitting has a step of its own.
+    p0_, p1_ : StepMap
+        The two probabilities; only with two classes.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    The inductive method. The new instance weighs one, whatever the weights of the others. Cost:
+    one sort and O(n log n) in all; no regression is run at prediction.
+
+    References
+    ----------
+    Vovk, Petej and Fedorova (2015), Large-scale probabilistic predictors with and without
+    guarantees of validity, NIPS. Sections 2 and 4.
+
+    Examples
+    --------
+    >>> from trueodds import VennAbersCalibrator
+    >>> calibrator = VennAbersCalibrator().fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
+    >>> calibrator.predict_proba([0.1, 0.25, 0.9])[:, 1].round(3)
+    array([0.333, 0.5  , 0.667])
+    >>> calibrator.predict_bounds([0.1, 0.25, 0.9]).round(3)
+    array([[0.   , 0.5  ],
+           [0.333, 0.667],
+           [0.5  , 1.   ]])
+    """
+
+    about = About(title="Venn–Abers calibration", label="Venn–Abers", complexity=72)
+
+    p0_: StepMap
+    p1_: StepMap
+
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        table = evidence.table
+        p0, p1 = _two_probabilities(table)
+        # Below the first score, at it, between it and the second, at that, and so on: with a label
+        # of 0 an instance counts as after those of its score, with 1 as before them.
+        at = np.arange(2 * len(table) + 1)
+        low, high = p0[(at + 1) // 2], p1[at // 2]
+        edges = np.repeat(table.score, 2)
+        with np.errstate(over="ignore"):  # after the largest float64 comes inf
+            edges[1::2] = np.nextafter(table.score, np.inf)
+        self.p0_ = self._steps(edges, low)
+        self.p1_ = self._steps(edges, high)
+        return self._steps(edges, high / (1 - low + high))
+
+    def _steps(self, edges: Floats, values: Floats) -> StepMap:
+        """The map without edges at which nothing changes."""
+        # An edge may stand twice: after +inf comes nothing, after x perhaps the next score.
+        real = np.append(edges[1:] > edges[:-1], True)
+        last = np.append(True, real)
+        edges, values = edges[real], values[last]
+        kept = values[1:] != values[:-1]
+        return StepMap(edges=edges[kept], values=values[np.append(True, kept)], input=self.input)
+
+    def predict_bounds(self, scores: Any) -> Floats:
+        """The two probabilities p0 ≤ p1 of each score.
+
+        This is **not** a confidence interval for the probability of the positive class. The
+        guarantee is another one: if the rows are exchangeable, then one of the two, the one whose
+        label turns out to be right, is a perfectly calibrated forecast. Their distance shows how
+        much one single label moves the fit around this score, which is less than how uncertain the
+        fit is; for intervals take ``BayesianIsotonicCalibrator.predict_interval``.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 2)
+            On the same scale as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            p0 and p1.
+        """
+        self._check_fitted("map_")
+        if len(self.classes_) > 2:
+            raise InputError("predict_bounds is for two classes; this was fitted on several.")
+        array = validate_scores(scores, self.input, n_columns=2)
+        if array.ndim == 2:
+            array = positive_column(array, self.input)
+        return np.stack([self.p0_.apply(array), self.p1_.apply(array)], axis=1)
+
+
+def _two_probabilities(table: ScoreTable) -> tuple[Floats, Floats]:
+    """p0 after 0, 1, … of the rows, and p1 before all, all but the first, … of them.
+
+    In isotonic regression a value is the largest, over the rows i up to it, of the lowest mean of
+    any run that begins with i and reaches it. For an added positive before row k the runs that
+    matter may end anywhere after i, because its own mean is the highest: p1 is the running maximum
+    over i ≤ k of what ``flattest_slopes`` gives. p0 is the same from the other end.
+    """
+    p1 = np.append(flattest_slopes(table.n_pos, table.weight), 1.0)
+    q1 = np.append(flattest_slopes(_reversed(table.n_neg), _reversed(table.weight)), 1.0)
+    return 1 - np.maximum.accumulate(q1)[::-1], np.maximum.accumulate(p1)
+
+
+def _reversed(column: Floats) -> Floats:
+    return np.ascontiguousarray(column[::-1])
