@@ -32,6 +32,7 @@ TITLES = {
     "acp": "ACP",
 }
 FURTHER = {
+    "bayesian_smooth": "Bayesian smooth",
     "quadratic": "quadratic",
     "spline": "spline",
     "centered_isotonic": "centred isotonic",

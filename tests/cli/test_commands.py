@@ -136,12 +136,26 @@ def test_a_fit_on_grouped_rows_equals_the_fit_on_arrays(run, data, table, tmp_pa
     np.testing.assert_allclose(trueodds.load(out)(p), direct.map_(p), atol=1e-9)
 
 
-@pytest.mark.slow
-def test_the_automatic_choice_says_what_it_chose(run, data, tmp_path):
-    result = run("fit", data / "scores.csv", *columns("-m", "auto", "-o", tmp_path / "m.json"))
+def test_without_a_method_the_best_on_average_is_fitted_and_it_says_what_that_changes(
+    run, data, table, tmp_path
+):
+    out = tmp_path / "m.json"
+    result = run("fit", data / "scores.csv", *columns("-o", out))
     assert result.code == 0, result.err
-    assert "auto chose " in result.err
-    assert trueodds.load(tmp_path / "m.json").classes == (0, 1)
+    assert "auto: bayesian_smooth was taken" in result.err
+    assert "it moves the scores by" in result.err
+    fitted = trueodds.BayesianSmoothCalibrator().fit(table["p"].to_numpy(), table["y"].to_numpy())
+    p = np.linspace(0, 1, 501)
+    np.testing.assert_allclose(trueodds.load(out)(p), fitted.map_(p), atol=1e-9)
+    assert trueodds.load(out).classes == (0, 1)
+
+
+@pytest.mark.slow
+def test_a_comparison_on_request_says_what_it_chose(run, data, tmp_path):
+    words = columns("--option", "rule=compare", "-o", tmp_path / "m.json")
+    result = run("fit", data / "scores.csv", *words)
+    assert result.code == 0, result.err
+    assert "out-of-fold log-loss" in result.err
 
 
 def test_options_of_a_method(run, data, tmp_path):
@@ -277,7 +291,7 @@ def test_version_and_help(run):
         (["evaluate", "x.csv", "--nonsense"], "No such option"),
         (["evaluate", "x.csv", "--input", "odds"], "odds"),
         (["evaluate", "x.csv", "--max-rows", "1"], "max-rows"),
-        (["fit", "x.csv"], "--method"),
+        (["fit", "x.csv", "-m", "bta"], "did you mean beta"),
         (["fit", "x.csv", "-m", "tree"], "--feature"),
         (["fit", "x.csv", "-m", "beta", "--feature", "x"], "takes no --feature"),
         (["evaluate", __file__, "--memory", "lots", "--format", "csv"], "--memory"),

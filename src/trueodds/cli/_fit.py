@@ -12,7 +12,7 @@ from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._exit import UsageError
-from trueodds.cli._methods_list import complete_method, make_calibrator
+from trueodds.cli._methods_list import AUTO, complete_method, make_calibrator
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, note, working
 from trueodds.cli._write import STANDARD_OUTPUT, check_target, write_text
@@ -30,7 +30,7 @@ Method = Annotated[
         "--method",
         "-m",
         metavar="NAME",
-        help="One of 'trueodds methods'.",
+        help="One of 'trueodds methods'. 'auto' takes the one that is best on average.",
         autocompletion=complete_method,
     ),
 ]
@@ -65,7 +65,7 @@ MapOutput = Annotated[
 
 def fit(
     file: o.File,
-    method: Method,
+    method: Method = AUTO,
     score: o.Score = ["score"],  # noqa: B006
     label: o.LabelColumn = "label",
     weight: o.Weight = None,
@@ -85,10 +85,11 @@ def fit(
     """Learn a calibration map from scores and labels, and save it as JSON.
 
     One score column is grouped inside DuckDB, so a file may be much larger than memory. Several
-    columns, the tree and the automatic choice use at most --max-rows rows.
+    columns and the tree use at most --max-rows rows.
 
     Examples
     --------
+    trueodds fit scores.parquet --score p --label y -o map.json
     trueodds fit scores.parquet --score p --label y --method beta -o map.json
     trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
@@ -121,12 +122,12 @@ def fit(
         with working("checking rows", source.connection):
             prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
         with working(f"fitting {method}", source.connection):
-            if method == "auto" or feature or len(score) > 1 or not promises.any_order:
+            if feature or len(score) > 1 or not promises.any_order:
                 fitted, n_rows = _fit_rows(calibrator, prepared, max_rows, seed)
-                if method == "auto":
-                    note(f"auto chose {calibrator.best_method_}: {calibrator.explanation_}")
             else:
                 fitted, n_rows = _fit_counts(calibrator, prepared)
+    if method == AUTO:
+        note(f"auto: {calibrator.explanation_}")
     write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
         content = {"file": file, **prepared.describe(), "method": method, "rows_fitted": n_rows}

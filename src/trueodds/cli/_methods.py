@@ -15,16 +15,17 @@ __all__ = ["describe", "methods"]
 OF_AUTO: dict[str, Any] = {
     "method": AUTO,
     "class": "AutoCalibrator",
-    "description": "Compares methods by cross-validation, takes one, and fits it on everything.",
+    "description": "The method to take without thinking: the best on average, or the best of a "
+    "comparison.",
     "native_multiclass": True,
     "monotone": False,
     "needs_features": False,
     "options": [
         "calibrators",
+        "rule",
         "scoring",
         "cv",
         "n_repeats",
-        "rule",
         "random_state",
         "n_jobs",
         "label_smoothing",
