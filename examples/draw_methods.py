@@ -99,7 +99,7 @@ def draw_classes(path, wrong, y, methods):
 
 
 def draw_several_classes(folder):
-    """Vector scaling where one class is over-confident, matrix scaling where two are mixed up."""
+    """One class over-confident, two mixed up, and labels that are sometimes arbitrary."""
     rng = np.random.default_rng(0)
     logits = 1.5 * rng.normal(size=(4000, 3))
     p = softmax(logits, axis=1)
@@ -111,6 +111,14 @@ def draw_several_classes(folder):
     mixed = logits @ np.array([[1, 0.8, 0], [0, 1, 0], [0, 0, 1]])
     both = {"vector scaling": vector, "matrix scaling": matrix}
     draw_classes(folder / "method-matrix.png", mixed, y, both)
+    structured = {"Bayesian structured": trueodds.BayesianStructuredCalibrator(input="logit")}
+    draw_classes(folder / "method-bayesian-structured.png", mixed, y, both | structured)
+    surprised = np.where(rng.random(4000) < 0.15, rng.integers(0, 3, 4000), y)
+    mixtures = {
+        "temperature": trueodds.TemperatureCalibrator(input="logit"),
+        "ensemble temperature": trueodds.EnsembleTemperatureCalibrator(input="logit"),
+    }
+    draw_classes(folder / "method-ensemble-temperature.png", 2 * logits, surprised, mixtures)
 
 
 def draw_tree(path):

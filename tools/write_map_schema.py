@@ -16,6 +16,10 @@ from trueodds.maps import CalibrationMap
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._json import FORMAT, VERSION
 from trueodds.maps._log_odds_curve import STEEPEST
+from trueodds.maps._structured_softmax import LARGEST as COEFFICIENT_LIMIT
+from trueodds.maps._structured_softmax import LEAST_SHARE
+from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
+from trueodds.numerics.structured_softmax.features import N_SHARED
 from trueodds.validation import InputScale
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "map-schema.json"
@@ -55,6 +59,7 @@ LOWER, UPPER = {"anyOf": [NUMBER, {"const": "-inf"}]}, {"anyOf": [NUMBER, {"cons
 INCREASING = a_list({"anyOf": [NUMBER, {"enum": ["-inf", "inf"]}]}, unique=True)
 INDICES = a_list({"type": "integer", "minimum": -1, "maximum": 2**53}, least=1)
 NOT_POSITIVE = {**NUMBER, "maximum": 0}
+COEFFICIENT = {**NUMBER, "minimum": -COEFFICIENT_LIMIT, "maximum": COEFFICIENT_LIMIT}
 BINARY = sorted(
     name for name, kind in CalibrationMap._families.items() if issubclass(kind, BinaryMap)
 )
@@ -109,7 +114,23 @@ PARAMETERS: dict[str, Schema] = {
         "bias": a_list(NUMBER, least=2),
         "floor": NOT_POSITIVE,
     },
+    "structured_softmax": {
+        "tau": {**NUMBER, "minimum": 0, "maximum": 1e6},
+        "floor": {**NUMBER, "minimum": LEAST_FLOOR, "maximum": 1},
+        "mixing": {**NUMBER, "minimum": LEAST_SHARE, "maximum": 1 - 2**-53},
+        "prior": a_list(PROBABILITY, least=2),
+        "bias": a_list(COEFFICIENT, least=2),
+        "on_logs": {
+            "anyOf": [a_list(COEFFICIENT, least=2), a_list(a_list(COEFFICIENT, least=2), least=2)]
+        },
+        "on_probabilities": {
+            "anyOf": [{"const": []}, a_list(a_list(COEFFICIENT, least=2), least=2)]
+        },
+        "shared": {**a_list(COEFFICIENT, least=N_SHARED), "maxItems": N_SHARED},
+        "unit": {**NUMBER, "minimum": 1e-300, "maximum": 1e300},
+    },
     "one_vs_rest": {"maps": a_list(ref("map"), least=2)},
+    "average": {"maps": a_list(ref("map"), least=1), "weights": a_list(PROBABILITY, least=1)},
     "tree": {
         "maps": a_list(ref("map"), least=1),
         "parent": {**INDICES, "prefixItems": [{"const": -1}]},
@@ -147,7 +168,9 @@ def family_rules() -> list[Schema]:
     }
     holds = inner_maps({"family": {"enum": [*BINARY, "identity"]}})
     no_tree = inner_maps({"family": {"not": {"const": "tree"}}})
+    plain = inner_maps({"family": {"not": {"enum": ["average", "tree"]}}})
     rules.append(when("family", "one_vs_rest", {"allOf": [holds, one_scale]}))
+    rules.append(when("family", "average", {"allOf": [plain, one_scale]}))
     rules.append(when("family", "tree", {"allOf": [no_tree, or_margins]}))
     return rules
 

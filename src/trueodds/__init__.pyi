@@ -5,11 +5,13 @@ from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
 from trueodds.calibrators._acp import logistic_intervals as logistic_intervals
 from trueodds.calibrators._bayesian_isotonic.calibrator import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_smooth import BayesianSmoothCalibrator as BayesianSmoothCalibrator
+from trueodds.calibrators._bayesian_structured import BayesianStructuredCalibrator as BayesianStructuredCalibrator
 from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
 from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator as CenteredIsotonicCalibrator
 from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator as CharcoalGrillCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
+from trueodds.calibrators._ensemble_temperature import EnsembleTemperatureCalibrator as EnsembleTemperatureCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator as IdentityCalibrator
 from trueodds.calibrators._isotonic import IsotonicCalibrator as IsotonicCalibrator

@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import pytest
 
 from trueodds.basics import threads
@@ -45,6 +46,8 @@ def test_an_error_in_any_thread_is_raised(monkeypatch):
 
 
 def test_blas_has_one_thread_inside_and_what_it_had_outside():
+    np.eye(2) @ np.ones(2)  # a library must have been loaded
+
     def numbers():
         known = threads._blas().info()
         return [found["num_threads"] for found in known if found["user_api"] == "blas"]

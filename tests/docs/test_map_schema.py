@@ -21,11 +21,16 @@ BEYOND_A_SCHEMA = (
     "strictly increasing|one longer|of one length|shape|for each row of means|distinct labels"
     "|rows of one length|lower must not exceed upper|needs a = b|one entry per|one per node"
     "|pre-order|children|attributes must exist|beyond the nodes|position of a category|sorted"
-    "|one input and one number"
+    "|one input and one number|must sum to 1|sum must be 1|equally many classes|one for each map"
+    "|score alone|mixing·prior"
 )
 """What only the loader can refuse: relations between numbers, and between lists."""
 
 SAME, HALF = maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.LogOddsMap(a=0.5, b=0.5, c=0.1)
+STRUCTURED = maps.StructuredSoftmaxMap(
+    tau=0.5, floor=1e-9, mixing=0.01, prior=[0.6, 0.4], bias=[0.1, 0.0], on_logs=np.eye(2),
+    on_probabilities=np.ones((2, 2)), shared=[0.1, 0.0, 0.0, 0.2],
+)  # fmt: skip
 MAPS = [
     maps.IdentityMap(classes=("a", "b", "c")),
     maps.LogOddsMap(a=0.4, b=0.6, c=0.1, upper=36.0, classes=("no", "yes")),
@@ -40,6 +45,18 @@ MAPS = [
     maps.CharcoalSoftmaxMap(
         means=[[0.0, -3.0, -3.0]], temperatures=[2.0], widths=[1.0], bias=[0.0, 0.0, 0.1]
     ),
+    STRUCTURED,
+    maps.StructuredSoftmaxMap(
+        tau=0.5,
+        floor=1e-9,
+        mixing=0.01,
+        prior=[0.5, 0.3, 0.2],
+        bias=[0.1, 0.0, 0.2],
+        on_logs=[0.1, 0.2, 0.3],
+        on_probabilities=[],
+        shared=[0.1, 0.0, 0.0, 0.2],
+    ),
+    maps.AverageMap(maps=(STRUCTURED, maps.IdentityMap(), SAME), weights=[0.25, 0.25, 0.5]),
     maps.OneVsRestMap(maps=(SAME, maps.IdentityMap())),
     maps.TreeMap(
         maps=(SAME, HALF, SAME, HALF),

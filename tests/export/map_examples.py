@@ -8,6 +8,7 @@ import pandas as pd
 
 from trueodds.export import SqlDialect
 from trueodds.maps import (
+    AverageMap,
     CalibrationMap,
     CharcoalGrillMap,
     CharcoalSoftmaxMap,
@@ -19,6 +20,7 @@ from trueodds.maps import (
     QuadraticMap,
     SoftmaxMap,
     StepMap,
+    StructuredSoftmaxMap,
     TreeMap,
 )
 
@@ -168,6 +170,20 @@ def tree_of(maps: tuple[CalibrationMap, ...], scale: str) -> TreeMap:
     )
 
 
+def structured_map(k: int, scale: str, kind: str = "full", unit: float = 1.0) -> CalibrationMap:
+    """A structured softmax with every block, a diagonal one, or nothing but its base."""
+    rng = np.random.default_rng(k)
+    size = {"full": (k, k), "diagonal": (k,), "base": (k,)}[kind]
+    strength = 0.0 if kind == "base" else 0.3
+    on_probabilities = strength * rng.normal(size=(k, k)) if kind == "full" else np.zeros(0)
+    return StructuredSoftmaxMap(
+        tau=0.7, floor=1e-5, mixing=0.01, prior=np.arange(1, k + 1) / (k * (k + 1) / 2),
+        bias=strength * rng.normal(size=k), on_logs=strength * rng.normal(size=size),
+        on_probabilities=on_probabilities, shared=strength * rng.normal(size=4), unit=unit,
+        input=scale,
+    )  # fmt: skip
+
+
 def _binary(scale: str) -> list[CalibrationMap]:
     edges = [0.1, 0.3, 0.30000000000000004, 0.9]
     many = np.unique(np.random.default_rng(3).random(300))
@@ -199,6 +215,12 @@ def _binary(scale: str) -> list[CalibrationMap]:
             input=scale,
         ),
         CharcoalGrillMap(means=[-3.0], temperatures=[1.5], widths=[1.0], bias=0.2, input=scale),
+        structured_map(2, scale),
+        AverageMap(
+            maps=(IdentityMap(input=scale), LogOddsMap(a=0.5, b=0.5, c=0.1, input=scale),
+                  structured_map(2, scale, "base")),
+            weights=[0.2, 0.3, 0.5], input=scale,
+        ),
     ]  # fmt: skip
     if scale == "logit":
         maps += [
@@ -243,6 +265,11 @@ def _several(scale: str) -> list[CalibrationMap]:
             input=scale,
         )
     )
+    maps += [structured_map(3, scale, kind) for kind in ("full", "diagonal", "base")]
+    if scale != "probability":
+        maps.append(structured_map(3, scale, unit=2.0**20))
+    pool = (IdentityMap(input=scale), structured_map(3, scale), maps[1])
+    maps.append(AverageMap(maps=pool, weights=[0.2, 0.3, 0.5], input=scale))
     # A row that every map sends to 0 becomes uniform.
     zero = StepMap(edges=[2.0], values=[0.0, 0.5], input=scale)
     maps.append(OneVsRestMap(maps=(zero, zero, zero), input=scale))

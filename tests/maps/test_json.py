@@ -25,6 +25,9 @@ MAPS = [
     maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5),
     maps.SoftmaxMap(weights=np.eye(3), bias=np.zeros(3), classes=("a", "b", "c")),
     maps.OneVsRestMap(maps=(maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.IdentityMap())),
+    maps.AverageMap(
+        maps=(maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.IdentityMap()), weights=[0.3, 0.7]
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """The calibrator that chooses: its choice, its contract, and its place inside a classifier."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -12,9 +13,12 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.naive_bayes import GaussianNB
 
 from trueodds import (
+    BayesianSmoothCalibrator,
+    BayesianStructuredCalibrator,
     CalibratedClassifier,
     CalibrationMap,
     HistogramCalibrator,
+    IdentityCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
     OneVsRestCalibrator,
@@ -44,6 +48,64 @@ def test_it_keeps_the_contract_of_all_calibrators(check):
 @pytest.mark.parametrize("check", calibrator_checks(AutoCalibrator(["beta", "tree"])), ids=str)
 def test_it_keeps_the_contract_with_a_tree_among_the_methods(check):
     check()
+
+
+@pytest.mark.parametrize("check", calibrator_checks(AutoCalibrator()), ids=str)
+def test_the_recommended_methods_keep_the_contract(check):
+    check()
+
+
+def test_by_default_it_is_the_recommended_method_without_a_comparison(sure):
+    auto = AutoCalibrator().fit(*sure)
+    assert auto.best_method_ == "bayesian_smooth"
+    assert auto.map_ == BayesianSmoothCalibrator().fit(*sure).map_
+    assert len(auto.results_) == 0
+    assert "it moves the scores by 0.1" in auto.explanation_
+    three = AutoCalibrator().fit(*_few(multiclass_sample(90)))
+    assert three.best_method_ == "bayesian_structured"
+    assert three.map_ == BayesianStructuredCalibrator().fit(*_few(multiclass_sample(90))).map_
+
+
+def test_by_default_calibrated_scores_are_hardly_changed_and_it_says_so():
+    rng = np.random.default_rng(1)
+    p = rng.random(5000)
+    auto = AutoCalibrator().fit(p, rng.random(5000) < p)
+    assert auto.explanation_.endswith("so they could as well be left as they are.")
+    np.testing.assert_allclose(auto.predict_proba(p)[:, 1], p, atol=0.02)
+
+
+def test_the_recommended_method_is_found_without_scikit_learn_or_pandas():
+    code = (
+        "import sys, trueodds; "
+        "trueodds.AutoCalibrator().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 9); "
+        "sys.exit(bool({'sklearn', 'pandas', 'joblib'} & set(sys.modules)))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_pool_is_the_mixture_that_would_have_cost_least(sure):
+    methods = {"none": IdentityCalibrator(), "flat": HistogramCalibrator(n_bins=1)}
+    auto = AutoCalibrator(methods, rule="pool").fit(*sure)
+    assert auto.best_method_ == "pool"
+    assert sum(auto.pool_weights_.values()) == pytest.approx(1)
+    assert set(auto.pool_weights_) == {"none", "flat"}  # too sure, and not sure at all
+    base, w = sure[1].mean(), auto.pool_weights_["none"]
+    np.testing.assert_allclose(
+        auto.predict_proba([0.01, 0.7])[:, 1], w * np.array([0.01, 0.7]) + (1 - w) * base
+    )
+    losses = {
+        share: -np.log(np.abs(1 - sure[1] - (share * sure[0] + (1 - share) * base))).mean()
+        for share in (w - 0.1, w, w + 0.1)
+    }
+    assert min(losses, key=losses.get) == w
+
+
+def test_a_pool_of_several_classes_is_one_map(tmp_path):
+    scores, y = _few(multiclass_sample(150))
+    auto = AutoCalibrator(["temperature", "vector", "bayesian_structured"], rule="pool")
+    auto.fit(scores, y).map_.save(tmp_path / "map.json")
+    again = CalibrationMap.load(tmp_path / "map.json")
+    np.testing.assert_array_equal(again(scores), auto.predict_proba(scores))
 
 
 def test_it_takes_what_compare_calibrators_chooses_and_fits_it_on_everything(sure):
@@ -88,10 +150,10 @@ def test_the_lowest_loss_wins_if_asked(sure):
 
 
 def test_the_default_methods_suit_the_number_of_classes():
-    two = AutoCalibrator().fit(*_few(binary_sample(60)))
+    two = AutoCalibrator(rule="compare").fit(*_few(binary_sample(60)))
     assert len(two.results_) >= 10
     assert "enir" in set(two.results_["method"])
-    three = AutoCalibrator().fit(*_few(multiclass_sample(90)))
+    three = AutoCalibrator(rule="compare").fit(*_few(multiclass_sample(90)))
     assert {"temperature", "vector", "charcoal_grill", "isotonic"} <= set(three.results_["method"])
 
 
@@ -118,7 +180,7 @@ def test_label_smoothing_is_given_to_every_method(sure):
 
 
 def test_too_few_instances_to_compare_leave_the_scores_alone():
-    auto = AutoCalibrator().fit([0.2, 0.4, 0.9], [0, 0, 1])
+    auto = AutoCalibrator(rule="compare").fit([0.2, 0.4, 0.9], [0, 0, 1])
     assert auto.best_method_ == "identity"
     assert "without a comparison" in auto.explanation_
     assert len(auto.results_) == 0
@@ -226,7 +288,8 @@ def test_clones_copy_the_methods():
         ({"calibrators": [IsotonicRegression()]}, "compare_calibrators takes any"),
         ({"calibrators": "isotonic"}, r"pass \[\"isotonic\"\]"),
         ({"label_smoothing": 2}, "label_smoothing must be"),
-        ({"cv": 0}, "cv must be"),
+        ({"rule": "compare", "cv": 0}, "cv must be"),
+        ({"rule": "recommended", "calibrators": ["beta"]}, "takes no calibrators"),
         ({"rule": "two"}, "rule must be"),
     ],
 )

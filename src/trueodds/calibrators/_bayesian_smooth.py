@@ -96,7 +96,7 @@ class BayesianSmoothCalibrator(Calibrator):
     about = About(
         title="Bayesian smooth calibration",
         complexity=110,
-        compared=(2, 20),
+        compared=(2, 2),
         promises=Promises(monotone=False),
     )
 

@@ -4,6 +4,7 @@ A map knows nothing of fitting. It is called on scores, saved with :meth:`Calibr
 and read back with :func:`load`. The file format is described in ``docs/map-format.md``.
 """
 
+from trueodds.maps._average import AverageMap
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._charcoal_grill import CharcoalGrillMap
 from trueodds.maps._charcoal_softmax import CharcoalSoftmaxMap
@@ -15,9 +16,11 @@ from trueodds.maps._piecewise_linear import PiecewiseLinearMap
 from trueodds.maps._quadratic import QuadraticMap
 from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._step import StepMap
+from trueodds.maps._structured_softmax import StructuredSoftmaxMap
 from trueodds.maps._tree import TreeMap
 
 __all__ = [
+    "AverageMap",
     "CalibrationMap",
     "CharcoalGrillMap",
     "CharcoalSoftmaxMap",
@@ -29,6 +32,7 @@ __all__ = [
     "QuadraticMap",
     "SoftmaxMap",
     "StepMap",
+    "StructuredSoftmaxMap",
     "TreeMap",
     "load",
 ]

@@ -1,9 +1,18 @@
-"""Calibrating models: cross-fitting, prefit models, any calibrator; comparing methods."""
+"""Calibrating models: cross-fitting, prefit models, any calibrator; comparing methods.
 
-from trueodds.model_selection._auto import AutoCalibrator
-from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
-from trueodds.model_selection._comparison import compare_calibrators
-from trueodds.model_selection._comparison_result import CalibratorComparison
+Imported when first used: only what compares or holds a model needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trueodds.model_selection._auto import AutoCalibrator
+    from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
+    from trueodds.model_selection._comparison import compare_calibrators
+    from trueodds.model_selection._comparison_result import CalibratorComparison
 
 __all__ = [
     "AutoCalibrator",
@@ -11,3 +20,22 @@ __all__ = [
     "CalibratorComparison",
     "compare_calibrators",
 ]
+
+_HOMES = {
+    "AutoCalibrator": "_auto",
+    "CalibratedClassifier": "_calibrated_classifier",
+    "CalibratorComparison": "_comparison_result",
+    "compare_calibrators": "_comparison",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,46 +1,69 @@
-"""A calibrator that compares the others and takes the one that the data ask for."""
+"""The calibrator to take without thinking: it knows which method to use, or compares them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 
-from trueodds.calibrators import About, Calibrator, FeatureCalibrator, IdentityCalibrator, Promises
+from trueodds.calibrators import (
+    About,
+    Calibrator,
+    FeatureCalibrator,
+    IdentityCalibrator,
+    Promises,
+    find_calibrator,
+)
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
-from trueodds.maps import CalibrationMap
-from trueodds.model_selection._adapter import needs_features
-from trueodds.model_selection._comparison import ComparisonOptions, compare_rows
-from trueodds.model_selection._comparison_input import ComparedRows, read_compared_rows
-from trueodds.model_selection._comparison_methods import resolve_calibrators
-from trueodds.model_selection._comparison_result import (
-    CalibratorComparison,
-    Rule,
-    Scoring,
-    rows_to_frame,
+from trueodds.maps import CalibrationMap, IdentityMap
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    LabelledScores,
+    Labels,
+    LabelSmoothing,
+    check_choice,
 )
-from trueodds.validation import Floats, InputScale, LabelledScores, Labels, LabelSmoothing
+
+# Comparing methods needs scikit-learn and scipy, which the recommended method does not: they are
+# imported when a comparison is asked for.
+if TYPE_CHECKING:
+    from trueodds.model_selection._comparison import ComparisonOptions
+    from trueodds.model_selection._comparison_input import ComparedRows
+    from trueodds.model_selection._comparison_result import CalibratorComparison, Scoring
 
 __all__ = ["AutoCalibrator"]
 
+AutoRule = Literal["recommended", "compare", "best", "pool"]
+RULES = ("recommended", "compare", "best", "pool")
+RECOMMENDED = {"two": "bayesian_smooth", "several": "bayesian_structured"}
+"""What had the lowest losses of all methods; see ``docs/arena.md``."""
+
 
 class AutoCalibrator(FeatureCalibrator):
-    """Compares methods by cross-validation, takes one, and fits it on everything.
+    """The method to take without thinking: the best on average, or the best of a comparison.
 
-    Use it when you do not know which method suits. "Leave the scores alone" is among the answers:
-    of all methods whose loss is within one standard error of the lowest, the simplest is taken,
-    so nothing is changed without evidence. What it costs is time: every method is fitted
-    ``cv * n_repeats`` times. To look before you choose, see
+    By default it is the Bayesian smooth curve (two classes) or the Bayesian structured scaling
+    (several), which had the lowest losses of all methods and hardly change scores that are right.
+    With ``rule="compare"`` methods are compared on your own data by cross-validation, "leave the
+    scores alone" among them. To look before you choose, see
     :func:`~trueodds.model_selection.compare_calibrators`.
 
     Parameters
     ----------
     calibrators : "default", list or dict, default="default"
-        Names (keys of ``all_calibrators()``) or instances; or name → instance. The identity is
-        always added. ``"default"``: methods that suit the number of classes and are fast.
+        What is compared: names (keys of ``all_calibrators()``) or instances; or name → instance.
+        The identity is always added. ``"default"``: methods that suit the number of classes and
+        are fast.
+    rule : {"recommended", "compare", "best", "pool"} or None, default=None
+        ``"recommended"``: no comparison. ``"compare"``: the simplest method within one standard
+        error of the paired difference from the lowest loss, so that nothing is changed without
+        evidence. ``"best"``: the lowest loss. ``"pool"``: the mixture of all methods with the
+        lowest out-of-fold log-loss. None: ``"recommended"``, or ``"compare"`` if ``calibrators``
+        are given.
     scoring : {"log_loss", "brier_score"}, default="log_loss"
         What is compared. With log-loss, methods that forecast exactly 0 or 1 are out: one surprise
         costs infinitely much.
@@ -48,11 +71,8 @@ class AutoCalibrator(FeatureCalibrator):
         Folds, stratified by class.
     n_repeats : int, default=1
         How often the comparison is repeated with other folds.
-    rule : {"one_standard_error", "best"}, default="one_standard_error"
-        The simplest method within one standard error of the paired difference from the lowest
-        loss; or the lowest loss.
     random_state : int, Generator or None, default=0
-        Of the folds.
+        Seed for the folds.
     n_jobs : int, default=None
         Fits at once, as in joblib.
     input : {"probability", "logit", "score"}, default="probability"
@@ -65,17 +85,18 @@ class AutoCalibrator(FeatureCalibrator):
     Attributes
     ----------
     best_method_ : str
-        The name of the method that was taken.
+        The name of the method that was taken; ``"pool"`` for a mixture.
     explanation_ : str
         A sentence, with numbers, on why.
     results_ : pandas frame, or list of dict if pandas is not installed
         One row for each method, simplest first; see
-        :meth:`~trueodds.model_selection.CalibratorComparison.rows`. Empty if there were too few
-        instances to compare.
+        :meth:`~trueodds.model_selection.CalibratorComparison.rows`. Empty if nothing was compared.
     failures_ : dict of str to str
         Methods that could not be fitted in some fold, with the error; a warning names them.
-    calibrator_ : calibrator
-        The method that was taken, fitted on everything.
+    calibrator_ : calibrator or None
+        The method that was taken, fitted on everything; None for a mixture.
+    pool_weights_ : dict of str to float
+        With ``rule="pool"``: the share of each method.
     map_ : CalibrationMap
         Its map.
     classes_ : ndarray of shape (n_classes,)
@@ -93,20 +114,23 @@ class AutoCalibrator(FeatureCalibrator):
     References
     ----------
     Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees, section
-    3.4.3, for the rule of one standard error.
+    3.4.3, for the rule of one standard error. Breiman (1996), Stacked regressions, Machine
+    Learning 24, for pooling by out-of-fold forecasts.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from trueodds.model_selection import AutoCalibrator
+    >>> from trueodds import AutoCalibrator
     >>> rng = np.random.default_rng(0)
     >>> z = rng.logistic(size=2000)
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
     >>> auto = AutoCalibrator(input="logit").fit(z, y)
     >>> auto.best_method_
-    'temperature'
+    'bayesian_smooth'
     >>> auto.predict_proba([3.0]).round(2)
-    array([[0.26, 0.74]])
+    array([[0.24, 0.76]])
+    >>> AutoCalibrator(input="logit", rule="compare").fit(z, y).best_method_
+    'temperature'
     """
 
     about = About(title="automatic choice", label="auto")
@@ -115,10 +139,10 @@ class AutoCalibrator(FeatureCalibrator):
         self,
         calibrators: Any = "default",
         *,
+        rule: AutoRule | None = None,
         scoring: Scoring = "log_loss",
         cv: int = 5,
         n_repeats: int = 1,
-        rule: Rule = "one_standard_error",
         random_state: Any = 0,
         n_jobs: int | None = None,
         input: InputScale = "probability",  # noqa: A002
@@ -126,10 +150,10 @@ class AutoCalibrator(FeatureCalibrator):
         classes: Any = None,
     ) -> None:
         self.calibrators = calibrators
+        self.rule = rule
         self.scoring = scoring
         self.cv = cv
         self.n_repeats = n_repeats
-        self.rule = rule
         self.random_state = random_state
         self.n_jobs = n_jobs
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
@@ -139,17 +163,35 @@ class AutoCalibrator(FeatureCalibrator):
         """What all candidates promise; features if one needs them."""
         if isinstance(self.calibrators, str):
             return Promises(monotone=False, native_multiclass=True)
-        methods = list(resolve_calibrators(self.calibrators, 2, has_features=False).values())
+        methods = self._resolved(2).values()
+        promises = [m.promises if isinstance(m, Calibrator) else None for m in methods]
         return Promises(
-            monotone=all(isinstance(m, Calibrator) and m.promises.monotone for m in methods),
+            monotone=all(p is not None and p.monotone for p in promises),
             native_multiclass=True,
-            needs_features=any(needs_features(method) for method in methods),
+            needs_features=any(p is not None and p.needs_features for p in promises),
         )
 
+    @property
+    def _rule(self) -> AutoRule:
+        if self.rule is not None:
+            return self.rule
+        are_default = isinstance(self.calibrators, str) and self.calibrators == "default"
+        return "recommended" if are_default else "compare"
+
+    def _resolved(self, n_classes: int) -> dict[str, Any]:
+        from trueodds.model_selection._comparison_methods import resolve_calibrators
+
+        return resolve_calibrators(self.calibrators, n_classes, has_features=False)
+
     def _check_options(self) -> None:
+        if self.rule is not None:
+            check_choice(self.rule, RULES, "rule")
+        if self._rule == "recommended":
+            if self.calibrators != "default":
+                raise InputError('rule="recommended" compares nothing, so it takes no calibrators.')
+            return
         self._comparison_options()
-        methods = resolve_calibrators(self.calibrators, 2, has_features=False)
-        for name, method in methods.items():
+        for name, method in self._resolved(2).items():
             if not isinstance(method, Calibrator):
                 raise InputError(
                     f"AutoCalibrator takes calibrators of this library; {name} is none. "
@@ -178,64 +220,105 @@ class AutoCalibrator(FeatureCalibrator):
         """
         if not self.promises.needs_features:
             return super().fit(scores, y, sample_weight)
+        from trueodds.model_selection._comparison_input import read_compared_rows
+
         self.check_settings()
         compared = read_compared_rows(scores, y, self.input, sample_weight, features, self.classes)
         with self._fitting():
-            self._choose(compared)
-            self.map_, self.classes_ = self.calibrator_.map_, compared.rows.classes
+            self.map_, self.classes_ = self._choose(compared), compared.rows.classes
         return self
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
+        if self._rule == "recommended":
+            return self._learn_recommended(evidence, RECOMMENDED["two"])
         score, positive, weight = evidence.rows()
         return self._choose_of(score, positive.astype(np.intp), weight, 2)
 
     def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        if self._rule == "recommended":
+            return self._learn_recommended(evidence, RECOMMENDED["several"])
         return self._choose_of(evidence.scores, evidence.codes, evidence.weight, evidence.n_classes)
+
+    def _learn_recommended(self, evidence: Evidence | ClassEvidence, name: str) -> CalibrationMap:
+        """Fit the recommended method, and say how much it changes."""
+        kind: Any = find_calibrator(name)
+        calibrator: Calibrator = kind(input=self.input, label_smoothing=self.label_smoothing)
+        calibrator.map_ = calibrator.learn(evidence)
+        calibrator.classes_ = np.arange(calibrator.map_.n_classes or 2)
+        self.calibrator_: Any = calibrator
+        self._say(name, [], {}, explain_recommended(name, calibrator, evidence))
+        return calibrator.map_
 
     def _choose_of(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
     ) -> CalibrationMap:
-        rows = LabelledScores(scores, codes, weight, np.arange(n_classes))
-        self._choose(ComparedRows.of(rows, self.input))
-        fitted: CalibrationMap = self.calibrator_.map_
-        return fitted
+        from trueodds.model_selection._comparison_input import ComparedRows
 
-    def _choose(self, compared: ComparedRows) -> None:
+        rows = LabelledScores(scores, codes, weight, np.arange(n_classes))
+        return self._choose(ComparedRows.of(rows, self.input))
+
+    def _choose(self, compared: ComparedRows) -> CalibrationMap:
         """Compare, say so in the attributes, and fit the choice."""
         comparison = self._compare(compared)
         if comparison is None:
             self._say("identity", [], {}, _TOO_FEW)
-            best: Any = IdentityCalibrator()
-        else:
-            name = comparison.best_method
-            self._say(name, comparison.rows(), comparison.failures, comparison.explanation)
-            best = comparison.calibrators[name]
-        extra = {"features": compared.features} if needs_features(best) else {}
-        rows = compared.rows
-        self.calibrator_: Any = clone(best).set_params(input=self.input, classes=rows.classes)
-        self.calibrator_.fit(
-            rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra
+            return self._fit_one(IdentityCalibrator(), compared)
+        if self._rule == "pool":
+            return self._fit_pool(comparison, compared)
+        name = comparison.best_method
+        self._say(name, comparison.rows(), comparison.failures, comparison.explanation)
+        return self._fit_one(comparison.calibrators[name], compared)
+
+    def _fit_one(self, method: Any, compared: ComparedRows) -> CalibrationMap:
+        from trueodds.model_selection._auto_fits import fit_on_everything
+
+        self.calibrator_ = fit_on_everything(method, compared, self.input)
+        fitted: CalibrationMap = self.calibrator_.map_
+        return fitted
+
+    def _fit_pool(self, comparison: CalibratorComparison, compared: ComparedRows) -> CalibrationMap:
+        from trueodds.model_selection._auto_fits import fit_on_everything, pool_maps, pool_weights
+
+        weights = pool_weights(comparison.out_of_fold, compared.rows)
+        self.pool_weights_ = weights
+        shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+        self._say(
+            "pool",
+            comparison.rows(),
+            comparison.failures,
+            f"a mixture with the lowest out-of-fold log-loss: {shares}.",
         )
+        self.calibrator_ = None
+        fitted = [
+            fit_on_everything(comparison.calibrators[name], compared, self.input)
+            for name in weights
+        ]
+        return pool_maps([method.map_ for method in fitted], list(weights.values()))
 
     def _compare(self, compared: ComparedRows) -> CalibratorComparison | None:
+        from trueodds.model_selection._comparison import compare_rows
+
         try:
             return compare_rows(compared, self._candidates(compared), self._comparison_options())
         except TooFewInstancesError:
             return None
 
     def _comparison_options(self) -> ComparisonOptions:
+        from trueodds.model_selection._comparison import ComparisonOptions
+
         return ComparisonOptions(
             self.cv,
             self.n_repeats,
             self.random_state,
             self.n_jobs,
             scoring=self.scoring,
-            rule=self.rule,
+            rule="one_standard_error" if self._rule == "compare" else "best",
         )
 
     def _candidates(self, compared: ComparedRows) -> dict[str, Any]:
-        n_classes = compared.cells.n_classes
-        methods = resolve_calibrators(self.calibrators, n_classes, has_features=False)
+        from sklearn.base import clone
+
+        methods = self._resolved(compared.cells.n_classes)
         if self.label_smoothing is None:
             return methods
         return {
@@ -253,10 +336,12 @@ class AutoCalibrator(FeatureCalibrator):
         self.best_method_ = name
         self.explanation_ = explanation
         self.failures_ = dict(failures)
-        try:
-            self.results_ = rows_to_frame(rows)
-        except ImportError:
-            self.results_ = rows
+        self.results_: Any = rows
+        if rows:
+            from trueodds.model_selection._comparison_result import rows_to_frame
+
+            with suppress(ImportError):
+                self.results_ = rows_to_frame(rows)
         if failures:
             warn_user(
                 "methods that could not be fitted were left out: "
@@ -280,10 +365,29 @@ class AutoCalibrator(FeatureCalibrator):
             Rows sum to 1.
         """
         self._check_fitted("map_")
-        if needs_features(self.calibrator_):
+        if self.calibrator_ is not None and self.calibrator_.promises.needs_features:
             return np.asarray(self.calibrator_.predict_proba(scores, features=features))
         return super().predict_proba(scores)
 
+
+def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | ClassEvidence) -> str:
+    """A sentence on what was taken, and whether it was worth it."""
+    several = isinstance(evidence, ClassEvidence)
+    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
+    said = f"{name} was taken without a comparison, as the method that is best on average"
+    if fitted.input == "score":
+        return f"{said}."
+    before = IdentityMap(input=fitted.input).apply(scores)
+    change = np.abs(fitted.map_.apply(scores) - before)
+    size = float(np.average(change.max(axis=1) if several else change, weights=evidence.row_weight))
+    said += f"; it moves the scores by {size:.2g} on average"
+    if size < UNCHANGED:
+        said += ", so they could as well be left as they are"
+    return f"{said}."
+
+
+UNCHANGED = 0.01
+"""A mean change of probabilities that hardly any decision would notice."""
 
 _TOO_FEW = (
     "identity was taken without a comparison, which needs at least two instances of two classes: "

@@ -30,7 +30,7 @@ class Steps:
     Parameters
     ----------
     cells : Cells
-    evidence : float
+    evidence : ndarray of shape (1,)
         The logarithm of the marginal likelihood of all step functions together.
     binnings : list of ndarray
         Where the bins of each drawn function begin; the number of cells ends the last.
@@ -39,12 +39,14 @@ class Steps:
     """
 
     cells: Cells
-    evidence: float
+    evidence: Floats
     binnings: list[np.ndarray]
     prior: tuple[float, float]
 
-    def members(self, knots: Floats, weight: float) -> list[Member]:
+    def members(self, knots: Floats, weight: Floats) -> list[Member]:
         """The drawn functions, which share a weight, at knots of the log-odds axis."""
+        if not weight[0]:
+            return []
         from scipy.special import digamma, polygamma
 
         nearest = np.searchsorted((self.cells.z[1:] + self.cells.z[:-1]) / 2, knots, side="right")
@@ -58,7 +60,7 @@ class Steps:
             bins = np.searchsorted(starts, nearest, side="right") - 1
             factor = np.zeros((len(knots), len(mean)))
             factor[np.arange(len(knots)), bins] = deviation[bins]
-            members.append(Member(weight / len(self.binnings), mean[bins], factor))
+            members.append(Member(float(weight[0]) / len(self.binnings), mean[bins], factor))
         return members
 
 
@@ -91,4 +93,4 @@ def fit_steps(cells: Cells) -> Steps:
             probability = np.exp(terms[starts[-1] - 1])
             starts.append(int(rng.choice(len(probability), p=probability / probability.sum())))
         binnings.append(np.array(starts[::-1]))
-    return Steps(cells, float(forward[n]), binnings, prior)
+    return Steps(cells, forward[n:], binnings, prior)

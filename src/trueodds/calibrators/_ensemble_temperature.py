@@ -1,0 +1,94 @@
+"""Ensemble temperature scaling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._temperature import TemperatureCalibrator
+from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.maps import AverageMap, CalibrationMap, IdentityMap, LogOddsMap, SoftmaxMap
+from trueodds.numerics.mixture_weights import mixture_weights
+from trueodds.validation import Floats
+
+__all__ = ["EnsembleTemperatureCalibrator"]
+
+
+class EnsembleTemperatureCalibrator(Calibrator):
+    """w₁·softmax(l/T) + w₂·p + w₃/k: temperature scaling mixed with the scores and with nothing.
+
+    The mixture keeps the order of classes in a row and never says 0 once w₃ is positive. It is
+    worth trying where temperature scaling is: for networks that are too sure by about the same
+    factor everywhere, but sometimes badly surprised.
+
+    Parameters
+    ----------
+    input : {"probability", "logit", "score"}, default="probability"
+        The scale of the scores. p is the softmax of logits and margins.
+    label_smoothing : {"platt", None} or float, default=None
+        Platt's correction of the labels.
+    classes : array-like, default=None
+        All labels, if some may be absent from the calibration set.
+
+    Attributes
+    ----------
+    map_ : AverageMap
+        Its ``weights`` are w₁, w₂ and w₃.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    First T, by :class:`TemperatureCalibrator`, then w by maximum likelihood. Cost: that of
+    temperature scaling and some ten passes over three numbers for each row.
+
+    References
+    ----------
+    Zhang, Kailkhura and Han (2020), Mix-n-Match: ensemble and compositional methods for uncertainty
+    calibration in deep learning, section 3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import EnsembleTemperatureCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> logits = 2 * rng.normal(size=(2000, 3))
+    >>> p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    >>> mixed = 0.8 * p + 0.2 / 3
+    >>> y = (mixed.cumsum(axis=1) > rng.random((2000, 1))).argmax(axis=1)
+    >>> EnsembleTemperatureCalibrator().fit(p, y).map_.weights.round(1)
+    array([0. , 0.8, 0.2])
+    """
+
+    about = About(
+        title="ensemble temperature scaling",
+        label="ensemble temperature",
+        complexity=30,
+        promises=Promises(monotone=True, native_multiclass=True),
+    )
+
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        uniform = LogOddsMap(a=0.0, b=0.0, c=0.0, input=self.input)
+        maps = self._members(evidence, uniform)
+        p = np.stack([m.apply(evidence.score) for m in maps], axis=1)
+        n_neg, n_pos = evidence.smoothed_counts()
+        return self._mixed(maps, np.concatenate([1 - p, p]), np.concatenate([n_neg, n_pos]))
+
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        nothing = np.zeros(evidence.n_classes)
+        uniform = SoftmaxMap(weights=nothing, bias=nothing, input=self.input)
+        maps = self._members(evidence, uniform)
+        counts = evidence.targets[evidence.codes] * evidence.row_weight[:, None]
+        seen = np.nonzero(counts)
+        p = np.stack([m.apply(evidence.scores)[seen] for m in maps], axis=1)
+        return self._mixed(maps, p, counts[seen])
+
+    def _members(
+        self, evidence: Evidence | ClassEvidence, uniform: CalibrationMap
+    ) -> tuple[CalibrationMap, ...]:
+        plain = TemperatureCalibrator(input=self.input, label_smoothing=self.label_smoothing)
+        return plain.learn(evidence), IdentityMap(input=self.input), uniform
+
+    def _mixed(self, maps: tuple[CalibrationMap, ...], p: Floats, counts: Floats) -> CalibrationMap:
+        seen = counts > 0
+        weights = mixture_weights(p[seen], counts[seen])
+        return AverageMap(maps=maps, weights=weights, input=self.input)

@@ -1,0 +1,1 @@
+"""Bayesian softmax regression on structured features of class probabilities."""
