@@ -84,6 +84,16 @@ def test_infinite_log_odds_and_the_largest_floats_are_scores_like_others():
     )
 
 
+def test_a_score_that_is_off_in_its_last_digits_gets_what_it_would_get():
+    rng = np.random.default_rng(0)
+    scores = rng.random(200)
+    calibrator = VennAbersCalibrator().fit(scores, rng.random(200) < scores)
+    bounds = calibrator.predict_bounds(scores)
+    for factor in (1 - 1e-15, 1 + 1e-15):
+        np.testing.assert_array_equal(calibrator.predict_bounds(scores * factor), bounds)
+    assert (calibrator.predict_bounds(scores * (1 + 1e-9)) != bounds).any()
+
+
 def test_steps_at_which_nothing_changes_are_left_out():
     rng = np.random.default_rng(0)
     scores = rng.random(1000)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_isotonic import min_max
-from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
 
 COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7).map(
     lambda rows: np.array([(neg, pos + (neg + pos == 0)) for neg, pos in rows], dtype=float).T
@@ -70,3 +70,20 @@ def test_no_other_increasing_values_are_more_likely():
         for _ in range(50):
             other = np.maximum.accumulate(np.clip(values + size * rng.normal(size=30), 0.01, 0.99))
             assert likelihood(other) < likelihood(values)
+
+
+@given(COUNTS)
+def test_laplace_ends_add_one_of_each_class_to_blocks_of_one_class(counts):
+    n_neg, n_pos = counts
+    _, blocks = isotonic_fit(n_pos, n_neg + n_pos)
+    values, joined = laplace_ends(n_neg, n_pos, blocks)
+    assert np.isin(joined, blocks).all()
+    assert (values > 0).all()
+    assert (values < 1).all()
+    assert (np.diff(values[joined[:-1]]) > 0).all()
+    for first, last in pairwise(joined):
+        inner = [(a, b) for a, b in pairwise(blocks) if first <= a and b <= last]
+        pure = sum(not n_neg[a:b].any() or not n_pos[a:b].any() for a, b in inner)
+        weight = n_neg[first:last].sum() + n_pos[first:last].sum() + 2 * pure
+        expected = (n_pos[first:last].sum() + pure) / weight
+        np.testing.assert_allclose(values[first:last], expected)

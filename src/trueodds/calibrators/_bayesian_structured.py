@@ -64,7 +64,7 @@ class BayesianStructuredCalibrator(Calibrator):
     >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
     >>> calibrator = BayesianStructuredCalibrator().fit(p, y)
     >>> calibrator.predict_proba([[0.2, 0.3, 0.5]]).round(2)
-    array([[0.2, 0.3, 0.5]])
+    array([[0.2 , 0.31, 0.5 ]])
     """
 
     about = About(

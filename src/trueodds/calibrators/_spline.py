@@ -19,7 +19,7 @@ from trueodds.validation import (
 
 __all__ = ["SplineCalibrator"]
 
-PRIOR_WEIGHT = 20.0
+PRIOR_WEIGHT = 10.0
 
 
 class SplineCalibrator(Calibrator):
@@ -40,7 +40,7 @@ class SplineCalibrator(Calibrator):
     prior_weight : float or "auto", default="auto"
         How many instances the belief counts for that the scores are right as they are: that many,
         spread evenly over the probabilities 0.01, 0.02, …, 0.99, with labels as they say.
-        ``"auto"``: 20 for probabilities and log-odds, 0 for margins.
+        ``"auto"``: 10 for probabilities and log-odds, 0 for margins.
     monotone : bool, default=False
         Whether parts that fall are replaced by constants.
     input : {"probability", "logit", "score"}, default="probability"
@@ -75,7 +75,7 @@ class SplineCalibrator(Calibrator):
     >>> from trueodds import SplineCalibrator
     >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95, 0.6], [0, 0, 1, 1, 0, 1, 1]
     >>> SplineCalibrator().fit(scores, y).predict_proba([0.1, 0.5, 0.9])[:, 1].round(3)
-    array([0.183, 0.512, 0.83 ])
+    array([0.225, 0.52 , 0.801])
     """
 
     about = About(title="spline calibration", complexity=50)

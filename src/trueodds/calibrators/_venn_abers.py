@@ -16,6 +16,8 @@ from trueodds.validation import Floats, positive_column, validate_scores
 
 __all__ = ["VennAbersCalibrator"]
 
+SAME = 1e-12
+
 
 class VennAbersCalibrator(Calibrator):
     """Isotonic regression twice, with the new instance as a negative and as a positive.
@@ -38,7 +40,8 @@ class VennAbersCalibrator(Calibrator):
     Attributes
     ----------
     map_ : StepMap
-        The merged forecast. A score that occurred in fitting has a step of its own.
+        The merged forecast. A score that occurred in fitting has a step of its own, which holds
+        for what differs from it by less than 1e-12 of its size too.
     p0_, p1_ : StepMap
         The two probabilities; only with two classes.
     classes_ : ndarray of shape (n_classes,)
@@ -77,9 +80,7 @@ class VennAbersCalibrator(Calibrator):
         # of 0 an instance counts as after those of its score, with 1 as before them.
         at = np.arange(2 * len(table) + 1)
         low, high = p0[(at + 1) // 2], p1[at // 2]
-        edges = np.repeat(table.score, 2)
-        with np.errstate(over="ignore"):  # after the largest float64 comes inf
-            edges[1::2] = np.nextafter(table.score, np.inf)
+        edges = _edges_around(table.score)
         self.p0_ = self._steps(edges, low)
         self.p1_ = self._steps(edges, high)
         return self._steps(edges, high / (1 - low + high))
@@ -132,6 +133,25 @@ def _two_probabilities(table: ScoreTable) -> tuple[Floats, Floats]:
     p1 = np.append(flattest_slopes(table.n_pos, table.weight), 1.0)
     q1 = np.append(flattest_slopes(_reversed(table.n_neg), _reversed(table.weight)), 1.0)
     return 1 - np.maximum.accumulate(q1)[::-1], np.maximum.accumulate(p1)
+
+
+def _edges_around(score: Floats) -> Floats:
+    """Two edges for each score: where a new one begins to be equal to it, and where it ends.
+
+    Models seldom repeat a score to the last digit, so scores that differ by 1e-12 of their size
+    are taken as equal, unless there are others about as close.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # inf − inf, and beyond the largest float64
+        gap = np.diff(score) / 4
+        width = SAME * np.abs(score)
+        first = score - np.minimum(width, np.append(np.inf, gap))
+        last = score + np.minimum(width, np.append(gap, np.inf))
+        after = np.nextafter(score, np.inf)
+    edges = np.empty(2 * len(score))
+    finite = np.isfinite(score)
+    edges[::2] = np.where(finite & np.isfinite(first), first, score)
+    edges[1::2] = np.where(finite & np.isfinite(last) & (last > score), last, after)
+    return np.maximum.accumulate(edges)
 
 
 def _reversed(column: Floats) -> Floats:

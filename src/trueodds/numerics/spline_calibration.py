@@ -103,7 +103,8 @@ def _finite_rows(evidence: BinaryEvidence, scale: InputScale) -> LogOddsRows:
         rows.z, low - gap * (rows.z.min() == -np.inf), high + gap * (rows.z.max() == np.inf)
     )
     z, row = np.unique(np.clip(z, -LARGEST, LARGEST), return_inverse=True)
-    return LogOddsRows(z, np.bincount(row, rows.n_neg), np.bincount(row, rows.n_pos))
+    n_neg, n_pos = (np.bincount(row, n).astype(np.float64) for n in (rows.n_neg, rows.n_pos))
+    return LogOddsRows(z, n_neg, n_pos)
 
 
 def _separable(rows: LogOddsRows) -> bool:

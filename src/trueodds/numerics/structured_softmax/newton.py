@@ -14,6 +14,8 @@ __all__ = ["Posterior", "log_softmax_columns"]
 MOST_STEPS = 50
 SLOW = 0.2
 """A step that gains more than this share of the step before calls for a new curvature."""
+ROUNDING = 1e-13
+"""Of the trace: with weights of millions, what is rounded away exceeds the precision of a prior."""
 SHORTEST = 1e-4
 """A step that gains nothing even at this length is as good as none."""
 
@@ -65,7 +67,7 @@ class Posterior:
     def factor(self, precision: Floats) -> Floats:
         """The Cholesky factor of the curvature of the posterior, lower triangle."""
         whole = self.curvature.copy()
-        whole[np.diag_indices_from(whole)] += precision
+        whole[np.diag_indices_from(whole)] += precision + ROUNDING * np.trace(whole)
         return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
 
     def climb(self, precision: Floats, tolerance: float) -> bool:
