@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
@@ -94,7 +95,8 @@ def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
     exponent = 0 if scale == "probability" else margin_exponent(scores)
     unit = float(np.ldexp(1.0, exponent))
     rows = ClassRows(class_probabilities(scores, scale, unit), tops_of(scores), counts)
-    members, weights = fit_pool(rows, as_they_are=exponent == 0)
+    with single_threaded_blas():
+        members, weights = fit_pool(rows, as_they_are=exponent == 0)
     if not all(member.converged for member in members):
         warn_user("the fit of a member of the pool did not converge.", ConvergenceWarning)
     maps = tuple(_as_map(member, scale, unit) for member in members)

@@ -44,7 +44,7 @@ def n_cells_for(total: float) -> tuple[int, int]:
     """Cells for waves and for steps: more rows show finer detail."""
     if total < 3000:
         return 200, 200
-    return (400, 400) if total < 30_000 else (600, 1600)
+    return (400, 400) if total < 30_000 else (400, 1000)
 
 
 def fit_smooth_curve(
