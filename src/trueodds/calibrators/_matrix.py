@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
-from trueodds.calibrators._shared.softmax import fit_softmax_map
+from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
 from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
 from trueodds.validation import InputScale, LabelSmoothing, check_number
@@ -23,9 +24,12 @@ class MatrixCalibrator(Calibrator):
 
     Parameters
     ----------
-    ridge : float, default=0.0
-        Penalty ½·ridge·Σ w² on the off-diagonal weights, against the mean log-loss. The larger,
-        the closer to vector scaling.
+    ridge : "structured" or float, default="structured"
+        What holds the parameters back, against the mean log-loss. ``"structured"``: a temperature
+        is fitted first, and what the matrix adds to it is penalised by k/n for each squared bias
+        and diagonal weight, and by k·(k − 1)/n for each squared weight off the diagonal, so that
+        few instances change little. A number: ½·ridge·Σ w² on the off-diagonal weights alone, the
+        larger, the closer to vector scaling; 0 is maximum likelihood.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Probabilities are turned into their logarithms; logits are taken
         as they are.
@@ -76,7 +80,7 @@ class MatrixCalibrator(Calibrator):
     def __init__(
         self,
         *,
-        ridge: float = 0.0,
+        ridge: float | Literal["structured"] = "structured",
         input: InputScale = "probability",  # noqa: A002
         label_smoothing: LabelSmoothing = None,
         classes: Any = None,
@@ -85,12 +89,21 @@ class MatrixCalibrator(Calibrator):
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _check_options(self) -> None:
-        check_number(self.ridge, "ridge")
+        if self.ridge != "structured":
+            if isinstance(self.ridge, str):
+                raise InputError(
+                    f'ridge must be "structured" or a number of at least 0; got {self.ridge!r}.'
+                )
+            check_number(self.ridge, "ridge")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return fit_log_odds_map(evidence, self.input, "beta")
 
     def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        if self.ridge == "structured":
+            return fit_structured_map(
+                evidence, model_of=MatrixModel, scale=self.input, strength=1.0
+            )
         return fit_softmax_map(
             evidence,
             model_of=MatrixModel,
