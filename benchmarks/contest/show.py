@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from contest.leaderboard import LOSSES, Standing, Table, by_size, differences, standings, win_rates
+from contest.methods import BASE
 
 TITLES = {"binary": "Two classes", "multiclass": "Several classes"}
 OURS = "trueodds/"
@@ -94,35 +96,32 @@ def _closest_text(table: Table, ours: str) -> list[str]:
 def markdown(table: Table, ours: str, most: int) -> list[str]:
     """The table for people: our default, the best others, and the base model."""
     board = standings(table)
-    kept = [line for i, line in enumerate(board) if i < most or line.method in (ours, _BASE)]
-    apart = {}
+    kept = [line for i, line in enumerate(board) if i < most or line.method in (ours, BASE)]
+    head = ["method", "win rate, Brier", "log-loss", "mean gain, Brier", "log-loss", "made worse"]
+    apart = None
     if ours in table.methods:
         apart = {d.rival: d for d in differences(table, ours, "log_loss")}
-    lines = [
-        "| method | win rate, Brier | win rate, log-loss | mean gain, Brier | mean gain, log-loss "
-        "| made worse (log-loss) | log-loss above ours, ± SE over sets | CPU seconds |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+        head.append("log-loss above ours")
+    head.append("CPU seconds")
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for line in kept:
-        d = apart.get(line.method)
         cells = [
             f"**{label(line.method)}**" if line.method == ours else label(line.method),
             *(f"{line.win_rate[loss]:.3f}" for loss in LOSSES),
             *(f"{line.gain[loss]:.4f}" for loss in LOSSES),
             f"{100 * line.worse['log_loss']:.0f} %",
-            "–" if d is None else f"{d.mean:+.4f} ± {d.standard_error:.4f}",
-            f"{line.seconds:.2g}",
         ]
+        if apart is not None:
+            d = apart.get(line.method)
+            cells.append("–" if d is None else f"{d.mean:+.4f} ± {d.standard_error:.4f}")
+        cells.append(f"{line.seconds:.2g}")
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
-_BASE = "trueodds/identity"
-
-
 def label(method: str) -> str:
     """What people read."""
-    if method == _BASE:
+    if method == BASE:
         return "base model"
     library, _, name = method.partition("/")
     return f"{name} ({library})"
@@ -146,18 +145,18 @@ def draw(tables: dict[str, Table], ours: str, path: Path) -> None:
     plt.close(figure)
 
 
-def _bars(axis: object, board: list[Standing], ours: str) -> None:
+def _bars(axis: Any, board: list[Standing], ours: str) -> None:
     places = np.arange(len(board))
     colours = []
     for line in board:
-        is_ours = line.method.startswith(OURS) and line.method != _BASE
+        is_ours = line.method.startswith(OURS) and line.method != BASE
         colours.append("#c2410c" if line.method == ours else "#f0a67a" if is_ours else "#9aa5b1")
-    axis.barh(places, [line.win_rate["brier"] for line in board], color=colours)  # type: ignore[attr-defined]
-    axis.plot(  # type: ignore[attr-defined]
+    axis.barh(places, [line.win_rate["brier"] for line in board], color=colours)
+    axis.plot(
         [line.win_rate["log_loss"] for line in board], places, "o", color="black", markersize=4
     )
-    axis.set_yticks(places, [label(line.method) for line in board])  # type: ignore[attr-defined]
-    axis.set_xlabel("win rate: Brier score (bar), log-loss (dot)")  # type: ignore[attr-defined]
-    axis.set_xlim(0, 1)  # type: ignore[attr-defined]
-    axis.grid(axis="x", alpha=0.3)  # type: ignore[attr-defined]
-    axis.set_axisbelow(True)  # type: ignore[attr-defined]
+    axis.set_yticks(places, [label(line.method) for line in board])
+    axis.set_xlabel("win rate: Brier score (bar), log-loss (dot)")
+    axis.set_xlim(0, 1)
+    axis.grid(axis="x", alpha=0.3)
+    axis.set_axisbelow(True)
