@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons lint docs bench \
-  bench-full gate stubs clean
+  bench-full arena gate stubs clean
 
 demo: $(READY)
 	$(BIN)/trueodds demo demo-output
@@ -119,6 +119,13 @@ bench-full: $(RIVALS)/.installed
 	$(RIVALS)/bin/python benchmarks/import_time.py
 	$(RIVALS)/bin/python tools/check_migration.py
 
+# Accuracy: all methods on the predictions in ARENA (see docs/arena.md). It goes on where it stopped;
+# OPTIONS="--methods 'trueodds/*'" runs some of them.
+ARENA ?= ../shared/arena
+OPTIONS ?=
+arena: $(RIVALS)/.installed
+	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena.py $(OPTIONS)
+
 # Fails if the working tree is slower than BASE by more than 15 % and 50 ms in any task.
 BASE ?= HEAD
 gate: $(READY)
@@ -145,4 +152,4 @@ $(READY): $(STAMP) $(KERNELS)
 
 clean:
 	rm -f src/trueodds/kernels/*.so
-	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full build dist docs/_build docs/gallery docs/generated
+	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output build dist docs/_build docs/gallery docs/generated

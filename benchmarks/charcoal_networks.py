@@ -54,7 +54,7 @@ METHODS: dict[str, Callable[[], object]] = {
     "original": lambda: IdentityCalibrator(input="logit"),
     "temperature": lambda: TemperatureCalibrator(input="logit"),
     "vector": lambda: VectorCalibrator(input="logit"),
-    "matrix": lambda: MatrixCalibrator(input="logit"),
+    "matrix": lambda: MatrixCalibrator(input="logit", ridge=0.0),
     "isotonic": lambda: IsotonicCalibrator(input="logit"),
     "CGS-3-nobias": lambda: CharcoalGrillCalibrator(n_coals=3, bias=False, input="logit"),
     "CGS-2-withbias": lambda: CharcoalGrillCalibrator(n_coals=2, input="logit"),

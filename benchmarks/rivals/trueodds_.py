@@ -26,6 +26,9 @@ SEVERAL = {
 }
 
 
+OPTIONS = {"matrix": {"ridge": 0.0}}  # maximum likelihood, as the others do
+
+
 def adapter() -> Adapter:
     def fitter(name, **options):
         return lambda p, y: getattr(trueodds, name)(**options).fit(p, y).map_
@@ -59,7 +62,9 @@ def adapter() -> Adapter:
             "equal-mass bins": fitter("HistogramCalibrator"),
             "equal-width bins": fitter("HistogramCalibrator", strategy="uniform"),
         },
-        fit_classes={method: fitter(name) for method, name in SEVERAL.items()},
+        fit_classes={
+            method: fitter(name, **OPTIONS.get(method, {})) for method, name in SEVERAL.items()
+        },
         measure={
             "ece": metric("expected_calibration_error", n_bins=10),
             "mce": metric("maximum_calibration_error", n_bins=10),

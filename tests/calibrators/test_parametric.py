@@ -274,11 +274,12 @@ def test_zeros_among_very_many_classes_stand_where_vector_scaling_puts_them(monk
     assert matrix.floor == VectorCalibrator().fit(p, y).map_.floor
 
 
-def test_weights_in_matrix_scaling_act_like_repetition():
+@pytest.mark.parametrize("ridge", ["structured", 0.0])
+def test_weights_in_matrix_scaling_act_like_repetition(ridge):
     logits, y = correlated_classes(k=4)
     counts = np.random.default_rng(1).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), counts)
-    calibrator = MatrixCalibrator(input="logit")
+    calibrator = MatrixCalibrator(input="logit", ridge=ridge)
     weighted = calibrator.fit(logits, y, sample_weight=counts).predict_proba(logits)
     repeated = calibrator.fit(logits[rows], y[rows]).predict_proba(logits)
     np.testing.assert_allclose(weighted, repeated, atol=1e-7)
@@ -293,6 +294,55 @@ def test_a_large_ridge_turns_matrix_into_vector_scaling():
     np.testing.assert_allclose(matrix, vector, atol=1e-5)
     with pytest.raises(InputError, match="ridge must be"):
         MatrixCalibrator(ridge=-1).fit(logits, y)
+    with pytest.raises(InputError, match='ridge must be "structured" or a number'):
+        MatrixCalibrator(ridge="none").fit(logits, y)
+
+
+def test_structured_matrix_scaling_minimises_its_penalised_loss():
+    """Stated once more, in units of the temperature, and minimised by a general solver."""
+    logits, y = correlated_classes(k=3)
+    logits, y = logits[:150], y[:150]
+    n, k = logits.shape
+    slope = TemperatureCalibrator(input="logit").fit(logits, y).map_.weights[0]
+
+    def loss(theta):
+        change, bias = theta[: k * k].reshape(k, k), theta[k * k :]
+        eta = slope * logits @ (np.eye(k) + change).T + bias
+        diagonal = np.sum(np.diag(change) ** 2) + np.sum(bias**2)
+        off_diagonal = np.sum(change**2) - np.sum(np.diag(change) ** 2)
+        penalty = k / n * diagonal + k * (k - 1) / n * off_diagonal
+        return penalty - log_softmax(eta, axis=1)[np.arange(n), y].mean()
+
+    found = minimize(loss, np.zeros(k * k + k), tol=1e-12, options={"gtol": 1e-9}).x
+    fitted = MatrixCalibrator(input="logit").fit(logits, y).map_
+    expected = slope * (np.eye(k) + found[: k * k].reshape(k, k))
+    np.testing.assert_allclose(fitted.weights, expected, atol=1e-5)
+    np.testing.assert_allclose(fitted.bias, found[k * k :], atol=1e-5)
+
+
+def test_structured_matrix_scaling_does_not_depend_on_the_scale_of_the_logits():
+    logits, y = correlated_classes(k=4)
+    once, thousandfold = (
+        MatrixCalibrator(input="logit").fit(scale * logits, y).predict_proba(scale * logits)
+        for scale in (1.0, 1000.0)
+    )
+    np.testing.assert_allclose(once, thousandfold, atol=1e-7)
+
+
+def test_many_classes_and_few_rows_do_little_harm_by_default():
+    """Calibrated scores, more parameters than rows."""
+    rng = np.random.default_rng(0)
+    logits = 1.5 * rng.normal(size=(3000, 25))
+    p = np.exp(log_softmax(logits, axis=1))
+    y = (p.cumsum(axis=1) > rng.random((3000, 1))).argmax(axis=1)
+    harm = {}
+    for ridge in ("structured", 0.1):
+        fitted = MatrixCalibrator(input="logit", ridge=ridge).fit(logits[:500], y[:500])
+        harm[ridge] = log_loss(y[500:], fitted.predict_proba(logits[500:])) - log_loss(
+            y[500:], p[500:]
+        )
+    assert harm["structured"] < 0.02
+    assert harm["structured"] < harm[0.1] / 5
 
 
 @pytest.mark.parametrize(
@@ -328,7 +378,7 @@ def test_one_row_that_contradicts_another_does_not_hide_that_the_rest_is_separat
     y = logits.argmax(axis=1)
     logits[0], y[0] = logits[1], (y[1] + 1) % 12
     with pytest.warns(SeparableScoresWarning, match="Platt"):
-        MatrixCalibrator(input="logit").fit(logits, y)
+        MatrixCalibrator(input="logit", ridge=0.0).fit(logits, y)
 
 
 def test_inverted_classes_get_an_infinite_temperature():
@@ -350,9 +400,13 @@ def test_absent_classes_keep_their_scores_and_are_reported():
     with pytest.warns(MissingClassWarning, match="no instance"):
         VectorCalibrator(classes=range(4)).fit(p, y)
     with pytest.warns(MissingClassWarning, match="no instance"):
-        matrix = MatrixCalibrator(classes=range(4)).fit(p, y).map_
+        matrix = MatrixCalibrator(classes=range(4), ridge=0.0).fit(p, y).map_
     np.testing.assert_array_equal(matrix.weights[3], [0, 0, 0, 1])
     assert matrix.bias[3] == 0
+    with pytest.warns(MissingClassWarning, match="no instance"):
+        structured = MatrixCalibrator(classes=range(4)).fit(p, y).map_
+    temperature = TemperatureCalibrator(classes=range(4)).fit(p, y).map_
+    np.testing.assert_allclose(structured.weights[3], [0, 0, 0, temperature.weights[0]])
     with pytest.warns(MissingClassWarning, match="left as they are"):
         fitted = OneVsRestCalibrator(classes=names).fit(p, np.array(names)[y])
     assert fitted.classes_.tolist() == names

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from trueodds.calibrators import About, Calibrator, Promises
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
-from trueodds.calibrators._shared.softmax import fit_softmax_map
+from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
 from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
 from trueodds.validation import InputScale, LabelSmoothing, check_number
@@ -18,21 +19,25 @@ __all__ = ["MatrixCalibrator"]
 class MatrixCalibrator(Calibrator):
     """softmax(W·l + bias): every class's score may draw on every class's logit.
 
-    Use it when classes are confused with each other systematically and instances are many; it has
-    k·(k + 1) parameters and overfits otherwise, unless ``ridge`` holds it back.
+    Use it when classes are confused with each other systematically. It has k·(k + 1) parameters,
+    which are held back by default, and more so where instances are few.
 
     Parameters
     ----------
-    ridge : float, default=0.0
-        Penalty ½·ridge·Σ w² on the off-diagonal weights, against the mean log-loss. The larger,
-        the closer to vector scaling.
+    ridge : "structured" or float, default="structured"
+        What holds the parameters back, against the mean log-loss. ``"structured"``: a temperature
+        is fitted first, and what the matrix adds to it is penalised by k/n for each squared bias
+        and diagonal weight, and by k·(k − 1)/n for each squared weight off the diagonal, so that
+        few instances change little. A number: ½·ridge·Σ w² on the off-diagonal weights alone, the
+        larger, the closer to vector scaling; 0 is maximum likelihood.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Probabilities are turned into their logarithms; logits are taken
         as they are.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels, for k classes.
     classes : array-like, default=None
-        All labels; a class without instances keeps its row of the identity matrix.
+        All labels; a class without instances keeps its row of the temperature's matrix, or of the
+        identity matrix if ``ridge`` is a number.
 
     Attributes
     ----------
@@ -45,15 +50,19 @@ class MatrixCalibrator(Calibrator):
     diagonal: ``ridge`` has no effect, and it is beta calibration without a constraint.
     Very large and small logits are scaled for the fit as in :class:`~trueodds.VectorCalibrator`.
 
-    With many classes the scores often separate them, because there are so many parameters; then
-    Platt's correction is used, with a warning, and what is learned is mostly noise: set ``ridge``.
-    Cost: n·k³ for each of about ten steps; 5000 rows of 100 classes take some seconds. Beyond 100
-    classes a step is some dozens to hundreds of products of n·k²; 5000 rows of 200 classes take
-    some tens of seconds. Probabilities of exactly 0 then stand where vector scaling places them.
+    With ``ridge=0`` and many classes the scores often separate them, because there are so many
+    parameters; then Platt's correction is used, with a warning, and what is learned is mostly
+    noise. Probabilities of exactly 0 stand where temperature scaling places them; if ``ridge`` is
+    a number, where the matrix does, or vector scaling beyond 100 classes.
+    Cost: n·k³ for each of about ten steps; 5000 rows of 100 classes take two seconds, by maximum
+    likelihood up to a minute. Beyond 100 classes a step is some dozens to hundreds of products of
+    n·k².
 
     References
     ----------
     Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks.
+    Berta, Holzmüller, Jordan and Bach (2025), Structured matrix scaling for multi-class
+    calibration, for the penalty.
 
     Examples
     --------
@@ -62,8 +71,8 @@ class MatrixCalibrator(Calibrator):
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 1], size=500)
     >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
-    >>> MatrixCalibrator(ridge=0.1).fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
-    array([[0.22, 0.33, 0.45]])
+    >>> MatrixCalibrator().fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
+    array([[0.22, 0.32, 0.46]])
     """
 
     about = About(
@@ -76,7 +85,7 @@ class MatrixCalibrator(Calibrator):
     def __init__(
         self,
         *,
-        ridge: float = 0.0,
+        ridge: float | Literal["structured"] = "structured",
         input: InputScale = "probability",  # noqa: A002
         label_smoothing: LabelSmoothing = None,
         classes: Any = None,
@@ -85,12 +94,22 @@ class MatrixCalibrator(Calibrator):
         super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
 
     def _check_options(self) -> None:
-        check_number(self.ridge, "ridge")
+        ridge: Any = self.ridge
+        if isinstance(ridge, str) and ridge != "structured":
+            raise InputError(
+                f'ridge must be "structured" or a number of at least 0; got {ridge!r}.'
+            )
+        if not isinstance(ridge, str):
+            check_number(ridge, "ridge")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return fit_log_odds_map(evidence, self.input, "beta")
 
     def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        if self.ridge == "structured":
+            return fit_structured_map(
+                evidence, model_of=MatrixModel, scale=self.input, strength=1.0
+            )
         return fit_softmax_map(
             evidence,
             model_of=MatrixModel,

@@ -16,12 +16,14 @@ from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scal
 from trueodds.numerics.softmax.regression import (
     MOST_BLOCKS,
     MatrixModel,
+    SoftmaxFit,
     SoftmaxModel,
+    TemperatureModel,
     VectorModel,
 )
-from trueodds.validation import InputScale
+from trueodds.validation import Floats, InputScale
 
-__all__ = ["UNSEEN_FLOOR", "fit_softmax_map"]
+__all__ = ["UNSEEN_FLOOR", "fit_softmax_map", "fit_structured_map"]
 
 UNSEEN_FLOOR = float(np.log(np.finfo(np.float64).eps))
 """ln of what a probability of exactly 0 is taken for if fitting saw none."""
@@ -41,41 +43,89 @@ def fit_softmax_map(
     Very large or small margins are scaled by a power of two, and the weights back again.
     ``ridge`` is that of a matrix model, on the weights as the map has them.
     """
-    counts = evidence.class_weight
-    if per_class and (counts == 0).any():
-        absent = np.flatnonzero(counts == 0).tolist()
-        warn_user(
-            f"classes {absent} have no instance to calibrate on; their parameters stay neutral.",
-            MissingClassWarning,
-        )
-    logits = class_logits(evidence.scores, scale)
-    exponent = 0 if scale == "probability" else margin_exponent(logits)
-    logits = np.ascontiguousarray(scaled_logits(logits, exponent).T)
+    rows = _ScaledRows(evidence, scale, per_class)
     of_logits: ModelOf = model_of
     if ridge:
         with np.errstate(over="ignore", under="ignore"):
-            ridge = min(float(np.ldexp(ridge, -2 * exponent)), MOST_RIDGE)
+            ridge = min(float(np.ldexp(ridge, -2 * rows.exponent)), MOST_RIDGE)
         of_logits = partial(model_of, off_diagonal_ridge=ridge)
-
-    def with_targets(evidence: ClassEvidence) -> SoftmaxEvidence:
-        targets = np.take(evidence.targets.T, evidence.codes, axis=1)
-        return SoftmaxEvidence(logits, targets, evidence.row_weight, counts > 0)
-
-    whole = with_targets(evidence)
     is_large = model_of is MatrixModel and evidence.n_classes > MOST_BLOCKS
     level_by = VectorModel if is_large else None
-    fit, floor = fit_with_floor(whole, of_logits, level_by=level_by)
+    fit, floor = fit_with_floor(rows.whole, of_logits, level_by=level_by)
     if fit.separates and not evidence.label_smoothing:
         warn_separable()
-        smoothed = with_targets(evidence.smoothed("platt"))
-        fit, floor = fit_with_floor(smoothed, of_logits, fit.theta, level_by)
-    if not fit.converged:
-        warn_not_converged(fit.n_iter)
-    if floor is None:
-        floor = min(whole.edge, UNSEEN_FLOOR) if scale == "probability" else -np.inf
-    return SoftmaxMap(
-        weights=np.ldexp(fit.weights, -exponent),
-        bias=fit.bias,
-        floor=float(np.ldexp(floor, exponent)),
-        input=scale,
-    )
+        fit, floor = fit_with_floor(rows.smoothed(), of_logits, fit.theta, level_by)
+    return rows.as_map(fit, fit.weights, floor)
+
+
+def fit_structured_map(
+    evidence: ClassEvidence,
+    *,
+    model_of: Callable[..., SoftmaxModel],
+    scale: InputScale,
+    strength: float,
+) -> SoftmaxMap:
+    """Fit a temperature, then what a matrix or a vector adds to it, held back by its size.
+
+    Against the mean log-loss the penalty is strength·k/n for each squared bias and each squared
+    deviation from the temperature on the diagonal, and strength·k·(k − 1)/n off the diagonal: the
+    more parameters a part has, the more each is held back. Weights are in units of the
+    temperature, so the penalty is the same on every scale of the logits.
+    """
+    rows = _ScaledRows(evidence, scale, per_class=True)
+    part = rows.whole
+    base, floor = fit_with_floor(part, TemperatureModel)
+    if base.separates and not evidence.label_smoothing:
+        warn_separable()
+        part = rows.smoothed()
+        base, floor = fit_with_floor(part, TemperatureModel)
+    slope = float(base.theta[0])
+    k, n = evidence.n_classes, float(evidence.row_weight.sum())
+    held = {"diagonal_ridge": 2 * strength * k / n}
+    if model_of is MatrixModel:
+        held["off_diagonal_ridge"] = 2 * strength * k * (k - 1) / n
+    raised = part.raised(-np.inf if floor is None else floor)
+    scaled = SoftmaxEvidence(slope * raised, part.targets, part.row_weight, part.trainable)
+    fit = scaled.fit(partial(model_of, **held), -np.inf)
+    return rows.as_map(fit, slope * fit.weights, floor)
+
+
+class _ScaledRows:
+    """The rows of the evidence as a fit wants them, and the way back to a map."""
+
+    def __init__(self, evidence: ClassEvidence, scale: InputScale, per_class: bool) -> None:
+        self.evidence, self.scale = evidence, scale
+        counts = evidence.class_weight
+        if per_class and (counts == 0).any():
+            absent = np.flatnonzero(counts == 0).tolist()
+            warn_user(
+                f"classes {absent} have no instance to calibrate on; their parameters stay "
+                "neutral.",
+                MissingClassWarning,
+            )
+        logits = class_logits(evidence.scores, scale)
+        self.exponent = 0 if scale == "probability" else margin_exponent(logits)
+        self.logits = np.ascontiguousarray(scaled_logits(logits, self.exponent).T)
+        self.whole = self._with_targets(evidence)
+
+    def _with_targets(self, evidence: ClassEvidence) -> SoftmaxEvidence:
+        targets = np.take(evidence.targets.T, evidence.codes, axis=1)
+        trainable = self.evidence.class_weight > 0
+        return SoftmaxEvidence(self.logits, targets, evidence.row_weight, trainable)
+
+    def smoothed(self) -> SoftmaxEvidence:
+        """The same rows with Platt's correction."""
+        return self._with_targets(self.evidence.smoothed("platt"))
+
+    def as_map(self, fit: SoftmaxFit, weights: Floats, floor: float | None) -> SoftmaxMap:
+        if not fit.converged:
+            warn_not_converged(fit.n_iter)
+        if floor is None:
+            is_probability = self.scale == "probability"
+            floor = min(self.whole.edge, UNSEEN_FLOOR) if is_probability else -np.inf
+        return SoftmaxMap(
+            weights=np.ldexp(weights, -self.exponent),
+            bias=fit.bias,
+            floor=float(np.ldexp(floor, self.exponent)),
+            input=self.scale,
+        )

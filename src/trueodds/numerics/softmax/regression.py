@@ -79,7 +79,7 @@ class SoftmaxModel(ABC):
         """1 for parameters that are fitted, 0 for those of classes without instances."""
 
     def ridge(self) -> Floats:
-        """The penalty's curvature for each parameter."""
+        """The penalty's curvature for each parameter; it pulls towards ``start``."""
         return np.zeros_like(self.start)
 
     def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
@@ -113,7 +113,16 @@ class TemperatureModel(SoftmaxModel):
 
 
 class VectorModel(SoftmaxModel):
-    """η_k = θ_k·logit_k + bias_k; classes without instances keep θ = 1 and bias = 0."""
+    """η_k = θ_k·logit_k + bias_k; classes without instances keep θ = 1 and bias = 0.
+
+    ``diagonal_ridge`` pulls weights to 1 and biases to 0.
+    """
+
+    def __init__(
+        self, logits: Floats, trainable: npt.NDArray[np.bool_], diagonal_ridge: float = 0.0
+    ) -> None:
+        super().__init__(logits, trainable)
+        self.diagonal_ridge = diagonal_ridge
 
     @property
     def start(self) -> Floats:
@@ -142,19 +151,29 @@ class VectorModel(SoftmaxModel):
     def free(self) -> Floats:  # noqa: D102
         return np.tile(self.trainable, 2)
 
+    def ridge(self) -> Floats:
+        """The same ridge on all."""
+        return np.full(2 * len(self.logits), self.diagonal_ridge)
+
 
 class MatrixModel(SoftmaxModel):
-    """η = W·logits + bias; rows of classes without instances stay those of the identity."""
+    """η = W·logits + bias; rows of classes without instances stay those of the identity.
+
+    ``off_diagonal_ridge`` pulls weights from one class's logit to another's score to 0;
+    ``diagonal_ridge`` pulls those on the diagonal to 1, and biases to 0.
+    """
 
     def __init__(
         self,
         logits: Floats,
         trainable: npt.NDArray[np.bool_],
         off_diagonal_ridge: float = 0.0,
+        diagonal_ridge: float = 0.0,
     ) -> None:
         super().__init__(logits, trainable)
         self.design = np.concatenate([logits, np.ones((1, logits.shape[1]))])
         self.off_diagonal_ridge = off_diagonal_ridge
+        self.diagonal_ridge = diagonal_ridge
 
     @property
     def start(self) -> Floats:
@@ -181,11 +200,12 @@ class MatrixModel(SoftmaxModel):
         return np.repeat(self.trainable, len(self.logits) + 1)
 
     def ridge(self) -> Floats:
-        """The ridge on weights from one class's logit to another's score."""
+        """One ridge on the diagonal and the biases, another on what is off the diagonal."""
         k = len(self.logits)
-        off_diagonal = 1 - np.eye(k, k + 1)
-        off_diagonal[:, k] = 0
-        return self.off_diagonal_ridge * off_diagonal.ravel()
+        ridge = np.full((k, k + 1), self.off_diagonal_ridge)
+        ridge[:, k] = self.diagonal_ridge
+        np.fill_diagonal(ridge, self.diagonal_ridge)
+        return ridge.ravel()
 
     def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
         """The part of the Hessian within each class is inverted; roughly, if classes are many."""
@@ -210,7 +230,7 @@ class SoftmaxFit:
 def fit_softmax(
     model: SoftmaxModel, targets: Floats, row_weight: Floats, start: Floats
 ) -> SoftmaxFit:
-    """Minimise the weighted log-loss plus ½·Σ ridge·θ².
+    """Minimise the weighted log-loss plus ½·Σ ridge·(θ − θ₀)², θ₀ the model's own start.
 
     Parameters
     ----------
@@ -272,11 +292,11 @@ class _SoftmaxPoint:
 
 
 class _Loss:
-    """Weighted log-loss plus ½·Σ ridge·θ², with its derivatives."""
+    """Weighted log-loss plus ½·Σ ridge·(θ − θ₀)², with its derivatives."""
 
     def __init__(self, model: SoftmaxModel, targets: Floats, row_weight: Floats) -> None:
         self.model, self.targets, self.row_weight = model, targets, row_weight
-        self.ridge = model.ridge()
+        self.ridge, self.centre = model.ridge(), model.start
         self.truth = targets.argmax(axis=0)
 
     def at(self, theta: Floats) -> _SoftmaxPoint:
@@ -291,13 +311,14 @@ class _Loss:
         fit -= np.einsum("kn,kn->n", self.targets, eta)
         residual = p - self.targets
         residual *= self.row_weight
+        pulled = theta - self.centre
         return _SoftmaxPoint(
             theta,
             eta,
             p,
             top,
-            float(self.row_weight @ fit + self.ridge @ theta**2 / 2),
-            self.model.adjoint(residual) + self.ridge * theta,
+            float(self.row_weight @ fit + self.ridge @ pulled**2 / 2),
+            self.model.adjoint(residual) + self.ridge * pulled,
         )
 
     def separated_at(self, place: _SoftmaxPoint) -> bool:
@@ -346,7 +367,7 @@ class _Loss:
     def along(self, place: _SoftmaxPoint, step: Floats) -> Callable[[float], tuple[float, float]]:
         """Slope and curvature at a length of the step."""
         change = self.model.forward(step)
-        fixed = float(self.ridge @ (place.theta * step))
+        fixed = float(self.ridge @ ((place.theta - self.centre) * step))
         fixed -= float(self.row_weight @ np.einsum("kn,kn->n", self.targets, change))
         bend = float(self.ridge @ step**2)
 

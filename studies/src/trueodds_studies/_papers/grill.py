@@ -61,7 +61,7 @@ METHODS: dict[str, Callable[..., Calibrator]] = {
     "temperature": TemperatureCalibrator,
     "platt": partial(LogisticCalibrator, label_smoothing=None),
     "vector": VectorCalibrator,
-    "matrix": MatrixCalibrator,
+    "matrix": partial(MatrixCalibrator, ridge=0.0),
     "isotonic": IsotonicCalibrator,
     **GRILLS,
 }
