@@ -39,6 +39,7 @@ MAPS = [
     maps.QuadraticMap(a=0.1, b=0.6, c=0.1, lower=-5.0, upper=36.0),
     maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
     maps.StepMap(edges=[], values=[0.5]),
+    maps.LogOddsCurveMap(x=[-2.0, 0.1, 3.0], y=[-1.0, 0.2, 9.0]),
     maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
     maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5, classes=(0, 1, 2)),
     maps.SoftmaxMap(weights=np.eye(2), bias=[0.0, 0.1]),
