@@ -291,8 +291,10 @@ def test_clones_copy_the_methods():
         ({"rule": "compare", "cv": 0}, "cv must be"),
         ({"rule": "recommended", "calibrators": ["beta"]}, "takes no calibrators"),
         ({"rule": "two"}, "rule must be"),
+        ({"rule": "pool", "calibrators": ["beta", "tree"]}, "scores alone"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_fitted(options, message, sure):
     with pytest.raises(InputError, match=message):
-        AutoCalibrator(**options).fit(*sure)
+        features = {"features": np.zeros((len(sure[0]), 1))} if "pool" in options.values() else {}
+        AutoCalibrator(**options).fit(*sure, **features)

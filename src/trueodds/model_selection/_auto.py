@@ -191,6 +191,8 @@ class AutoCalibrator(FeatureCalibrator):
                 raise InputError('rule="recommended" compares nothing, so it takes no calibrators.')
             return
         self._comparison_options()
+        if self._rule == "pool" and self.promises.needs_features:
+            raise InputError('rule="pool" takes methods that learn from scores alone.')
         for name, method in self._resolved(2).items():
             if not isinstance(method, Calibrator):
                 raise InputError(
