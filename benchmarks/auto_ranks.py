@@ -10,9 +10,9 @@ Printed are the average ranks of the methods by held-out log-loss over the ⟨se
 best; equal losses share their ranks; an infinite loss is the worst), how far their losses are above
 the lowest of the pair (mean and median), what was chosen how often, and the pairs where the choice
 is worse than the uncalibrated scores by more than one standard error of the paired difference.
-"auto" is what ``AutoCalibrator(rule="compare")`` takes, "auto (lowest)" what it takes with ``rule="best"``; both
-are read off one comparison, and ranked in turn. The picture is the critical difference diagram of
-the first.
+"auto" is what ``AutoCalibrator(rule="compare")`` takes, "auto (lowest)" what it takes with
+``rule="best"``; both are read off one comparison, and ranked in turn. The picture is the critical
+difference diagram of the first.
 """
 
 from __future__ import annotations

@@ -296,5 +296,4 @@ def test_clones_copy_the_methods():
 )
 def test_bad_options_are_refused_before_anything_is_fitted(options, message, sure):
     with pytest.raises(InputError, match=message):
-        features = {"features": np.zeros((len(sure[0]), 1))} if "pool" in options.values() else {}
-        AutoCalibrator(**options).fit(*sure, **features)
+        AutoCalibrator(**options).fit(*sure, features=np.zeros((len(sure[0]), 1)))
