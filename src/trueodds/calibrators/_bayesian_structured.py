@@ -47,8 +47,8 @@ class BayesianStructuredCalibrator(Calibrator):
     -----
     Up to 16 classes all blocks are there; up to 32 those of the logarithms; up to 256 intercepts
     and the diagonal; beyond, shared features alone. Cost: some twenty Hessians of (number of
-    parameters)²·(number of rows) operations and a hundred passes over the scores; memory some twelve
-    to twenty times that of the scores.
+    parameters)²·(number of rows) operations and a hundred passes over the scores; memory some
+    twelve to twenty times that of the scores.
 
     References
     ----------
