@@ -47,9 +47,9 @@ class BayesianStructuredCalibrator(Calibrator):
     Notes
     -----
     Up to 16 classes all blocks are there; up to 32 those of the logarithms; up to 256 intercepts
-    and the diagonal; beyond, shared features alone. Cost: with few classes about fifty passes over
-    the scores with k²·(number of rows)·(number of parameters) operations; memory about twelve
-    times that of the scores.
+    and the diagonal; beyond, shared features alone. Cost: some twenty Hessians of (number of
+    parameters)²·(number of rows) operations and a hundred passes over the scores; memory some
+    twelve to twenty times that of the scores.
 
     References
     ----------
