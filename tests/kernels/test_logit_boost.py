@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logit
 
 from naive_tree import one_iteration, scores_of, softmax, step
-from trueodds.kernels.logit_boost import Booster, Sample
+from trueodds.kernels.logit_boost import BoostedRows, Booster
 
 
 def example(m, n=60, seed=0):
@@ -27,7 +27,7 @@ def naive_models(S, y, m, n_iterations):
 
 def sample_of(S, y, m, weight=None):
     n = len(y)
-    sample = Sample(S.shape[1], m, n + 3)
+    sample = BoostedRows(S.shape[1], m, n + 3)
     weight = np.ones(n) if weight is None else weight
     rows = np.arange(n, dtype=np.int32)
     sample.take(np.ascontiguousarray(S.T), y.astype(np.int32), weight, rows)

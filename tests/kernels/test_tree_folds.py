@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from naive_tree import weka_test_rows
-from trueodds.kernels.logit_boost import Sample
-from trueodds.kernels.tree_folds import Folds
+from trueodds.kernels.logit_boost import BoostedRows
+from trueodds.kernels.tree_folds import TreeFolds
 
 
 def decks_of(n_rows, n_folds=5):
@@ -15,9 +15,9 @@ def decks_of(n_rows, n_folds=5):
 
 def deal(y, weight, decks, weka=False, whole_rows=False):
     n = len(y)
-    sample = Sample(1, y.max() + 1, n)
+    sample = BoostedRows(1, y.max() + 1, n)
     sample.take(np.zeros((1, n)), y.astype(np.int32), weight, np.arange(n, dtype=np.int32))
-    folds = Folds(decks, weka, whole_rows, n)
+    folds = TreeFolds(decks, weka, whole_rows, n)
     folds.deal(sample)
     return folds
 

@@ -22,6 +22,7 @@ _SHARED = {
     "About": "about",
     "Calibrator": "base",
     "FeatureCalibrator": "features",
+    "PosteriorCalibrator": "posterior",
     "Promises": "about",
     "all_calibrators": "registry",
     "calibrator_names": "registry",

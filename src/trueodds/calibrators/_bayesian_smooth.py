@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, PosteriorCalibrator, Promises
 from trueodds.evidence import Evidence
-from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    LabelSmoothing,
-    as_seed,
-    check_choice,
-    check_integer,
-    check_level,
-    positive_column,
-    validate_scores,
-)
+from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice
 
 __all__ = ["BayesianSmoothCalibrator"]
 
 
-class BayesianSmoothCalibrator(Calibrator):
+class BayesianSmoothCalibrator(PosteriorCalibrator):
     """A smooth curve of the log-odds: the average of many Bayesian models of it.
 
     Use it when you do not want to choose. It changes scores little where there is little evidence,
@@ -93,6 +83,8 @@ class BayesianSmoothCalibrator(Calibrator):
     True
     """
 
+    posterior_: CurvePosterior
+
     about = About(
         title="Bayesian smooth calibration",
         complexity=110,
@@ -134,64 +126,16 @@ class BayesianSmoothCalibrator(Calibrator):
 
     def _map_of(self, curve: Floats) -> LogOddsCurveMap:
         """A curve at the posterior's knots as a map."""
-        posterior: CurvePosterior = self.posterior_
+        posterior = self.posterior_
         if self.monotone:
             curve = _never_falling(curve, posterior.weight)
         return LogOddsCurveMap(x=posterior.z, y=curve, input=self.input)
 
-    def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
-        """A credible interval of the calibrated probability at each score.
+    def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
+        return [self._map_of(self.posterior_.quantile(share)) for share in shares]
 
-        It is about the probability, not about the label: where it is narrow, the calibration map
-        is known well. Of binary problems only.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 2)
-        level : float, default=0.9
-            The posterior probability that the interval holds the map at that score.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n,)
-        """
-        posterior = self._binary_posterior("predict_interval")
-        check_level(level)
-        array = validate_scores(scores, self.input, n_columns=2)
-        if array.ndim == 2:
-            array = positive_column(array, self.input)
-        low, high = (
-            self._map_of(posterior.quantile(share)).apply(array)
-            for share in ((1 - level) / 2, (1 + level) / 2)
-        )
-        return low, high
-
-    def sample_maps(self, n_maps: int = 1, *, random_state: Any = 0) -> list[CalibrationMap]:
-        """Draw maps from the posterior, to carry its uncertainty through a calculation.
-
-        Parameters
-        ----------
-        n_maps : int, default=1
-        random_state : int, Generator, RandomState or None, default=0
-
-        Returns
-        -------
-        list of LogOddsCurveMap
-        """
-        posterior = self._binary_posterior("sample_maps")
-        check_integer(n_maps, "n_maps", 1)
-        curves = posterior.draw(n_maps, np.random.default_rng(as_seed(random_state)))
-        classes = self.map_.classes
-        return [replace(self._map_of(curve), classes=classes) for curve in curves]
-
-    def _binary_posterior(self, method: str) -> CurvePosterior:
-        self._check_fitted("map_")
-        if len(self.classes_) > 2:
-            raise InputError(
-                f"{method} is for two classes; this was fitted on {len(self.classes_)}. Fit one "
-                "class against the rest."
-            )
-        return self.posterior_
+    def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
+        return [self._map_of(curve) for curve in self.posterior_.draw(n_maps, rng)]
 
 
 def _never_falling(curve: Floats, weight: Floats) -> Floats:

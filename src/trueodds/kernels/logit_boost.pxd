@@ -1,4 +1,4 @@
-cdef class Sample:
+cdef class BoostedRows:
     cdef readonly Py_ssize_t n
     cdef Py_ssize_t n_models, n_columns, n_classes
     cdef double[:, ::1] scores, F
@@ -19,7 +19,7 @@ cdef class Sample:
 
 
 cdef class Booster:
-    cdef Sample train, test
+    cdef BoostedRows train, test
     cdef const double[:, ::1] targets
     cdef Py_ssize_t most, patience
     cdef double slack, share
@@ -29,12 +29,12 @@ cdef class Booster:
     cdef long long[::1] column
 
     cpdef Py_ssize_t boost(
-        self, Sample sample, Py_ssize_t n_iterations, double[:, ::1] coef) noexcept nogil
+        self, BoostedRows sample, Py_ssize_t n_iterations, double[:, ::1] coef) noexcept nogil
     cpdef Py_ssize_t choose_iterations(
-        self, Sample sample, const double[:, ::1] start,
+        self, BoostedRows sample, const double[:, ::1] start,
         const double[:, ::1] test_weight) noexcept nogil
-    cdef void prepare(self, Sample sample) noexcept nogil
-    cdef bint regress(self, Sample sample) noexcept nogil
-    cdef void advance(self, Sample sample) noexcept nogil
+    cdef void prepare(self, BoostedRows sample) noexcept nogil
+    cdef bint regress(self, BoostedRows sample) noexcept nogil
+    cdef void advance(self, BoostedRows sample) noexcept nogil
     cdef void accumulate(self, double[:, ::1] coef) noexcept nogil
     cdef Py_ssize_t run_fold(self, Py_ssize_t shortest) noexcept nogil

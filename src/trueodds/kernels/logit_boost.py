@@ -11,7 +11,7 @@ import cython
 import numpy as np
 from cython.cimports.libc import math
 
-__all__ = ["Booster", "Sample"]
+__all__ = ["BoostedRows", "Booster"]
 
 NEGLIGIBLE = cython.declare(cython.double, 1e-24)
 """A column whose weighted variance is below this share of its squared range is constant."""
@@ -25,7 +25,7 @@ INFINITY = cython.declare(cython.double, float("inf"))
 
 @cython.final
 @cython.cclass
-class Sample:
+class BoostedRows:
     """Up to ``capacity`` rows, laid out with rows last: scores (A, n), F and p (K, n)."""
 
     def __init__(self, n_columns, n_classes, capacity):
@@ -151,8 +151,8 @@ class Booster:
         self.share = (n_models - 1) / n_models if n_models > 1 else 1.0
         self.most, self.patience, self.slack = most, patience, slack
         self.error = np.empty(most + 1)
-        self.train = Sample(n_columns, n_classes, capacity)
-        self.test = Sample(n_columns, n_classes, capacity)
+        self.train = BoostedRows(n_columns, n_classes, capacity)
+        self.test = BoostedRows(n_columns, n_classes, capacity)
         self.centre, self.spread = np.empty((n_models, n_columns)), np.empty(n_columns)
         self.wanted = np.empty((n_models, capacity))
         self.column = np.zeros(n_models, np.int64)

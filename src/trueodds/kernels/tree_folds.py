@@ -5,12 +5,12 @@ from __future__ import annotations
 import cython
 import numpy as np
 
-__all__ = ["Folds"]
+__all__ = ["TreeFolds"]
 
 
 @cython.final
 @cython.cclass
-class Folds:
+class TreeFolds:
     """Deals samples of up to ``capacity`` rows to folds.
 
     Parameters

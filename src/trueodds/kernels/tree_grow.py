@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 if cython.compiled:
-    from cython.cimports.trueodds.kernels.logit_boost import Booster, Sample
-    from cython.cimports.trueodds.kernels.tree_folds import Folds
+    from cython.cimports.trueodds.kernels.logit_boost import BoostedRows, Booster
+    from cython.cimports.trueodds.kernels.tree_folds import TreeFolds
     from cython.cimports.trueodds.kernels.tree_split import Splitter
 else:
-    from trueodds.kernels.logit_boost import Booster, Sample
-    from trueodds.kernels.tree_folds import Folds
+    from trueodds.kernels.logit_boost import BoostedRows, Booster
+    from trueodds.kernels.tree_folds import TreeFolds
     from trueodds.kernels.tree_split import Splitter
 
 __all__ = ["GrowRules", "Nodes", "TreeGrower"]
@@ -90,9 +90,9 @@ class TreeGrower:
     weight: cython.const[cython.double][::1]
     train_weight: cython.const[cython.double][::1]
     test_weight: cython.const[cython.double][::1]
-    sample: Sample
+    sample: BoostedRows
     booster: Booster
-    folds: Folds
+    folds: TreeFolds
     splitter: Splitter
     # The columns of Nodes.
     n_nodes: cython.Py_ssize_t
@@ -116,10 +116,10 @@ class TreeGrower:
         self.n_folds, self.n_iterations = decks.shape[1], rules.n_iterations
         self.min_samples, self.max_depth = rules.min_samples, rules.max_depth
         self.count_errors = rules.count_errors
-        self.sample = Sample(n_columns, n_classes, n)
+        self.sample = BoostedRows(n_columns, n_classes, n)
         search = {"most": rules.max_iterations, "patience": rules.patience, "slack": rules.slack}
         self.booster = Booster(targets, n_columns, n, **search)
-        self.folds = Folds(decks, rules.weka, rules.whole_rows, n)
+        self.folds = TreeFolds(decks, rules.weka, rules.whole_rows, n)
         self.splitter = Splitter(attributes, n_values, y, weight, n_classes, rules.min_gap)
         room, self.widest = 64, max(2, *n_values)
         self.parent, self.attribute, self.done = np.empty((3, room), np.int64)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from trueodds.numerics.smooth_curve.cells import FARTHEST, Cells, cells_of
+from trueodds.numerics.smooth_curve.cells import FARTHEST, LogOddsCells, cells_of
 
 
 def test_few_distinct_scores_stay_as_they_are():
@@ -28,7 +28,9 @@ def test_many_scores_are_pooled_in_equal_steps_of_their_normal_quantile():
 
 
 def test_the_quantile_is_that_of_the_middle_rank_and_weights_are_repetitions():
-    cells = Cells(np.array([0.0, 1.0, 5.0]), np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0]))
+    cells = LogOddsCells(
+        np.array([0.0, 1.0, 5.0]), np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0])
+    )
     np.testing.assert_allclose(cells.quantile, ndtri([0.125, 0.375, 0.75]), atol=1e-12)
 
 
@@ -40,6 +42,6 @@ def test_infinite_log_odds_stand_at_the_farthest_place_and_are_pooled_with_it():
 
 
 def test_tiny_weights_have_quantiles_too():
-    cells = Cells(np.array([0.0, 1.0]), np.array([1e-9, 0.0]), np.array([0.0, 1e-9]))
+    cells = LogOddsCells(np.array([0.0, 1.0]), np.array([1e-9, 0.0]), np.array([0.0, 1e-9]))
     assert np.isfinite(cells.quantile).all()
     assert cells.quantile[0] < cells.quantile[1]

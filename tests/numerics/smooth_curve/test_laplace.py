@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from trueodds.numerics.smooth_curve.cells import Cells
+from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.laplace import Prior, fit_all
 
 
@@ -15,7 +15,7 @@ def problem(n_features, n_models, seed=0):
     z = np.linspace(-2, 2, 30)
     n = rng.integers(1, 20, 30).astype(float)
     n_pos = rng.binomial(n.astype(int), expit(z)).astype(float)
-    cells = Cells(z, n - n_pos, n_pos)
+    cells = LogOddsCells(z, n - n_pos, n_pos)
     features = rng.normal(size=(30, n_features))
     offset = rng.normal(size=(n_models, 30))
     prior = Prior(
@@ -60,7 +60,7 @@ def test_the_evidence_is_near_the_integral():
 def test_weights_are_repetitions():
     features, offset, cells, prior = problem(2, 2)
     once = fit_all(features, offset, cells, prior)
-    half = Cells(
+    half = LogOddsCells(
         np.repeat(cells.z, 2), np.repeat(cells.n_neg, 2) / 2, np.repeat(cells.n_pos, 2) / 2
     )
     twice = fit_all(np.repeat(features, 2, axis=0), np.repeat(offset, 2, axis=1), half, prior)
@@ -69,7 +69,7 @@ def test_weights_are_repetitions():
 
 
 def test_separable_cells_end_at_finite_coefficients():
-    cells = Cells(np.array([-1.0, 1.0]), np.array([1e6, 0.0]), np.array([0.0, 1e6]))
+    cells = LogOddsCells(np.array([-1.0, 1.0]), np.array([1e6, 0.0]), np.array([0.0, 1e6]))
     prior = Prior(np.zeros((1, 1)), np.ones((1, 1)))
     fits = fit_all(np.array([[-1.0], [1.0]]), np.array([[-600.0, 600.0]]), cells, prior)
     assert np.isfinite(fits.theta).all()

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit
 
-from trueodds.numerics.smooth_curve.cells import Cells
+from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.model import Curve, squash, temperature
 
 
@@ -14,7 +14,7 @@ def cells():
     rng = np.random.default_rng(0)
     z = np.sort(rng.normal(0, 3, 400))
     n_pos = (rng.random(400) < expit(z / 2)).astype(float)
-    return Cells(z, 1 - n_pos, n_pos)
+    return LogOddsCells(z, 1 - n_pos, n_pos)
 
 
 def test_squashing_is_odd_nearly_the_identity_in_the_middle_and_slow_outside():

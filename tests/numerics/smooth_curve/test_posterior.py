@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtri
 
-from trueodds.numerics.smooth_curve.posterior import CurvePosterior, Member
+from trueodds.numerics.smooth_curve.posterior import CurveMember, CurvePosterior
 
 
 def mixture():
     rng = np.random.default_rng(0)
     members = (
-        Member(0.3, np.array([-3.0, 0.0, 2.0]), rng.normal(0, 0.3, (3, 4))),
-        Member(0.7, np.array([-1.0, 0.5, 1.0]), rng.normal(0, 0.5, (3, 2))),
+        CurveMember(0.3, np.array([-3.0, 0.0, 2.0]), rng.normal(0, 0.3, (3, 4))),
+        CurveMember(0.7, np.array([-1.0, 0.5, 1.0]), rng.normal(0, 0.5, (3, 2))),
     )
     return CurvePosterior(np.array([-1.0, 0.0, 1.0]), np.ones(3), members)
 
@@ -26,12 +26,12 @@ def test_the_mean_and_the_quantiles_are_those_of_many_draws():
 
 
 def test_one_member_has_the_quantiles_of_the_normal_law():
-    member = Member(1.0, np.array([1.0]), np.array([[3.0, 4.0]]))
+    member = CurveMember(1.0, np.array([1.0]), np.array([[3.0, 4.0]]))
     posterior = CurvePosterior(np.zeros(1), np.ones(1), (member,))
     assert posterior.quantile(0.9)[0] == pytest.approx(1 + 5 * ndtri(0.9), abs=1e-9)
 
 
 def test_certain_forecasts_keep_their_digits():
-    member = Member(1.0, np.array([-100.0, 100.0]), np.zeros((2, 1)))
+    member = CurveMember(1.0, np.array([-100.0, 100.0]), np.zeros((2, 1)))
     posterior = CurvePosterior(np.array([0.0, 1.0]), np.ones(2), (member,))
     np.testing.assert_allclose(posterior.log_odds(), [-100, 100], rtol=1e-12)

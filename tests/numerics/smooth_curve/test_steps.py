@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from trueodds.numerics.smooth_curve.cells import Cells
+from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.steps import EXPECTED_BOUNDARIES, fit_steps
 
 
@@ -14,7 +14,7 @@ def small_cells():
     z = np.arange(12.0)
     n_neg = np.array([5, 4, 6, 5, 3, 1, 0, 1, 0, 0, 1, 0.0])
     n_pos = np.array([0, 1, 0, 0, 1, 4, 6, 5, 4, 7, 3, 4.0])
-    return Cells(z, n_neg, n_pos)
+    return LogOddsCells(z, n_neg, n_pos)
 
 
 def every_binning(cells, prior):
@@ -51,7 +51,7 @@ def test_drawn_binnings_have_their_posterior_frequencies():
 def test_members_jump_where_the_evidence_does():
     n = np.full(40, 1000.0)
     n_pos = np.where(np.arange(40) < 25, 100.0, 900.0)
-    cells = Cells(np.linspace(-4, 4, 40), n - n_pos, n_pos)
+    cells = LogOddsCells(np.linspace(-4, 4, 40), n - n_pos, n_pos)
     members = fit_steps(cells).members(cells.z, np.array([0.5]))
     assert sum(member.weight for member in members) == pytest.approx(0.5)
     for member in members:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator
+from trueodds.calibrators import About, PosteriorCalibrator
 from trueodds.calibrators._bayesian_isotonic.posterior import (
     IsotonicPosterior,
     chain_posterior,
     importance_posterior,
 )
 from trueodds.evidence import Evidence
-from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning, warn_user
+from trueodds.exceptions import DominantMapWarning, PoorMixingWarning, warn_user
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.validation import (
-    Floats,
     InputScale,
     LabelSmoothing,
     as_seed,
     check_choice,
     check_integer,
-    check_level,
     check_number,
-    positive_column,
-    validate_scores,
 )
 
 __all__ = ["BayesianIsotonicCalibrator"]
@@ -38,7 +35,7 @@ FITTED = ("map_", "classes_", "posterior_", "effective_sample_size_", "r_hat_", 
 """What a fit leaves behind."""
 
 
-class BayesianIsotonicCalibrator(Calibrator):
+class BayesianIsotonicCalibrator(PosteriorCalibrator):
     """The mean of all non-decreasing maps, each weighted by prior and likelihood.
 
     It finds any rising shape as isotonic regression does, but is smooth and not over-confident:
@@ -250,64 +247,14 @@ class BayesianIsotonicCalibrator(Calibrator):
             if values:
                 setattr(self, name, choose(values))
 
-    def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
-        """A credible interval of the calibrated probability at each score.
+    def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
+        points, ends = self.posterior_.quantiles(list(shares))
+        return [PiecewiseLinearMap(x=points, y=end, input=self.input) for end in ends]
 
-        It is about the probability, not about the label: where it is narrow, the calibration map
-        is known well. Of binary problems only.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 2)
-        level : float, default=0.9
-            The posterior probability that the interval holds the map at that score.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n,)
-            Quantiles of the drawn maps; neither ever falls.
-        """
-        posterior = self._binary_posterior("predict_interval")
-        check_level(level)
-        array = validate_scores(scores, self.input, n_columns=2)
-        if array.ndim == 2:
-            array = positive_column(array, self.input)
-        points, ends = posterior.quantiles([(1 - level) / 2, (1 + level) / 2])
-        low, high = (
-            PiecewiseLinearMap(x=points, y=end, input=self.input)._apply(array) for end in ends
-        )
-        return low, high
-
-    def sample_maps(self, n_maps: int = 1, *, random_state: Any = 0) -> list[CalibrationMap]:
-        """Draw maps from the posterior, to carry its uncertainty through a calculation.
-
-        Parameters
-        ----------
-        n_maps : int, default=1
-        random_state : int, Generator, RandomState or None, default=0
-
-        Returns
-        -------
-        list of PiecewiseLinearMap
-            Different draws as long as there are enough of the 2000 (``"mcmc"``) that are kept.
-        """
-        posterior = self._binary_posterior("sample_maps")
-        check_integer(n_maps, "n_maps", 1)
+    def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
+        """Different draws as long as there are enough of the 2000 (``"mcmc"``) that are kept."""
+        posterior = self.posterior_
         rows = np.repeat(np.arange(len(posterior.draws)), posterior.repeats)
-        rng = np.random.default_rng(as_seed(random_state))
         chosen = rng.choice(rows, size=n_maps, replace=n_maps > len(rows))
         draws = np.maximum.accumulate(posterior.draws[chosen], axis=1)
-        classes = self.map_.classes
-        return [
-            PiecewiseLinearMap(x=posterior.score, y=draw, input=self.input, classes=classes)
-            for draw in draws
-        ]
-
-    def _binary_posterior(self, method: str) -> IsotonicPosterior:
-        self._check_fitted("map_")
-        if len(self.classes_) > 2:
-            raise InputError(
-                f"{method} is for two classes; this was fitted on {len(self.classes_)}. Fit one "
-                "class against the rest."
-            )
-        return self.posterior_
+        return [PiecewiseLinearMap(x=posterior.score, y=draw, input=self.input) for draw in draws]

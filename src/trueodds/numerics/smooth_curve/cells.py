@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["FARTHEST", "Cells", "cells_of"]
+__all__ = ["FARTHEST", "LogOddsCells", "cells_of"]
 
 FARTHEST = 700.0
 """Where log-odds of −inf and +inf stand. Clipping at ±40 instead cost 0.04 of log-loss on a naive
@@ -20,7 +20,7 @@ NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class LogOddsCells:
     """Neighbouring scores, pooled.
 
     Parameters
@@ -76,7 +76,7 @@ def normal_quantiles(rank: Floats, total: float) -> Floats:
     return np.array([NORMAL.inv_cdf(r) for r in np.clip(rank, end, 1 - end).tolist()])
 
 
-def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> Cells:
+def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> LogOddsCells:
     """Pool rows of increasing log-odds into ``n_cells`` equal steps of their normal quantile.
 
     Up to half as many more distinct log-odds stay as they are.
@@ -96,4 +96,4 @@ def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> Cells:
     if not distinct.all():
         starts = np.flatnonzero(distinct)
         z, n_neg, n_pos = z[starts], np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-    return Cells(z, n_neg, n_pos)
+    return LogOddsCells(z, n_neg, n_pos)

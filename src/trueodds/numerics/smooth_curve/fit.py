@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from trueodds.numerics.smooth_curve.cells import Cells, cells_of
+from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
 from trueodds.numerics.smooth_curve.laplace import Fits, Prior, fit_all
 from trueodds.numerics.smooth_curve.model import (
     AMPLITUDES,
@@ -18,7 +18,7 @@ from trueodds.numerics.smooth_curve.model import (
     Curve,
     squash,
 )
-from trueodds.numerics.smooth_curve.posterior import CurvePosterior, Member
+from trueodds.numerics.smooth_curve.posterior import CurveMember, CurvePosterior
 from trueodds.numerics.smooth_curve.steps import Steps, fit_steps
 from trueodds.validation import Floats
 
@@ -88,7 +88,7 @@ class _Family(Protocol):
     @property
     def evidence(self) -> Floats: ...
 
-    def members(self, knots: Floats, weight: Floats) -> list[Member]: ...
+    def members(self, knots: Floats, weight: Floats) -> list[CurveMember]: ...
 
 
 def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
@@ -101,7 +101,7 @@ def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
     for family, weight in zip(families, weights, strict=True):
         if isinstance(family, Steps) and weight[0] >= LEAST_WEIGHT:
             knots = np.unique(np.concatenate([knots, family.cells.z]))
-    members: list[Member] = []
+    members: list[CurveMember] = []
     for family, weight in zip(families, weights, strict=True):
         members += family.members(knots, np.where(weight >= LEAST_WEIGHT, weight, 0.0))
     kept = sum(member.weight for member in members)
@@ -119,12 +119,12 @@ class _AsItIs:
         likelihood = eta @ cells.n_pos - np.logaddexp(0, eta) @ cells.weight
         self.evidence = np.array([likelihood + np.log(AS_IT_IS_COUNTS_AS)])
 
-    def members(self, knots: Floats, weight: Floats) -> list[Member]:
+    def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """One curve without any uncertainty."""
         if not weight[0]:
             return []
         eta = self._curve.centre("as_it_is", knots)
-        return [Member(float(weight[0]), eta, np.zeros((len(knots), 1)))]
+        return [CurveMember(float(weight[0]), eta, np.zeros((len(knots), 1)))]
 
 
 class _Batch:
@@ -157,13 +157,13 @@ class _Batch:
         kinds = {centre.kind: self._curve.centre(centre.kind, z) for centre in self._centres}
         return np.array([kinds[centre.kind] for centre in self._centres])
 
-    def _charges(self, cells: Cells) -> Floats:
+    def _charges(self, cells: LogOddsCells) -> Floats:
         """A temperature was fitted to the same rows: what one parameter costs, less its prior."""
         cost = 0.5 * np.log(cells.total) - 1
         fitted = [centre.kind in ("temperature", "squashed") for centre in self._centres]
         return np.where(fitted, cost, 0.0)
 
-    def members(self, knots: Floats, weight: Floats) -> list[Member]:
+    def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """Those with enough weight, at the knots."""
         chosen = np.flatnonzero(weight)
         if not len(chosen):
@@ -175,7 +175,7 @@ class _Batch:
             lower, np.broadcast_to(features.T, (len(chosen), *features.T.shape))
         )
         return [
-            Member(float(weight[j]), offsets[j] + features @ self._fits.theta[j], factors[k].T)
+            CurveMember(float(weight[j]), offsets[j] + features @ self._fits.theta[j], factors[k].T)
             for k, j in enumerate(chosen.tolist())
         ]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.numerics.smooth_curve.cells import Cells
+from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.validation import Floats
 
 __all__ = ["Fits", "Prior", "fit_all"]
@@ -54,14 +54,14 @@ class Fits:
     evidence: Floats
 
 
-def fit_all(features: Floats, offset: Floats, cells: Cells, prior: Prior) -> Fits:
+def fit_all(features: Floats, offset: Floats, cells: LogOddsCells, prior: Prior) -> Fits:
     """Fit every model by Newton's method.
 
     Parameters
     ----------
     features : ndarray of shape (n_cells, n_features)
     offset : ndarray of shape (n_models, n_cells)
-    cells : Cells
+    cells : LogOddsCells
     prior : Prior
     """
     problem = _Problem(features, offset, cells, prior)
@@ -102,7 +102,7 @@ def _climb(
 class _Problem:
     """The log-posterior of all models, and its derivatives."""
 
-    def __init__(self, features: Floats, offset: Floats, cells: Cells, prior: Prior) -> None:
+    def __init__(self, features: Floats, offset: Floats, cells: LogOddsCells, prior: Prior) -> None:
         self.features = features
         self.offset = offset
         self.cells = cells

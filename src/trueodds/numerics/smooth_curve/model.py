@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from trueodds.numerics.smooth_curve.cells import Cells
+from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.validation import Floats
 
 __all__ = ["CENTRES", "Centre", "Curve", "squash", "temperature"]
@@ -66,7 +66,7 @@ def squash(z: Floats) -> Floats:
     return np.sign(z) * BEND * np.log1p(np.abs(z) / BEND)
 
 
-def temperature(z: Floats, cells: Cells) -> float:
+def temperature(z: Floats, cells: LogOddsCells) -> float:
     """The most probable factor of z, under a prior that calibrated log-odds spread by about 2.5.
 
     A flat prior would be too sure of separable samples: log-loss .24 where this has .13.
@@ -88,7 +88,7 @@ class Curve:
     Beyond the first and the last cell, everything is as it is there.
     """
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: LogOddsCells) -> None:
         self.cells = cells
         squashed = squash(cells.z)
         shapes = (squashed, np.abs(squashed), cells.quantile)

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["CurvePosterior", "Member"]
+__all__ = ["CurveMember", "CurvePosterior"]
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
@@ -18,7 +18,7 @@ LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class CurveMember:
     """One model: its curve is mean + factor·ε with ε standard normal.
 
     Parameters
@@ -49,12 +49,12 @@ class CurvePosterior:
         Log-odds, strictly increasing.
     weight : ndarray of shape (n_knots,)
         How much evidence lies near each knot.
-    members : tuple of Member
+    members : tuple of CurveMember
     """
 
     z: Floats
     weight: Floats
-    members: tuple[Member, ...]
+    members: tuple[CurveMember, ...]
 
     def log_odds(self) -> Floats:
         """The log-odds of the posterior mean of the probability.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.numerics.smooth_curve.cells import Cells
-from trueodds.numerics.smooth_curve.posterior import Member
+from trueodds.numerics.smooth_curve.cells import LogOddsCells
+from trueodds.numerics.smooth_curve.posterior import CurveMember
 from trueodds.validation import Floats
 
 __all__ = ["Steps", "fit_steps"]
@@ -29,7 +29,7 @@ class Steps:
 
     Parameters
     ----------
-    cells : Cells
+    cells : LogOddsCells
     evidence : ndarray of shape (1,)
         The logarithm of the marginal likelihood of all step functions together.
     binnings : list of ndarray
@@ -38,12 +38,12 @@ class Steps:
         Pseudo-counts of negatives and positives in every bin.
     """
 
-    cells: Cells
+    cells: LogOddsCells
     evidence: Floats
     binnings: list[np.ndarray]
     prior: tuple[float, float]
 
-    def members(self, knots: Floats, weight: Floats) -> list[Member]:
+    def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """The drawn functions, which share a weight, at knots of the log-odds axis."""
         if not weight[0]:
             return []
@@ -60,11 +60,11 @@ class Steps:
             bins = np.searchsorted(starts, nearest, side="right") - 1
             factor = np.zeros((len(knots), len(mean)))
             factor[np.arange(len(knots)), bins] = deviation[bins]
-            members.append(Member(float(weight[0]) / len(self.binnings), mean[bins], factor))
+            members.append(CurveMember(float(weight[0]) / len(self.binnings), mean[bins], factor))
         return members
 
 
-def fit_steps(cells: Cells) -> Steps:
+def fit_steps(cells: LogOddsCells) -> Steps:
     """Sum over all binnings, and draw some."""
     from scipy.special import betaln
 
