@@ -24,6 +24,8 @@ __all__ = ["as_classes", "fit_mixed_structured_map"]
 
 LEAST = float(np.finfo(np.float32).tiny)
 """What a probability of 0 is taken for, as in the authors' program."""
+ORDINARY_EXPONENT = 4
+"""Logits that typically spread by more than 16 are scaled, lest many fall below ``LEAST``."""
 HOTTEST = 1e6
 """τ where the map allows no more; reached only if smoothed labels are separated too."""
 
@@ -41,7 +43,9 @@ def fit_mixed_structured_map(
     """Fit a temperature, mix in 1/(n + 1) of chance, and then fit what the model adds."""
     warn_missing_classes(evidence)
     k, n = evidence.n_classes, float(evidence.row_weight.sum())
-    unit = 1.0 if scale == "probability" else float(2.0 ** margin_exponent(evidence.scores))
+    is_probability = scale == "probability"
+    exponent = 0 if is_probability else margin_exponent(evidence.scores, ORDINARY_EXPONENT)
+    unit = float(np.ldexp(1.0, exponent))
     p = class_probabilities(evidence.scores, scale, unit)
     part = SoftmaxEvidence(
         np.log(p + LEAST),
