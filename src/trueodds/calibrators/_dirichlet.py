@@ -23,9 +23,9 @@ class DirichletCalibrator(Calibrator):
 
     Parameters
     ----------
-    off_diagonal : float, default=1e-3
+    off_diagonal : float, default=0.03
         λ: the mean log-loss is raised by λ·Σ w² over the weights off the diagonal.
-    intercept : float, default=1e-3
+    intercept : float, default=0.03
         μ: and by μ·Σ b². Both 0: maximum likelihood.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Logits are taken as they are, for their logarithms: matrix scaling
@@ -61,7 +61,7 @@ class DirichletCalibrator(Calibrator):
     >>> p = rng.dirichlet([1, 1, 1], size=500)
     >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
     >>> DirichletCalibrator().fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
-    array([[0.21, 0.32, 0.46]])
+    array([[0.22, 0.32, 0.46]])
     """
 
     about = About(
@@ -74,8 +74,8 @@ class DirichletCalibrator(Calibrator):
     def __init__(
         self,
         *,
-        off_diagonal: float = 1e-3,
-        intercept: float = 1e-3,
+        off_diagonal: float = 0.03,
+        intercept: float = 0.03,
         input: InputScale = "probability",  # noqa: A002
         label_smoothing: LabelSmoothing = None,
         classes: Any = None,
