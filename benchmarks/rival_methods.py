@@ -4,10 +4,11 @@
 
 Run it in the environment of the rivals (``make bench`` makes it). Results are compared on two
 samples: 1,000 distinct scores, on a grid between them; and 2,000 scores of 63 values, where they
-lie; methods for several classes on 1,000 rows of three and of five classes. Differences are those to the package as it is, and to the same package with its solver
-run to the end, where it would stop early; the second one must stay below the tolerance, or
-the program leaves with 1. Times are CPU seconds of a fit and a prediction of the same rows, the
-median of REPEATS (default 3). Packages that are not installed are named and left out.
+lie; for several classes, on 1,000 rows of three and of five. Differences are those to the package
+as it is, and to the same package with its solver run to the end, where it would stop early; the
+second one must stay below the tolerance, or the program leaves with 1. Times are CPU seconds of a
+fit and a prediction of the same rows, the median of REPEATS (default 3). Packages that are not
+installed are named and left out.
 
 Methods for several classes are timed on five of them. dirichletcal is told not to make the last
 class a reference, which would penalise the others' weights by their difference to it.
@@ -206,7 +207,7 @@ def structured(name: str, ours: Any) -> Method:
     def theirs(p: Array, y: Array) -> Predictor:
         return kind().fit(p, y).predict_proba
 
-    def to_the_end(loss: Any, start: Any, method: str) -> Any:
+    def to_the_end(loss: Any, start: Any, **_: Any) -> Any:
         return minimize(loss, start.double(), method="newton-exact", tol=1e-14)
 
     def in_double(q: Array) -> Array:
