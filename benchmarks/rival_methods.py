@@ -4,10 +4,14 @@
 
 Run it in the environment of the rivals (``make bench`` makes it). Results are compared on two
 samples: 1,000 distinct scores, on a grid between them; and 2,000 scores of 63 values, where they
-lie. Differences are those to the package as it is, and to the same package with its solver
-run to the end, where it would stop early; the second one must stay below the tolerance, or
-the program leaves with 1. Times are CPU seconds of a fit and a prediction of the same rows, the
-median of REPEATS (default 3). Packages that are not installed are named and left out.
+lie; for several classes, on 1,000 rows of three and of five. Differences are those to the package
+as it is, and to the same package with its solver run to the end, where it would stop early; the
+second one must stay below the tolerance, or the program leaves with 1. Times are CPU seconds of a
+fit and a prediction of the same rows, the median of REPEATS (default 3). Packages that are not
+installed are named and left out.
+
+Methods for several classes are timed on five of them. dirichletcal is told not to make the last
+class a reference, which would penalise the others' weights by their difference to it.
 
 splinecalib is a special case: ``SplineCalibrator`` has another penalty. Compared is our solver on
 splinecalib's own basis, penalty and rows.
@@ -21,15 +25,19 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from trueodds import (
     CenteredIsotonicCalibrator,
+    DirichletCalibrator,
     KernelCalibrator,
     QuadraticCalibrator,
     ScalingBinningCalibrator,
     SplineCalibrator,
+    StructuredMatrixCalibrator,
+    StructuredVectorCalibrator,
     VennAbersCalibrator,
 )
 from trueodds.numerics.penalised_logistic import FINE, PenalisedLogistic
@@ -51,6 +59,7 @@ class Method:
     converged: Fit | None = None
     tolerance: float = 1e-6
     compared: Fit | None = None  # what is compared, if it is not what is timed
+    several_classes: bool = False
 
 
 def of(calibrator: Any) -> Fit:
@@ -59,6 +68,10 @@ def of(calibrator: Any) -> Fit:
         return lambda new: fitted.predict_proba(new)[:, 1]
 
     return fit
+
+
+def of_classes(calibrator: Any) -> Fit:
+    return lambda p, y: calibrator.fit(p, y).predict_proba
 
 
 def logistic_to_the_end(features: Array, y: Array, *, intercept: bool) -> Any:
@@ -183,6 +196,73 @@ def spline() -> Method:
     return Method("spline", "splinecalib", ours, theirs, converged, 5e-6, compared=our_solver)
 
 
+def structured(name: str, ours: Any) -> Method:
+    import torchmin
+    from probmetrics.calibrators import logistic
+
+    kind = getattr(logistic, name)
+    minimize = torchmin.minimize
+    least = np.finfo(np.float32).tiny
+
+    def theirs(p: Array, y: Array) -> Predictor:
+        return kind().fit(p, y).predict_proba
+
+    def to_the_end(loss: Any, start: Any, **_: Any) -> Any:
+        return minimize(loss, start.double(), method="newton-exact", tol=1e-14)
+
+    def in_double(q: Array) -> Array:
+        return np.log(np.maximum(q.astype(float), least))
+
+    def converged(p: Array, y: Array) -> Predictor:
+        precise = mock.patch.object(logistic, "multiclass_probs_to_logits", in_double)
+        with precise, mock.patch.object(torchmin, "minimize", to_the_end):
+            calibrator = kind().fit(p, y)
+
+        def predict(new: Array) -> Array:
+            with precise:
+                return calibrator.predict_proba(new)
+
+        return predict
+
+    title = ours.about.title
+    return Method(title, "probmetrics", of_classes(ours()), theirs, converged, several_classes=True)
+
+
+def structured_vector() -> Method:
+    return structured("SVSCalibrator", StructuredVectorCalibrator)
+
+
+def structured_matrix() -> Method:
+    return structured("SMSCalibrator", StructuredMatrixCalibrator)
+
+
+def dirichlet() -> Method:
+    from dirichletcal.calib.fulldirichlet import FullDirichletCalibrator
+
+    def theirs(p: Array, y: Array) -> Predictor:
+        calibrator = FullDirichletCalibrator(reg_lambda=0.03, reg_mu=0.03, ref_row=False)
+        return calibrator.fit(p, y).predict_proba
+
+    ours = of_classes(DirichletCalibrator(off_diagonal=0.03, intercept=0.03))
+    return Method("Dirichlet", "dirichletcal", ours, theirs, several_classes=True)
+
+
+def class_rows(seed: int, n: int, k: int) -> tuple[Array, Array]:
+    """Scores that mix classes up; a fifth of the labels are arbitrary."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, k))
+    p = np.exp(logits)
+    p /= p.sum(axis=1, keepdims=True)
+    y = ((0.8 * p + 0.2 / k).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    q = np.exp(1.5 * logits @ (np.eye(k) + 0.1 * rng.normal(size=(k, k))))
+    return (q / q.sum(axis=1, keepdims=True)).astype(np.float32).astype(float), y
+
+
+def class_samples() -> list[tuple[Array, Array, Array]]:
+    rows = (class_rows(seed, 1000, k) for seed, k in ((0, 3), (1, 5)))
+    return [(p, y, p) for p, y in rows]
+
+
 def samples() -> list[tuple[Array, Array, Array]]:
     """Scores, labels, and where to compare. Single precision holds the scores exactly."""
     rng = np.random.default_rng(0)
@@ -197,14 +277,17 @@ def samples() -> list[tuple[Array, Array, Array]]:
     return result
 
 
-def difference(a: Fit, b: Fit) -> float:
-    return max(float(np.abs(a(p, y)(new) - b(p, y)(new)).max()) for p, y, new in samples())
+def difference(a: Fit, b: Fit, several_classes: bool) -> float:
+    rows = class_samples() if several_classes else samples()
+    return max(float(np.abs(a(p, y)(new) - b(p, y)(new)).max()) for p, y, new in rows)
 
 
-def cpu_seconds(fit: Fit, n: int, repeats: int) -> float:
+def cpu_seconds(fit: Fit, n: int, repeats: int, several_classes: bool) -> float:
     rng = np.random.default_rng(1)
     p = rng.beta(0.6, 0.9, n)
     y = (rng.random(n) < p).astype(int)
+    if several_classes:
+        p, y = class_rows(2, n, 5)
     fit(p[:200], y[:200])(p[:200])  # imports are not counted
     times = []
     for _ in range(repeats):
@@ -214,6 +297,10 @@ def cpu_seconds(fit: Fit, n: int, repeats: int) -> float:
     return float(np.median(times))
 
 
+BINARY = (quadratic, centred_isotonic, venn_abers, scaling_binning, kernel, spline)
+METHODS = (*BINARY, structured_vector, structured_matrix, dirichlet)
+
+
 def main(repeats: str = "3") -> int:
     warnings.simplefilter("ignore")
     too_far = False
@@ -221,20 +308,23 @@ def main(repeats: str = "3") -> int:
     heads += [f"{who}, {n:,} rows" for n in SIZES for who in ("ours", "theirs")]
     print("| " + " | ".join(heads) + " |")
     print("|---" * len(heads) + "|")
-    for make in (quadratic, centred_isotonic, venn_abers, scaling_binning, kernel, spline):
+    for make in METHODS:
         try:
             method = make()
         except ImportError as error:
             print(f"{make.__name__} was left out: {error}")
             continue
         compared = method.compared or method.ours
-        as_it_is = difference(compared, method.theirs)
-        final = difference(compared, method.converged) if method.converged else as_it_is
+        several = method.several_classes
+        final = as_it_is = difference(compared, method.theirs, several)
+        if method.converged:
+            final = difference(compared, method.converged, several)
         too_far |= not final <= method.tolerance
         cells = [method.name, method.package, f"{as_it_is:.1e}", f"{final:.1e}"]
         cells.append(f"{method.tolerance:g}")
         for n in SIZES:
-            times = [cpu_seconds(fit, n, int(repeats)) for fit in (method.ours, method.theirs)]
+            both = (method.ours, method.theirs)
+            times = [cpu_seconds(fit, n, int(repeats), several) for fit in both]
             cells += [f"{1000 * seconds:.3g} ms" for seconds in times]
         print("| " + " | ".join(cells) + " |", flush=True)
     return int(too_far)

@@ -114,6 +114,14 @@ def draw_several_classes(folder):
     draw_classes(folder / "method-matrix.png", mixed, y, both)
     structured = {"Bayesian structured": trueodds.BayesianStructuredCalibrator(input="logit")}
     draw_classes(folder / "method-bayesian-structured.png", mixed, y, both | structured)
+    cooled = {"temperature": trueodds.TemperatureCalibrator(input="logit")}
+    for name, wrong, before, after in (
+        ("structured-vector", one_too_sure, cooled, trueodds.StructuredVectorCalibrator),
+        ("structured-matrix", mixed, cooled, trueodds.StructuredMatrixCalibrator),
+        ("dirichlet", mixed, {"vector scaling": vector}, trueodds.DirichletCalibrator),
+    ):
+        methods = before | {after.about.label or after.about.title: after(input="logit")}
+        draw_classes(folder / f"method-{name}.png", wrong, y, methods)
     surprised = np.where(rng.random(4000) < 0.15, rng.integers(0, 3, 4000), y)
     mixtures = {
         "temperature": trueodds.TemperatureCalibrator(input="logit"),

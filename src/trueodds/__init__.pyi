@@ -10,6 +10,7 @@ from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
 from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator as CenteredIsotonicCalibrator
 from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator as CharcoalGrillCalibrator
+from trueodds.calibrators._dirichlet import DirichletCalibrator as DirichletCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators._ensemble_temperature import EnsembleTemperatureCalibrator as EnsembleTemperatureCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
@@ -23,6 +24,8 @@ from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCali
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.near_isotonic import near_isotonic_path as near_isotonic_path
 from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
+from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator
+from trueodds.calibrators._structured_vector import StructuredVectorCalibrator as StructuredVectorCalibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator

@@ -8,6 +8,7 @@ from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
 from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator as CenteredIsotonicCalibrator
 from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator as CharcoalGrillCalibrator
+from trueodds.calibrators._dirichlet import DirichletCalibrator as DirichletCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators._ensemble_temperature import EnsembleTemperatureCalibrator as EnsembleTemperatureCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
@@ -30,6 +31,8 @@ from trueodds.calibrators._shared.registry import calibrator_names as calibrator
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
 from trueodds.calibrators._shared.registry import method_name as method_name
 from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
+from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator
+from trueodds.calibrators._structured_vector import StructuredVectorCalibrator as StructuredVectorCalibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator

@@ -23,7 +23,13 @@ from trueodds.numerics.softmax.regression import (
 )
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["UNSEEN_FLOOR", "fit_softmax_map", "fit_structured_map"]
+__all__ = [
+    "UNSEEN_FLOOR",
+    "fit_softmax_map",
+    "fit_structured_map",
+    "structured_ridges",
+    "warn_missing_classes",
+]
 
 UNSEEN_FLOOR = float(np.log(np.finfo(np.float64).eps))
 """ln of what a probability of exactly 0 is taken for if fitting saw none."""
@@ -37,18 +43,21 @@ def fit_softmax_map(
     scale: InputScale,
     per_class: bool,
     ridge: float = 0.0,
+    bias_ridge: float = 0.0,
 ) -> SoftmaxMap:
     """Fit an affine map of the class logits; see :mod:`trueodds.numerics.softmax.floor`.
 
     Very large or small margins are scaled by a power of two, and the weights back again.
-    ``ridge`` is that of a matrix model, on the weights as the map has them.
+    ``ridge`` is that of a matrix model off the diagonal, on the weights as the map has them;
+    ``bias_ridge`` is that on its biases.
     """
     rows = _ScaledRows(evidence, scale, per_class)
     of_logits: ModelOf = model_of
-    if ridge:
+    if ridge or bias_ridge:
         with np.errstate(over="ignore", under="ignore"):
             ridge = min(float(np.ldexp(ridge, -2 * rows.exponent)), MOST_RIDGE)
-        of_logits = partial(model_of, off_diagonal_ridge=ridge)
+        bias_ridge = min(bias_ridge, MOST_RIDGE)
+        of_logits = partial(model_of, off_diagonal_ridge=ridge, bias_ridge=bias_ridge)
     is_large = model_of is MatrixModel and evidence.n_classes > MOST_BLOCKS
     level_by = VectorModel if is_large else None
     fit, floor = fit_with_floor(rows.whole, of_logits, level_by=level_by)
@@ -81,13 +90,31 @@ def fit_structured_map(
         base, floor = fit_with_floor(part, TemperatureModel)
     slope = float(base.theta[0])
     k, n = evidence.n_classes, float(evidence.row_weight.sum())
-    held = {"diagonal_ridge": 2 * strength * k / n}
-    if model_of is MatrixModel:
-        held["off_diagonal_ridge"] = 2 * strength * k * (k - 1) / n
+    held = structured_ridges(model_of, k, n, strength)
     raised = part.raised(-np.inf if floor is None else floor)
     scaled = SoftmaxEvidence(slope * raised, part.targets, part.row_weight, part.trainable)
     fit = scaled.fit(partial(model_of, **held), -np.inf)
     return rows.as_map(fit, slope * fit.weights, floor)
+
+
+def structured_ridges(
+    model_of: Callable[..., SoftmaxModel], k: int, n: float, strength: float = 1.0
+) -> dict[str, float]:
+    """The penalty of :func:`fit_structured_map`, for k classes and a weight of n."""
+    held = {"diagonal_ridge": 2 * strength * k / n}
+    if model_of is MatrixModel:
+        held["off_diagonal_ridge"] = 2 * strength * k * (k - 1) / n
+    return held
+
+
+def warn_missing_classes(evidence: ClassEvidence) -> None:
+    """Name the classes that have no rows."""
+    absent = np.flatnonzero(evidence.class_weight == 0).tolist()
+    if absent:
+        warn_user(
+            f"classes {absent} have no instance to calibrate on; their parameters stay neutral.",
+            MissingClassWarning,
+        )
 
 
 class _ScaledRows:
@@ -95,14 +122,8 @@ class _ScaledRows:
 
     def __init__(self, evidence: ClassEvidence, scale: InputScale, per_class: bool) -> None:
         self.evidence, self.scale = evidence, scale
-        counts = evidence.class_weight
-        if per_class and (counts == 0).any():
-            absent = np.flatnonzero(counts == 0).tolist()
-            warn_user(
-                f"classes {absent} have no instance to calibrate on; their parameters stay "
-                "neutral.",
-                MissingClassWarning,
-            )
+        if per_class:
+            warn_missing_classes(evidence)
         logits = class_logits(evidence.scores, scale)
         self.exponent = 0 if scale == "probability" else margin_exponent(logits)
         self.logits = np.ascontiguousarray(scaled_logits(logits, self.exponent).T)

@@ -33,7 +33,7 @@ def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> F
     return logits
 
 
-def margin_exponent(logits: Floats) -> int:
+def margin_exponent(logits: Floats, ordinary: int = ORDINARY_EXPONENT) -> int:
     """The e such that logits·2⁻ᵉ typically spread by about 1 within a row; 0 if they are ordinary.
 
     Starts, steps and tolerances of a fit suit spreads of that order. A power of two loses no digit
@@ -43,6 +43,8 @@ def margin_exponent(logits: Floats) -> int:
     Parameters
     ----------
     logits : ndarray of shape (n, n_classes)
+    ordinary : int, default=16
+        Up to this, either way, e counts as 0.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def margin_exponent(logits: Floats) -> int:
     if not len(half):
         return 0
     exponent = int(np.frexp(np.median(half))[1]) + 1
-    return exponent if abs(exponent) > ORDINARY_EXPONENT else 0
+    return exponent if abs(exponent) > ordinary else 0
 
 
 def scaled_logits(logits: Floats, exponent: int) -> Floats:

@@ -160,7 +160,8 @@ class MatrixModel(SoftmaxModel):
     """η = W·logits + bias; rows of classes without instances stay those of the identity.
 
     ``off_diagonal_ridge`` pulls weights from one class's logit to another's score to 0;
-    ``diagonal_ridge`` pulls those on the diagonal to 1, and biases to 0.
+    ``diagonal_ridge`` pulls those on the diagonal to 1, and ``bias_ridge``, by default the same,
+    biases to 0.
     """
 
     def __init__(
@@ -169,11 +170,13 @@ class MatrixModel(SoftmaxModel):
         trainable: npt.NDArray[np.bool_],
         off_diagonal_ridge: float = 0.0,
         diagonal_ridge: float = 0.0,
+        bias_ridge: float | None = None,
     ) -> None:
         super().__init__(logits, trainable)
         self.design = np.concatenate([logits, np.ones((1, logits.shape[1]))])
         self.off_diagonal_ridge = off_diagonal_ridge
         self.diagonal_ridge = diagonal_ridge
+        self.bias_ridge = diagonal_ridge if bias_ridge is None else bias_ridge
 
     @property
     def start(self) -> Floats:
@@ -200,10 +203,10 @@ class MatrixModel(SoftmaxModel):
         return np.repeat(self.trainable, len(self.logits) + 1)
 
     def ridge(self) -> Floats:
-        """One ridge on the diagonal and the biases, another on what is off the diagonal."""
+        """One ridge on the diagonal, one on the biases, one on what is off the diagonal."""
         k = len(self.logits)
         ridge = np.full((k, k + 1), self.off_diagonal_ridge)
-        ridge[:, k] = self.diagonal_ridge
+        ridge[:, k] = self.bias_ridge
         np.fill_diagonal(ridge, self.diagonal_ridge)
         return ridge.ravel()
 

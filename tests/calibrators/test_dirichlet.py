@@ -1,0 +1,80 @@
+"""Dirichlet calibration with off-diagonal and intercept regularisation."""
+
+import numpy as np
+import pytest
+
+from trueodds import BetaCalibrator, DirichletCalibrator, MatrixCalibrator
+from trueodds.exceptions import InputError
+
+# First row, by dirichletcal 0.5.3 in the environment of the benchmarks:
+#   FullDirichletCalibrator(reg_lambda=..., reg_mu=..., ref_row=False).fit(p, y)
+REFERENCE = [
+    (0, 500, 3, 1e-3, 1e-3, [0.387503703, 0.217733885, 0.394762412]),
+    (0, 500, 3, 0.02, 0.003, [0.382937605, 0.219218004, 0.39784439]),
+    (
+        *(1, 1500, 5, 1e-3, 1e-3),
+        [0.146710699, 0.28833836, 0.1687416, 0.021342407, 0.374866933],
+    ),
+    (
+        *(1, 1500, 5, 0.02, 0.003),
+        [0.146968847, 0.295151951, 0.167619304, 0.021331818, 0.36892808],
+    ),
+]
+
+
+def sample(seed, n, k):
+    """Scores that mix classes up; a fifth of the labels are arbitrary."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, k))
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = ((0.8 * p + 0.2 / k).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    wrong = logits * rng.uniform(0.8, 2, k) + rng.normal(size=k) * 0.5
+    wrong = wrong @ (np.eye(k) + 0.1 * rng.normal(size=(k, k)))
+    p = np.exp(wrong - wrong.max(axis=1, keepdims=True))
+    return (p / p.sum(axis=1, keepdims=True)).astype(np.float32).astype(float), y
+
+
+@pytest.mark.parametrize(("seed", "n", "k", "off_diagonal", "intercept", "row"), REFERENCE)
+def test_the_fit_equals_that_of_the_reference(seed, n, k, off_diagonal, intercept, row):
+    p, y = sample(seed, n, k)
+    calibrator = DirichletCalibrator(off_diagonal=off_diagonal, intercept=intercept).fit(p, y)
+    np.testing.assert_allclose(calibrator.predict_proba(p[:1]), [row], atol=1e-7)
+
+
+def test_the_penalised_loss_has_no_slope_where_the_fit_ends():
+    p, y = sample(2, 600, 4)
+    found = DirichletCalibrator(off_diagonal=0.01, intercept=0.002).fit(p, y)
+    weights, bias = found.map_.weights, found.map_.bias
+    residual = found.predict_proba(p) - np.eye(4)[y]
+    held = 2 * 0.01 * weights * (1 - np.eye(4))
+    np.testing.assert_allclose(residual.T @ np.log(p) / 600 + held, 0, atol=1e-7)
+    np.testing.assert_allclose(residual.mean(axis=0) + 2 * 0.002 * bias, 0, atol=1e-7)
+
+
+def test_without_a_penalty_it_is_matrix_scaling():
+    p, y = sample(3, 800, 3)
+    found = DirichletCalibrator(off_diagonal=0, intercept=0).fit(p, y).predict_proba(p)
+    matrix = MatrixCalibrator(ridge=0.0).fit(p, y).predict_proba(p)
+    np.testing.assert_allclose(found, matrix, atol=1e-6)
+
+
+def test_large_strengths_leave_the_diagonal_alone():
+    p, y = sample(4, 800, 3)
+    found = DirichletCalibrator(off_diagonal=1e9, intercept=1e9).fit(p, y).map_
+    assert np.abs(found.weights - np.diag(np.diag(found.weights))).max() < 1e-6
+    assert np.abs(found.bias).max() < 1e-6
+    assert np.ptp(np.diag(found.weights)) > 0.01
+
+
+def test_on_two_classes_it_is_beta_calibration():
+    p, y = sample(5, 500, 2)
+    found = DirichletCalibrator().fit(p, y).predict_proba(p)
+    beta = BetaCalibrator(monotone=False).fit(p, y).predict_proba(p)
+    np.testing.assert_allclose(found, beta, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["off_diagonal", "intercept"])
+def test_a_negative_strength_is_refused(name):
+    p, y = sample(6, 50, 3)
+    with pytest.raises(InputError, match=name):
+        DirichletCalibrator(**{name: -1.0}).fit(p, y)
