@@ -256,7 +256,7 @@ def fit_softmax(
     # Once the classes are separated, the loss falls for ever: there is nothing to converge to.
     is_hard = bool((targets.max(axis=0) == 1).all())
     unbounded = is_hard and not loss.ridge.any()
-    # If a ridge spares some parameters, it may fall for ever too; below this, no row is wrong again.
+    # So it may if a ridge spares some parameters. Below this loss, no row can be wrong again.
     can_fall = is_hard and not loss.ridge.all()
     all_right = np.log(2) * row_weight[row_weight > 0].min() if can_fall else 0.0
     place = loss.rescaled(start)
