@@ -6,7 +6,7 @@ import pytest
 from trueodds import BetaCalibrator, DirichletCalibrator, MatrixCalibrator
 from trueodds.exceptions import InputError, SeparableScoresWarning
 
-# First row, by dirichletcal 0.5.3 in the environment of the benchmarks:
+# First row, by dirichletcal 0.5.3:
 #   FullDirichletCalibrator(reg_lambda=..., reg_mu=..., ref_row=False).fit(p, y)
 REFERENCE = [
     (0, 500, 3, 1e-3, 1e-3, [0.387503703, 0.217733885, 0.394762412]),
