@@ -10,8 +10,9 @@ second one must stay below the tolerance, or the program leaves with 1. Times ar
 fit and a prediction of the same rows, the median of REPEATS (default 3). Packages that are not
 installed are named and left out.
 
-Methods for several classes are timed on five of them. dirichletcal is told not to make the last
-class a reference, which would penalise the others' weights by their difference to it.
+Methods for several classes are timed on five of them. dirichletcal, which ``make bench`` does not
+install, is told not to make the last class a reference: that would penalise the others' weights by
+their difference to it.
 
 splinecalib is a special case: ``SplineCalibrator`` has another penalty. Compared is our solver on
 splinecalib's own basis, penalty and rows.

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from trueodds import BetaCalibrator, DirichletCalibrator, MatrixCalibrator
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, SeparableScoresWarning
 
-# First row, by dirichletcal 0.5.3 in the environment of the benchmarks:
+# First row, by dirichletcal 0.5.3:
 #   FullDirichletCalibrator(reg_lambda=..., reg_mu=..., ref_row=False).fit(p, y)
 REFERENCE = [
     (0, 500, 3, 1e-3, 1e-3, [0.387503703, 0.217733885, 0.394762412]),
@@ -78,3 +78,13 @@ def test_a_negative_strength_is_refused(name):
     p, y = sample(6, 50, 3)
     with pytest.raises(InputError, match=name):
         DirichletCalibrator(**{name: -1.0}).fit(p, y)
+
+
+def test_scores_that_separate_the_classes_are_smoothed_with_one_warning():
+    p = np.random.default_rng(7).dirichlet([0.3] * 6, size=70)
+    y = p.argmax(axis=1)
+    with pytest.warns(SeparableScoresWarning) as caught:  # and no overflow
+        found = DirichletCalibrator().fit(p, y).predict_proba(p)
+    assert len(caught) == 1
+    assert (found.argmax(axis=1) == y).mean() > 0.9
+    assert found.max() < 1

@@ -114,6 +114,16 @@ def test_scores_that_separate_the_classes_are_smoothed_with_a_warning(kind):
 
 
 @both
+def test_a_fit_of_nearly_perfect_scores_runs_to_its_end(kind):
+    rng = np.random.default_rng(12)
+    p = normalised(np.eye(3)[np.arange(60) % 3] + rng.uniform(0, 0.1, size=(60, 3)))
+    with pytest.warns(SeparableScoresWarning) as caught:  # and none of an early stop
+        kind().fit(p, np.arange(60) % 3)
+    assert len(caught) == 1
+    kind(label_smoothing=0.01).fit(p, np.arange(60) % 3)  # without any
+
+
+@both
 def test_a_class_without_rows_stays_neutral_with_a_warning(kind):
     p, y = sample(10, 500, 4)
     seen = y != 2

@@ -297,3 +297,18 @@ def test_a_hundred_classes_are_still_solved_by_the_block_of_each():
     inverse = row_block_inverse(model.design, variance, np.zeros((100, 101)))
     found = model.inverse(variance, model.squared_adjoint(variance))(vector)
     np.testing.assert_array_equal(found, inverse(vector))
+
+
+def test_a_ridge_that_spares_the_diagonal_does_not_run_after_separated_classes():
+    p = np.random.default_rng(7).dirichlet([0.3] * 6, size=70).T
+    targets = np.eye(6)[p.argmax(axis=0)].T
+    model = MatrixModel(np.log(p), np.ones(6, bool), off_diagonal_ridge=0.06, bias_ridge=0.06)
+    fit = fit_softmax(model, targets, np.full(70, 1 / 70), model.start)
+    assert fit.separates
+    assert fit.n_iter < 10
+    assert np.abs(fit.weights).max() < 100
+
+
+def test_biases_have_a_ridge_of_their_own():
+    model = MatrixModel(np.zeros((2, 3)), np.ones(2, bool), 0.1, 0.2, bias_ridge=0.3)
+    np.testing.assert_array_equal(model.ridge().reshape(2, 3), [[0.2, 0.1, 0.3], [0.1, 0.2, 0.3]])

@@ -254,7 +254,11 @@ def fit_softmax(
     loss = _Loss(model, targets, row_weight)
     scale = np.sqrt(np.maximum(model.squared_adjoint(loss.row_weight + 0 * targets), 1e-300))
     # Once the classes are separated, the loss falls for ever: there is nothing to converge to.
-    unbounded = not loss.ridge.any() and bool((targets.max(axis=0) == 1).all())
+    is_hard = bool((targets.max(axis=0) == 1).all())
+    unbounded = is_hard and not loss.ridge.any()
+    # So it may if a ridge spares some parameters. Below this loss, no row can be wrong again.
+    can_fall = is_hard and not loss.ridge.all()
+    all_right = np.log(2) * row_weight[row_weight > 0].min() if can_fall else 0.0
     place = loss.rescaled(start)
     converged = False
     n_iter = 0
@@ -262,7 +266,7 @@ def fit_softmax(
     crowded = unbounded and len(start) >= len(row_weight)
     while n_iter < MAX_ITERATIONS:
         interpolated = crowded and place.value < INTERPOLATED
-        if interpolated or (unbounded and loss.separated_at(place)):
+        if interpolated or (unbounded and loss.separated_at(place)) or place.value < all_right:
             break
         n_iter += 1
         size = float((np.abs(place.gradient) / (scale + loss.ridge * np.abs(place.theta))).max())
