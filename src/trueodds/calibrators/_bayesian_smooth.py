@@ -77,7 +77,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     >>> y = rng.random(1000) < 1 / (1 + np.exp(-z / 2))  # the scores are twice too sure
     >>> smooth = BayesianSmoothCalibrator().fit(1 / (1 + np.exp(-z)), y)
     >>> smooth.predict_proba([0.9]).round(1)
-    array([[0.2, 0.8]])
+    array([[0.3, 0.7]])
     >>> low, high = smooth.predict_interval([0.9])
     >>> bool(low[0] < 0.75 < high[0])
     True

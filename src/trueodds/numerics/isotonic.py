@@ -23,7 +23,10 @@ def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any
     blocks : ndarray of shape (n_blocks + 1,)
         Where runs of one value begin; n ends the last.
     """
-    values, blocks = pool_adjacent(np.ascontiguousarray(n_pos), np.ascontiguousarray(weight))
+    values, blocks = pool_adjacent(
+        np.ascontiguousarray(n_pos, dtype=np.float64),
+        np.ascontiguousarray(weight, dtype=np.float64),
+    )
     return np.minimum(values, 1.0, out=values), blocks
 
 
