@@ -30,7 +30,7 @@ LENGTHS = (1.2, 0.4)
 """Of waves, on the axis of normal quantiles; scores fill about −3 to 3 of it."""
 FINER_LENGTH = 0.12
 """Tried, as are steps, if there are many rows or the shorter of the lengths is clearly better."""
-MANY_ROWS = 2000
+ROWS_FOR_FINER_WAVES, ROWS_FOR_STEPS = 2000, 300
 AS_IT_IS_COUNTS_AS = 4.0
 """Models of the 77 that the one which learns nothing is worth, a priori. With 1, calibrated scores
 lose up to 0.0008 of log-loss at 1,000 rows; with 8, scores that are wrong lose 0.0002 at 100."""
@@ -76,8 +76,9 @@ def fit_smooth_curve(
         long, short = (batch(length) for length in LENGTHS)
         families += [long, short]
         gain = short.evidence.max() - long.evidence.max()
-        if cells.total >= MANY_ROWS or gain > WORTH_A_LOOK:
+        if cells.total >= ROWS_FOR_FINER_WAVES or gain > WORTH_A_LOOK:
             families.append(batch(FINER_LENGTH, FINER_CENTRES))
+        if cells.total >= ROWS_FOR_STEPS or gain > WORTH_A_LOOK:
             families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps)))
     return _average(curve, families)
 
