@@ -128,7 +128,7 @@ class AutoCalibrator(FeatureCalibrator):
     >>> auto.best_method_
     'bayesian_smooth'
     >>> auto.predict_proba([3.0]).round(2)
-    array([[0.24, 0.76]])
+    array([[0.26, 0.74]])
     >>> AutoCalibrator(input="logit", rule="compare").fit(z, y).best_method_
     'temperature'
     """

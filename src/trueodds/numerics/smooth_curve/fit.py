@@ -8,14 +8,17 @@ from typing import Protocol
 
 import numpy as np
 
+from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
 from trueodds.numerics.smooth_curve.laplace import Fits, Prior, fit_all
 from trueodds.numerics.smooth_curve.model import (
     AMPLITUDES,
     CENTRES,
     HALF_THE_RANKING,
+    SPREAD_FACTOR,
     Centre,
     Curve,
+    Kind,
     squash,
 )
 from trueodds.numerics.smooth_curve.posterior import CurveMember, CurvePosterior
@@ -31,9 +34,9 @@ LENGTHS = (1.2, 0.4)
 FINER_LENGTH = 0.12
 """Tried, as are steps, if there are many rows or the shorter of the lengths is clearly better."""
 ROWS_FOR_FINER_WAVES, ROWS_FOR_STEPS = 2000, 300
-AS_IT_IS_COUNTS_AS = 4.0
-"""Models of the 77 that the one which learns nothing is worth, a priori. With 1, calibrated scores
-lose up to 0.0008 of log-loss at 1,000 rows; with 8, scores that are wrong lose 0.0002 at 100."""
+BARE_COUNTS_AS = 4.0
+"""Models of the 77 that one without features is worth, a priori. With 1, calibrated scores lose up
+to 0.0008 of log-loss at 1,000 rows; with 8, scores that are wrong lose 0.0002 at 100."""
 WORTH_A_LOOK = 3.0
 """The difference of evidence, in nats, that makes it so: odds of 20 to 1."""
 FINER_CENTRES = (Centre("as_it_is", 1.0), Centre("temperature", 1.0), Centre("base_rate", 1.0))
@@ -70,8 +73,9 @@ def fit_smooth_curve(
         return _Batch(curve, centres, length)
 
     families: list[_Family] = [batch(None)]
+    families.append(_Bare(curve, "temperature"))
     if centred_on_scores:
-        families.append(_AsItIs(curve))
+        families.append(_Bare(curve, "as_it_is"))
     if len(cells) > 1:  # a single point has no shape
         long, short = (batch(length) for length in LENGTHS)
         families += [long, short]
@@ -110,22 +114,32 @@ def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
     return CurvePosterior(knots, np.interp(knots, cells.z, cells.weight), tuple(members))
 
 
-class _AsItIs:
-    """The scores are right, and nothing is learned."""
+class _Bare:
+    """A centre by itself: nothing is learned, or a temperature alone."""
 
-    def __init__(self, curve: Curve) -> None:
-        self._curve = curve
+    def __init__(self, curve: Curve, kind: Kind) -> None:
+        self._curve, self._kind = curve, kind
         cells = curve.cells
-        eta = curve.centre("as_it_is", cells.z)
+        eta = curve.centre(kind, cells.z)
         likelihood = eta @ cells.n_pos - np.logaddexp(0, eta) @ cells.weight
-        self.evidence = np.array([likelihood + np.log(AS_IT_IS_COUNTS_AS)])
+        cost = charge(kind, cells) - np.log(BARE_COUNTS_AS)
+        self.evidence = np.array([likelihood - cost])
+        # Of the logarithm of a temperature: what the rows say of it, and its prior.
+        q = sigmoid(eta)
+        precision = cells.weight @ (q * (1 - q) * eta**2) + SPREAD_FACTOR**-2
+        self._deviation = 0.0 if kind == "as_it_is" else float(precision**-0.5)
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
-        """One curve without any uncertainty."""
+        """One curve, uncertain by its temperature alone."""
         if not weight[0]:
             return []
-        eta = self._curve.centre("as_it_is", knots)
-        return [CurveMember(float(weight[0]), eta, np.zeros((len(knots), 1)))]
+        eta = self._curve.centre(self._kind, knots)
+        return [CurveMember(float(weight[0]), eta, self._deviation * eta[:, None])]
+
+
+def charge(kind: Kind, cells: LogOddsCells) -> float:
+    """A temperature was fitted to the same rows: what one parameter costs, less its prior."""
+    return 0.5 * np.log(cells.total) - 1 if kind in ("temperature", "squashed") else 0.0
 
 
 class _Batch:
@@ -146,7 +160,8 @@ class _Batch:
                 deviation.append([centre.deviation] * 4 + [amplitude or 1.0] * n_waves)
         prior = Prior(np.array(mean), np.array(deviation))
         self._fits: Fits = fit_all(features, self._offsets(curve.cells.z), curve.cells, prior)
-        self.evidence = self._fits.evidence - self._charges(curve.cells)
+        charges = [charge(centre.kind, curve.cells) for centre in self._centres]
+        self.evidence = self._fits.evidence - charges
 
     def _features(self, z: Floats) -> Floats:
         features = self._curve.features(z)
@@ -157,12 +172,6 @@ class _Batch:
     def _offsets(self, z: Floats) -> Floats:
         kinds = {centre.kind: self._curve.centre(centre.kind, z) for centre in self._centres}
         return np.array([kinds[centre.kind] for centre in self._centres])
-
-    def _charges(self, cells: LogOddsCells) -> Floats:
-        """A temperature was fitted to the same rows: what one parameter costs, less its prior."""
-        cost = 0.5 * np.log(cells.total) - 1
-        fitted = [centre.kind in ("temperature", "squashed") for centre in self._centres]
-        return np.where(fitted, cost, 0.0)
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """Those with enough weight, at the knots."""
