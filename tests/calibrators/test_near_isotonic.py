@@ -17,6 +17,8 @@ COUNTS = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=1, max_size=25
 )
 LABELS = st.lists(st.integers(0, 1), min_size=1, max_size=60)
+# The solver stops at a change of 1e-15 in its objective, of which the values are a square root.
+SOLVER = 1e-5
 WEIGHTS = st.lists(st.tuples(st.floats(0.01, 50), st.floats(0, 1)), min_size=1, max_size=18)
 
 
@@ -62,14 +64,14 @@ def test_a_long_path_in_many_rounds_equals_exact_fractions():
 
 
 @settings(max_examples=100, deadline=None)
-@given(WEIGHTS, st.floats(0.001, 3))  # the solver's own tolerance is absolute
+@given(WEIGHTS, st.floats(0.001, 3))
 def test_any_point_of_the_path_solves_the_quadratic_program(rows, share):
     weight, frequency = (np.array(column) for column in zip(*rows, strict=True))
     n_pos = weight * frequency
     path = near_isotonic_path(table_of(n_pos, weight - n_pos))
     lam = share * max(path.lambdas[-1], 0.01)
     expected = quadratic_program(n_pos / weight, weight, lam)
-    np.testing.assert_allclose(path.at(lam), expected, atol=1e-8)
+    np.testing.assert_allclose(path.at(lam), expected, atol=SOLVER)
 
 
 @settings(max_examples=100, deadline=None)
@@ -79,7 +81,7 @@ def test_any_point_of_the_path_solves_the_quadratic_program_with_tied_counts(cou
     path = near_isotonic_path(table_of(n_pos, n_neg))
     lam = share * path.lambdas[-1]
     expected = quadratic_program(n_pos / (n_pos + n_neg), n_pos + n_neg, lam)
-    np.testing.assert_allclose(path.at(lam), expected, atol=1e-8)
+    np.testing.assert_allclose(path.at(lam), expected, atol=SOLVER)
 
 
 @settings(max_examples=200, deadline=None)
