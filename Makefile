@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # The environment, with kernels compiled as their sources are now.
 READY := $(VENV)/.kernels
-KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd)
+KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd src/trueodds/kernels/*.h)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Settings of other projects must not leak into this environment.
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Settings of other projects must not leak into this environment, and modules are compiled once only.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons lint docs bench \
   bench-full arena gate stubs clean
