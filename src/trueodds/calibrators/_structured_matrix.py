@@ -30,7 +30,6 @@ class StructuredMatrixCalibrator(Calibrator):
     ----------
     map_ : StructuredSoftmaxMap
         D is ``on_logs``.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

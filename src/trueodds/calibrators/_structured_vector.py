@@ -30,7 +30,6 @@ class StructuredVectorCalibrator(Calibrator):
     ----------
     map_ : StructuredSoftmaxMap
         d is ``on_logs``.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

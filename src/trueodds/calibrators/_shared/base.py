@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators._shared.about import About, Promises
+from trueodds.calibrators._shared.options import show_shared_options
 from trueodds.engines.grouping import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence
@@ -67,6 +68,10 @@ class Calibrator(Estimator, ABC):
 
     map_: CalibrationMap
     classes_: npt.NDArray[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        show_shared_options(cls, Calibrator)
 
     def __init__(
         self,
