@@ -9,7 +9,7 @@ import numpy as np
 from trueodds.calibrators import About, Calibrator, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
+from trueodds.numerics.isotonic import isotonic_blocks
 from trueodds.validation import Floats, check_choice
 
 __all__ = ["CenteredIsotonicCalibrator"]
@@ -70,10 +70,7 @@ class CenteredIsotonicCalibrator(Calibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, blocks = isotonic_fit(table.n_pos, table.weight)
-        if self.ends == "laplace":
-            values, blocks = laplace_ends(table.n_neg, table.n_pos, blocks)
-        starts, ends = blocks[:-1], blocks[1:] - 1
+        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
         level, first, last = values[starts], table.score[starts], table.score[ends]
         centre = _means(table.score, table.weight, starts)
         whole = (level == 0) | (level == 1)

@@ -11,7 +11,7 @@ from trueodds.calibrators import About, Calibrator, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
+from trueodds.numerics.isotonic import isotonic_blocks
 from trueodds.validation import check_choice
 
 __all__ = ["IsotonicCalibrator"]
@@ -79,10 +79,7 @@ class IsotonicCalibrator(Calibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, blocks = isotonic_fit(table.n_pos, table.weight)
-        if self.ends == "laplace":
-            values, blocks = laplace_ends(table.n_neg, table.n_pos, blocks)
-        starts, ends = blocks[:-1], blocks[1:] - 1
+        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])
             return StepMap(edges=edges, values=values[starts], input=self.input)
