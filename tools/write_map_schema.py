@@ -148,7 +148,7 @@ PARAMETERS: dict[str, Schema] = {
 TEXT, COUNT, PLAIN_OBJECT = ref("text"), ref("count"), ref("plain_object")
 A_FINGERPRINT = {"type": "string", "pattern": f"^{FINGERPRINT}$"}
 LOSS = {"anyOf": [{**NUMBER, "minimum": 0}, {"const": "inf"}]}
-LOSS_PAIR = an_object({"before": LOSS, "after": LOSS})
+LOSS_PAIR = an_object({"before": LOSS, "after": LOSS}, optional=("before",))
 ABOUT: dict[str, Schema] = {
     "method": TEXT,
     "options": PLAIN_OBJECT,

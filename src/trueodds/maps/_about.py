@@ -67,12 +67,13 @@ def _are_losses(value: Any) -> bool:
         return False
     pairs = [value[name] for name in LOSSES if name in value]
     counts = [value[name] for name in ("folds", "rows") if name in value]
-    return all(map(_is_count, counts)) and all(
-        isinstance(pair, dict)
-        and pair.keys() == {"before", "after"}
-        and all(map(_is_loss, pair.values()))
-        for pair in pairs
-    )
+    return all(map(_is_count, counts)) and all(map(_is_pair, pairs))
+
+
+def _is_pair(value: Any) -> bool:
+    if not isinstance(value, dict) or "after" not in value:
+        return False
+    return value.keys() <= {"before", "after"} and all(map(_is_loss, value.values()))
 
 
 def _matches(pattern: str) -> Callable[[Any], bool]:
