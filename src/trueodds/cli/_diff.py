@@ -114,8 +114,6 @@ def _differences(a: Any, b: Any, place: str) -> list[tuple[str, Any, Any]]:
 
 def _why_not(a: Any, b: Any) -> str:
     """Why forecasts cannot be compared; empty if they can."""
-    import numpy as np
-
     from trueodds.cli._map_curves import score_scale
     from trueodds.maps import TreeMap
 
@@ -125,17 +123,14 @@ def _why_not(a: Any, b: Any) -> str:
     if None not in counts and counts[0] != counts[1]:
         return f"one has {counts[0]} classes, the other {counts[1]}"
     trees = [isinstance(m, TreeMap) for m in (a, b)]
-    if any(trees) and not (
-        all(trees) and all(np.array_equal(_listed(a, name), _listed(b, name)) for name in TREE)
-    ):
+    if any(trees) and not (all(trees) and all(_equal(a, b, name) for name in TREE)):
         return "trees that ask different questions have no leaves in common"
     return ""
 
 
-def _listed(tree: Any, name: str) -> Any:
-    import numpy as np
-
-    return np.array(repr(getattr(tree, name)))
+def _equal(a: Any, b: Any, name: str) -> bool:
+    x, y = (getattr(tree, name) for tree in (a, b))
+    return x.tolist() == y.tolist() if hasattr(x, "tolist") else bool(x == y)
 
 
 def _gap(a: Any, b: Any) -> Gap:

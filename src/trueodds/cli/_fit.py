@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trueodds.basics.log import logger
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, open_source
@@ -208,7 +210,10 @@ def _fit_counts(
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the table has one class only; calibration needs two.")
     evidence = Evidence.of_table(table)
+    start = time.perf_counter()
     fitted = replace(calibrator.learn(evidence), classes=prepared.classes.labels)
+    seconds = time.perf_counter() - start
+    logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
     return fitted, describe_evidence(
         calibrator, evidence, prepared.classes.counts, weighted=weighted

@@ -38,7 +38,9 @@ def score_axis(fitted: Sequence[CalibrationMap], scale: str) -> Floats:
         said = (m.about or {}).get("score_range") if m.input == scale else None
         ends += [float(end) for end in said or ()]
         if scale != "probability" and not said:
-            ends += [float(v) for name in KNOTS for v in np.ravel(getattr(m, name, ()))[[0, -1]]]
+            for name in KNOTS:
+                knots = np.ravel(getattr(m, name, ()))
+                ends += [knots[0], knots[-1]] if len(knots) else []
     ends = [end for end in ends if np.isfinite(end) and abs(end) < 1e100]
     if scale == "probability":
         ends = [min(max(end, 0.0), 1.0) for end in ends]

@@ -15,7 +15,7 @@ __all__ = ["in_brief", "show"]
 
 SHOWN_POINTS = 51
 MARKS = "*abcdef"
-LENGTH = 100
+LENGTH = 200
 """Of what is shown of one value."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from trueodds.validation import Floats
+if TYPE_CHECKING:  # numpy would make every --help slower
+    from trueodds.validation import Floats
 
 __all__ = ["printable", "text_plot"]
 
@@ -91,6 +91,8 @@ def _mark(
     joined: bool,
 ) -> None:
     """Put a mark where the curve passes; jumps are filled so that a step is seen as one."""
+    import numpy as np
+
     at = np.linspace(0, len(x) - 1, WIDTH).round().astype(np.intp)
     share = (np.clip(y[at], low, high) - low) / (high - low)
     rows = np.rint((1 - share) * (HEIGHT - 1)).astype(np.intp).tolist()

@@ -6,11 +6,13 @@ For one method alone, where :func:`trueodds.model_selection.compare_calibrators`
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from typing import Any
 
 import numpy as np
 
+from trueodds.basics.log import logger
 from trueodds.calibrators import Calibrator
 from trueodds.engines.grouping import sample_positions
 from trueodds.evidence import ClassEvidence, Evidence
@@ -46,6 +48,7 @@ def fold_losses(
     most = MOST_ROWS if calibrator.about.suits(n_classes) else MOST_ROWS_OF_SLOW
     cells = _sampled_cells(evidence, n_classes, most)
     n_rows = int(cells.units.sum())
+    start = time.perf_counter()
     try:
         folds = deal_folds(cells, min(FOLDS, n_rows), SEED)
         with warnings.catch_warnings():
@@ -57,6 +60,8 @@ def fold_losses(
             ]
     except (InputError, ArithmeticError, np.linalg.LinAlgError):
         return None
+    seconds = time.perf_counter() - start
+    logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)
     found: dict[str, Any] = {"folds": folds.n_folds, "rows": n_rows}
     for metric in METRICS:
         after = sum(
