@@ -96,10 +96,13 @@ def test_margins_have_no_losses_before(binary):
 
 def test_infinite_losses_and_scores_can_be_saved():
     z, y = np.array([-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf] * 4), np.array([1, 0, 0, 1, 1, 1] * 4)
-    about = describe_fit(trueodds.IdentityCalibrator(input="logit").fit(z, y), z, y)
-    assert about["score_range"] == ["-inf", "inf"]
-    assert about["losses"]["log_loss"]["before"] == "inf"
-    trueodds.maps.IdentityMap().with_about(about)
+    p = np.array([0.0, 0.3, 0.5, 0.7, 0.9, 1.0] * 4)
+    of_logits = describe_fit(trueodds.IdentityCalibrator(input="logit").fit(z, y), z, y)
+    assert of_logits["score_range"] == ["-inf", "inf"]
+    of_probabilities = describe_fit(trueodds.IdentityCalibrator().fit(p, y), p, y)
+    assert of_probabilities["losses"]["log_loss"] == {"before": "inf", "after": "inf"}
+    for about in (of_logits, of_probabilities):
+        trueodds.maps.IdentityMap().with_about(about)
 
 
 def test_methods_that_need_more_than_scores_have_no_losses(binary):
