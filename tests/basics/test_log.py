@@ -44,7 +44,8 @@ def test_the_engine_is_logged(sample, caplog):
 
 
 def test_nothing_is_printed_unless_asked_for():
-    code = "from trueodds import BetaCalibrator; BetaCalibrator().fit([0.1, 0.4, 0.3], [0, 1, 0])"
+    fit = "BetaCalibrator().fit([0.1, 0.9, 0.3, 0.5], [0, 0, 1, 1])"
+    code = f"from trueodds import BetaCalibrator; {fit}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
     asked = f"import logging; logging.basicConfig(level='INFO'); {code}"

@@ -230,7 +230,7 @@ def test_diff_says_how_far_two_maps_are_apart_and_where(run, tmp_path):
     ]
     result = run("diff", first, second)
     assert f"{first} and {second}: different maps" in result.out
-    assert "differ by 0.1248 on average and by at most 0.4000 (score 0.5: 0.6000 and 0.2000)" in (
+    assert "differ by 0.1250 on average and by at most 0.4000 (score 0.5: 0.6000 and 0.2000)" in (
         result.out
     )
     assert "second minus first" in result.out

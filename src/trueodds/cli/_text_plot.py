@@ -58,9 +58,10 @@ def text_plot(
     >>> import numpy as np
     >>> x = np.linspace(0, 1, 101)
     >>> print("\n".join(text_plot(x, [("*", x**2)])[-4:]))
-           |                     ***********
-    0.0000 |*********************
-            0                              0.5                              1
+           |                   *****
+           |           ********
+    0.0000 |***********
+            0                            0.5                            1
     """
     cells = [[" "] * WIDTH for _ in range(HEIGHT)]
     if behind is not None:
