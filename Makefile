@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
   bench-full arena gate stubs clean
 
 demo: $(READY)
-	$(BIN)/trueodds demo demo-output
+	$(BIN)/trueodds demo --force demo-output
 
 # The tests of what computes; what runs on many engines takes longer.
 CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tests/kernels tests/maps \

@@ -74,7 +74,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         scores = Path(folder) / "scores.csv"
         write_scores(scores)
-        fit = [str(scores), "--score", "p", "--label", "y", "--output", f"{folder}/map.json"]
+        fit = [
+            str(scores),
+            "--score",
+            "p",
+            "--label",
+            "y",
+            "--output",
+            f"{folder}/map.json",
+            "--force",
+        ]
         program = ["-m", "trueodds"]
         commands = {
             "trueodds --help": [*program, "--help"],

@@ -14,7 +14,9 @@ from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
+from trueodds.maps._about import function_alone
 from trueodds.maps._formulas import positive_expression
+from trueodds.maps._provenance import Described
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import (
     Floats,
@@ -33,7 +35,7 @@ Features = Sequence[str] | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap(ABC):
+class CalibrationMap(Described, ABC):
     """A learned function from scores to probabilities.
 
     Parameters
@@ -176,7 +178,9 @@ class CalibrationMap(ABC):
             for f in fields(self)
             if f.name not in ("input", "classes")
         }
-        return _json.document(self.family, self.input, self.classes, parameters)
+        document = _json.document(self.family, self.input, self.classes, parameters)
+        about = self.about
+        return document if about is None else {**document, _json.ABOUT: about}
 
     @classmethod
     def from_dict(cls, document: Any) -> CalibrationMap:
@@ -187,7 +191,8 @@ class CalibrationMap(ABC):
         MapFormatError
             If anything is missing, superfluous, malformed, or newer than this version knows.
         """
-        family, scale, classes, parameters = _json.parse(document)
+        header = _json.parse(document)
+        family, parameters = header.family, header.parameters
         try:
             kind = CalibrationMap._families[family]
         except KeyError:
@@ -202,9 +207,10 @@ class CalibrationMap(ABC):
         expected = {f.name for f in fields(kind)} - {"input", "classes"}
         _json.check_keys(parameters, expected, f"parameters of {family!r}")
         try:
-            return kind(input=scale, classes=classes, **kind._decode(parameters))
+            read = kind(input=header.input, classes=header.classes, **kind._decode(parameters))
         except InputError as error:
             raise MapFormatError(f"malformed {family!r} map: {error}") from None
+        return read.with_about(header.about)
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -320,7 +326,7 @@ class CalibrationMap(ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalibrationMap):
             return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return function_alone(self.to_dict()) == function_alone(other.to_dict())
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
 

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
     from trueodds.model_selection._comparison import compare_calibrators
     from trueodds.model_selection._comparison_result import CalibratorComparison
+    from trueodds.model_selection._describe import describe_evidence as describe_evidence
+    from trueodds.model_selection._describe import describe_fit
 
 __all__ = [
     "AutoCalibrator",
     "CalibratedClassifier",
     "CalibratorComparison",
     "compare_calibrators",
+    "describe_fit",
 ]
 
 _HOMES = {
@@ -26,6 +29,8 @@ _HOMES = {
     "CalibratedClassifier": "_calibrated_classifier",
     "CalibratorComparison": "_comparison_result",
     "compare_calibrators": "_comparison",
+    "describe_evidence": "_describe",
+    "describe_fit": "_describe",
 }
 
 
