@@ -10,8 +10,8 @@ import pytest
 from trueodds.cli import _table
 from trueodds.cli._table import IN_MEMORY
 
-MOST_FILES = 38
-MOST_FUNCTIONS = 130
+MOST_FILES = 35
+MOST_FUNCTIONS = 110
 LOOK_AT_EVERY_SCORE = {"_score_rules", "check_rows", "validate_scores", "read_rows", "_check_range"}
 
 TRACE = """
@@ -21,6 +21,7 @@ from trueodds.cli._run import run
 
 folder = os.path.dirname(trueodds.__file__) + os.sep
 seen, inside = {}, []
+ASIDE = {"about", "describe_evidence", "with_about", "_origin", "_gain", "show_shared_options"}
 
 def watch(frame, event, _):
     code = frame.f_code
@@ -29,11 +30,11 @@ def watch(frame, event, _):
     command = code.co_name == "fit" and code.co_filename == os.path.join(folder, "cli", "_fit.py")
     if command and event in ("call", "return"):
         inside[:] = [True] if event == "call" else []
-    # What says how the map was learned is not on the way to it.
-    if code.co_name == "describe_evidence" and event in ("call", "return"):
-        inside[:] = [] if event == "call" else [True]
+    # What says how the map was learned, or makes a class ready, is not on the way to the map.
+    if code.co_name in ASIDE and inside and event in ("call", "return"):
+        inside[:] = [not inside[0]]
     is_function = code.co_flags & 2 and not code.co_name.startswith("<")  # no class, no lambda
-    if event == "call" and inside and is_function:
+    if event == "call" and inside == [True] and is_function and code.co_name not in ASIDE:
         seen[code.co_filename.removeprefix(folder), code.co_qualname] = None
 
 sys.setprofile(watch)

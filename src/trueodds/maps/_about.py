@@ -76,21 +76,25 @@ def _is_pair(value: Any) -> bool:
     return value.keys() <= {"before", "after"} and all(map(_is_loss, value.values()))
 
 
-def _matches(pattern: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+def _is_fingerprint(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(FINGERPRINT, value) is not None
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(TIME, value) is not None
 
 
 LOSSES = ("log_loss", "brier_score")
 _TEXT = (_is_text, "a text")
 _COUNT = (_is_count, "a whole number, not negative")
-_OF_A_MAP = (_matches(FINGERPRINT), '"sha256:" and 64 hexadecimal digits')
+_OF_A_MAP = (_is_fingerprint, '"sha256:" and 64 hexadecimal digits')
 
 ABOUT_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "method": _TEXT,
     "options": (_is_object, "an object"),
     "chosen": _TEXT,
     "reason": _TEXT,
-    "created": (_matches(TIME), "a time such as 2026-01-31T12:00:00Z"),
+    "created": (_is_time, "a time such as 2026-01-31T12:00:00Z"),
     "software": _TEXT,
     "file": _TEXT,
     "columns": (_is_object, "an object"),
