@@ -64,10 +64,12 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
     reason = _why_not(a, b)
     gap = None if reason else _gap(a, b)
     if as_json:
-        rows = [{"what": what, "first": x, "second": y} for what, x, y in found]
+        listed = [{"what": what, "first": x, "second": y} for what, x, y in found]
         content = {"maps": [first, second], "fingerprints": [a.fingerprint, b.fingerprint]}
         forecasts = {"reason": reason} if gap is None else gap.to_dict()
-        emit_json("diff", {**content, "same": a == b, "differences": rows, "forecasts": forecasts})
+        emit_json(
+            "diff", {**content, "same": a == b, "differences": listed, "forecasts": forecasts}
+        )
         return
     same = "the same map" if a == b else "different maps"
     if found:

@@ -126,7 +126,7 @@ def check_about(about: Any, error: type[ValueError] = InputError) -> dict[str, A
     if not isinstance(about, Mapping):
         raise error(f"about must be an object; got {_shown(about)}.")
     try:
-        block = _plain(about, "about", 1, [LARGEST])
+        block: dict[str, Any] = _plain(about, "about", 1, [LARGEST])
     except _RefusedError as refusal:
         raise error(str(refusal)) from None
     for key, value in block.items():

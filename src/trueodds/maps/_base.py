@@ -326,7 +326,7 @@ class CalibrationMap(Described, ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalibrationMap):
             return NotImplemented
-        return function_alone(self.to_dict()) == function_alone(other.to_dict())
+        return bool(function_alone(self.to_dict()) == function_alone(other.to_dict()))
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
 

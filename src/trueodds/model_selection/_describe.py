@@ -15,6 +15,7 @@ from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
+from trueodds.model_selection._auto import AutoCalibrator
 from trueodds.model_selection._fold_losses import fold_losses
 from trueodds.validation import Floats, read_rows
 
@@ -112,8 +113,8 @@ def describe_evidence(
         "method": method_name(type(calibrator).__name__),
         "options": _options(calibrator),
     }
-    learned = calibrator
-    if hasattr(calibrator, "explanation_"):  # AutoCalibrator, which another package may extend
+    learned: Calibrator | None = calibrator
+    if isinstance(calibrator, AutoCalibrator):
         about |= {"chosen": calibrator.best_method_, "reason": calibrator.explanation_}
         learned = calibrator.calibrator_
     about |= {
@@ -123,7 +124,8 @@ def describe_evidence(
         **({"class_rows": list(class_rows)} if several else {"positives": class_rows[1]}),
     }
     if weighted:
-        about["total_weight"] = float(np.sum(evidence.row_weight))
+        mass: Any = evidence.row_weight
+        about["total_weight"] = float(mass.sum())
     scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
     about["score_range"] = [_json_number(scores.min()), _json_number(scores.max())]
     about["data"] = _fingerprint(evidence)
