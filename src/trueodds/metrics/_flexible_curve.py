@@ -25,7 +25,8 @@ Smoother = Literal["loess", "splines"]
 EXACT = 4096
 """Distinct probabilities up to which loess is computed at each; above, in cells and on a grid."""
 CELLS = 2048
-GRID = 200
+GRID, ROUGH_GRID = 200, 64
+ROUGH_CELLS = 256
 POINTS = 201
 FEW = 100
 """Rows below which Harrell places the outer knots at the fifth row from either end."""
@@ -87,14 +88,17 @@ class FlexibleCurve:
     spline: NaturalSpline | None
 
     @classmethod
-    def of(cls, view: BinaryView, options: CurveOptions) -> FlexibleCurve:
-        """Put the rows in cells."""
+    def of(
+        cls, view: BinaryView, options: CurveOptions, *, rough: bool = False
+    ) -> FlexibleCurve:
+        """Put the rows in cells; in fewer, if the curve is to be made for hundreds of resamples."""
+        cells = ROUGH_CELLS if rough else CELLS
         weight = weights_of(view)
         axis = view.prob if options.method == "loess" else finite_log_odds(view)
         x, index = np.unique(axis, return_inverse=True)
-        exact = len(x) <= EXACT
+        exact = len(x) <= (2 * ROUGH_CELLS if rough else EXACT)
         if not exact:
-            index = _cells(x, np.bincount(index, weight))[index]
+            index = _cells(x, np.bincount(index, weight), cells)[index]
         mass = np.bincount(index, weight)
         if not exact:
             x = np.bincount(index, weight * axis) / mass
@@ -117,9 +121,10 @@ class FlexibleCurve:
         mass, events = self.sums(weight), self.sums(weight * self.hit)
         if self.spline is not None:
             return sigmoid(self._basis @ self._model(mass, events, mass).coef)
-        if (fine and self.exact) or len(self.x) <= GRID:
+        points = GRID if fine else ROUGH_GRID
+        if (fine and self.exact) or len(self.x) <= points:
             return np.clip(self._loess(mass, events, self.x).value, 0.0, 1.0)
-        at = _grid(self.x[mass > 0])
+        at = _grid(self.x[mass > 0], points)
         fit = self._loess(mass, events, at)
         return np.clip(_hermite(at, fit.value, fit.slope, self.x), 0.0, 1.0)
 
@@ -210,17 +215,17 @@ def _knots(z: Floats, weight: Floats, n_knots: int) -> Floats:
     return knots if len(knots) > 1 else np.unique(z)[[0, -1]]
 
 
-def _cells(distinct: Floats, mass: Floats) -> Any:
+def _cells(distinct: Floats, mass: Floats, count: int) -> Any:
     """A cell for each distinct value: equal in mass, and narrow where rows are few."""
-    share = np.floor((np.cumsum(mass) - mass / 2) / mass.sum() * CELLS)
-    place = np.floor((distinct - distinct[0]) / (distinct[-1] - distinct[0]) * CELLS)
+    share = np.floor((np.cumsum(mass) - mass / 2) / mass.sum() * count)
+    place = np.floor((distinct - distinct[0]) / (distinct[-1] - distinct[0]) * count)
     new = (share[1:] != share[:-1]) | (place[1:] != place[:-1])
     return np.concatenate([[0], np.cumsum(new)])
 
 
-def _grid(x: Floats) -> Floats:
+def _grid(x: Floats, points: int) -> Floats:
     """Half of the points evenly, half where the rows are."""
-    half = GRID // 2
+    half = points // 2
     even = np.linspace(x[0], x[-1], half)
     return np.unique(np.concatenate([even, x[np.linspace(0, len(x) - 1, half).astype(np.intp)]]))
 
