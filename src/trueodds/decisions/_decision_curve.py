@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from trueodds.basics.optional import require
 from trueodds.decisions._net_benefit import (
@@ -158,6 +157,8 @@ def decision_curve(
     >>> bool((curve.models["model"].net_benefit > curve.treat_all.net_benefit).all())
     True
     """
+    from scipy.special import ndtri  # slow to import
+
     level = check_level(level)
     places = check_thresholds(np.arange(1, 100) / 100 if thresholds is None else thresholds)
     if not len(places):

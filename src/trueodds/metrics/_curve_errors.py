@@ -11,10 +11,10 @@ from trueodds.metrics._flexible_curve import (
     FlexibleCurve,
     Smoother,
     read_options,
-    weighted_quantile,
 )
 from trueodds.metrics._recalibration import binary_view, weights_of
 from trueodds.metrics._sample import BinaryView
+from trueodds.numerics.harrell_knots import weighted_quantile
 from trueodds.numerics.local_regression import Kernel
 from trueodds.validation import Floats
 

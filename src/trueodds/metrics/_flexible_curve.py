@@ -12,13 +12,14 @@ from scipy.special import ndtri
 from trueodds.exceptions import InputError
 from trueodds.metrics._recalibration import finite_log_odds, weights_of
 from trueodds.metrics._sample import BinaryView
+from trueodds.numerics.harrell_knots import KNOT_SHARES, harrell_knots
 from trueodds.numerics.local_regression import KERNELS, Kernel, LocalFit, LocalRegression
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model
 from trueodds.numerics.natural_spline import NaturalSpline
 from trueodds.validation import Floats, check_choice, check_integer, check_number
 
-__all__ = ["CurveOptions", "FlexibleCurve", "Smoother", "read_options", "weighted_quantile"]
+__all__ = ["CurveOptions", "FlexibleCurve", "Smoother", "read_options"]
 
 Smoother = Literal["loess", "splines"]
 
@@ -28,16 +29,6 @@ CELLS = 2048
 GRID, ROUGH_GRID = 200, 64
 ROUGH_CELLS = 256
 POINTS = 201
-FEW = 100
-"""Rows below which Harrell places the outer knots at the fifth row from either end."""
-KNOT_SHARES = {
-    3: (0.1, 0.5, 0.9),
-    4: (0.05, 0.35, 0.65, 0.95),
-    5: (0.05, 0.275, 0.5, 0.725, 0.95),
-    6: (0.05, 0.23, 0.41, 0.59, 0.77, 0.95),
-    7: (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975),
-}
-"""Harrell (2015), Regression modeling strategies, table 2.3."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,7 @@ class FlexibleCurve:
             x = np.bincount(index, weight * axis) / mass
         spline = None
         if options.method == "splines":
-            spline = NaturalSpline(_knots(axis, weight, options.n_knots))
+            spline = NaturalSpline(harrell_knots(axis, weight, options.n_knots))
         prob = np.bincount(index, weight * view.prob) / mass
         return cls(options, x, prob, index, view.hit.astype(np.float64), exact, spline)
 
@@ -182,37 +173,6 @@ class FlexibleCurve:
         basis = self._basis
         inverse = np.linalg.pinv((basis * (mass * spread)[:, None]).T @ basis, hermitian=True)
         return np.asarray(inverse @ ((basis * (squares * spread)[:, None]).T @ basis) @ inverse)
-
-
-def weighted_quantile(values: Floats, weight: Floats | None, shares: Floats) -> Floats:
-    """Quantiles by linear interpolation, as ``numpy.quantile`` of rows repeated by weight."""
-    if weight is None:
-        return np.asarray(np.quantile(values, shares))
-    order = np.argsort(values, kind="stable")
-    ordered, cumulated = values[order], np.cumsum(weight[order])
-    # Rounding of a sum must not reach into the next row.
-    slack = 1e-12 * cumulated[-1]
-    place = np.maximum(shares * (cumulated[-1] - 1), 0.0)
-    below = np.floor(place + slack)
-    last = len(ordered) - 1
-    at = [
-        ordered[np.minimum(np.searchsorted(cumulated, k + slack, side="right"), last)]
-        for k in (below, below + 1)
-    ]
-    share = np.clip(place - below, 0.0, 1.0)
-    return np.asarray(at[0] + share * (at[1] - at[0]))
-
-
-def _knots(z: Floats, weight: Floats, n_knots: int) -> Floats:
-    """Harrell's: quantiles; the outer ones at the fifth row from either end if rows are few."""
-    shares = np.array(KNOT_SHARES[n_knots])
-    total = float(weight.sum())
-    knots = weighted_quantile(z, weight, shares)
-    if total < FEW:
-        fifth = min(4.0, total - 1) / max(total - 1, 1.0)
-        knots[[0, -1]] = weighted_quantile(z, weight, np.array([fifth, 1 - fifth]))
-    knots = np.unique(knots)
-    return knots if len(knots) > 1 else np.unique(z)[[0, -1]]
 
 
 def _cells(distinct: Floats, mass: Floats, count: int) -> Any:

@@ -10,7 +10,7 @@ from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, read_sample
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.log_odds.fit import fit_log_odds
+from trueodds.numerics.log_odds.fit import placed_log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.validation import Floats
 
@@ -194,12 +194,7 @@ def intercept_model(view: BinaryView) -> LogisticModel:
 
 def finite_log_odds(view: BinaryView) -> Floats:
     """Log-odds, with those of exactly 0 and 1 where the likelihood places them."""
-    z = log_odds(view.prob, "probability")
-    if np.isfinite(z).all():
-        return z
-    evidence = Evidence(view.prob, view.hit, view.weight)
-    fit = fit_log_odds(evidence, scale="probability", design="logistic")
-    return np.clip(z, fit.lower, fit.upper)
+    return placed_log_odds(Evidence(view.prob, view.hit, view.weight))
 
 
 def slope_model(view: BinaryView, z: Floats | None = None) -> LogisticModel:
