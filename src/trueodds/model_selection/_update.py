@@ -31,7 +31,7 @@ __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
 
 Method = Literal["closed_test", "none", "intercept", "logistic", "curve", "revision"]
 METHODS = ("closed_test", "none", "intercept", "logistic", "curve", "revision")
-N_KNOTS = 5
+N_KNOTS = 3  # more would find curves in noise
 TOLERANCE, MOST_KNOTS = 1e-4, 500
 STEEPEST = 1e4
 
@@ -131,7 +131,7 @@ def update_model(
     method : {"closed_test", "none", "intercept", "logistic", "curve", "revision"}, \
 default="closed_test"
         ``"none"``; a new intercept (all log-odds moved); intercept and slope; a restricted cubic
-        spline of the log-odds with five knots; or log-odds and features in a new logistic
+        spline of the log-odds with three knots; or log-odds and features in a new logistic
         regression. ``"closed_test"`` chooses: the largest update (a revision if there is X, else a
         curve) is tested against doing nothing, then against a new intercept, then against intercept
         and slope, and the first that is not significantly worse is taken.

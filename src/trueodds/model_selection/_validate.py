@@ -305,15 +305,17 @@ def _mean(values: Floats) -> float:
 def _plus(apparent: float, left_out: float, chance: float) -> float:
     """Efron and Tibshirani's .632+ estimate (their equations 27 to 32), of losses and scores alike.
 
-    ``left_out`` is first brought between the apparent value and that without knowledge.
+    Where knowing nothing is no worse, as for O:E, it is the plain .632 estimate.
     """
     if not np.isfinite([apparent, left_out, chance]).all():
         return float("nan")
-    low, high = min(apparent, chance), max(apparent, chance)
-    bounded = min(max(left_out, low), high)
-    overfit = (bounded - apparent) / (chance - apparent) if chance != apparent else 0.0
+    lost, most = left_out - apparent, chance - apparent
+    overfit = 0.0
+    if lost * most > 0:
+        overfit = min(lost / most, 1.0)
+        lost = overfit * most
     weight = 0.632 / (1 - 0.368 * overfit)
-    return (1 - weight) * apparent + weight * bounded
+    return apparent + weight * lost
 
 
 def _tell(found: dict[str, Floats]) -> None:
