@@ -116,6 +116,7 @@ SCHEMA = {
             }
         },
     },
+    "validation": (dict, type(None)),
     "groups": {
         "columns": [str],
         "tested": int,

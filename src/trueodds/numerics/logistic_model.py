@@ -37,8 +37,9 @@ class LogisticModel:
 
 def log_likelihood(eta: Floats, hit: Floats, weight: Floats) -> float:
     """Σ w·(y·η − ln(1 + e^η)); rows of infinite η that are right count nothing."""
-    missed = np.where(hit > 0, hit * np.logaddexp(0.0, -eta), 0.0)
-    missed += np.where(hit < 1, (1 - hit) * np.logaddexp(0.0, eta), 0.0)
+    with np.errstate(invalid="ignore"):  # 0·∞, which is not taken
+        missed = np.where(hit > 0, hit * np.logaddexp(0.0, -eta), 0.0)
+        missed += np.where(hit < 1, (1 - hit) * np.logaddexp(0.0, eta), 0.0)
     return float(-(weight @ missed))
 
 
