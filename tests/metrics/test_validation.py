@@ -253,9 +253,7 @@ def test_a_functions_own_slope_works_as_it_is(sample):
         return LogisticRegression(C=1e9).fit(logit(p)[:, None], y).coef_[0, 0]
 
     own = confidence_interval(slope, y, p, n_resamples=60, random_state=0)
-    ours = confidence_interval(
-        metrics.calibration_slope, y, p, n_resamples=60, random_state=0
-    )
+    ours = confidence_interval(metrics.calibration_slope, y, p, n_resamples=60, random_state=0)
     # The same resamples: rows repeated, or weighted.
     assert own.estimate == pytest.approx(ours.estimate, abs=1e-3)
     np.testing.assert_allclose(own.replicates, ours.replicates, atol=2e-3)
@@ -264,11 +262,11 @@ def test_a_functions_own_slope_works_as_it_is(sample):
 
 def test_a_function_without_weights_is_not_given_any(sample):
     y, p = sample
+
+    def bias(y, p):
+        return np.mean(p - y)
+
     with pytest.raises(InputError, match="bias has no argument sample_weight"):
-
-        def bias(y, p):
-            return np.mean(p - y)
-
         confidence_interval(bias, y, p, sample_weight=np.ones(len(y)))
 
 

@@ -1,4 +1,4 @@
-"""Acting on probabilities: thresholds, costs, net benefit, and other base rates than that of the data."""
+"""Acting on probabilities: thresholds, costs, net benefit, and other base rates than the data's."""
 
 from trueodds.decisions._costs import (
     CostCurve,

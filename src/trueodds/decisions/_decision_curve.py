@@ -137,14 +137,15 @@ def decision_curve(
     -----
     Intervals are normal; that of the standardised net benefit counts the uncertainty of the
     frequency of events too (delta method). For the difference of two models on the same rows see
-    ``trueodds.metrics.compare_metric(net_benefit, y_true, a, b, threshold=...)``. Cost: one sort for
-    each model, whatever the number of thresholds.
+    ``trueodds.metrics.compare_metric(net_benefit, y_true, a, b, threshold=...)``. Cost: one sort
+    for each model, whatever the number of thresholds.
 
     References
     ----------
     Vickers and Elkin (2006), Decision curve analysis: a novel method for evaluating prediction
     models.
-    Kerr et al. (2016), Assessing the clinical impact of risk prediction models with decision curves.
+    Kerr et al. (2016), Assessing the clinical impact of risk prediction models with decision
+    curves.
 
     Examples
     --------

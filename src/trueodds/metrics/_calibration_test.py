@@ -84,8 +84,8 @@ def calibration_test(
     Use it before reading anything into a calibration error. Spiegelhalter's test needs no bins
     and no resampling and sees over- and under-confidence, but nothing that leaves the Brier score
     where it should be (such as all probabilities near one half shifted up). Cox's test sees a wrong
-    intercept or slope of the log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from the
-    probabilities and compare a binned error with that of the draws.
+    intercept or slope of the log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from
+    the probabilities and compare a binned error with that of the draws.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ default="spiegelhalter"
         The statistic: z; the likelihood ratio of a free intercept and slope (two classes, χ² with 2
         degrees of freedom); that of Hosmer and Lemeshow in ``n_bins`` groups of equal mass (two
         classes, χ² with as many degrees); the mean, the greatest, or the root mean square of the
-        gaps in bins; or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse calibrated
-        (then the cost is O(n) for each draw, and the options of bins do not apply).
+        gaps in bins; or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse
+        calibrated (then the cost is O(n) for each draw, and the options of bins do not apply).
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="quantile"
         For the binned methods.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from trueodds.metrics._recalibration import binary_view, weights_of
 from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.concordance import concordance
 
-__all__ = ["c_statistic", "scaled_brier_score", "scaled_brier_of"]
+__all__ = ["c_statistic", "scaled_brier_of", "scaled_brier_score"]
 
 
 def c_statistic(

@@ -79,9 +79,7 @@ class FlexibleCurve:
     spline: NaturalSpline | None
 
     @classmethod
-    def of(
-        cls, view: BinaryView, options: CurveOptions, *, rough: bool = False
-    ) -> FlexibleCurve:
+    def of(cls, view: BinaryView, options: CurveOptions, *, rough: bool = False) -> FlexibleCurve:
         """Put the rows in cells; in fewer, if the curve is to be made for hundreds of resamples."""
         cells = ROUGH_CELLS if rough else CELLS
         weight = weights_of(view)

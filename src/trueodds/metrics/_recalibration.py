@@ -179,8 +179,8 @@ def intercept_model(view: BinaryView) -> LogisticModel:
         p = view.prob[wrong[0]]
         what = "happened" if p == 0 else "did not happen"
         raise InputError(
-            f"a probability of exactly {p:g} was given to what {what} (row {wrong[0]} of those with "
-            f"weight; {len(wrong)} in all), so the calibration intercept is not finite."
+            f"a probability of exactly {p:g} was given to what {what} (row {wrong[0]} of those "
+            f"with weight; {len(wrong)} in all), so the calibration intercept is not finite."
         )
     finite = np.isfinite(z)
     hit = view.hit[finite]

@@ -154,7 +154,9 @@ def _observed_expected(view: BinaryView, level: float) -> MetricInterval:
     variance = float(weight**2 @ (view.hit - share) ** 2) / observed**2
     factor = float(np.exp(ndtri(1 - tail) * np.sqrt(variance)))
     error = ratio * float(np.sqrt(variance))
-    return MetricInterval(ratio, ratio / factor, ratio * factor, level, error, "log-normal", NOTHING)
+    return MetricInterval(
+        ratio, ratio / factor, ratio * factor, level, error, "log-normal", NOTHING
+    )
 
 
 def _wald(view: BinaryView, level: float, notes: list[str]) -> dict[str, MetricInterval]:

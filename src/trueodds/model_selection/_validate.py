@@ -142,7 +142,7 @@ def validate(
     random_state : int or Generator, default=None
         The result depends on it, but not on ``n_jobs``.
     n_jobs : int, default=None
-        Processes; −1 for all.
+        Threads; −1 for all.
 
     Returns
     -------
@@ -214,7 +214,9 @@ class _Work:
     metrics: dict[str, Metric]
 
     def fit(self, rows: Labels) -> Any:
-        return clone(self.estimator).fit(_safe_indexing(self.X, rows), self.classes[self.codes[rows]])
+        return clone(self.estimator).fit(
+            _safe_indexing(self.X, rows), self.classes[self.codes[rows]]
+        )
 
     def figures(self, model: Any, rows: Labels) -> Figures:
         prob = np.asarray(model.predict_proba(_safe_indexing(self.X, rows)), dtype=np.float64)
@@ -261,7 +263,7 @@ def _run(work: Callable[[Labels], Figures], samples: list[Labels], n_jobs: int |
     else:
         from joblib import Parallel, delayed
 
-        found = Parallel(n_jobs=n_jobs)(delayed(work)(rows) for rows in samples)
+        found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(rows) for rows in samples)
     return {name: np.array([each[name] for each in found]) for name in found[0]}
 
 

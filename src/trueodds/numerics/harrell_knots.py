@@ -1,4 +1,4 @@
-"""Where the knots of a restricted cubic spline stand: Harrell's quantiles, for weighted rows too."""
+"""Where the knots of a restricted cubic spline stand: Harrell's quantiles, of weighted rows too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Logistic regression on a dense matrix, with an offset and the covariance of its coefficients.
 
-For the few coefficients of validation and updating, where standard errors are wanted. Calibrators use
-:mod:`trueodds.numerics.log_odds`, which is made for many rows and one score.
+For the few coefficients of validation and updating, where standard errors are wanted. Calibrators
+use :mod:`trueodds.numerics.log_odds`, which is made for many rows and one score.
 """
 
 from __future__ import annotations
