@@ -69,7 +69,7 @@ class ValidationTable:
     notes: tuple[str, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One plain dict for each figure, with its ``title``, ``estimate``, ``low`` and ``high``."""
+        """One plain dict for each figure, with ``title``, ``estimate``, ``low`` and ``high``."""
         found = []
         for name, title in TITLES.items():
             figure: MetricInterval = getattr(self, name)

@@ -2,8 +2,8 @@
 
 Cleveland and Devlin (1988), Locally weighted regression, JASA 83. As in R's ``loess`` the bandwidth
 at a place is the distance to its q-th nearest point, q = ⌊span·n⌋, and weights fall with the
-distance by a tricube. R interpolates between the vertices of a tree by default; here the regression is done
-at every place that is asked for (R's ``surface = "direct"``).
+distance by a tricube. R interpolates between the vertices of a tree by default; here the regression
+is done at every place that is asked for (R's ``surface = "direct"``).
 """
 
 from __future__ import annotations
