@@ -35,6 +35,8 @@ def test_few_rows_have_their_outer_knots_at_the_fifth_from_either_end():
 
 
 def test_ties_leave_fewer_knots_but_never_less_than_the_ends():
+    z = np.array([0.0] * 995 + [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert harrell_knots(z, np.ones(1000), 5).tolist() == [0.0, 5.0]
     z = np.array([0.0] * 97 + [1.0] * 3)
     assert harrell_knots(z, np.ones(100), 5).tolist() == [0.0, 1.0]
     assert harrell_knots(np.zeros(9), np.ones(9), 3).tolist() == [0.0]

@@ -41,6 +41,9 @@ def weighted_quantile(values: Floats, weight: Floats | None, shares: Floats) -> 
 
 def harrell_knots(z: Floats, weight: Floats, n_knots: int) -> Floats:
     """Harrell's: quantiles; the outer ones at the fifth row from either end if rows are few."""
+    distinct = np.unique(z)
+    if len(distinct) <= n_knots:  # more would be bent by nothing
+        return distinct
     shares = np.array(KNOT_SHARES[n_knots])
     total = float(weight.sum())
     knots = weighted_quantile(z, weight, shares)
@@ -48,4 +51,4 @@ def harrell_knots(z: Floats, weight: Floats, n_knots: int) -> Floats:
         fifth = min(4.0, total - 1) / max(total - 1, 1.0)
         knots[[0, -1]] = weighted_quantile(z, weight, np.array([fifth, 1 - fifth]))
     knots = np.unique(knots)
-    return knots if len(knots) > 1 else np.unique(z)[[0, -1]]
+    return knots if len(knots) > 1 else distinct[[0, -1]]
