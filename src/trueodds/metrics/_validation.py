@@ -112,7 +112,7 @@ def validation_table(
     notes: list[str] = []
     wald = _wald(view, level, notes)
     found = _resampled(view, units, options, level, n_resamples, random_state)
-    rows = {"sample_weight": view.weight, "classes": [False, True]}
+    rows: dict[str, Any] = {"sample_weight": view.weight, "classes": [False, True]}
     return ValidationTable(
         n=len(view.prob),
         events=int(np.count_nonzero(view.hit)),

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.validation import Floats, Labels
 
 __all__ = ["KERNELS", "Kernel", "LocalFit", "LocalRegression"]
 
@@ -88,7 +88,7 @@ class LocalRegression:
         reach = np.maximum(at - x[first], x[np.maximum(last - 1, 0)] - at)
         return np.asarray(np.maximum(reach, 0.0) * max(self.span, 1.0))
 
-    def _ends(self, at: Floats, reach: Floats) -> tuple[Floats, Floats]:
+    def _ends(self, at: Floats, reach: Floats) -> tuple[Labels, Labels]:
         first = np.searchsorted(self.x, at - reach, side="left")
         return np.minimum(first, len(self.x) - 1), np.searchsorted(self.x, at + reach, side="right")
 
