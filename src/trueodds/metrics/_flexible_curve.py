@@ -87,7 +87,7 @@ class FlexibleCurve:
         x, index = np.unique(axis, return_inverse=True)
         exact = len(x) <= (2 * ROUGH_CELLS if rough else EXACT)
         if not exact:
-            index = _cells(x, np.bincount(index, weight), cells)[index]
+            index = _cells(x, np.bincount(index, weight).astype(np.float64), cells)[index]
         mass = np.bincount(index, weight)
         if not exact:
             x = np.bincount(index, weight * axis) / mass
