@@ -22,7 +22,7 @@ from trueodds.report._plain import percent, probability_text, show_method
 
 __all__ = ["embedded_json", "render"]
 
-SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "page.js")
+SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "decisions.js", "page.js")
 
 
 @cache
