@@ -15,7 +15,6 @@ from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
-from trueodds.model_selection._auto import AutoCalibrator
 from trueodds.model_selection._fold_losses import fold_losses
 from trueodds.validation import Floats, read_rows
 
@@ -113,10 +112,10 @@ def describe_evidence(
         "method": method_name(type(calibrator).__name__),
         "options": _options(calibrator),
     }
-    learned: Calibrator | None = calibrator
-    if isinstance(calibrator, AutoCalibrator):
-        about |= {"chosen": calibrator.best_method_, "reason": calibrator.explanation_}
-        learned = calibrator.calibrator_
+    fitted = vars(calibrator)
+    if "best_method_" in fitted:  # a calibrator that chose another
+        about |= {"chosen": fitted["best_method_"], "reason": fitted["explanation_"]}
+    learned: Calibrator | None = fitted.get("calibrator_", calibrator)
     about |= {
         "created": _now(),
         "software": f"trueodds {trueodds.__version__}",
