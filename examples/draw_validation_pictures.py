@@ -35,9 +35,9 @@ def main() -> None:
     rows = pd.read_parquet(Path(os.environ["TRUEODDS_DATA"]) / "pred-ovarian-adnex.parquet")
     y, p = rows["y"].to_numpy(), rows["score"].to_numpy()
     print(validation_table(y, p).to_markdown())
-    theirs = {"kernel": "epanechnikov"}
-    print(f"ICI {integrated_calibration_index(y, p, **theirs):.4f} with Epanechnikov's kernel")
-    print(f"ECI {estimated_calibration_index(y, p, **theirs):.4f} with Epanechnikov's kernel")
+    print(
+        f"ICI {integrated_calibration_index(y, p):.4f}, ECI {estimated_calibration_index(y, p):.4f}"
+    )
     print(f"net benefit at 0.1: {net_benefit(y, p, 0.1):.4f}")
     update = update_model(y, p)
     print(f"update: {update.method}, intercept {update.intercept:.3f}, slope {update.slope:.3f}")

@@ -9,14 +9,19 @@ from scipy.optimize import minimize
 Floats = npt.NDArray[np.float64]
 
 
-def loess(x: Floats, y: Floats, at: Floats, span: float = 0.75) -> Floats:
-    """One weighted least-squares parabola for each place, tricube weights of the nearest rows."""
+def loess(
+    x: Floats, y: Floats, at: Floats, span: float = 0.75, *, powers: tuple[int, int] = (2, 1)
+) -> Floats:
+    """One weighted least-squares parabola for each place, over the nearest rows.
+
+    A row at u bandwidths counts (1 − uᵃ)ᵇ: (2, 1) is Epanechnikov's kernel, (3, 3) the tricube.
+    """
     found = []
     count = int(np.floor(span * len(x) + 1e-5))
     for place in at:
         distance = np.abs(x - place)
         width = np.sort(distance)[count - 1]
-        weight = np.clip(1 - (distance / width) ** 3, 0, None) ** 3
+        weight = np.clip(1 - (distance / width) ** powers[0], 0, None) ** powers[1]
         root = np.sqrt(weight)
         design = np.vander(x - place, 3, increasing=True)
         coef = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]

@@ -72,7 +72,7 @@ def integrated_calibration_index(
     *,
     curve: Smoother = "loess",
     span: float = 0.75,
-    kernel: Kernel = "tricube",
+    kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,
@@ -91,8 +91,8 @@ def integrated_calibration_index(
         logistic regression, with knots at Harrell's quantiles.
     span : float, default=0.75
         Share of the rows that have a say at each place (loess).
-    kernel : {"tricube", "epanechnikov"}, default="tricube"
-        How that falls with the distance (loess). R's ``loess`` has the tricube.
+    kernel : {"epanechnikov", "tricube"}, default="epanechnikov"
+        How that falls with the distance (loess): a parabola, or the tricube of R's ``loess``.
     n_knots : int, default=5
         3 to 7 (splines).
 
@@ -131,7 +131,7 @@ def e50_error(
     *,
     curve: Smoother = "loess",
     span: float = 0.75,
-    kernel: Kernel = "tricube",
+    kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,
@@ -163,7 +163,7 @@ def e90_error(
     *,
     curve: Smoother = "loess",
     span: float = 0.75,
-    kernel: Kernel = "tricube",
+    kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,
@@ -195,7 +195,7 @@ def emax_error(
     *,
     curve: Smoother = "loess",
     span: float = 0.75,
-    kernel: Kernel = "tricube",
+    kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,
@@ -230,7 +230,7 @@ def estimated_calibration_index(
     scaled: bool = True,
     curve: Smoother = "loess",
     span: float = 0.75,
-    kernel: Kernel = "tricube",
+    kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,

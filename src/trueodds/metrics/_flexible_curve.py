@@ -37,7 +37,7 @@ class CurveOptions:
 
     method: Smoother = "loess"
     span: float = 0.75
-    kernel: Kernel = "tricube"
+    kernel: Kernel = "epanechnikov"
     n_knots: int = 5
 
 

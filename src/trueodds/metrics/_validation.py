@@ -40,7 +40,7 @@ def validation_table(
     level: float = 0.95,
     curve: Smoother = "loess",
     span: float = 0.75,
-    kernel: Kernel = "tricube",
+    kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     n_bins: int = 10,
     n_resamples: int = 500,
