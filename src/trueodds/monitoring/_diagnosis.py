@@ -20,8 +20,8 @@ from trueodds.validation import Floats
 __all__ = ["advise", "find_change", "measure", "start_level"]
 
 CREDIBLE = 0.95
-WORTH_REFITTING = 1.25
-"""A refit must gain a quarter more than a shift, and two nats over all rows."""
+WORTH_REFITTING = 0.002
+"""The share of the log-loss that a refit must gain beyond a shift."""
 COST_SHARE = 0.1
 
 
@@ -115,12 +115,15 @@ def advise(history: History, rows: int, first_row: int) -> Advice:
     refits.append((_parts_gain(cells) - used, used))
     refitted, size = max(refits)
     rows_since = rows - first_row + 1
-    better = refitted > max(WORTH_REFITTING * shifted, shifted + 2.0)
+    # One number is easy to review: a refit must be worth more, and not by chance.
+    extra = refitted - shifted
+    worth = extra > WORTH_REFITTING * -right or shifted < 0.25 * refitted
+    better = extra > 2.0 and worth
     gain, size = (refitted, size) if better else (shifted, 1)
     if weight <= 0 or gain <= 0:
         words = "Leave it: what the rows since then could teach is less than what learning costs."
-        return Advice("leave", 0.0, 0.0, rows_since, None, words)
-    gain /= weight
+        return Advice("leave", 0.0, 0.0, 0.0, rows_since, None, words)
+    gain, refitted = gain / weight, max(refitted, 0.0) / weight
     needed = math.ceil(size / (2.0 * COST_SHARE * gain))
     action: Action = "refit" if better else "shift"
     what = (
@@ -134,7 +137,9 @@ def advise(history: History, rows: int, first_row: int) -> Advice:
         else f"wait for {needed:,} rows, there are {rows_since:,}"
     )
     words = f"{what}: log-loss falls by about {gain:.2g} a row; {enough}."
-    return Advice(action, gain, 0.0 if better else shift, rows_since, needed, words)
+    if not better and extra > 2.0:
+        words = f"{words[:-1]} (a new map would bring {refitted:.2g})."
+    return Advice(action, gain, refitted, 0.0 if better else shift, rows_since, needed, words)
 
 
 def _parts_gain(cells: Floats) -> float:

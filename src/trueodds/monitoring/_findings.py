@@ -131,6 +131,8 @@ class Advice:
         Leave the forecasts alone, shift their log-odds by ``shift``, or learn a new map.
     gain : float
         Expected fall of the log-loss of a row, after what estimating costs.
+    refit_gain : float
+        The same for a new map, whatever is advised.
     shift : float
     rows : int
         Rows since the change.
@@ -142,6 +144,7 @@ class Advice:
 
     action: Action
     gain: float
+    refit_gain: float
     shift: float
     rows: int
     rows_needed: int | None

@@ -268,7 +268,7 @@ class CalibrationMonitor:
         if self._stream is None or not self.alarm:
             words = "Leave it: nothing shows that the forecasts are wrong"
             words += f" by more than {self.tolerance:g}." if self.tolerance else "."
-            return Advice("leave", 0.0, 0.0, self.n_rows, None, words)
+            return Advice("leave", 0.0, 0.0, 0.0, self.n_rows, None, words)
         return advise(self._stream.history, self.n_rows, self._first_row())
 
     def _change(self) -> ChangePoint:
