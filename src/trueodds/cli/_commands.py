@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OWN", "Commands", "help_text"]
 
-OWN = ("evaluate", "compare", "report", "fit", "apply", "export", "methods", "demo")
+OWN = ("evaluate", "compare", "report", "fit", "apply", "monitor", "export", "methods", "demo")
 """Each is the function of that name in the module ``_<name>``; in the order of the help."""
 GROUP = "trueodds.commands"
 BROUGHT_BY = {"study": "trueodds-studies"}

@@ -76,7 +76,8 @@ class WrongPlace:
         return asdict(self)
 
     def __str__(self) -> str:
-        return self.direction if self.kind == "overall" else f"{self.name}: {self.direction}"
+        everywhere = self.kind in ("overall", "slope")
+        return self.direction if everywhere else f"{self.name}: {self.direction}"
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ def wrong_places(stream: Stream, classes: Sequence[Any], first_row: int) -> tupl
                 observed=None if counts is None else float(counts[2]),
             )
         )
-    order = ("overall", "slope")
-    return tuple(sorted(found, key=lambda item: (item.kind not in order, -item.evidence)))
+    rank = {"overall": 0, "slope": 1}
+    return tuple(sorted(found, key=lambda item: (rank.get(item.kind, 2), -item.evidence)))
 
 
 def _describe(place: int, stream: Stream, classes: Sequence[Any], cells: Any) -> Any:
