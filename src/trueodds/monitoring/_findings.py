@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -118,8 +119,10 @@ class Deviation:
     slope_high: float
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+        """For JSON; null where nothing was expected, so that there is no ratio."""
+        return {
+            key: value if math.isfinite(value) else None for key, value in asdict(self).items()
+        }
 
 
 @dataclass(frozen=True)

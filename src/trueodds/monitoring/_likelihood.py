@@ -20,7 +20,7 @@ def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
     Returns
     -------
     p, weight, positives : ndarray of shape (..., n_parts, 2)
-        The weight and the positives are shared equally between the two.
+        The weight is shared equally between the two, the positives as the forecasts have it.
     """
     weight, expected, observed, squares = np.moveaxis(cells, -1, 0)
     safe = np.where(weight > 0, weight, 1.0)
@@ -29,7 +29,8 @@ def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
     p = np.stack([mean - spread, mean + spread], axis=-1)
     p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
     halves = np.repeat(0.5 * weight[..., None], 2, axis=-1)
-    return p, halves, np.repeat(0.5 * observed[..., None], 2, axis=-1)
+    # Equal shares would lose that greater forecasts come true more often, and flatten the slope.
+    return p, halves, observed[..., None] * p / p.sum(axis=-1, keepdims=True)
 
 
 def log_likelihood(cells: Floats, intercept: float, slope: float) -> float:

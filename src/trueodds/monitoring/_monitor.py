@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from trueodds.basics.files import write_text
+from trueodds.exceptions import InputError
 from trueodds.kernels.evidence_stream import watch_rows
 from trueodds.monitoring._bets import EDGES, SLOPES, TILTS
 from trueodds.monitoring._diagnosis import advise, find_change, measure
@@ -96,7 +97,7 @@ class CalibrationMonitor:
     >>> for day in np.array_split(np.arange(8000), 80):
     ...     _ = monitor.update(p[day], rng.random(100) < truth[day], time=int(day[0] // 100))
     >>> monitor.alarm, monitor.alarm_time
-    (True, 56)
+    (True, 57)
     >>> monitor.since.low <= 5001 <= monitor.since.high
     True
     >>> str(monitor.where[0])
@@ -115,10 +116,12 @@ class CalibrationMonitor:
     ) -> None:
         self.alpha = check_level(alpha, "alpha")
         self.tolerance = check_number(tolerance, "tolerance")
-        check_number(0.5 - self.tolerance, "0.5 less tolerance", above=True)
+        if self.tolerance >= 0.5:
+            raise InputError(f"tolerance must be below 0.5; got {tolerance!r}.")
         self.classes = None if classes is None else tuple(classes)
         self.max_groups = check_integer(max_groups, "max_groups", 1)
-        check_integer(MAX_CLASSES - self.max_groups, f"{MAX_CLASSES} less max_groups", 0)
+        if self.max_groups > MAX_CLASSES:
+            raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
         self._stream: Stream | None = None
 
     def update(

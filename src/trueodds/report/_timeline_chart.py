@@ -67,13 +67,15 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
     ratios = [
         line["observed"] / line["expected"] if line["expected"] > 0 else 1.0 for line in periods
     ]
-    low, high = min(0.98, *ratios), max(1.02, *ratios)
-    reach = 1.5 * max(high - 1.0, 1.0 - low)
+    # Short periods would squeeze all others; they are drawn at the edge if they lie beyond it.
+    most = max(line["expected"] for line in periods)
+    solid = [r for r, line in zip(ratios, periods, strict=True) if line["expected"] >= 0.2 * most]
+    reach = 1.5 * max(0.02, *(abs(ratio - 1.0) for ratio in solid))
     low, high = max(0.0, 1.0 - reach), 1.0 + reach
     place = _scale(low, high)
     xs = _places(len(periods))
     points = [
-        (x, place(ratio), f"{line['period']}: O:E {ratio:.3f} ({line['rows']:,} rows)", False)
+        (x, place(min(max(ratio, low), high)), f"{line['period']}: O:E {ratio:.3f} ({line['rows']:,} rows)", False)
         for x, ratio, line in zip(xs, ratios, periods, strict=True)
     ]
     inside = [
