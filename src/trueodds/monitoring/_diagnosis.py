@@ -39,6 +39,9 @@ def find_change(history: History, rows: int, tolerance: float, centre: float) ->
     high = max(best, int(np.searchsorted(below, 1.0 - tail)))
     high = min(high, len(starts) - 1)
     after = high + 1 < len(starts)
+    from_start = low == 0
+    # A change within a stretch looks like one at either of its ends.
+    low = max(low - 1, 0)
     last = history.starts[high + 1] if after else rows
     return ChangePoint(
         row=history.starts[best] + 1,
@@ -47,7 +50,7 @@ def find_change(history: History, rows: int, tolerance: float, centre: float) ->
         time=history.moments[best],
         time_low=history.moments[low],
         time_high=history.moments[high + 1] if after else history.moments[-1],
-        from_start=low == 0,
+        from_start=from_start,
     )
 
 
