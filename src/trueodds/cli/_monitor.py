@@ -190,7 +190,8 @@ def monitor(
 
         new_map = refit_map(run, paths, files, input_format, memory, refit)
     # Last: a run that fails before has counted nothing.
-    watch.remember(fresh)
+    if until is None:  # otherwise rows are left in them, which their times will tell
+        watch.remember(fresh)
     watch.save(state)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
