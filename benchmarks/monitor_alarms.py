@@ -1,6 +1,6 @@
 """False alarms of CalibrationMonitor on streams that are calibrated, looked at after every row.
 
-    python benchmarks/monitor_alarms.py                     # 10,000 streams of 10,000 rows, 8 minutes
+    python benchmarks/monitor_alarms.py                     # 10,000 streams each, 8 minutes
     python benchmarks/monitor_alarms.py --streams 500 rare  # one kind of scores
 
 The last two kinds are miscalibrated by 0.015 with a tolerance of 0.02: all too low, and each row by

@@ -2,10 +2,10 @@
 
     python benchmarks/monitor_coverage.py --streams 400
 
-Streams of 8,000 rows whose log-odds are shifted by 0.5 from row 4,001 on, looked at every 250 rows; each
-time the intervals for all rows, and for those since the change that was found, are held against the truth.
-A stream counts as missed if a single one of them was wrong at any look. The second table is of the last
-look: does the interval of the change hold row 4,001?
+Streams of 8,000 rows whose log-odds are shifted by 0.5 from row 4,001 on, looked at every 250 rows;
+each time the intervals for all rows, and for those since the change that was found, are held
+against the truth. A stream counts as missed if a single one of them was wrong at any look. The last
+two lines are of the last look: does the interval of the change hold row 4,001?
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def main() -> None:
     print(f"{n} streams; wrong at any of {ROWS // EVERY} looks (at most {ALPHA} is promised):")
     for name in found[0][0]:
         print(f"  {name:10} {np.mean([wrong[name] for wrong, _, _ in found]):.4f}")
-    print(f"interval of the change holds row {CHANGE + 1:,}: {np.mean([d for _, d, _ in found]):.3f}")
+    print(
+        f"interval of the change holds row {CHANGE + 1:,}: {np.mean([d for _, d, _ in found]):.3f}"
+    )
     print(f"its median length: {np.median([length for _, _, length in found]):.0f} rows")
 
 

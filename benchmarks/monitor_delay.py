@@ -1,12 +1,13 @@
-"""How soon a change is noticed: CalibrationMonitor, river's drift detectors, and tests of fixed size.
+"""How soon a change is noticed: CalibrationMonitor, river's detectors, and tests of fixed size.
 
     python benchmarks/monitor_delay.py --streams 1000 --river-streams 200
 
-Streams of 10,000 rows, log-odds of the forecasts drawn from N(−1, 1.5²); at row 5,000 the truth becomes
-another. Detectors of river watch |y − p| (DDM: whether |y − p| > ½) and have the options that they
-come with. Without river (``pip install river``, or ``--river FOLDER`` with its site-packages) its rows
-are left out. The oracle knows the row and the kind of the change, and tests once, with the score test
-of that kind on the 1,250 rows that follow, a quarter of those that the monitor has.
+Streams of 10,000 rows, log-odds of the forecasts drawn from N(−1, 1.5²); at row 5,000 the truth
+becomes another. Detectors of river watch |y − p| (DDM: whether |y − p| > ½) and have the options
+that they come with. Without river (``pip install river``, or ``--river FOLDER`` with its
+site-packages) its rows are left out. The oracle knows the row and the kind of the change, and tests
+once, with the score test of that kind on the 1,250 rows that follow, a quarter of those that the
+monitor has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Time and state of CalibrationMonitor for a million rows, on one core.
 
-    python benchmarks/monitor_speed.py
+python benchmarks/monitor_speed.py
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from monitor_streams import stream
 
+from monitor_streams import stream
 from trueodds.maps import IdentityMap, LogOddsMap
 
 COLUMNS = ("--score", "p", "--label", "y")
@@ -60,7 +60,9 @@ def test_nothing_is_counted_twice(folder, run):
     again = run(*words)
     assert "nothing new: 1 files were read before" in again.err
     assert (folder / "watch.json").read_bytes() == before
-    grown = [a + b for a, b in zip(days(1, 3), days(4, 1, seed=3), strict=True) if isinstance(a, list)]
+    grown = [
+        a + b for a, b in zip(days(1, 3), days(4, 1, seed=3), strict=True) if isinstance(a, list)
+    ]
     p = np.r_[days(1, 3)[0], days(4, 1, seed=3)[0]]
     write("a.parquet", p, *grown)
     third = run(*words, "--json")
@@ -93,12 +95,17 @@ def test_a_file_sorted_by_its_labels_raises_no_alarm(folder, run):
     p, y, day = days(1, 1, per=4000)
     order = np.argsort(y, kind="stable")
     write("a.parquet", p[order], np.array(y)[order], day)
-    assert run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json").code == 0
+    assert (
+        run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json").code
+        == 0
+    )
 
 
 def test_days_without_labels_or_positives_are_no_error(folder, run):
     write("a.parquet", [0.2] * 5, [0, 0, 0, None, None], ["2026-01-01"] * 5)
-    result = run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
+    result = run(
+        "monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json"
+    )
     assert result.code == 0
     assert (result.json["rows"], result.json["rows_unlabelled"]) == (3, 2)
 
@@ -126,7 +133,17 @@ def test_page_metrics_and_new_map_are_written(folder, run):
 
 def test_until_leaves_rows_for_later(folder, run):
     write("a.parquet", *days(1, 4))
-    words = ("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
+    words = (
+        "monitor",
+        "map.json",
+        "a.parquet",
+        *COLUMNS,
+        "-t",
+        "day",
+        "--state",
+        "s.json",
+        "--json",
+    )
     assert run(*words, "--until", "2026-01-02").json["rows"] == 1000
     assert run(*words).json["rows"] == 2000
 
@@ -158,7 +175,9 @@ def test_a_state_keeps_its_map_and_its_level(folder, run):
     assert "watches another map" in run("monitor", "other.json", *words).err
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "trueodds-watch", "version": 1}', "\x00"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"format": "trueodds-watch", "version": 1}', "\x00"]
+)
 def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
     write("a.parquet", *days(1, 1))
     (folder / "s.json").write_text(content)
@@ -171,6 +190,16 @@ def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
 
 def test_labels_that_are_none_of_the_classes_are_refused_or_left_out(folder, run):
     write("a.parquet", [0.2, 0.4, 0.6], [0, 1, 7], ["2026-01-01"] * 3)
-    words = ("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
+    words = (
+        "monitor",
+        "map.json",
+        "a.parquet",
+        *COLUMNS,
+        "-t",
+        "day",
+        "--state",
+        "s.json",
+        "--json",
+    )
     assert "1 labels are none of the map's classes (0, 1)" in run(*words).err
     assert run(*words, "--on-bad-rows", "skip").json["rows"] == 2

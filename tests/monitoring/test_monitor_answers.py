@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from monitor_streams import stream
 
+from monitor_streams import stream
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
 from trueodds.monitoring._confidence import mean_interval

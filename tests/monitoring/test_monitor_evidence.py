@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+
 from monitor_streams import stream
 from naive_monitor import evidence
-
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError
 from trueodds.monitoring._bets import shares
@@ -52,7 +52,9 @@ def test_an_alarm_inside_a_batch_is_kept_even_if_the_evidence_falls_again():
 
 @pytest.mark.slow
 def test_alarms_on_calibrated_streams_stay_below_alpha():
-    alarms = sum(CalibrationMonitor(alpha=0.2).update(*stream(2000, seed)).alarm for seed in range(400))
+    alarms = sum(
+        CalibrationMonitor(alpha=0.2).update(*stream(2000, seed)).alarm for seed in range(400)
+    )
     assert alarms / 400 < 0.2
 
 

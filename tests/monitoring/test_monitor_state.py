@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from monitor_streams import stream
 
+from monitor_streams import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import StateFormatError
 
@@ -54,7 +54,23 @@ def leaves(value, path=()):
 
 
 HOSTILE = st.sampled_from(
-    [None, True, -1, 0, 1e308, -1e308, 10**400, "x", "x" * 10**4, [], [[]], {}, {"a": 1}, 0.5, 2**62]
+    [
+        None,
+        True,
+        -1,
+        0,
+        1e308,
+        -1e308,
+        10**400,
+        "x",
+        "x" * 10**4,
+        [],
+        [[]],
+        {},
+        {"a": 1},
+        0.5,
+        2**62,
+    ]
 )
 
 
@@ -74,10 +90,14 @@ def test_a_state_with_any_value_replaced_is_refused_or_works(state, data):
     try:
         monitor = CalibrationMonitor.from_dict(changed)
     except StateFormatError as error:
-        assert len(str(error)) < 400
+        assert len(str(error)) < 400  # noqa: PT017
         return
     with np.errstate(all="ignore"):
-        monitor.update([0.2, 0.9], [0, 1], group=["a", "z"] if monitor._stream is None or monitor._stream.n_groups else None)
+        monitor.update(
+            [0.2, 0.9],
+            [0, 1],
+            group=["a", "z"] if monitor._stream is None or monitor._stream.n_groups else None,
+        )
         monitor.summary()
 
 

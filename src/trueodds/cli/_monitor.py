@@ -30,7 +30,8 @@ WATCH = "Watch"
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILES", help="CSV, Parquet, Arrow or JSON lines, or globs; what was read is skipped."
+        metavar="FILES",
+        help="CSV, Parquet, Arrow or JSON lines, or globs; what was read is skipped.",
     ),
 ]
 State = Annotated[
@@ -260,7 +261,9 @@ class _Run:
         on_bad_rows: Literal["error", "skip"],
     ) -> None:
         if hasattr(fitted, "categories"):
-            raise InputError("a tree needs attributes of each row; such maps cannot be watched yet.")
+            raise InputError(
+                "a tree needs attributes of each row; such maps cannot be watched yet."
+            )
         self.watch, self.fitted, self.columns = watch, fitted, columns
         self.label, self.time, self.group, self.positive = label, time, group, positive
         self.until, self.period, self.on_bad_rows = until, period, on_bad_rows

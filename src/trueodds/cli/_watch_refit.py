@@ -22,7 +22,7 @@ __all__ = ["refit_map", "with_parent"]
 MOST_ROWS = 1_000_000
 
 
-def with_parent(content: dict[str, Any], parent: Any) -> dict[str, Any]:
+def with_parent(content: dict[str, Any], parent: Any) -> dict[str, Any]:  # noqa: ARG001
     """The document of a new map, with the map that it replaces as its parent.
 
     Format version 1 has no place for a parent; this is where its fingerprint is to be attached.

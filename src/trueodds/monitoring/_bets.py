@@ -1,4 +1,4 @@
-"""What is bet on: the places where forecasts may be wrong, and the share of each in the evidence."""
+"""What is bet on: places where forecasts may be wrong, and the share of each in the evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 SHIFTS: Floats = 2.0 ** np.arange(-6, 2)
-"""Shifts of the log-odds. Betting on one that is wrong by √2 costs a sixth of the growth at most."""
+"""Shifts of the log-odds. Betting on one that is off by √2 costs a sixth of the growth at most."""
 TILTS: Floats = np.exp(np.concatenate([SHIFTS, -SHIFTS]))
 """What the odds are multiplied by: eight upwards, eight downwards."""
 _FACTORS = np.exp(np.geomspace(1 / 32, 1, 8))

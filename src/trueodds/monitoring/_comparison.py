@@ -1,4 +1,4 @@
-"""Two forecasts of the same stream: is the new one better?"""
+"""Two forecasts of the same stream, and which of them is better."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ForecastComparison:
     Notes
     -----
     The null hypothesis is that, row by row, the expected squared error of the new forecasts is at
-    least that of the old ones. Bets are fixed fractions of the stake, at most 0.75 of what a row can
-    cost, so they are known before the label is.
+    least that of the old ones. Bets are known before the label is, and no row can cost more than
+    three quarters of a stake.
 
     References
     ----------

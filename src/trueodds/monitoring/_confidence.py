@@ -19,9 +19,9 @@ PRIOR_SD = 1.0
 def mean_interval(weight: float, observed: float, alpha: float) -> tuple[float, float]:
     """Interval for the mean of the true probabilities, which may differ from row to row.
 
-    For each λ, exp(λ·Σy)/Π(1 − π + π·exp λ) is a martingale. The logarithm of a factor is concave in
-    π, so the product is largest if all π are equal to their mean; with that in its place there is
-    only less evidence. A mixture over fixed λ, and Ville's inequality, do the rest.
+    For each λ, exp(λ·Σy)/Π(1 − π + π·exp λ) is a martingale. The logarithm of a factor is concave
+    in π, so the product is largest if all π are equal to their mean; with that in its place there
+    is only less evidence. A mixture over fixed λ, and Ville's inequality, do the rest.
 
     Parameters
     ----------

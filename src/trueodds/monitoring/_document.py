@@ -124,7 +124,7 @@ def _read_stream(content: Any, max_groups: int) -> Stream:
     named = fields.array("named", (places,), 0.0, float(rows))
     if not np.array_equal(named, np.round(named)):
         raise StateFormatError("state.stream.named must hold rows.")
-    stream = Stream(
+    return Stream(
         n_classes,
         n_groups,
         clock=clock,
@@ -139,7 +139,6 @@ def _read_stream(content: Any, max_groups: int) -> Stream:
         alarm_time=fields.moment("alarm_time"),
         last_time=fields.moment("last_time"),
     )
-    return stream
 
 
 def _read_history(content: Any, rows: int) -> History:

@@ -120,9 +120,7 @@ class Deviation:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; null where nothing was expected, so that there is no ratio."""
-        return {
-            key: value if math.isfinite(value) else None for key, value in asdict(self).items()
-        }
+        return {key: value if math.isfinite(value) else None for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)

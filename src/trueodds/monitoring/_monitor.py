@@ -328,5 +328,3 @@ class CalibrationMonitor:
     def __repr__(self) -> str:
         said = f"alarm at row {self.alarm_row:,}" if self.alarm_row else "no alarm"
         return f"<CalibrationMonitor: {said}, {self.n_rows:,} rows, evidence {self.evidence:.3g}>"
-
-

@@ -111,7 +111,8 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
         found = values[int(np.argmax(wrong))]
         expected = list(classes) if classes is not None else list(range(n_classes))
         raise InputError(
-            f"y must hold labels of {expected} or nothing (None, NaN); got {found!r} {where(wrong)}."
+            f"y must hold labels of {expected} or nothing (None, NaN); "
+            f"got {found!r} {where(wrong)}."
         )
     return codes
 
@@ -121,7 +122,9 @@ def _weights(weight: Any, n: int) -> Floats:
     check_length(len(values), "weight", n, "scores")
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
-        raise InputError(f"weight must be 0 or more and finite; got {values[bad][0]!r} {where(bad)}.")
+        raise InputError(
+            f"weight must be 0 or more and finite; got {values[bad][0]!r} {where(bad)}."
+        )
     return values
 
 

@@ -135,9 +135,11 @@ class Fields:
 
 def is_moment(value: Any) -> bool:
     """Whether a value can be a time."""
-    if value is None or (isinstance(value, str) and len(value) <= 64):
-        return True
-    return type(value) is int and abs(value) < 10**18 or type(value) is float and math.isfinite(value)
+    if type(value) is int:
+        return bool(abs(value) < 10**18)
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or (isinstance(value, str) and len(value) <= 64)
 
 
 def _has_shape(value: Any, shape: tuple[int, ...]) -> bool:

@@ -97,7 +97,9 @@ class Stream:
 
     def group_codes(self, names: npt.NDArray[Any]) -> Labels:
         """Groups as numbers in the order in which they appeared; −1 where there is no room."""
-        found, inverse = np.unique(np.array([_name(v) for v in names.tolist()]), return_inverse=True)
+        found, inverse = np.unique(
+            np.array([_name(v) for v in names.tolist()]), return_inverse=True
+        )
         first = np.full(len(found), len(names))
         np.minimum.at(first, inverse, np.arange(len(names)))
         codes = np.full(len(found), -1, dtype=np.intp)

@@ -12,9 +12,7 @@ from trueodds.report._timeline_chart import Chart, evidence_chart, ratio_chart
 __all__ = ["render_timeline"]
 
 
-def render_timeline(
-    title: str, periods: Sequence[dict[str, Any]], summary: dict[str, Any]
-) -> str:
+def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict[str, Any]) -> str:
     """One page that needs no network, no script and no other file.
 
     Parameters

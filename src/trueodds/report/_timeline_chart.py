@@ -51,9 +51,12 @@ def evidence_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart
     ]
     return Chart(
         "Evidence against the forecasts",
-        "Begins at 1; if the forecasts are right, the chance that it ever reaches the dashed line is "
-        f"at most 1 in {threshold:g}.",
-        [(place(power), f"{10.0**power:g}" if -4 < power < 5 else f"1e{power}") for power in powers],
+        "Begins at 1; if the forecasts are right, the chance that it ever reaches the dashed line "
+        f"is at most 1 in {threshold:g}.",
+        [
+            (place(power), f"{10.0**power:g}" if -4 < power < 5 else f"1e{power}")
+            for power in powers
+        ],
         _named(periods),
         _corners(points),
         "",
@@ -75,7 +78,12 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
     place = _scale(low, high)
     xs = _places(len(periods))
     points = [
-        (x, place(min(max(ratio, low), high)), f"{line['period']}: O:E {ratio:.3f} ({line['rows']:,} rows)", False)
+        (
+            x,
+            place(min(max(ratio, low), high)),
+            f"{line['period']}: O:E {ratio:.3f} ({line['rows']:,} rows)",
+            False,
+        )
         for x, ratio, line in zip(xs, ratios, periods, strict=True)
     ]
     inside = [
@@ -84,15 +92,17 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
     ]
     edge = [*zip(xs, inside[0], strict=True), *reversed(list(zip(xs, inside[1], strict=True)))]
     if len(periods) == 1:  # a band needs two ends
-        edge = [(xs[0] + off, y) for off, k in ((-5, 0), (5, 0), (5, 1), (-5, 1)) for y in inside[k]]
+        edge = [
+            (xs[0] + off, y) for off, k in ((-5, 0), (5, 0), (5, 1), (-5, 1)) for y in inside[k]
+        ]
     step = _nice((high - low) / 4)
     first = math.ceil(low / step)
     ticks = [first + k for k in range(math.floor(high / step) - first + 1)]
     digits = max(0, -math.floor(math.log10(step)))
     return Chart(
         "Observed over expected (O:E)",
-        "Dots: each period. Band: O:E of all rows up to there, with a confidence sequence that holds "
-        "at all times at once.",
+        "Dots: each period. Band: O:E of all rows up to there, by a confidence sequence, which "
+        "holds at all times at once.",
         [(place(k * step), f"{k * step:.{digits}f}") for k in ticks],
         _named(periods),
         "",
@@ -124,9 +134,7 @@ def _named(periods: Sequence[dict[str, Any]]) -> list[tuple[float, str, str]]:
     last = len(periods) - 1
     chosen = sorted({0, last // 2, last}) if last > 3 else range(last + 1)
     anchors = {0: "start", last: "end"} if last else {}
-    return [
-        (places[k], str(periods[k]["period"])[:12], anchors.get(k, "middle")) for k in chosen
-    ]
+    return [(places[k], str(periods[k]["period"])[:12], anchors.get(k, "middle")) for k in chosen]
 
 
 def _corners(points: Sequence[tuple[float, float, str, bool]]) -> str:
