@@ -19,8 +19,8 @@ KEYS = {"format", "version", "map", "time", "last", "kind", "files", "periods", 
 PERIOD = {
     "period", "rows", "expected", "observed", "evidence", "peak", "ratio_low", "ratio_high", "alarm"
 }  # fmt: skip
-MOST_FILES = 500
-MOST_PERIODS = 180
+MOST_FILES = 400
+MOST_PERIODS = 150
 KINDS = ("number", "time", "text")
 CHUNK = 1 << 20
 
@@ -39,9 +39,9 @@ class Watch:
     last, kind : str or None
         The latest time that was read, and how times are compared.
     files : dict
-        Names of files that were read, with their fingerprints; the newest 500.
+        Names of files that were read, with their fingerprints; the newest 400.
     periods : list of dict
-        A line for each of the last 180 periods.
+        A line for each of the last 150 periods.
     """
 
     map: str
