@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 
 from monitor_streams import stream
-from naive_monitor import evidence
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError
 from trueodds.monitoring._bets import shares
-
-
-@pytest.mark.parametrize("tolerance", [0.0, 0.03])
-def test_evidence_is_the_sum_over_all_starts_and_bets(tolerance):
-    p, y = stream(60, seed=3, shift=1.0)
-    monitor = CalibrationMonitor(tolerance=tolerance).update(p, y)
-    assert monitor.evidence == pytest.approx(evidence(p, y, tolerance), rel=1e-10)
 
 
 def test_no_bet_gains_on_average_wherever_the_truth_lies_in_the_band():

@@ -10,7 +10,8 @@ from typing import Any
 
 from trueodds.basics.files import write_text
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring import CalibrationMonitor, Fields, read_json
+from trueodds.monitoring import CalibrationMonitor
+from trueodds.monitoring.state import Fields, read_json
 
 __all__ = ["Watch", "file_fingerprint", "map_fingerprint"]
 

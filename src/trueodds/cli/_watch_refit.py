@@ -15,7 +15,7 @@ from trueodds.cli._watch_rows import NewRows, Piece, time_constant
 from trueodds.cli._write import write_text
 
 if TYPE_CHECKING:
-    from trueodds.cli._monitor import _Run
+    from trueodds.cli._watch_run import WatchRun
 
 __all__ = ["refit_map", "with_parent"]
 
@@ -31,7 +31,7 @@ def with_parent(content: dict[str, Any], parent: Any) -> dict[str, Any]:  # noqa
 
 
 def refit_map(
-    run: _Run, paths: list[Path], files: list[str], kind: Any, memory: str, output: str
+    run: WatchRun, paths: list[Path], files: list[str], kind: Any, memory: str, output: str
 ) -> dict[str, Any] | None:
     """Fit the default method to the rows since the change, of all files that were named.
 

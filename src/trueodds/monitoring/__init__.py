@@ -7,15 +7,12 @@ Everything here may be looked at after every row without a false alarm: see
 from trueodds.monitoring._comparison import ForecastComparison
 from trueodds.monitoring._findings import Advice, ChangePoint, Deviation, WrongPlace
 from trueodds.monitoring._monitor import CalibrationMonitor
-from trueodds.monitoring._state import Fields, read_json
 
 __all__ = [
     "Advice",
     "CalibrationMonitor",
     "ChangePoint",
     "Deviation",
-    "Fields",
     "ForecastComparison",
     "WrongPlace",
-    "read_json",
 ]

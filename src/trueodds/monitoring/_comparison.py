@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._state import Fields
+from trueodds.monitoring.state import Fields
 from trueodds.validation import Floats, check_length, check_level
 
 __all__ = ["ForecastComparison"]

@@ -9,8 +9,8 @@ import numpy as np
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring._bets import N_PARTS
 from trueodds.monitoring._history import MAX_STRETCHES, History
-from trueodds.monitoring._state import MOST_ROWS, Fields, is_moment
 from trueodds.monitoring._stream import MAX_CLASSES, Stream, n_places
+from trueodds.monitoring.state import MOST_ROWS, Fields, is_moment
 
 if TYPE_CHECKING:
     from trueodds.monitoring._monitor import CalibrationMonitor

@@ -17,8 +17,8 @@ from trueodds.monitoring._findings import Advice, ChangePoint, Deviation, WrongP
 from trueodds.monitoring._history import Moment
 from trueodds.monitoring._places import wrong_places
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._state import read_json
 from trueodds.monitoring._stream import MAX_CLASSES, Stream
+from trueodds.monitoring.state import read_json
 from trueodds.validation import check_integer, check_level, check_number
 
 __all__ = ["CalibrationMonitor"]

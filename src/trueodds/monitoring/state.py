@@ -1,4 +1,4 @@
-"""The state of a monitor as JSON: written exactly, read with suspicion."""
+"""State files of strangers: parsed and checked, value by value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from trueodds.exceptions import StateFormatError
 from trueodds.validation import Floats
 
-__all__ = ["Fields", "read_json"]
+__all__ = ["MOST_ROWS", "Fields", "is_moment", "read_json"]
 
 LARGEST_FILE = 2_000_000
 MOST_ROWS = 2**53
