@@ -70,6 +70,15 @@ def test_nothing_is_counted_twice(folder, run):
     assert third.json["rows"] == 2000
 
 
+def test_a_month_in_several_runs_is_one_period(folder, run):
+    words = ("--time", "day", "--period", "month", "--state", "s.json", "--json")
+    for first in (1, 3):
+        write(f"{first}.parquet", *days(first, 2))
+        result = run("monitor", "map.json", f"{first}.parquet", *COLUMNS, *words)
+    assert [line["rows"] for line in result.json["periods"]] == [2000]
+    assert len(json.loads((folder / "s.json").read_text())["periods"]) == 1
+
+
 def test_without_times_a_file_that_changed_is_refused(folder, run):
     write("a.csv", *days(1, 1))
     words = ("monitor", "map.json", "a.csv", *COLUMNS, "--state", "watch.json")

@@ -72,9 +72,19 @@ class Watch:
             )
         return True
 
-    def add_period(self, line: dict[str, Any]) -> None:
-        """Add the line of a period, or go on with it if it is the last one."""
+    def add_period(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Add the line of a period, or go on with the last one if it is the same period.
+
+        Returns
+        -------
+        dict
+            The line with all rows of the period so far.
+        """
+        if self.periods and self.time is not None and self.periods[-1]["period"] == line["period"]:
+            begun = self.periods.pop()
+            line = line | {key: begun[key] + line[key] for key in ("rows", "expected", "observed")}
         self.periods = [*self.periods, line][-MOST_PERIODS:]
+        return line
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

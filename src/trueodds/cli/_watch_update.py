@@ -61,5 +61,4 @@ def _line(watch: Watch, period: str, counts: Any) -> dict[str, Any]:
         "ratio_high": 0.0 if whole is None else min(whole.ratio_high, 1e300),
         "alarm": monitor.alarm,
     }
-    watch.add_period(line)
-    return line
+    return watch.add_period(line)
