@@ -122,6 +122,10 @@ def test_rows_without_a_label_are_counted_and_left_out():
     kept = np.arange(100) % 5 > 0
     assert (monitor.n_rows, monitor.n_unlabelled) == (80, 20)
     assert monitor.evidence == CalibrationMonitor().update(p[kept], y[kept]).evidence
+    numbers = np.where(kept, y, np.nan)
+    assert CalibrationMonitor().update(p, numbers).to_dict() == monitor.to_dict()
+    with pytest.raises(InputError, match="got 0.5 at index 1"):
+        monitor.update(p[:2], [1.0, 0.5])
 
 
 def test_forecasts_of_zero_and_one_are_taken_as_they_are():

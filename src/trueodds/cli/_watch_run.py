@@ -41,7 +41,8 @@ def open_watch(
 ) -> Watch:
     """The state that there is, or a new one."""
     path, mark = Path(state), map_fingerprint(fitted)
-    classes = fitted.classes
+    # Of two classes, codes are enough: nobody is told their names.
+    classes = fitted.classes if fitted.classes is not None and len(fitted.classes) > 2 else None
     if not path.exists():
         options = {"alpha": alpha, "tolerance": tolerance}
         given = {key: value for key, value in options.items() if value is not None}

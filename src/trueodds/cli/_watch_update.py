@@ -32,7 +32,7 @@ def _take(watch: Watch, fitted: Any, names: Any, piece: Piece) -> Any:
         forecasts = forecasts[:, 1]
     labelled = piece.codes >= 0
     if watch.monitor.classes is None:
-        y = np.where(labelled, piece.codes.astype(object), None)
+        y: Any = np.where(labelled, piece.codes, np.nan)
     else:
         y = np.where(labelled, names[piece.codes], None)
     watch.monitor.update(forecasts, y, piece.weight, piece.times, group=piece.groups)

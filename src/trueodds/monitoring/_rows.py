@@ -99,6 +99,10 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
     if values.dtype.kind in "biu" and classes is None:
         codes = values.astype(np.intp)
         missing = np.zeros(n, dtype=bool)
+    elif values.dtype.kind == "f" and classes is None:
+        missing = np.isnan(values)
+        whole = missing | (values == np.floor(values)) & (np.abs(values) < 2**31)
+        codes = np.where(whole & ~missing, values, -2).astype(np.intp)
     else:
         missing = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
         codes = np.full(n, -1, dtype=np.intp)
@@ -109,6 +113,7 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
     wrong = ~missing & ((codes < 0) | (codes >= n_classes))
     if wrong.any():
         found = values[int(np.argmax(wrong))]
+        found = found.item() if hasattr(found, "item") else found
         expected = list(classes) if classes is not None else list(range(n_classes))
         raise InputError(
             f"y must hold labels of {expected} or nothing (None, NaN); "
