@@ -45,7 +45,7 @@ def open_watch(
     classes = fitted.classes if fitted.classes is not None and len(fitted.classes) > 2 else None
     if not path.exists():
         options = {"alpha": alpha, "tolerance": tolerance}
-        given = {key: value for key, value in options.items() if value is not None}
+        given: Any = {key: value for key, value in options.items() if value is not None}
         return Watch(mark, CalibrationMonitor(classes=classes, **given), time)
     watch = Watch.load(path)
     if watch.map != mark:

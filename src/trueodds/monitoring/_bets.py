@@ -17,7 +17,7 @@ __all__ = [
     "shares",
 ]
 
-SHIFTS: Floats = 2.0 ** np.arange(-6, 2)
+SHIFTS: Floats = np.array([2.0**power for power in range(-6, 2)])
 """Shifts of the log-odds. Betting on one that is off by √2 costs a sixth of the growth at most."""
 TILTS: Floats = np.exp(np.concatenate([SHIFTS, -SHIFTS]))
 """What the odds are multiplied by: eight upwards, eight downwards."""

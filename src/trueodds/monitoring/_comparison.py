@@ -14,7 +14,7 @@ from trueodds.validation import Floats, check_length, check_level
 __all__ = ["ForecastComparison"]
 
 FORMAT = "trueodds-forecast-comparison"
-BETS: Floats = 2.0 ** np.arange(-5, 9)
+BETS: Floats = np.array([2.0**power for power in range(-5, 9)])
 SAFE = 0.75
 """No row can cost more than this share of a stake."""
 BLOCK = 4096

@@ -181,10 +181,10 @@ class CalibrationMonitor:
                 EDGES,
                 self.tolerance,
                 1.0 / self.alpha,
-                None if rows.weight is None else rows.weight[part],
-                None if codes is None else codes[part],
-                None if rows.table is None else rows.table[part],
-                None if rows.codes is None else rows.codes[part],
+                weight=None if rows.weight is None else rows.weight[part],
+                group=None if codes is None else codes[part],
+                class_prob=None if rows.table is None else rows.table[part],
+                codes=None if rows.codes is None else rows.codes[part],
             )
             if stream.alarm_row and not alarmed:
                 stream.alarm_time = rows.moment(done + stream.alarm_row - before - 1)
