@@ -124,7 +124,7 @@ def test_rows_without_a_label_are_counted_and_left_out():
     assert monitor.evidence == CalibrationMonitor().update(p[kept], y[kept]).evidence
     numbers = np.where(kept, y, np.nan)
     assert CalibrationMonitor().update(p, numbers).to_dict() == monitor.to_dict()
-    with pytest.raises(InputError, match="got 0.5 at index 1"):
+    with pytest.raises(InputError, match=r"got 0\.5 at index 1"):
         monitor.update(p[:2], [1.0, 0.5])
 
 
