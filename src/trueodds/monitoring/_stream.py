@@ -111,11 +111,20 @@ class Stream:
             codes[place] = self._codes.get(name, -1)
         return np.ascontiguousarray(codes[inverse])
 
-    def arrays(self) -> tuple[Floats, ...]:
+    def arrays(
+        self,
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
         """In the order in which the kernel takes them."""
-        cells = self.history.cells[-1]
-        places = (self.stakes, self.open_share, self.value, self.share, self.named)
-        return (*places, self.clock, cells, self.sums)
+        return (
+            self.stakes,
+            self.open_share,
+            self.value,
+            self.share,
+            self.named,
+            self.clock,
+            self.history.cells[-1],
+            self.sums,
+        )
 
     @property
     def rows(self) -> int:
