@@ -35,6 +35,7 @@ from trueodds.maps._base import CalibrationMap as CalibrationMap
 from trueodds.model_selection._auto import AutoCalibrator as AutoCalibrator
 from trueodds.model_selection._calibrated_classifier import CalibratedClassifier as CalibratedClassifier
 from trueodds.model_selection._comparison import compare_calibrators as compare_calibrators
+from trueodds.monitoring._monitor import CalibrationMonitor as CalibrationMonitor
 from trueodds.table import ScoreTable as ScoreTable
 from trueodds import calibrators as calibrators
 from trueodds import compare as compare
@@ -44,6 +45,7 @@ from trueodds import exceptions as exceptions
 from trueodds import maps as maps
 from trueodds import metrics as metrics
 from trueodds import model_selection as model_selection
+from trueodds import monitoring as monitoring
 from trueodds import plots as plots
 from trueodds import report as report
 from trueodds import table as table

@@ -16,6 +16,7 @@ __all__ = [
     "NotIncreasingWarning",
     "PoorMixingWarning",
     "SeparableScoresWarning",
+    "StateFormatError",
     "TooFewInstancesError",
     "TooLongForSqlError",
     "TrueoddsWarning",
@@ -36,6 +37,10 @@ class TooFewInstancesError(InputError):
 
 class MapFormatError(ValueError):
     """A saved map that is malformed, hostile, or written by a newer version."""
+
+
+class StateFormatError(InputError):
+    """The saved state of a monitor that is malformed, hostile, or written by a newer version."""
 
 
 class TooLongForSqlError(InputError):

@@ -127,6 +127,9 @@ def sample_files(tmp_path, monkeypatch) -> Path:
     for name in ("new", "today"):
         sample(100).drop(columns="y").to_csv(tmp_path / f"{name}.csv", index=False)
         sample(100).drop(columns="y").to_parquet(tmp_path / f"{name}.parquet")
+    sample(100).to_csv(tmp_path / "later.csv", index=False)
+    (tmp_path / "new").mkdir()
+    sample(100).assign(day="2026-01-01").to_parquet(tmp_path / "new" / "first.parquet")
     rows = sample(300)
     trueodds.BetaCalibrator().fit(rows["p"], rows["y"]).map_.save(tmp_path / "map.json")
     monkeypatch.chdir(tmp_path)

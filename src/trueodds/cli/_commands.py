@@ -19,7 +19,7 @@ __all__ = ["OWN", "Commands", "help_text"]
 
 OWN = (
     *("evaluate", "compare", "report"),
-    *("fit", "apply", "show", "diff", "export"),
+    *("fit", "apply", "monitor", "show", "diff", "export"),
     *("methods", "demo"),
 )
 """Each is the function of that name in the module ``_<name>``; in the order of the help."""

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +64,7 @@ def open_source(
     memory: str = MEMORY,
     skip_malformed: bool = False,
     detect_types: bool = False,
+    found: Sequence[Path] | None = None,
 ) -> Iterator[DataSource]:
     """Open files as one relation; all temporary files are gone afterwards.
 
@@ -78,12 +79,14 @@ def open_source(
         Leave out lines of text files that do not have the columns of the header.
     detect_types : bool, default=False
         Give CSV columns the types that all their values have; otherwise all are texts.
+    found : sequence of Path, default=None
+        The files, if they have been looked for already.
     """
     duckdb = require("duckdb")
     scratch = Path(tempfile.mkdtemp(prefix="trueodds-"))
     connection = None
     try:
-        files = resolve(file, format, scratch)
+        files = resolve(file, format, scratch, found)
         connection = duckdb.connect(":memory:", config=_config(memory, scratch))
         if files.format == "csv":
             header, delimiter = _common_header(files)

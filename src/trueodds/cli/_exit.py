@@ -12,6 +12,7 @@ from trueodds.basics import optional
 from trueodds.exceptions import InputError, MapFormatError
 
 __all__ = [
+    "ALARM",
     "BAD_INPUT",
     "BROKEN_PIPE",
     "INTERNAL",
@@ -30,6 +31,8 @@ OK = 0
 BAD_INPUT = 1
 USAGE = 2
 MISSING_LIBRARY = 3
+ALARM = 4
+"""'trueodds monitor' did its work and found that forecasts are wrong."""
 INTERNAL = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -66,14 +66,19 @@ def matching(file: str) -> list[Path]:
     return [path for path in found if path.is_file()]
 
 
-def resolve(file: str, given: Format | None, scratch: Path) -> InputFiles:
-    """Find the files, or copy standard input to a file that can be read more than once."""
+def resolve(
+    file: str, given: Format | None, scratch: Path, found: Sequence[Path] | None = None
+) -> InputFiles:
+    """Find the files, or copy standard input to a file that can be read more than once.
+
+    ``found`` are the files, if the caller has looked for them; ``file`` is what to call them then.
+    """
     if file == STANDARD_INPUT:
         return _standard_input(given, scratch)
     path = Path(file)
     if path.is_dir():
         raise InputError(f"{file} is a folder; name a file or a glob such as '{file}/*.parquet'.")
-    paths = matching(file)
+    paths = matching(file) if found is None else list(found)
     if not paths:
         raise InputError(f"no file matches {file!r}.")
     if not paths[0].exists():

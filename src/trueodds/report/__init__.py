@@ -13,8 +13,9 @@ from trueodds.report._group_evaluation import GroupCounts, evaluate_groups
 if TYPE_CHECKING:
     from trueodds.report._build import build_report
     from trueodds.report._report import Report
+    from trueodds.report._timeline import render_timeline
 
-__all__ = ["GroupCounts", "Report", "build_report", "evaluate_groups"]
+__all__ = ["GroupCounts", "Report", "build_report", "evaluate_groups", "render_timeline"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,4 +28,8 @@ def __getattr__(name: str) -> Any:
         from trueodds.report._report import Report
 
         return Report
+    if name == "render_timeline":
+        from trueodds.report._timeline import render_timeline
+
+        return render_timeline
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,164 @@
+"""Rows as a monitor takes them: one or many, with labels that may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+from trueodds.monitoring._history import Moment
+from trueodds.validation import (
+    Floats,
+    Labels,
+    as_floats,
+    check_length,
+    positive_column,
+    validate_scores,
+    where,
+)
+
+__all__ = ["StreamRows", "read_stream"]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRows:
+    """Labelled rows in their order."""
+
+    top: Floats
+    """The forecast that is watched: of the positive class, or of the most probable one."""
+    right: Labels
+    """Whether it came true, 0 or 1."""
+    table: Floats | None
+    """Of several classes, the forecast of each."""
+    codes: Labels | None
+    weight: Floats | None
+    groups: npt.NDArray[Any] | None
+    moment: Callable[[int], Moment]
+    """The time of a row."""
+    n_unlabelled: int
+
+    def __len__(self) -> int:
+        return len(self.top)
+
+
+def read_stream(
+    scores: Any, y: Any, weight: Any, time: Any, group: Any, classes: Sequence[Any] | None
+) -> StreamRows:
+    """Check rows and leave out those without a label."""
+    table = validate_scores(_as_column(scores), "probability")
+    if table.ndim == 2 and table.shape[1] == 2:
+        table = positive_column(table, "probability")
+    n = len(table)
+    n_classes = 2 if table.ndim == 1 else table.shape[1]
+    if classes is not None and len(classes) != n_classes:
+        raise InputError(f"scores are of {n_classes} classes, but classes names {len(classes)}.")
+    codes = _codes(y, n, n_classes, classes)
+    mass = None if weight is None else _weights(weight, n)
+    names = None if group is None else _column(group, "group", n)
+    times = None if time is None else _column(time, "time", n)
+    kept = np.flatnonzero(codes >= 0)
+    if len(kept) < n:
+        table, codes = table[kept], codes[kept]
+        mass = None if mass is None else mass[kept]
+        names = None if names is None else names[kept]
+
+    def moment(row: int) -> Moment:
+        return None if times is None else _plain_time(times[kept[row]])
+
+    several = table.ndim == 2
+    top = table
+    right = codes
+    if several:
+        table = np.ascontiguousarray(table / table.sum(axis=1, keepdims=True))
+        choice = np.argmax(table, axis=1)
+        top = table[np.arange(len(table)), choice]
+        right = (choice == codes).astype(np.intp)
+    return StreamRows(
+        np.ascontiguousarray(top),
+        np.ascontiguousarray(right),
+        table if several else None,
+        codes if several else None,
+        mass,
+        names,
+        moment,
+        n - len(kept),
+    )
+
+
+def _as_column(scores: Any) -> Any:
+    return np.atleast_1d(scores) if np.isscalar(scores) else scores
+
+
+def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Labels:
+    """Labels as 0 … n_classes − 1, and −1 where there is none."""
+    values = _column(y, "y", n)
+    if values.dtype.kind in "biu" and classes is None:
+        codes = values.astype(np.intp)
+        missing = np.zeros(n, dtype=bool)
+    elif values.dtype.kind == "f" and classes is None:
+        missing = np.isnan(values)
+        whole = missing | (values == np.floor(values)) & (np.abs(values) < 2**31)
+        codes = np.where(whole & ~missing, values, -2).astype(np.intp)
+    else:
+        missing = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
+        codes = np.full(n, -1, dtype=np.intp)
+        known = {label: code for code, label in enumerate(classes or range(n_classes))}
+        for place in np.flatnonzero(~missing):
+            label = values[place].item() if hasattr(values[place], "item") else values[place]
+            codes[place] = known.get(label, -2)
+    wrong = ~missing & ((codes < 0) | (codes >= n_classes))
+    if wrong.any():
+        found = values[int(np.argmax(wrong))]
+        found = found.item() if hasattr(found, "item") else found
+        expected = list(classes) if classes is not None else list(range(n_classes))
+        raise InputError(
+            f"y must hold labels of {expected} or nothing (None, NaN); "
+            f"got {found!r} {where(wrong)}."
+        )
+    return codes
+
+
+def _weights(weight: Any, n: int) -> Floats:
+    values = np.atleast_1d(as_floats(weight, "weight"))
+    check_length(len(values), "weight", n, "scores")
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        raise InputError(
+            f"weight must be 0 or more and finite; got {values[bad][0]!r} {where(bad)}."
+        )
+    return values
+
+
+def _column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
+    """A 1-D array of any type, from a single value or a column of any library; nulls stay."""
+    if values is None or isinstance(values, str) or np.isscalar(values):
+        array = np.array([values], dtype=object) if values is None else np.array([values])
+        array = np.repeat(array, n) if name != "y" else array
+    elif isinstance(values, (list, tuple)):
+        array = np.array(values, dtype=object if any(v is None for v in values) else None)
+    elif isinstance(values, np.ndarray):
+        array = values
+    else:
+        import narwhals as nw
+
+        native = nw.from_native(values, allow_series=True, pass_through=True)
+        array = native.to_numpy() if isinstance(native, nw.Series) else np.atleast_1d(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be 1-D; got shape {array.shape}.")
+    check_length(len(array), name, n, "scores")
+    return array
+
+
+def _plain_time(value: Any) -> Moment:
+    """A time as JSON can hold it: a number as it is, anything else as text (dates in ISO form)."""
+    if isinstance(value, np.datetime64):
+        return str(value)
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return text[:64]

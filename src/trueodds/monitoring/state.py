@@ -1,0 +1,155 @@
+"""State files of strangers: parsed and checked, value by value."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import StateFormatError
+from trueodds.validation import Floats
+
+__all__ = ["MOST_ROWS", "Fields", "is_moment", "read_json"]
+
+LARGEST_FILE = 2_000_000
+MOST_ROWS = 2**53
+
+
+def read_json(path: Path) -> Any:
+    """Parse a state file, refusing what JSON itself leaves open."""
+    if path.stat().st_size > LARGEST_FILE:
+        raise StateFormatError(f"{path.name} is too large to be the state of a monitor.")
+    try:
+        return json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_duplicates,
+        )
+    except StateFormatError as error:
+        raise StateFormatError(f"{path.name}: {error}") from None
+    except UnicodeDecodeError:
+        raise StateFormatError(f"{path.name} is not a text file in UTF-8.") from None
+    except RecursionError:
+        raise StateFormatError(f"{path.name} is nested too deeply to be a state.") from None
+    except ValueError as error:  # malformed, or an integer of thousands of digits
+        raise StateFormatError(f"{path.name} is not valid JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise StateFormatError(f"{name} is not JSON.")
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise StateFormatError("a key stands twice in the same object.")
+    return result
+
+
+class Fields:
+    """An object of a state file, whose values are checked one by one as they are taken."""
+
+    def __init__(self, content: Any, keys: set[str], name: str) -> None:
+        if not isinstance(content, dict):
+            raise StateFormatError(f"{name} must be an object; got {_kind(content)}.")
+        if content.keys() != keys:
+            odd = sorted(map(str, content.keys() ^ keys))[:5]
+            raise StateFormatError(f"{name} has missing or unknown keys: {', '.join(odd)}.")
+        self._content, self._name = content, name
+
+    def _fail(self, key: str, expected: str) -> StateFormatError:
+        found = repr(self._content[key])
+        found = found if len(found) <= 40 else found[:39] + "…"
+        return StateFormatError(f"{self._name}.{key} must be {expected}; got {found}.")
+
+    def raw(self, key: str) -> Any:
+        """A value that is checked elsewhere."""
+        return self._content[key]
+
+    def number(self, key: str, least: float, most: float) -> float:
+        """A number in a range."""
+        value = self._content[key]
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise self._fail(key, f"a number between {least:g} and {most:g}")
+        return float(value)
+
+    def count(self, key: str, most: int = MOST_ROWS) -> int:
+        """A whole number of 0 or more."""
+        value = self._content[key]
+        if type(value) is not int or not 0 <= value <= most:
+            raise self._fail(key, f"a whole number between 0 and {most}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """True or false."""
+        value = self._content[key]
+        if type(value) is not bool:
+            raise self._fail(key, "true or false")
+        return value
+
+    def text(self, key: str, longest: int = 200) -> str:
+        """A text that is not too long."""
+        value = self._content[key]
+        if not isinstance(value, str) or len(value) > longest:
+            raise self._fail(key, f"a text of at most {longest} characters")
+        return value
+
+    def texts(self, key: str, most: int) -> list[str]:
+        """A list of different texts."""
+        values = self.listed(key, most)
+        if not all(isinstance(v, str) and len(v) <= 200 for v in values):
+            raise self._fail(key, "a list of texts of at most 200 characters")
+        if len(set(values)) < len(values):
+            raise self._fail(key, "a list of different texts")
+        return values
+
+    def listed(self, key: str, most: int) -> list[Any]:
+        """A list that is not too long."""
+        values = self._content[key]
+        if not isinstance(values, list) or len(values) > most:
+            raise self._fail(key, f"a list of at most {most} values")
+        return values
+
+    def moment(self, key: str) -> Any:
+        """A time: a number, a text or null."""
+        value = self._content[key]
+        if not is_moment(value):
+            raise self._fail(key, "a number, a text or null")
+        return value
+
+    def array(self, key: str, shape: tuple[int, ...], least: float, most: float) -> Floats:
+        """Numbers in a range, in nested lists of this shape."""
+        value = self._content[key]
+        if not _has_shape(value, shape):
+            raise self._fail(key, f"nested lists of numbers of shape {shape}")
+        array = np.array(value, dtype=np.float64).reshape(shape)
+        if not bool(((array >= least) & (array <= most)).all()):
+            raise StateFormatError(
+                f"{self._name}.{key} must hold numbers between {least:g} and {most:g}."
+            )
+        return array
+
+
+def is_moment(value: Any) -> bool:
+    """Whether a value can be a time."""
+    if type(value) is int:
+        return bool(abs(value) < 10**18)
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or (isinstance(value, str) and len(value) <= 64)
+
+
+def _has_shape(value: Any, shape: tuple[int, ...]) -> bool:
+    if not shape:
+        return type(value) in (int, float) and abs(value) < 1e300
+    if not isinstance(value, list) or len(value) != shape[0]:
+        return False
+    return all(_has_shape(item, shape[1:]) for item in value)
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,70 @@
+"""The page of a monitor: evidence and O:E by period, where forecasts are wrong, and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from trueodds.report._page import page_environment, page_policy, page_style
+from trueodds.report._timeline_chart import Chart, evidence_chart, ratio_chart
+
+__all__ = ["render_timeline"]
+
+
+def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict[str, Any]) -> str:
+    """One page that needs no network, no script and no other file.
+
+    Parameters
+    ----------
+    title : str
+    periods : sequence of dict
+        ``period``, ``rows``, ``expected``, ``observed``, ``evidence``, ``ratio_low``,
+        ``ratio_high`` and ``alarm`` of each, in order.
+    summary : dict
+        As :meth:`trueodds.CalibrationMonitor.summary` gives it.
+    """
+    environment = page_environment()
+    style = page_style()
+    from markupsafe import Markup  # comes with jinja2
+
+    charts: list[Chart] = []
+    if periods:
+        charts = [evidence_chart(periods, 1 / summary["alpha"]), ratio_chart(periods)]
+    return str(
+        environment.get_template("timeline.html.j2").render(
+            title=title,
+            policy=page_policy(style),
+            style=Markup(style),  # noqa: S704 (ours)
+            charts=charts,
+            periods=list(reversed(periods)),
+            summary=summary,
+            sentence=_sentence(summary),
+            evidence=evidence_text,
+        )
+    )
+
+
+def evidence_text(value: float) -> str:
+    """Evidence as people read it: 12.3, 4,500, or a power of ten."""
+    if value < 1e5:
+        return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    power = math.floor(math.log10(value))
+    return f"{value / 10.0**power:.1f}·10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def _sentence(summary: dict[str, Any]) -> str:
+    rows = f"{summary['rows']:,} rows"
+    beyond = f" by more than {summary['tolerance']:g}" if summary["tolerance"] else ""
+    if not summary["alarm"]:
+        return f"Nothing shows that the forecasts are wrong{beyond}, after {rows}."
+    where = [place for place in summary["where"] if place["kind"] == "overall"]
+    what = " and ".join(place["direction"] for place in where) or "wrong"
+    since = summary["since"]
+    start = since["time"] if since["time"] is not None else f"row {since['row']:,}"
+    if since["row"] == 1:
+        return f"The forecasts are {what}{beyond}, from the first row on."
+    return f"The forecasts are {what}{beyond}, since about {start}."

@@ -1,0 +1,214 @@
+"""``trueodds monitor``: night after night."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from monitor_streams import stream
+from trueodds.maps import IdentityMap, LogOddsMap
+
+COLUMNS = ("--score", "p", "--label", "y")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    IdentityMap().save("map.json")
+    return tmp_path
+
+
+def write(name, p, y, day, **more):
+    table = pa.table({"p": p, "y": pa.array(list(y)), "day": day, **more})
+    if name.endswith(".csv"):
+        pyarrow.csv.write_csv(table, name)
+    else:
+        pyarrow.parquet.write_table(table, name)
+
+
+def days(first, n, per=500, seed=0, **change):
+    p, y = stream(n * per, seed, **change)
+    day = [f"2026-01-{first + k // per:02d}" for k in range(n * per)]
+    return p, y.tolist(), day
+
+
+def test_a_quiet_week_then_an_alarm(folder, run):
+    write("a.parquet", *days(1, 5))
+    words = ("monitor", "map.json", "*.parquet", *COLUMNS, "--time", "day", "--state", "watch.json")
+    first = run(*words)
+    assert first.code == 0
+    assert [line.split()[0] for line in first.out.splitlines()[:5]] == [
+        f"2026-01-0{k}" for k in range(1, 6)
+    ]
+    assert "No alarm after 2,500 rows" in first.out
+    write("b.parquet", *days(6, 6, seed=1, shift=1.0))
+    second = run(*words)
+    assert second.code == 4
+    assert "ALARM" in second.out
+    assert "too low" in second.out
+    assert "to do:    Shift the log-odds by +1" in second.out.replace("+0.9", "+1")
+    assert "2026-01-01" not in second.out.splitlines()[0]
+
+
+def test_nothing_is_counted_twice(folder, run):
+    write("a.parquet", *days(1, 3))
+    words = ("monitor", "map.json", "a.parquet", *COLUMNS, "--time", "day", "--state", "watch.json")
+    run(*words)
+    before = (folder / "watch.json").read_bytes()
+    again = run(*words)
+    assert "nothing new: 1 files were read before" in again.err
+    assert (folder / "watch.json").read_bytes() == before
+    grown = [
+        a + b for a, b in zip(days(1, 3), days(4, 1, seed=3), strict=True) if isinstance(a, list)
+    ]
+    p = np.r_[days(1, 3)[0], days(4, 1, seed=3)[0]]
+    write("a.parquet", p, *grown)
+    third = run(*words, "--json")
+    assert "1,500 not later than the last time that was read" in third.err
+    assert third.json["rows"] == 2000
+
+
+def test_a_month_in_several_runs_is_one_period(folder, run):
+    words = ("--time", "day", "--period", "month", "--state", "s.json", "--json")
+    for first in (1, 3):
+        write(f"{first}.parquet", *days(first, 2))
+        result = run("monitor", "map.json", f"{first}.parquet", *COLUMNS, *words)
+    assert [line["rows"] for line in result.json["periods"]] == [2000]
+    assert len(json.loads((folder / "s.json").read_text())["periods"]) == 1
+
+
+def test_without_times_a_file_that_changed_is_refused(folder, run):
+    write("a.csv", *days(1, 1))
+    words = ("monitor", "map.json", "a.csv", *COLUMNS, "--state", "watch.json")
+    assert run(*words).code == 0
+    write("a.csv", *days(1, 2))
+    result = run(*words)
+    assert result.code == 1
+    assert "a.csv was read before and has changed since" in result.err
+
+
+def test_csv_and_parquet_in_one_run_or_two_give_the_same_evidence(folder, run):
+    p, y, day = days(1, 4, shift=0.3)
+    write("a.csv", p, y, day)
+    write("b.parquet", p, y, day)
+    found = [
+        run("monitor", "map.json", name, *COLUMNS, "-t", "day", "--state", f"{name}.json", "--json")
+        for name in ("a.csv", "b.parquet")
+    ]
+    assert found[0].json["evidence"] == found[1].json["evidence"]
+
+
+def test_a_file_sorted_by_its_labels_raises_no_alarm(folder, run):
+    p, y, day = days(1, 1, per=4000)
+    order = np.argsort(y, kind="stable")
+    write("a.parquet", p[order], np.array(y)[order], day)
+    assert (
+        run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json").code
+        == 0
+    )
+
+
+def test_days_without_labels_or_positives_are_no_error(folder, run):
+    write("a.parquet", [0.2] * 5, [0, 0, 0, None, None], ["2026-01-01"] * 5)
+    result = run(
+        "monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json"
+    )
+    assert result.code == 0
+    assert (result.json["rows"], result.json["rows_unlabelled"]) == (3, 2)
+
+
+def test_page_metrics_and_new_map_are_written(folder, run):
+    shift = LogOddsMap(a=1.0, b=1.0, c=0.5, input="probability", classes=("no", "yes"))
+    shift.save("map.json")
+    p, y, day = days(1, 8, shift=0.5, slope=0.6)
+    write("a.parquet", p, ["yes" if v else "no" for v in y], day, g=["<b>", "c"] * (len(p) // 2))
+    result = run(
+        "monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "-g", "g", "--state", "s.json",
+        "--html", "page.html", "--metrics", "m.prom", "--refit", "new.json", "--json",
+    )  # fmt: skip
+    assert result.code == 4
+    page = (folder / "page.html").read_text()
+    assert "<svg" in page
+    assert "<script" not in page
+    assert "<b>" not in page
+    assert 'trueodds_monitor_alarm{state="s.json"} 1.0' in (folder / "m.prom").read_text()
+    new = json.loads((folder / "new.json").read_text())
+    assert new["classes"] == ["no", "yes"]
+    assert result.json["refit"]["rows"] > 1000
+    assert (folder / "s.json").stat().st_size < 100_000
+
+
+def test_until_leaves_rows_for_later(folder, run):
+    write("a.parquet", *days(1, 4))
+    words = (
+        "monitor",
+        "map.json",
+        "a.parquet",
+        *COLUMNS,
+        "-t",
+        "day",
+        "--state",
+        "s.json",
+        "--json",
+    )
+    assert run(*words, "--until", "2026-01-02").json["rows"] == 1000
+    assert run(*words).json["rows"] == 2000
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--refit", "x.json"), 2, "need --time"),
+        (("-t", "dya"), 1, "has no column 'dya'; did you mean 'day'"),
+        (("-t", "day", "--alpha", "7"), 1, "alpha must be a number strictly between 0 and 1"),
+        (("-t", "day", "--html", "a.parquet"), 2, "are the same file"),
+        (("-t", "p", "--period", "day"), 2, "--period needs dates"),
+    ],
+)
+def test_wrong_options_get_one_sentence(folder, run, words, code, message):
+    write("a.parquet", *days(1, 1))
+    result = run("monitor", "map.json", "a.parquet", *COLUMNS, "--state", "s.json", *words)
+    assert result.code == code
+    assert message in result.err
+    assert not (folder / "s.json").exists()
+
+
+def test_a_state_keeps_its_map_and_its_level(folder, run):
+    write("a.parquet", *days(1, 1))
+    words = ("a.parquet", *COLUMNS, "-t", "day", "--state", "s.json")
+    run("monitor", "map.json", *words)
+    assert "was begun with --alpha 0.05" in run("monitor", "map.json", *words, "--alpha", "0.1").err
+    LogOddsMap(a=2.0, b=2.0, c=0.0, input="probability").save("other.json")
+    assert "watches another map" in run("monitor", "other.json", *words).err
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"format": "trueodds-watch", "version": 1}', "\x00"]
+)
+def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
+    write("a.parquet", *days(1, 1))
+    (folder / "s.json").write_text(content)
+    result = run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json")
+    assert result.code == 1
+    assert result.err.startswith("trueodds: s.json holds no state that can be used:")
+    assert result.err.count("\n") == 1
+    assert (folder / "s.json").read_text() == content
+
+
+def test_labels_that_are_none_of_the_classes_are_refused_or_left_out(folder, run):
+    write("a.parquet", [0.2, 0.4, 0.6], [0, 1, 7], ["2026-01-01"] * 3)
+    words = (
+        "monitor",
+        "map.json",
+        "a.parquet",
+        *COLUMNS,
+        "-t",
+        "day",
+        "--state",
+        "s.json",
+        "--json",
+    )
+    assert "1 labels are none of the map's classes (0, 1)" in run(*words).err
+    assert run(*words, "--on-bad-rows", "skip").json["rows"] == 2

@@ -1,0 +1,42 @@
+"""Bets row by row, against the sum over all starts."""
+
+import numpy as np
+import pytest
+
+from monitor_streams import stream
+from naive_monitor import evidence
+from trueodds import CalibrationMonitor
+from trueodds.kernels.evidence_stream import watch_rows
+from trueodds.monitoring._bets import EDGES, SLOPES, TILTS
+from trueodds.monitoring._stream import Stream
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.03])
+def test_evidence_is_the_sum_over_all_starts_and_bets(tolerance):
+    p, y = stream(60, seed=3, shift=1.0)
+    monitor = CalibrationMonitor(tolerance=tolerance).update(p, y)
+    assert monitor.evidence == pytest.approx(evidence(p, y, tolerance), rel=1e-10)
+
+
+def test_groups_and_classes_have_their_own_sums():
+    stream_of = Stream.new(3, 2)
+    stream_of.history.open(0, None)
+    table = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    watch_rows(
+        np.array([0.5, 0.6]),
+        np.array([1, 0]),
+        *stream_of.arrays(),
+        TILTS,
+        SLOPES,
+        EDGES,
+        0.0,
+        20.0,
+        group=np.array([1, -1]),
+        class_prob=table,
+        codes=np.array([2, 1]),
+    )
+    assert stream_of.sums[:3, 2].tolist() == [0.0, 1.0, 1.0]
+    assert stream_of.sums[:3, 1] == pytest.approx(table.sum(axis=0))
+    assert stream_of.sums[3:].tolist() == [[0.0, 0.0, 0.0], [1.0, 0.5, 1.0]]
+    assert stream_of.history.cells[0][:, 0].sum() == 2
+    assert stream_of.rows == 2

@@ -1,0 +1,151 @@
+"""Since when, how much, and what to do."""
+
+import numpy as np
+import pytest
+
+from monitor_streams import stream
+from trueodds import CalibrationMonitor
+from trueodds.monitoring import ForecastComparison
+from trueodds.monitoring._confidence import mean_interval
+from trueodds.monitoring._diagnosis import start_level
+from trueodds.monitoring._history import MAX_STRETCHES, History
+from trueodds.monitoring._likelihood import fit_line, log_likelihood, points
+
+
+def test_a_change_is_dated_with_its_time():
+    p, y = stream(9000, seed=1, shift=0.9, start=5000)
+    monitor = CalibrationMonitor().update(p, y, time=np.arange(9000) // 100)
+    change = monitor.since
+    assert change.low <= 5001 <= change.high
+    assert not change.from_start
+    assert change.time_low <= 50 <= change.time_high
+    assert 45 <= change.time <= 55
+
+
+def test_forecasts_wrong_from_the_first_row_are_said_to_be():
+    monitor = CalibrationMonitor().update(*stream(4000, shift=0.6))
+    assert monitor.since.from_start
+    assert monitor.since.row < 400
+
+
+def test_without_an_alarm_there_is_no_change_and_no_place():
+    monitor = CalibrationMonitor()
+    assert (monitor.alarm, monitor.evidence, monitor.since, monitor.where) == (False, 1.0, None, ())
+    assert monitor.how_much() is None
+    assert monitor.advice().action == "leave"
+    monitor.update(*stream(500))
+    assert (monitor.since, monitor.advice().action) == (None, "leave")
+
+
+def test_a_shift_is_advised_with_its_size():
+    advice = CalibrationMonitor().update(*stream(12_000, shift=0.5)).advice()
+    assert advice.action == "shift"
+    assert advice.shift == pytest.approx(0.5, abs=0.1)
+    assert 0 < advice.gain < 0.1
+    assert advice.rows >= advice.rows_needed
+
+
+def test_a_refit_is_advised_if_the_slope_is_wrong():
+    advice = CalibrationMonitor().update(*stream(12_000, slope=0.5)).advice()
+    assert advice.action == "refit"
+    assert advice.sentence.startswith("Fit a new map")
+
+
+def test_estimates_from_counts_are_those_from_rows():
+    p, y = stream(20_000, shift=0.3, slope=0.8)
+    monitor = CalibrationMonitor().update(p, y)
+    from scipy.optimize import minimize
+
+    z = np.log(p / (1 - p))
+
+    def loss(theta):
+        eta = theta[0] + theta[1] * z
+        return np.sum(np.logaddexp(0, eta) - y * eta)
+
+    exact = minimize(loss, [0.0, 1.0]).x
+    assert monitor.how_much(1).slope == pytest.approx(exact[1], abs=0.02)
+
+
+def test_intervals_hold_the_truth_and_shrink():
+    p, y = stream(30_000, shift=0.4)
+    monitor, widths = CalibrationMonitor(), []
+    truth = 1 / (1 + np.exp(-(np.log(p / (1 - p)) + 0.4)))
+    for end in range(3000, 30_001, 3000):
+        part = slice(end - 3000, end)
+        off = monitor.update(p[part], y[part]).how_much(1)
+        assert off.ratio_low <= truth[:end].sum() / p[:end].sum() <= off.ratio_high
+        assert off.intercept_low <= 0.4 <= off.intercept_high
+        assert off.slope_low <= 1.0 <= off.slope_high
+        widths.append(off.ratio_high - off.ratio_low)
+    assert widths[-1] < 0.5 * widths[0]
+
+
+def test_shares_of_alpha_of_all_first_rows_sum_to_alpha_at_most():
+    rows = np.arange(0, 64 * 100_000, 64) + 1
+    assert sum(start_level(int(row), 0.05) for row in rows) <= 0.05
+
+
+@pytest.mark.parametrize("observed", [0.0, 3.0, 100.0])
+def test_the_interval_of_a_mean_holds_the_mean(observed):
+    low, high = mean_interval(100.0, observed, 0.05)
+    assert 0.0 <= low <= observed / 100 <= high <= 1.0
+    assert mean_interval(0.0, 0.0, 0.05) == (0.0, 1.0)
+
+
+def test_history_keeps_all_rows_in_few_stretches_with_the_newest_short():
+    history, rows = History(), 0
+    while rows < 200_000:
+        if not history.room(rows):
+            history.open(rows, rows)
+        taken = history.room(rows)
+        history.cells[-1][0, 0] += taken
+        rows += taken
+    assert len(history.starts) <= MAX_STRETCHES
+    assert history.starts[0] == 0
+    assert history.starts == history.moments
+    assert history.stack()[:, 0, 0].sum() == rows
+    lengths = np.diff([*history.starts, rows])
+    assert lengths[-1] < rows / 256
+    assert max(lengths / (rows - np.array(history.starts))[:]) <= 1.0
+
+
+def test_two_points_have_the_mean_of_the_rows_that_they_stand_for():
+    cells = np.zeros((14, 4))
+    cells[3] = [10.0, 0.8, 2.0, 0.066]
+    p, weight, positives = points(cells)
+    assert p[3].mean() == pytest.approx(0.08)
+    assert (weight.sum(), positives.sum()) == (10.0, 2.0)
+
+
+def test_a_line_is_fitted_where_all_labels_are_the_same():
+    cells = np.zeros((14, 4))
+    cells[3] = [10.0, 0.8, 0.0, 0.066]
+    theta, _ = fit_line(cells, free_slope=True)
+    assert np.isfinite(theta).all()
+    assert log_likelihood(cells, *theta) >= log_likelihood(cells, 0.0, 1.0)
+
+
+def test_the_better_forecast_is_found_and_the_evidence_does_not_depend_on_batches():
+    p, y = stream(3000, shift=1.0)
+    better = 1 / (1 + np.exp(-(np.log(p / (1 - p)) + 1.0)))
+    whole = ForecastComparison().update(p, better, y)
+    parts = ForecastComparison()
+    for part in np.array_split(np.arange(3000), 7):
+        parts.update(p[part], better[part], y[part])
+    assert whole.better == parts.better == "new"
+    assert parts.evidence_new == pytest.approx(whole.evidence_new, rel=1e-9)
+    assert ForecastComparison().update(better, p, y).better == "old"
+    assert whole.mean_difference > 0
+    assert ForecastComparison.from_dict(whole.to_dict()).to_dict() == whole.to_dict()
+
+
+@pytest.mark.slow
+def test_equal_forecasts_are_rarely_told_apart():
+    wrong = 0
+    for seed in range(200):
+        p, y = stream(1000, seed)
+        noise = np.random.default_rng(seed).normal(0, 0.3, 1000)
+        z = np.log(p / (1 - p))
+        old = 1 / (1 + np.exp(-(z + noise)))
+        wrong += ForecastComparison().update(p, old, y).better == "new"
+    assert wrong / 200 <= 0.05

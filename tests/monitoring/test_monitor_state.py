@@ -1,0 +1,136 @@
+"""States: going on where one stopped, and files of strangers."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor_streams import stream
+from trueodds import CalibrationMonitor
+from trueodds.exceptions import StateFormatError
+
+
+@pytest.fixture(scope="module")
+def state():
+    p, y = stream(2000, shift=0.5)
+    names = np.array(["a", "b"])[np.arange(2000) % 2]
+    return CalibrationMonitor().update(p, y, time=np.arange(2000), group=names).to_dict()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_killed_monitor_goes_on_bit_for_bit(several, tmp_path):
+    p, y = stream(3000, shift=0.5)
+    scores = np.stack([1 - p, 0.6 * p, 0.4 * p], axis=1) if several else p
+    through = CalibrationMonitor().update(scores, y)
+    CalibrationMonitor().update(scores[:1234], y[:1234]).save(tmp_path / "s.json")
+    resumed = CalibrationMonitor.load(tmp_path / "s.json").update(scores[1234:], y[1234:])
+    assert resumed.to_dict() == through.to_dict()
+    assert (resumed.evidence, resumed.alarm_row) == (through.evidence, through.alarm_row)
+
+
+def test_state_stays_small(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, 300_000)
+    names = rng.integers(0, 20, len(p)).astype(str)
+    monitor = CalibrationMonitor().update(p, rng.random(len(p)) < p, group=names)
+    assert monitor.save(tmp_path / "s.json").stat().st_size < 100_000
+
+
+def test_a_monitor_that_saw_nothing_can_be_saved():
+    assert CalibrationMonitor.from_dict(CalibrationMonitor().to_dict()).n_rows == 0
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    elif isinstance(value, list):
+        for k, item in enumerate(value):
+            yield from leaves(item, (*path, k))
+    yield path
+
+
+HOSTILE = st.sampled_from(
+    [
+        None,
+        True,
+        -1,
+        0,
+        1e308,
+        -1e308,
+        10**400,
+        "x",
+        "x" * 10**4,
+        [],
+        [[]],
+        {},
+        {"a": 1},
+        0.5,
+        2**62,
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_a_state_with_any_value_replaced_is_refused_or_works(state, data):
+    paths = [path for path in leaves(state) if path]
+    path = data.draw(st.sampled_from(paths))
+    changed = copy.deepcopy(state)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    if data.draw(st.booleans()):
+        place[path[-1]] = data.draw(HOSTILE)
+    else:
+        del place[path[-1]]
+    try:
+        monitor = CalibrationMonitor.from_dict(changed)
+    except StateFormatError as error:
+        assert len(str(error)) < 400  # noqa: PT017
+        return
+    with np.errstate(all="ignore"):
+        monitor.update(
+            [0.2, 0.9],
+            [0, 1],
+            group=["a", "z"] if monitor._stream is None or monitor._stream.n_groups else None,
+        )
+        monitor.summary()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200))
+def test_a_file_of_any_bytes_is_refused_with_one_sentence(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("s") / "s.json"
+    path.write_bytes(content)
+    with pytest.raises(StateFormatError):
+        CalibrationMonitor.load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ("NaN", "NaN is not JSON"),
+        ('{"a": 1, "a": 2}', "a key stands twice"),
+        ('{"format": "trueodds-monitor", "version": 2}', "reads up to 1: upgrade"),
+        ('{"format": "trueodds-monitor", "version": true}', "must be a positive integer"),
+        ('{"format": "trueodds-monitor", "version": 1}', "missing or unknown keys"),
+        ("1" * 5000, "not valid JSON|not the state"),
+    ],
+)
+def test_hostile_files_get_one_clear_sentence(tmp_path, content, message):
+    path = tmp_path / "s.json"
+    path.write_text(content)
+    with pytest.raises(StateFormatError, match=message):
+        CalibrationMonitor.load(path)
+
+
+def test_a_large_file_is_not_even_read(tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps("x" * 3_000_000))
+    with pytest.raises(StateFormatError, match="too large"):
+        CalibrationMonitor.load(path)
