@@ -97,7 +97,7 @@ class CalibrationMonitor:
     >>> for day in np.array_split(np.arange(8000), 80):
     ...     _ = monitor.update(p[day], rng.random(100) < truth[day], time=int(day[0] // 100))
     >>> monitor.alarm, monitor.alarm_time
-    (True, 57)
+    (True, 56)
     >>> monitor.since.low <= 5001 <= monitor.since.high
     True
     >>> str(monitor.where[0])
