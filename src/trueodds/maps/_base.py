@@ -14,6 +14,8 @@ from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
+from trueodds.maps._band import Band, band_document, check_band, read_band
+from trueodds.maps._banded import Banded
 from trueodds.maps._formulas import positive_expression
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import (
@@ -30,10 +32,12 @@ __all__ = ["BinaryMap", "CalibrationMap", "ClassMap"]
 Label = str | int | float | bool
 Columns = list[str] | tuple[str, ...]
 Features = Sequence[str] | Mapping[str, str] | None
+SHARED = {"input", "classes", "band"}
+"""Fields of every family, which stand in the header of the file."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap(ABC):
+class CalibrationMap(Banded, ABC):
     """A learned function from scores to probabilities.
 
     Parameters
@@ -42,10 +46,13 @@ class CalibrationMap(ABC):
         The scale of the scores that it is called on.
     classes : tuple of str, int, float or bool, default=None
         The labels that the columns stand for; in a binary map the second one is positive.
+    band : Band, default=None
+        Between which curves the truth lies, if the map knows; see :meth:`interval`.
     """
 
     input: InputScale = "probability"
     classes: tuple[Label, ...] | None = None
+    band: Band | None = None
 
     family: ClassVar[str]
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
@@ -63,6 +70,8 @@ class CalibrationMap(ABC):
             object.__setattr__(self, "classes", labels)
             if len(set(labels)) != len(labels) or len(labels) != (self.n_classes or len(labels)):
                 raise InputError(f"classes must be {self.n_classes} distinct labels; got {labels}.")
+        if self.band is not None:
+            check_band(self.band, self)
 
     @property
     @abstractmethod
@@ -174,9 +183,10 @@ class CalibrationMap(ABC):
         parameters = {
             f.name: _json.encode(getattr(self, f.name))
             for f in fields(self)
-            if f.name not in ("input", "classes")
+            if f.name not in SHARED
         }
-        return _json.document(self.family, self.input, self.classes, parameters)
+        document = _json.document(self.family, self.input, self.classes, parameters)
+        return document if self.band is None else document | {"band": band_document(self.band)}
 
     @classmethod
     def from_dict(cls, document: Any) -> CalibrationMap:
@@ -188,6 +198,7 @@ class CalibrationMap(ABC):
             If anything is missing, superfluous, malformed, or newer than this version knows.
         """
         family, scale, classes, parameters = _json.parse(document)
+        band = document.get("band")
         try:
             kind = CalibrationMap._families[family]
         except KeyError:
@@ -199,10 +210,15 @@ class CalibrationMap(ABC):
             raise MapFormatError(
                 f"expected a {cls.__name__}; the document holds a {kind.__name__}."
             )
-        expected = {f.name for f in fields(kind)} - {"input", "classes"}
+        expected = {f.name for f in fields(kind)} - SHARED
         _json.check_keys(parameters, expected, f"parameters of {family!r}")
         try:
-            return kind(input=scale, classes=classes, **kind._decode(parameters))
+            return kind(
+                input=scale,
+                classes=classes,
+                band=None if band is None else read_band(band, CalibrationMap.from_dict),
+                **kind._decode(parameters),
+            )
         except InputError as error:
             raise MapFormatError(f"malformed {family!r} map: {error}") from None
 

@@ -18,6 +18,7 @@ __all__ = ["check_keys", "decode", "document", "encode", "parse", "read", "write
 FORMAT = "trueodds-map"
 VERSION = 1
 HEADER = {"format", "version", "family", "input", "classes", "parameters"}
+OPTIONAL = {"band"}
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -110,7 +111,7 @@ def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, 
         raise MapFormatError(
             f"the map has format version {version}; this trueodds reads up to {VERSION}: upgrade."
         )
-    check_keys(raw, HEADER, "map")
+    check_keys(raw, HEADER | (OPTIONAL & raw.keys()), "map")
     family, scale, classes = raw["family"], raw["input"], raw["classes"]
     if not isinstance(family, str):
         raise MapFormatError('"family" must be a text.')

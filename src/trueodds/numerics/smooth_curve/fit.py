@@ -51,7 +51,12 @@ def n_cells_for(total: float) -> tuple[int, int]:
 
 
 def fit_smooth_curve(
-    z: Floats, n_neg: Floats, n_pos: Floats, *, centred_on_scores: bool = True
+    z: Floats,
+    n_neg: Floats,
+    n_pos: Floats,
+    *,
+    centred_on_scores: bool = True,
+    trust: float = 1.0,
 ) -> CurvePosterior:
     """The posterior of the curve.
 
@@ -63,6 +68,8 @@ def fit_smooth_curve(
         The weight of each class at each.
     centred_on_scores : bool, default=True
         Whether the scores themselves may be right. Not if they are margins.
+    trust : float, default=1.0
+        The power of the evidence that weighs the models. Below 1, less likely ones count more.
     """
     for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
     cells = cells_of(z, n_neg, n_pos, for_waves)
@@ -84,7 +91,7 @@ def fit_smooth_curve(
             families.append(batch(FINER_LENGTH, FINER_CENTRES))
         if cells.total >= ROWS_FOR_STEPS or gain > WORTH_A_LOOK:
             families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps)))
-    return _average(curve, families)
+    return _average(curve, families, trust)
 
 
 class _Family(Protocol):
@@ -96,12 +103,13 @@ class _Family(Protocol):
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]: ...
 
 
-def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
+def _average(curve: Curve, families: Sequence[_Family], trust: float) -> CurvePosterior:
     """Everything that has evidence, at the knots."""
     cells = curve.cells
     top = max(family.evidence.max() for family in families)
-    total = sum(np.exp(family.evidence - top).sum() for family in families)
-    weights = [np.exp(family.evidence - top) / total for family in families]
+    powers = [np.exp(trust * (family.evidence - top)) for family in families]
+    total = sum(power.sum() for power in powers)
+    weights = [power / total for power in powers]
     knots = _knots(curve)
     for family, weight in zip(families, weights, strict=True):
         if isinstance(family, Steps) and weight[0] >= LEAST_WEIGHT:
