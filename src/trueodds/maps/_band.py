@@ -27,7 +27,7 @@ class Band:
         How probable it is that the truth at a score lies within.
     lower, upper : tuple of maps
         With two classes one binary map of the scores each. With several, one for each class, of
-        the probability that the map gives to it.
+        the probability that the map gives to it. A tree's is of its probabilities always.
     """
 
     level: float
@@ -40,31 +40,31 @@ def check_band(band: Any, of: CalibrationMap) -> None:
     if not isinstance(band, Band):
         raise InputError(f"band must be a Band or None; got {type(band).__name__}.")
     check_level(band.level)
-    n_classes = of.n_classes or len(of.classes or (0, 1))
-    binary = n_classes == 2
-    count = 1 if binary else n_classes
-    # A tree's forecast depends on attributes as well, so its band is one of the forecast.
-    scale = of.input if binary and not of.attributes else "probability"
+    count = of.class_count if of.class_count > 2 else 1
+    scale = "probability" if of.band_of_forecasts else of.input
     for name, curves in (("lower", band.lower), ("upper", band.upper)):
         if not isinstance(curves, tuple) or len(curves) != count:
             raise InputError(f"{name} of the band must be {count} maps; got {curves!r}.")
         for curve in curves:
             fits = curve.takes_one_score and curve.n_classes == 2 and curve.input == scale
-            if not fits or curve.attributes or curve.band is not None:
+            if not fits or curve.band is not None or curve.band_of_forecasts:
                 raise InputError(f'{name} of the band must be binary maps with input="{scale}".')
 
 
-def band_document(band: Band) -> dict[str, Any]:
-    """The band as plain JSON values."""
-    return {
-        "level": band.level,
-        "lower": [curve.to_dict() for curve in band.lower],
-        "upper": [curve.to_dict() for curve in band.upper],
-    }
+def band_document(band: Band | None) -> dict[str, Any]:
+    """The band as a part of the map's document; nothing if there is none."""
+    if band is None:
+        return {}
+    ends = {"lower": band.lower, "upper": band.upper}
+    curves = {name: [curve.to_dict() for curve in end] for name, end in ends.items()}
+    return {"band": {"level": band.level, **curves}}
 
 
-def read_band(raw: Any, read_map: Any) -> Band:
-    """A band from plain JSON values, trusting nothing in them."""
+def read_band(document: dict[str, Any], read_map: Any) -> Band | None:
+    """The band in a map's document, trusting nothing in it."""
+    if "band" not in document:
+        return None
+    raw = document["band"]
     _json.check_keys(raw, KEYS, "band")
     level = raw["level"]
     if type(level) is not float or not 0 < level < 1:
@@ -73,8 +73,8 @@ def read_band(raw: Any, read_map: Any) -> Band:
     for name in ("lower", "upper"):
         if not isinstance(raw[name], list):
             raise MapFormatError(f"{name} of the band must be a list of maps.")
-        for document in raw[name]:
-            if isinstance(document, dict) and "band" in document:
+        for curve in raw[name]:
+            if isinstance(curve, dict) and "band" in curve:
                 raise MapFormatError("the curves of a band have no band of their own.")
-        ends[name] = tuple(read_map(document) for document in raw[name])
+        ends[name] = tuple(read_map(curve) for curve in raw[name])
     return Band(level, ends["lower"], ends["upper"])

@@ -70,8 +70,12 @@ class BandEndMap(CalibrationMap):
         object.__setattr__(self, "curves", tuple(self.curves))
         if not isinstance(self.map, CalibrationMap) or isinstance(self.map, BandEndMap):
             raise InputError("map must be a calibration map, and not an end of a band itself.")
-        if self.map.attributes or self.map.input != self.input:
-            raise InputError("map must have the same input, and ask for no attributes.")
+        if self.map.band_of_forecasts and self.map.class_count == 2:
+            raise InputError(
+                "the interval of a tree needs its attributes: call map.interval(scores, features)."
+            )
+        if self.map.input != self.input:
+            raise InputError(f"map must have input={self.input!r}; got {self.map.input!r}.")
         if self.n_classes == 2 and not self.map.takes_one_score:
             raise InputError("with two classes, map must take the positive class's score alone.")
         check_band(Band(0.5, self.curves, self.curves), self.map)

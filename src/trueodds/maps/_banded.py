@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-import numpy as np
-
 from trueodds.exceptions import InputError
 from trueodds.maps._band import Band
 from trueodds.validation import Floats, InputScale, positive_column, validate_scores
@@ -54,34 +52,30 @@ class Banded:
         made = replace(cast("CalibrationMap", self), band=Band(level, *ends))
         return cast("Self", made)
 
-    def interval(self, scores: Any, features: Any = None) -> tuple[Floats, Floats]:
+    @property
+    def band_of_forecasts(self) -> bool:
+        """Whether a band is of the map's probabilities, not of the scores: with several classes."""
+        return self.class_count > 2
+
+    @property
+    def class_count(self) -> int:
+        """The number of classes; two if nothing says otherwise."""
+        return cast("CalibrationMap", self).n_classes or len(self.classes or (0, 1))
+
+    def interval(self, scores: Any) -> tuple[Floats, Floats]:
         """Where the true probability of such scores lies; for a map that carries a band.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
             On the scale that ``input`` says.
-        features : array-like or frame, default=None
-            The attributes that a tree asks for.
 
         Returns
         -------
         low, high : ndarray of shape (n,), or (n, n_classes) with several classes
             With two classes those of the positive one. What the map itself says is never outside.
         """
-        own = cast("CalibrationMap", self)
-        band = self._known_band()
-        if own.attributes:
-            p = np.clip(own(self.prepare_scores(scores), features), 0.0, 1.0)  # type: ignore[call-arg]
-            columns = p[:, None] if p.ndim == 1 else p
-            low, high = (
-                np.stack([c.apply(np.ascontiguousarray(x)) for c, x in pairs], axis=1)
-                for pairs in (
-                    list(zip(ends, columns.T, strict=True)) for ends in (band.lower, band.upper)
-                )
-            )
-            low, high = low.reshape(p.shape), high.reshape(p.shape)
-            return np.minimum(low, p), np.maximum(high, p)
+        self._known_band()
         array = self.prepare_scores(scores)
         return self.lower_map().apply(array), self.upper_map().apply(array)
 
@@ -115,11 +109,12 @@ class Banded:
 
     def prepare_scores(self, scores: Any) -> Floats:
         """Validated scores in the shape that the map works on."""
-        own = cast("CalibrationMap", self)
-        count = own.n_classes or len(self.classes or (0, 1))
         array = validate_scores(
-            scores, self.input, n_columns=count, rows_sum_to_one=own.rows_sum_to_one
+            scores,
+            self.input,
+            n_columns=self.class_count,
+            rows_sum_to_one=cast("CalibrationMap", self).rows_sum_to_one,
         )
-        if array.ndim == 2 and count == 2:
+        if array.ndim == 2 and self.class_count == 2:
             return positive_column(array, self.input)
         return array

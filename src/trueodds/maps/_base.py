@@ -186,7 +186,7 @@ class CalibrationMap(Banded, ABC):
             if f.name not in SHARED
         }
         document = _json.document(self.family, self.input, self.classes, parameters)
-        return document if self.band is None else document | {"band": band_document(self.band)}
+        return document | band_document(self.band)
 
     @classmethod
     def from_dict(cls, document: Any) -> CalibrationMap:
@@ -198,7 +198,6 @@ class CalibrationMap(Banded, ABC):
             If anything is missing, superfluous, malformed, or newer than this version knows.
         """
         family, scale, classes, parameters = _json.parse(document)
-        band = document.get("band")
         try:
             kind = CalibrationMap._families[family]
         except KeyError:
@@ -213,12 +212,8 @@ class CalibrationMap(Banded, ABC):
         expected = {f.name for f in fields(kind)} - SHARED
         _json.check_keys(parameters, expected, f"parameters of {family!r}")
         try:
-            return kind(
-                input=scale,
-                classes=classes,
-                band=None if band is None else read_band(band, CalibrationMap.from_dict),
-                **kind._decode(parameters),
-            )
+            band = read_band(document, CalibrationMap.from_dict)
+            return kind(input=scale, classes=classes, band=band, **kind._decode(parameters))
         except InputError as error:
             raise MapFormatError(f"malformed {family!r} map: {error}") from None
 

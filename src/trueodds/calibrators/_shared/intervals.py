@@ -8,13 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators._shared.kept import KeptClasses, KeptRows, keep_evidence
+from trueodds.calibrators._shared.kept import (
+    KeptClasses,
+    KeptRows,
+    keep_classes,
+    keep_evidence,
+)
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.smooth_curve.kept import KeptCells
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
-from trueodds.validation import Floats, InputScale, check_level
+from trueodds.validation import Floats, InputScale, Labels, check_level
 
 if TYPE_CHECKING:
     from trueodds.calibrators._shared.base import Calibrator
@@ -65,7 +70,10 @@ class Intervals:
         :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the evidence (some tens of
         milliseconds for each class). Measured coverage: ``docs/uncertainty.md``.
         """
-        return self._interval(scores, level)
+        own = cast("Calibrator", self)
+        own._check_fitted("map_")
+        own._check_scores(scores)
+        return self.map_with_band(level=level).interval(scores)
 
     def map_with_band(self, *, level: float = 0.9) -> CalibrationMap:
         """The map with its intervals, to be saved, exported or applied elsewhere.
@@ -93,15 +101,16 @@ class Intervals:
         lower, upper = self._band_curves(level)
         return self.map_.with_band(lower, upper, level=level)
 
-    def _interval(self, scores: Any, level: float, features: Any = None) -> tuple[Floats, Floats]:
-        own = cast("Calibrator", self)
-        own._check_fitted("map_")
-        own._check_scores(scores)
-        return self.map_with_band(level=level).interval(scores, features)
-
     def _keep(self, evidence: Evidence | ClassEvidence) -> None:
         """Remember as much of the evidence as intervals need."""
         self._kept, self._posteriors = keep_evidence(evidence, self.input), None
+
+    def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
+        """The same for a method whose forecasts depend on more than the scores."""
+        own = weight > 0
+        forecasts = p[own, 1] if p.shape[1] == 2 else p[own]
+        kept = keep_classes(forecasts, codes[own], weight[own], forecasts=True)
+        self._kept, self._posteriors = kept, None
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """The lower and the upper curve, of the scores or of each class's forecast."""
@@ -116,6 +125,10 @@ class Intervals:
             for share in shares
         )
         return lower, upper
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the curves, which can be fitted again and take more room than the rest."""
+        return {name: value for name, value in vars(self).items() if name != "_posteriors"}
 
     def _truth(self) -> tuple[CurvePosterior, ...]:
         """What is known of the truth: of the positive class, or of each class."""
