@@ -24,6 +24,7 @@ from trueodds.metrics._decomposition import (
 from trueodds.metrics._ends import EndConfidence, end_confidence
 from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
+from trueodds.metrics._guaranteed_band import CalibrationBand, calibration_band
 from trueodds.metrics._interval import (
     MetricComparison,
     MetricInterval,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
 
 __all__ = [
+    "CalibrationBand",
     "CalibrationRefinement",
     "CalibrationTest",
     "ClassEvaluation",
@@ -49,6 +51,7 @@ __all__ = [
     "accuracy",
     "accuracy_score",
     "brier_score",
+    "calibration_band",
     "calibration_refinement",
     "calibration_test",
     "compare_metric",
