@@ -24,8 +24,9 @@ from trueodds.validation import (
 
 __all__ = ["CalibrationBand", "calibration_band", "guaranteed_band"]
 
-N_CELLS = 500
-"""Fewer cells are fewer bounds that must hold together, more follow the curve more closely."""
+CELLS = 5.0
+"""Cells are this times ∛N: fewer are fewer bounds that must hold together, more follow the curve
+more closely. From 300 to a million rows this was narrowest, or within 2 % of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def calibration_band(
     y_prob: Any,
     *,
     level: float = 0.9,
-    n_cells: int | None = N_CELLS,
+    n_cells: int | Literal["auto"] | None = "auto",
     multiclass: Literal["top_label", "pooled"] = "top_label",
     pos_label: Any = None,
     sample_weight: Any = None,
@@ -156,10 +157,10 @@ def calibration_band(
         As in :func:`reliability_curve`.
     level : float, default=0.9
         How probable it is, at least, that no point of the curve is outside.
-    n_cells : int or None, default=500
+    n_cells : int, "auto" or None, default="auto"
         Neighbouring probabilities are put in about so many cells of equal mass; equal ones are
-        never parted. None: each distinct probability by itself, as in the paper, in O(n²).
-        The guarantee holds for any choice that does not depend on the labels.
+        never parted. ``"auto"``: 5·∛N. None: each distinct probability by itself, as in the
+        paper, in O(n²). The guarantee holds for any choice that does not depend on the labels.
     sample_weight : array-like of shape (n,), default=None
         Whole numbers of independent repetitions.
 
@@ -170,7 +171,7 @@ def calibration_band(
 
     Notes
     -----
-    Cost: one sort, and about 0.1 s for 500 cells. Pooled pairs (``multiclass="pooled"``) are not
+    Cost: one sort, and some 0.1 s for the 500 cells of a million rows. Pooled pairs (``multiclass="pooled"``) are not
     independent, so the guarantee is not exact there.
 
     References
@@ -193,14 +194,17 @@ def calibration_band(
     """
     level = check_level(level)
     check_choice(multiclass, ("top_label", "pooled"), "multiclass")
-    if n_cells is not None:
-        n_cells = check_integer(n_cells, "n_cells", 1, "None or ")
+    if n_cells is not None and n_cells != "auto":
+        n_cells = check_integer(n_cells, "n_cells", 1, '"auto", None or ')
     view, event = event_view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
     return guaranteed_band(view, level, n_cells, event)
 
 
 def guaranteed_band(
-    view: BinaryView, level: float, n_cells: int | None = N_CELLS, event: str = ""
+    view: BinaryView,
+    level: float,
+    n_cells: int | Literal["auto"] | None = "auto",
+    event: str = "",
 ) -> CalibrationBand:
     """The band of validated rows."""
     weight = view.weight
@@ -211,6 +215,8 @@ def guaranteed_band(
         )
     table = ScoreTable.from_codes(view.prob, view.hit, weight)
     begin = np.arange(len(table))
+    if n_cells == "auto":
+        n_cells = int(np.ceil(CELLS * table.total ** (1 / 3)))
     if n_cells is not None and len(table) > n_cells:
         below = np.cumsum(table.weight) - table.weight
         share = np.floor(below / table.total * n_cells)
