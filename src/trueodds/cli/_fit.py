@@ -51,6 +51,14 @@ Feature = Annotated[
         rich_help_panel=o.DATA,
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="LEVEL",
+        help="Save with the map where the truth lies, with this probability, such as 0.9.",
+    ),
+]
 MapOutput = Annotated[
     str,
     typer.Option(
@@ -72,6 +80,7 @@ def fit(
     output: MapOutput = STANDARD_OUTPUT,
     option: MethodOption = None,
     feature: Feature = None,
+    interval: Interval = None,
     input_scale: o.InputScaleOption = "probability",
     positive: o.Positive = None,
     class_names: o.ClassNames = None,
@@ -91,12 +100,15 @@ def fit(
     --------
     trueodds fit scores.parquet --score p --label y -o map.json
     trueodds fit scores.parquet --score p --label y --method beta -o map.json
+    trueodds fit scores.parquet --score p --label y --interval 0.9 -o map.json
     trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
     check_target(output)
+    if interval is not None and not 0 < interval < 1:
+        raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     calibrator = make_calibrator(method, input_scale, option or ())
     promises = calibrator.promises
     if promises.needs_features and not feature:
@@ -123,14 +135,15 @@ def fit(
             prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
         with working(f"fitting {method}", source.connection):
             if feature or len(score) > 1 or not promises.any_order:
-                fitted, n_rows = _fit_rows(calibrator, prepared, max_rows, seed)
+                fitted, n_rows = _fit_rows(calibrator, prepared, max_rows, seed, interval)
             else:
-                fitted, n_rows = _fit_counts(calibrator, prepared)
+                fitted, n_rows = _fit_counts(calibrator, prepared, interval)
     if method == AUTO:
         note(f"auto: {calibrator.explanation_}")
     write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
         content = {"file": file, **prepared.describe(), "method": method, "rows_fitted": n_rows}
+        content["interval"] = interval
         emit_json("fit", {**content, "family": fitted.family, "output": output})
     elif output != STANDARD_OUTPUT:
         note(
@@ -139,7 +152,9 @@ def fit(
         )
 
 
-def _fit_counts(calibrator: Calibrator, prepared: Prepared) -> tuple[CalibrationMap, int]:
+def _fit_counts(
+    calibrator: Calibrator, prepared: Prepared, interval: float | None
+) -> tuple[CalibrationMap, int]:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli._table import score_table
     from trueodds.evidence import Evidence
@@ -148,12 +163,16 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared) -> tuple[Calibration
     table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the table has one class only; calibration needs two.")
-    learned = calibrator.learn(Evidence.of_table(table))
+    evidence = Evidence.of_table(table)
+    if interval is None:
+        learned = calibrator.learn(evidence)
+    else:
+        learned = calibrator.learn_with_band(evidence, level=interval)
     return replace(learned, classes=prepared.classes.labels), n_rows
 
 
 def _fit_rows(
-    calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int
+    calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int, interval: float | None
 ) -> tuple[CalibrationMap, int]:
     from trueodds.cli._rows import fetch_rows
 
@@ -163,4 +182,5 @@ def _fit_rows(
     calibrator.set_params(classes=list(prepared.classes.labels))
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.y, rows.weight, **features)
-    return calibrator.map_, len(rows)
+    fitted = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
+    return fitted, len(rows)

@@ -101,6 +101,18 @@ class Intervals:
         lower, upper = self._band_curves(level)
         return self.map_.with_band(lower, upper, level=level)
 
+    def learn_with_band(
+        self, evidence: Evidence | ClassEvidence, *, level: float = 0.9
+    ) -> CalibrationMap:
+        """As :meth:`learn`, with the intervals of the evidence in the map."""
+        own = cast("Calibrator", self)
+        level = check_level(level)
+        self.map_ = own.learn(evidence)
+        n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
+        self.classes_ = np.arange(n_classes)
+        self._keep(evidence)
+        return self.map_with_band(level=level)
+
     def _keep(self, evidence: Evidence | ClassEvidence) -> None:
         """Remember as much of the evidence as intervals need."""
         self._kept, self._posteriors = keep_evidence(evidence, self.input), None
