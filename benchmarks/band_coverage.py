@@ -4,8 +4,8 @@
 
 *coverage*: share of samples in which no point of the true curve is outside the 90 % band; truths of
 the paper's simulations (Dimitriadis, Dümbgen, Henzi, Puke and Ziegel 2023, section 5; all rise) and
-one with 1 % positives. *widths*: mean width of the 95 % band beside that of the same bounds with the
-rounding to three digits that the authors' R package calibrationband does in their simulations
+one with 1 % positives. *widths*: mean width of the 95 % band beside that of the same bounds with
+rounding to three digits, as the authors' R package calibrationband does in their simulations
 (``method="round", digits=3``, computed here). *falls*: how often bounds cross, so that a curve that
 falls is found out, beside the published Table 1 (95 %, "wave" truths). *speed*: a million rows.
 

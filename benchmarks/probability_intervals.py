@@ -8,9 +8,9 @@ are averages over 500 new scores of the same distribution. The jump of the step 
 (scores within 0.05 of it). The oracle is a logistic regression on the true log-odds: it knows the
 shape of the truth and learns its level and slope from the same rows (Wald's interval).
 
-With ``--output``, finished parts are kept in that file and not computed again. About fourteen
-minutes of CPU time, one for each number of rows and truth (``--truths``). The truths of ``--set tuning`` (other shapes, other seeds) are those on which the one
-constant of the intervals was chosen, ``TRUST`` in ``calibrators/_shared/intervals.py``.
+With ``--output``, finished parts are kept in that file and not computed again. About twelve minutes
+of CPU time, one for each number of rows and truth (``--truths``). The truths of ``--set tuning``
+(other shapes, other seeds) are those on which it was decided which models take part in intervals.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         return LogOddsCurveMap(x=posterior.z, y=curve, input=self.input)
 
     def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
-        # Those of any method: the same models, weighed a little more evenly than in the forecast.
+        # Those of any method: the same models, but for two that are too sure of themselves.
         posterior = self._truth()[0]
         curves = [posterior.quantile(share) for share in shares]
         if self.monotone:

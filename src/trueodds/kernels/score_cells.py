@@ -40,7 +40,7 @@ def count_in_cells(
             if is_probability:
                 rest = 1.0 - s
                 side = s > rest
-                tail = s if s < rest else rest
+                tail = min(rest, s)
             else:
                 side = s > 0.0
                 tail = 0.5 / (1.0 + (s if side else -s) / unit)

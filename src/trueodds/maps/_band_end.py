@@ -101,9 +101,7 @@ class BandEndMap(CalibrationMap):
         nearer = np.minimum if self.end == "lower" else np.maximum
         if p.ndim == 1:
             return np.asarray(nearer(self.curves[0]._apply(scores), p))
-        columns = [
-            curve._apply(np.clip(p[:, k], 0.0, 1.0)) for k, curve in enumerate(self.curves)
-        ]
+        columns = [curve._apply(np.clip(p[:, k], 0.0, 1.0)) for k, curve in enumerate(self.curves)]
         return np.asarray(nearer(np.stack(columns, axis=1), p))
 
     def __call__(self, scores: Any) -> Floats:

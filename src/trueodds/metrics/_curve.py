@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.metrics._bands import Band, binned_band, corp_band, smooth_band
-from trueodds.metrics._label_draws import make_cells
 from trueodds.metrics._guaranteed_band import guaranteed_band
+from trueodds.metrics._label_draws import make_cells
 from trueodds.metrics._sample import BinaryView, event_view
 from trueodds.metrics._smooth_curve import SmoothCurve
 from trueodds.numerics.binning import equal_mass_edges
@@ -162,9 +162,7 @@ def reliability_curve(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     if n_bins is not None:
         n_bins = check_integer(n_bins, "n_bins", 1)
-    view, event = event_view(
-        y_true, y_prob, sample_weight, classes, multiclass, pos_label
-    )
+    view, event = event_view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
     rng = np.random.default_rng(as_seed(random_state))
     drawn = band in ("consistency", "confidence")
     draws = (band or "", level, n_resamples, rng)

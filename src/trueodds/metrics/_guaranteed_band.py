@@ -105,9 +105,7 @@ class CalibrationBand:
         too_low = np.where(self.first >= low, too_low, after - start)
         return float(np.clip(np.maximum(too_high, too_low)[chosen].max(), 0.0, 1.0))
 
-    def is_calibrated(
-        self, *, within: float, between: tuple[float, float] = (0.0, 1.0)
-    ) -> bool:
+    def is_calibrated(self, *, within: float, between: tuple[float, float] = (0.0, 1.0)) -> bool:
         """Whether the evidence suffices to accept that probabilities are right up to ``within``.
 
         The null hypothesis is the reverse of that of :func:`calibration_test`: somewhere they are
@@ -209,9 +207,9 @@ def guaranteed_band(
     """The band of validated rows."""
     weight = view.weight
     if weight is not None and (weight != np.floor(weight)).any():
-        first = float(weight[weight != np.floor(weight)][0])
+        found = float(weight[weight != np.floor(weight)][0])
         raise InputError(
-            f"a guaranteed band needs weights that count rows; got {first:g} in sample_weight."
+            f"a guaranteed band needs weights that count rows; got {found:g} in sample_weight."
         )
     table = ScoreTable.from_codes(view.prob, view.hit, weight)
     begin = np.arange(len(table))

@@ -52,7 +52,8 @@ def lower_bounds(n_pos: Floats, weight: Floats, level: float) -> Floats:
         while len(promising):
             a, b = x[promising], n[promising] - x[promising] + 1
             tail = betainc(a, b, best) if best > 0 else np.zeros(len(promising))
-            promising, a, b, tail = (v[tail < delta] for v in (promising, a, b, tail))
+            beyond = tail < delta
+            promising, a, b = promising[beyond], a[beyond], b[beyond]
             if not len(promising):
                 break
             # By how many deviations each exceeds what is known: the first guess at the best.

@@ -28,11 +28,6 @@ __all__ = ["Curves", "Intervals"]
 
 Curves = tuple[CalibrationMap, ...]
 
-TRUST = 0.8
-"""The power of the evidence that weighs the models of a curve. With 1, as in the forecasts, a bend
-of the truth that 300 rows hardly show is inside 83 % of the 90 % intervals, with this in 88 %;
-``benchmarks/probability_intervals.py``."""
-
 
 class Intervals:
     """The part of a calibrator that says how sure one can be of its probabilities."""
@@ -130,10 +125,7 @@ class Intervals:
         of_forecasts = isinstance(self._kept, KeptClasses)
         scale: InputScale = "probability" if of_forecasts else self.input
         lower, upper = (
-            tuple(
-                LogOddsCurveMap(x=p.z, y=p.quantile(share), input=scale)
-                for p in self._truth()
-            )
+            tuple(LogOddsCurveMap(x=p.z, y=p.quantile(share), input=scale) for p in self._truth())
             for share in shares
         )
         return lower, upper
@@ -145,17 +137,16 @@ class Intervals:
     def _truth(self) -> tuple[CurvePosterior, ...]:
         """What is known of the truth: of the positive class, or of each class."""
         if self._posteriors is None:
-            kept = self._kept
+            kept, scale = self._kept, self.input
             if kept is None:
                 raise InputError(
                     f"this {type(self).__name__} has no evidence for an interval, as it was fitted "
                     "by an earlier version of trueodds: fit it again."
                 )
             if isinstance(kept, KeptClasses):
-                found, scale = kept.cells(self.map_), cast("InputScale", "probability")
+                found, scale = kept.cells(self.map_), "probability"
             else:
-                cells = kept.cells(self.input) if isinstance(kept, KeptRows) else kept
-                found, scale = [cells], self.input
+                found = [kept.cells(scale) if isinstance(kept, KeptRows) else kept]
             self._posteriors = tuple(_posterior(cells, scale) for cells in found)
         return self._posteriors
 
@@ -167,6 +158,6 @@ def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
 
     with single_threaded_blas():
         posterior = fit_smooth_curve(
-            cells.z, cells.n_neg, cells.n_pos, centred_on_scores=scale != "score", trust=TRUST
+            cells.z, cells.n_neg, cells.n_pos, centred_on_scores=scale != "score", with_bare=False
         )
     return replace(posterior, z=np.asarray(posterior.z * cells.unit))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -87,9 +88,8 @@ def keep_classes(
     """Copies of the rows, or of a sample of them."""
     columns = scores.shape[1] if scores.ndim == 2 else 1
     most = max(MOST_VALUES // columns, FEWEST_ROWS)
-    if len(codes) <= most:
-        chosen = slice(None)
-    else:
+    chosen: Any = slice(None)
+    if len(codes) > most:
         chosen = np.random.default_rng(0).choice(len(codes), most, replace=False)
     return KeptClasses(
         np.array(scores[chosen]),

@@ -95,7 +95,10 @@ def apply_map(
     if not interval:
         return frame
     names = _plan(calibration_map, score, into, features).into
-    for end, suffix in ((calibration_map.lower_map(), "_low"), (calibration_map.upper_map(), "_high")):
+    for end, suffix in (
+        (calibration_map.lower_map(), "_low"),
+        (calibration_map.upper_map(), "_high"),
+    ):
         new = [f"{name}{suffix}" for name in names]
         frame = _with_columns(_plan(end, score, new[0] if len(new) == 1 else new, None), frame)
     return frame

@@ -56,7 +56,7 @@ def fit_smooth_curve(
     n_pos: Floats,
     *,
     centred_on_scores: bool = True,
-    trust: float = 1.0,
+    with_bare: bool = True,
 ) -> CurvePosterior:
     """The posterior of the curve.
 
@@ -68,8 +68,9 @@ def fit_smooth_curve(
         The weight of each class at each.
     centred_on_scores : bool, default=True
         Whether the scores themselves may be right. Not if they are margins.
-    trust : float, default=1.0
-        The power of the evidence that weighs the models. Below 1, less likely ones count more.
+    with_bare : bool, default=True
+        Whether models take part that learn nothing, or a temperature alone. They make forecasts
+        better, but are sure of themselves, so intervals are better off without.
     """
     for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
     cells = cells_of(z, n_neg, n_pos, for_waves)
@@ -80,8 +81,9 @@ def fit_smooth_curve(
         return _Batch(curve, centres, length)
 
     families: list[_Family] = [batch(None)]
-    families.append(_Bare(curve, "temperature"))
-    if centred_on_scores:
+    if with_bare:
+        families.append(_Bare(curve, "temperature"))
+    if with_bare and centred_on_scores:
         families.append(_Bare(curve, "as_it_is"))
     if len(cells) > 1:  # a single point has no shape
         long, short = (batch(length) for length in LENGTHS)
@@ -91,7 +93,7 @@ def fit_smooth_curve(
             families.append(batch(FINER_LENGTH, FINER_CENTRES))
         if cells.total >= ROWS_FOR_STEPS or gain > WORTH_A_LOOK:
             families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps)))
-    return _average(curve, families, trust)
+    return _average(curve, families)
 
 
 class _Family(Protocol):
@@ -103,13 +105,12 @@ class _Family(Protocol):
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]: ...
 
 
-def _average(curve: Curve, families: Sequence[_Family], trust: float) -> CurvePosterior:
+def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
     """Everything that has evidence, at the knots."""
     cells = curve.cells
     top = max(family.evidence.max() for family in families)
-    powers = [np.exp(trust * (family.evidence - top)) for family in families]
-    total = sum(power.sum() for power in powers)
-    weights = [power / total for power in powers]
+    total = sum(np.exp(family.evidence - top).sum() for family in families)
+    weights = [np.exp(family.evidence - top) / total for family in families]
     knots = _knots(curve)
     for family, weight in zip(families, weights, strict=True):
         if isinstance(family, Steps) and weight[0] >= LEAST_WEIGHT:
