@@ -20,8 +20,8 @@ def count_in_cells(
 ):
     """The number of rows, the number of positives, and the sum of the scores, in each cell.
 
-    The tail is p or 1 − p, whichever is less; of log-odds or margins z it is ½/(1 + |z|/unit). Cells
-    are 1/4096 of it wide. A tail below 1/64 is first multiplied by 64, once or more, so a cell is
+    The tail is p or 1 − p, whichever is less; of log-odds or margins z it is ½/(1 + |z|/unit).
+    Cells are 1/4096 wide. A tail below 1/64 is first multiplied by 64, once or more, so a cell is
     nowhere wider than a 64th of the tail itself. Scores must be finite.
     """
     n: cython.Py_ssize_t = score.shape[0]

@@ -68,9 +68,7 @@ def read_band(document: dict[str, Any], read_map: Any) -> Band | None:
     _json.check_keys(raw, KEYS, "band")
     level = raw["level"]
     if type(level) is not float or not 0 < level < 1:
-        raise MapFormatError(
-            f'"level" of the band must be a number between 0 and 1; got {level!r}.'
-        )
+        raise MapFormatError(f'"level" of the band must be between 0.0 and 1.0; got {level!r}.')
     ends = {}
     for name in ("lower", "upper"):
         if not isinstance(raw[name], list):

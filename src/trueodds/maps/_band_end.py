@@ -114,7 +114,7 @@ class BandEndMap(CalibrationMap):
         if self.n_classes == 2:
             if len(scores) != 1:
                 raise InputError(
-                    "the interval of two classes is that of the positive one: give its scores alone."
+                    "the interval of two classes is that of the positive one: give its score alone."
                 )
             p, curve = self.map.expression(scores)[0], self.curves[0].expression(scores)[0]
             return (nearer(curve, p),)

@@ -169,8 +169,8 @@ def calibration_band(
 
     Notes
     -----
-    Cost: one sort, and some 0.1 s for the 500 cells of a million rows. Pooled pairs (``multiclass="pooled"``) are not
-    independent, so the guarantee is not exact there.
+    Cost: one sort, and some 0.1 s for the 500 cells of a million rows. Pooled pairs
+    (``multiclass="pooled"``) are not independent, so the guarantee is not exact there.
 
     References
     ----------
