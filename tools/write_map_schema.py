@@ -178,7 +178,7 @@ def family_rules() -> list[Schema]:
 def schema() -> Schema:
     """The whole schema; fails if a family or a field of the library is not in it."""
     for name, kind in CalibrationMap._families.items():
-        wanted = {f.name for f in fields(kind)} - {"input", "classes"}
+        wanted = {f.name for f in fields(kind)} - {"input", "classes", "band"}
         if wanted != PARAMETERS.get(name, {"": None}).keys():
             raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
     labels = a_list({"type": ["string", "number", "boolean"]}, unique=True)
@@ -192,6 +192,17 @@ def schema() -> Schema:
             "parameters": {"type": "object"},
         }
     )
+    header["properties"]["band"] = ref("band")  # the one key that may be absent
+    curve = {
+        "allOf": [ref("map"), {"properties": {"family": {"enum": BINARY}, "band": False}}],
+    }
+    band = an_object(
+        {
+            "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            "lower": a_list(curve, least=1),
+            "upper": a_list(curve, least=1),
+        }
+    )
     numbers = {
         "number": {"type": "number", "minimum": -LARGEST, "maximum": LARGEST},
         "positive": {**NUMBER, "exclusiveMinimum": 0},
@@ -202,7 +213,12 @@ def schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A calibration map saved by trueodds, version {VERSION}",
         **ref("map"),
-        "$defs": {"map": {**header, "allOf": family_rules()}, **numbers, **families},
+        "$defs": {
+            "map": {**header, "allOf": family_rules()},
+            "band": band,
+            **numbers,
+            **families,
+        },
     }
 
 

@@ -39,6 +39,8 @@ def check_band(band: Any, of: CalibrationMap) -> None:
     """Refuse a band that does not fit the map that carries it."""
     if not isinstance(band, Band):
         raise InputError(f"band must be a Band or None; got {type(band).__name__}.")
+    from trueodds.maps._base import BinaryMap
+
     check_level(band.level)
     count = of.class_count if of.class_count > 2 else 1
     scale = "probability" if of.band_of_forecasts else of.input
@@ -46,8 +48,8 @@ def check_band(band: Any, of: CalibrationMap) -> None:
         if not isinstance(curves, tuple) or len(curves) != count:
             raise InputError(f"{name} of the band must be {count} maps; got {curves!r}.")
         for curve in curves:
-            fits = curve.takes_one_score and curve.n_classes == 2 and curve.input == scale
-            if not fits or curve.band is not None or curve.band_of_forecasts:
+            fits = isinstance(curve, BinaryMap) and curve.input == scale and curve.band is None
+            if not fits:
                 raise InputError(f'{name} of the band must be binary maps with input="{scale}".')
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from trueodds.exceptions import InputError, MapFormatError
+from trueodds.exceptions import InputError
 from trueodds.export.expressions import Expression, maximum, minimum
 from trueodds.maps._base import CalibrationMap
-from trueodds.maps._json import check_keys
 from trueodds.validation import Floats, check_choice
 
 __all__ = ["BandEndMap"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandEndMap(CalibrationMap):
+class BandEndMap(CalibrationMap, saved=False):
     """The lower or the upper end of an interval around what a map says.
 
     It is the end of the band, or the map's own forecast where the band does not reach it: a
     forecast is never outside its interval. :meth:`CalibrationMap.lower_map` and ``upper_map`` make
-    them.
+    them, to be called, exported and applied to frames; what is saved is the map with its band.
 
     Parameters
     ----------
@@ -81,20 +81,9 @@ class BandEndMap(CalibrationMap):
         check_band(Band(0.5, self.curves, self.curves), self.map)
         object.__setattr__(self, "map", replace(self.map, band=None))
 
-    @classmethod
-    def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        check_keys(parameters, {"map", "curves", "end"}, "parameters of 'band_end'")
-        curves = parameters["curves"]
-        if not isinstance(curves, list):
-            raise MapFormatError("curves must be a list of maps.")
-        for document in (parameters["map"], *curves):
-            if isinstance(document, dict) and document.get("family") in (cls.family, "tree"):
-                raise MapFormatError("an end of a band cannot hold another, nor a tree.")
-        return {
-            "map": CalibrationMap.from_dict(parameters["map"]),
-            "curves": tuple(CalibrationMap.from_dict(document) for document in curves),
-            "end": parameters["end"],
-        }
+    def save(self, path: str | Path) -> None:
+        """Refused: save the map, which carries its band."""
+        raise InputError("an end of a band is not saved by itself: save the map that carries it.")
 
     def _apply(self, scores: Floats) -> Floats:
         p = self.map._apply(scores)

@@ -57,9 +57,9 @@ class CalibrationMap(Banded, ABC):
     family: ClassVar[str]
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, saved: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "family" in cls.__dict__:
+        if saved and "family" in cls.__dict__:
             CalibrationMap._families[cls.family] = cls
 
     def __post_init__(self) -> None:
