@@ -61,9 +61,10 @@ def test_either_end_is_exported(end):
     scores = [0.0, 0.02, 0.5, 0.97, 1.0]
     expected = drawn(scores)
     namespace = {}
-    exec(drawn.to_python(), namespace)
+    exec(drawn.to_python(), namespace)  # noqa: S102
     np.testing.assert_allclose([namespace["calibrate"](s) for s in scores], expected, atol=1e-15)
-    rows = duckdb.sql(f"SELECT {drawn.to_sql('p')} FROM (SELECT unnest({scores}) AS p)").fetchall()
+    query = f"SELECT {drawn.to_sql('p')} FROM (SELECT unnest({scores}) AS p)"  # noqa: S608
+    rows = duckdb.sql(query).fetchall()
     np.testing.assert_allclose([row[0] for row in rows], expected, atol=1e-15)
     with pytest.raises(InputError, match="save the map that carries it"):
         drawn.save("end.json")

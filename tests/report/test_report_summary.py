@@ -100,6 +100,13 @@ SCHEMA = {
     "explanation": str,
     "folds": int,
     "diagrams": [{"kind": str, "event": str, "before": CURVE, "methods": {...: CURVE}}],
+    "sureness": {
+        "score": [NUMBER],
+        "probability": [NUMBER],
+        "low": [NUMBER],
+        "high": [NUMBER],
+        "rows": [{"score": NUMBER, "probability": NUMBER, "low": NUMBER, "high": NUMBER}],
+    },
     "costs": {
         "kind": str,
         "ratios": [NUMBER],

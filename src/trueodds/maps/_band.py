@@ -27,7 +27,8 @@ class Band:
         How probable it is that the truth at a score lies within.
     lower, upper : tuple of maps
         With two classes one binary map of the scores each. With several, one for each class, of
-        the probability that the map gives to it. A tree's is of its probabilities always.
+        the probability that the map gives to it, or of its score if the map is a
+        :class:`OneVsRestMap`. A tree's is of its probabilities always.
     """
 
     level: float

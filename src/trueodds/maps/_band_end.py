@@ -12,6 +12,8 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Expression, maximum, minimum
 from trueodds.maps._base import CalibrationMap
+from trueodds.maps._formulas import one_vs_rest_expressions
+from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.validation import Floats, check_choice
 
 __all__ = ["BandEndMap"]
@@ -31,7 +33,7 @@ class BandEndMap(CalibrationMap, saved=False):
         Without a tree's attributes.
     curves : tuple of binary maps
         With two classes one, of the scores; with several, one for each class, of the probability
-        that ``map`` gives to it.
+        that ``map`` gives to it, or of its score if ``map`` is a :class:`OneVsRestMap`.
     end : {"lower", "upper"}
 
     Examples
@@ -90,7 +92,12 @@ class BandEndMap(CalibrationMap, saved=False):
         nearer = np.minimum if self.end == "lower" else np.maximum
         if p.ndim == 1:
             return np.asarray(nearer(self.curves[0]._apply(scores), p))
-        columns = [curve._apply(np.clip(p[:, k], 0.0, 1.0)) for k, curve in enumerate(self.curves)]
+        of = np.clip(p, 0.0, 1.0)
+        if not self.map.band_of_forecasts:
+            of = one_vs_rest_scores(scores, self.input)
+        columns = [
+            curve._apply(np.ascontiguousarray(of[:, k])) for k, curve in enumerate(self.curves)
+        ]
         return np.asarray(nearer(np.stack(columns, axis=1), p))
 
     def __call__(self, scores: Any) -> Floats:
@@ -108,7 +115,10 @@ class BandEndMap(CalibrationMap, saved=False):
             p, curve = self.map.expression(scores)[0], self.curves[0].expression(scores)[0]
             return (nearer(curve, p),)
         forecasts = self.map.expression(scores)
+        of: Sequence[Expression] = [minimum(p, 1.0) for p in forecasts]
+        if not self.map.band_of_forecasts:
+            of = one_vs_rest_expressions(scores, self.input)
         return tuple(
-            nearer(curve.expression((minimum(p, 1.0),))[0], p)
-            for curve, p in zip(self.curves, forecasts, strict=True)
+            nearer(curve.expression((x,))[0], p)
+            for curve, x, p in zip(self.curves, of, forecasts, strict=True)
         )

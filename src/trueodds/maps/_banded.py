@@ -36,7 +36,8 @@ class Banded:
         ----------
         lower, upper : map, or sequence of maps
             With two classes one binary map of the scores each. With several (or a tree), one for
-            each class, of the probability that this map gives to it.
+            each class, of the probability that this map gives to it; of its score if each class
+            has a map of its own.
         level : float
             How probable it is that the truth lies within.
 

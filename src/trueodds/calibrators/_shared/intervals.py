@@ -57,7 +57,8 @@ class Intervals:
         -------
         low, high : ndarray of shape (n,), or (n, n_classes) with several classes
             With two classes those of the positive one. With several, each class by itself: the
-            frequency of the class among all rows that are given this probability of it.
+            frequency of the class among all rows that are given this probability of it (or, if
+            the method learns one class against the rest, that have this score of it).
 
         Notes
         -----
@@ -122,8 +123,7 @@ class Intervals:
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """The lower and the upper curve, of the scores or of each class's forecast."""
         shares = ((1 - level) / 2, (1 + level) / 2)
-        of_forecasts = isinstance(self._kept, KeptClasses)
-        scale: InputScale = "probability" if of_forecasts else self.input
+        scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
         lower, upper = (
             tuple(LogOddsCurveMap(x=p.z, y=p.quantile(share), input=scale) for p in self._truth())
             for share in shares
@@ -137,14 +137,15 @@ class Intervals:
     def _truth(self) -> tuple[CurvePosterior, ...]:
         """What is known of the truth: of the positive class, or of each class."""
         if self._posteriors is None:
-            kept, scale = self._kept, self.input
+            kept = self._kept
+            scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
             if kept is None:
                 raise InputError(
                     f"this {type(self).__name__} has no evidence for an interval, as it was fitted "
                     "by an earlier version of trueodds: fit it again."
                 )
             if isinstance(kept, KeptClasses):
-                found, scale = kept.cells(self.map_), "probability"
+                found = kept.cells(self.map_)
             else:
                 found = [kept.cells(scale) if isinstance(kept, KeptRows) else kept]
             self._posteriors = tuple(_posterior(cells, scale) for cells in found)

@@ -10,6 +10,7 @@ import numpy as np
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.smooth_curve.kept import KeptCells, kept_of_columns, kept_of_rows
+from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels
 
@@ -48,15 +49,25 @@ class KeptClasses:
     forecasts: bool = False
 
     def cells(self, fitted: CalibrationMap) -> list[KeptCells]:
-        """For each class, the probabilities that the map gives to it, and whether it was right."""
-        p = self.scores if self.forecasts else fitted.apply(self.scores)
-        p = np.clip(p[:, None] if p.ndim == 1 else p, 0.0, 1.0)
+        """For each class, what its band is of, and whether the class was right.
+
+        A method that learns each class by itself may follow single rows, so that its forecasts of
+        these rows look better than they are: the band is of the class's scores then.
+        """
+        scale: InputScale = "probability"
+        if self.forecasts:
+            p = np.clip(self.scores, 0.0, 1.0)
+        elif fitted.band_of_forecasts:
+            p = np.clip(fitted.apply(self.scores), 0.0, 1.0)
+        else:
+            p, scale = one_vs_rest_scores(self.scores, fitted.input), fitted.input
+        p = p[:, None] if p.ndim == 1 else p
         found = []
         for k in range(p.shape[1]):
             own = 1 if p.shape[1] == 1 else k  # the one column of two classes is the positive one
             positive = (self.codes == own).astype(np.intp)
             rows = KeptRows(np.ascontiguousarray(p[:, k]), positive, self.weight)
-            found.append(rows.cells("probability"))
+            found.append(rows.cells(scale))
         return found
 
 
