@@ -7,6 +7,7 @@ import pytest
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.engines import apply_map
 from trueodds.exceptions import InputError
+from trueodds.maps import StepMap
 
 
 def banded_map():
@@ -41,7 +42,8 @@ def test_every_engine_adds_the_same_two_columns(engine):
 def test_several_classes_have_two_ends_each():
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1, 1], 200)
-    banded = TemperatureCalibrator().fit(p, rng.integers(0, 3, 200)).map_with_band()
+    y = (p.cumsum(axis=1) > rng.random((200, 1))).argmax(axis=1)
+    banded = TemperatureCalibrator().fit(p, y).map_with_band()
     rows = pd.DataFrame(p[:5], columns=["a", "b", "c"])
     found = apply_map(banded, rows, score=["a", "b", "c"], interval=True)
     low, high = banded.interval(p[:5])
