@@ -1,6 +1,6 @@
 """Draw the pictures of docs/uncertainty.md into docs/images.
 
-    python examples/draw_uncertainty.py
+python examples/draw_uncertainty.py
 """
 
 from pathlib import Path

@@ -7,7 +7,6 @@ import pytest
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.engines import apply_map
 from trueodds.exceptions import InputError
-from trueodds.maps import StepMap
 
 
 def banded_map():
