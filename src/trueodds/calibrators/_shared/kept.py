@@ -83,7 +83,7 @@ def keep_evidence(
     if len(evidence) <= FEW_ROWS:
         weight = None if evidence.weight is None else evidence.weight.copy()
         return KeptRows(evidence.score.copy(), positive.astype(np.intp), weight)
-    if evidence.weight is None and "table" not in vars(evidence):
+    if evidence.weight is None:
         codes = np.ascontiguousarray(positive, dtype=np.intp)
         return kept_of_rows(evidence.score, codes, scale)
     return _of_table(evidence.smoothed(None).table, scale)
