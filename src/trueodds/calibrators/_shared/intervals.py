@@ -17,12 +17,12 @@ from trueodds.calibrators._shared.kept import (
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
-from trueodds.numerics.smooth_curve.kept import KeptCells
-from trueodds.numerics.smooth_curve.posterior import CurvePosterior
 from trueodds.validation import Floats, InputScale, Labels, check_level
 
 if TYPE_CHECKING:
     from trueodds.calibrators._shared.base import Calibrator
+    from trueodds.numerics.smooth_curve.kept import KeptCells
+    from trueodds.numerics.smooth_curve.posterior import CurvePosterior
 
 __all__ = ["Curves", "Intervals"]
 

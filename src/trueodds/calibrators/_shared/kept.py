@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.smooth_curve.kept import KeptCells, kept_of_columns, kept_of_rows
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, Labels
+
+# Fitting a few rows needs none of it: imported when there are many, or an interval is asked for.
+if TYPE_CHECKING:
+    from trueodds.numerics.smooth_curve.kept import KeptCells
 
 __all__ = ["KeptClasses", "KeptRows", "keep_classes", "keep_evidence"]
 
@@ -32,6 +35,8 @@ class KeptRows:
 
     def cells(self, scale: InputScale) -> KeptCells:
         """The rows as cells."""
+        from trueodds.numerics.smooth_curve.kept import kept_of_columns
+
         table = ScoreTable.from_codes(self.score, self.positive, self.weight)
         return kept_of_columns(table.score, table.n_neg, table.n_pos, scale)
 
@@ -84,12 +89,16 @@ def keep_evidence(
         weight = None if evidence.weight is None else evidence.weight.copy()
         return KeptRows(evidence.score.copy(), positive.astype(np.intp), weight)
     if evidence.weight is None:
+        from trueodds.numerics.smooth_curve.kept import kept_of_rows
+
         codes = np.ascontiguousarray(positive, dtype=np.intp)
         return kept_of_rows(evidence.score, codes, scale)
     return _of_table(evidence.smoothed(None).table, scale)
 
 
 def _of_table(table: ScoreTable, scale: InputScale) -> KeptCells:
+    from trueodds.numerics.smooth_curve.kept import kept_of_columns
+
     return kept_of_columns(table.score, table.n_neg, table.n_pos, scale)
 
 
