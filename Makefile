@@ -5,16 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # The environment, with kernels compiled as their sources are now.
 READY := $(VENV)/.kernels
-KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd)
+KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd src/trueodds/kernels/*.h)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Settings of other projects must not leak into this environment.
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Settings of other projects must not leak into this environment, and modules are compiled once only.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons lint docs bench \
   bench-full arena gate stubs clean
 
 demo: $(READY)
-	$(BIN)/trueodds demo demo-output
+	$(BIN)/trueodds demo --force demo-output
 
 # The tests of what computes; what runs on many engines takes longer.
 CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tests/kernels tests/maps \

@@ -24,10 +24,12 @@ MACROS = [("Py_LIMITED_API", f"0x{STABLE_SINCE[0]:02X}{STABLE_SINCE[1]:02X}0000"
 MSVC = sys.platform == "win32"
 # No contraction to fused multiply-add: results are the same on every processor.
 ARGUMENTS = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
+# Nobody reads the processor's floating-point flags, so both sides of a choice may be computed.
+ARGUMENTS += [] if MSVC else ["-fno-trapping-math"]
 # Sums of these may be reordered, which lets processors add several numbers at once. NaN and
 # infinity keep their meaning.
 REORDERED = {"logit_boost"}
-REORDER = [] if MSVC else ["-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"]
+REORDER = [] if MSVC else ["-fassociative-math", "-fno-signed-zeros"]
 
 DIRECTIVES = {
     "boundscheck": False,
@@ -45,6 +47,8 @@ def extension(module: str, source: Path) -> Extension:
         f"{PACKAGE}.{module}",
         [source.as_posix()],
         define_macros=MACROS,
+        include_dirs=[FOLDER.as_posix()],
+        depends=[header.as_posix() for header in FOLDER.glob("*.h")],
         extra_compile_args=[*ARGUMENTS, *reorder],
         py_limited_api=True,
     )

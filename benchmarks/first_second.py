@@ -8,6 +8,7 @@ CPU time (user and system) of the process and its threads, the median of all rep
 are those of an idle machine; the program leaves with 1 if one is passed.
 """
 
+import os
 import resource
 import subprocess
 import sys
@@ -28,6 +29,8 @@ LIMITS = {
     "BayesianIsotonicCalibrator": 1.0,
     "TreeCalibrator": 1.0,
 }
+# Installed packages have their modules compiled to bytecode, so an editable one must keep its own.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 SAMPLE = """
 import numpy as np
 rng = np.random.default_rng(0)
@@ -61,7 +64,7 @@ def first_fit(name: str) -> list[str]:
 def cpu_seconds(words: list[str]) -> float:
     """User and system time of one new process of Python."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *words], capture_output=True, check=True)
+    subprocess.run([sys.executable, *words], capture_output=True, check=True, env=ENVIRONMENT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
@@ -71,7 +74,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         scores = Path(folder) / "scores.csv"
         write_scores(scores)
-        fit = [str(scores), "--score", "p", "--label", "y", "--output", f"{folder}/map.json"]
+        fit = [
+            str(scores),
+            "--score",
+            "p",
+            "--label",
+            "y",
+            "--output",
+            f"{folder}/map.json",
+            "--force",
+        ]
         program = ["-m", "trueodds"]
         commands = {
             "trueodds --help": [*program, "--help"],

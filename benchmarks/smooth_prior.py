@@ -28,7 +28,7 @@ VARIANTS = {
     "widths of the prior": lambda f: {"CENTRES": scaled(f)},
     "amplitudes of waves": lambda f: {"AMPLITUDES": tuple(a * f for a in model.AMPLITUDES)},
     "lengths of waves": lambda f: {"LENGTHS": tuple(x * f for x in (1.2, 0.4))},
-    "weight of bare centres": lambda f: {"BARE_COUNTS_AS": 4.0 * f},
+    "weight of bare centres": lambda f: {"BARE_COUNTS_AS": 8.0 * f},
 }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from trueodds.maps import CalibrationMap
+from trueodds.maps._about import ABOUT_KEYS, FINGERPRINT, LONGEST_TEXT, LOSSES, TIME
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._json import FORMAT, VERSION
 from trueodds.maps._log_odds_curve import STEEPEST
@@ -41,11 +42,11 @@ def a_list(items: Schema, *, least: int = 0, unique: bool = False) -> Schema:
     }
 
 
-def an_object(properties: Schema) -> Schema:
+def an_object(properties: Schema, *, optional: tuple[str, ...] = ()) -> Schema:
     return {
         "type": "object",
         "properties": properties,
-        "required": list(properties),
+        "required": [name for name in properties if name not in optional],
         "additionalProperties": False,
     }
 
@@ -144,6 +145,49 @@ PARAMETERS: dict[str, Schema] = {
 }
 
 
+TEXT, COUNT, PLAIN_OBJECT = ref("text"), ref("count"), ref("plain_object")
+A_FINGERPRINT = {"type": "string", "pattern": f"^{FINGERPRINT}$"}
+LOSS = {"anyOf": [{**NUMBER, "minimum": 0}, {"const": "inf"}]}
+LOSS_PAIR = an_object({"before": LOSS, "after": LOSS}, optional=("before",))
+ABOUT: dict[str, Schema] = {
+    "method": TEXT,
+    "options": PLAIN_OBJECT,
+    "chosen": TEXT,
+    "reason": TEXT,
+    "created": {"type": "string", "pattern": f"^{TIME}$"},
+    "software": TEXT,
+    "file": TEXT,
+    "columns": PLAIN_OBJECT,
+    "rows": COUNT,
+    "positives": COUNT,
+    "class_rows": a_list(COUNT),
+    "total_weight": {**NUMBER, "minimum": 0},
+    "score_range": {
+        **a_list({"anyOf": [NUMBER, {"enum": ["-inf", "inf"]}]}, least=2),
+        "maxItems": 2,
+    },
+    "data": A_FINGERPRINT,
+    "losses": an_object(
+        {**dict.fromkeys(LOSSES, LOSS_PAIR), "folds": COUNT, "rows": COUNT},
+        optional=(*LOSSES, "folds", "rows"),
+    ),
+    "parent": A_FINGERPRINT,
+    "notes": ref("plain"),
+}
+PLAIN_VALUES: dict[str, Schema] = {
+    "text": {"type": "string", "maxLength": LONGEST_TEXT},
+    "count": {"type": "integer", "minimum": 0, "maximum": 2**53},
+    "plain": {
+        "anyOf": [{"type": ["null", "boolean"]}, NUMBER, TEXT, a_list(ref("plain")), PLAIN_OBJECT]
+    },
+    "plain_object": {
+        "type": "object",
+        "propertyNames": TEXT,
+        "additionalProperties": ref("plain"),
+    },
+}
+
+
 def inner_maps(condition: Schema) -> Schema:
     """A condition on every map inside a map."""
     return {
@@ -181,18 +225,22 @@ def schema() -> Schema:
         wanted = {f.name for f in fields(kind)} - {"input", "classes", "band"}
         if wanted != PARAMETERS.get(name, {"": None}).keys():
             raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
+    if ABOUT.keys() != ABOUT_KEYS.keys():
+        raise SystemExit(f"describe all of {', '.join(ABOUT_KEYS)} in {__file__}")
     labels = a_list({"type": ["string", "number", "boolean"]}, unique=True)
     header = an_object(
         {
             "format": {"const": FORMAT},
-            "version": {"type": "integer", "const": VERSION},
+            "version": {"type": "integer", "minimum": 1, "maximum": VERSION},
             "family": {"enum": list(PARAMETERS)},
             "input": {"enum": list(SCALES)},
             "classes": {**labels, "type": ["array", "null"]},
             "parameters": {"type": "object"},
-        }
+            "about": {"anyOf": [{"type": "null"}, ref("about")]},
+        },
+        optional=("about",),
     )
-    header["properties"]["band"] = ref("band")  # the one key that may be absent
+    header["properties"]["band"] = ref("band")
     curve = {
         "allOf": [ref("map"), {"properties": {"family": {"enum": BINARY}, "band": False}}],
     }
@@ -203,6 +251,11 @@ def schema() -> Schema:
             "upper": a_list(curve, least=1),
         }
     )
+    first = {
+        "if": {"properties": {"version": {"const": 1}}},
+        "then": {"properties": {"about": False, "band": False}},
+    }
+    about = an_object(ABOUT, optional=tuple(ABOUT))
     numbers = {
         "number": {"type": "number", "minimum": -LARGEST, "maximum": LARGEST},
         "positive": {**NUMBER, "exclusiveMinimum": 0},
@@ -211,13 +264,15 @@ def schema() -> Schema:
     families = {name: an_object(parameters) for name, parameters in PARAMETERS.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"A calibration map saved by trueodds, version {VERSION}",
+        "title": f"A calibration map saved by trueodds, versions 1 to {VERSION}",
         **ref("map"),
         "$defs": {
-            "map": {**header, "allOf": family_rules()},
+            "map": {**header, "allOf": [*family_rules(), first]},
             "band": band,
             **numbers,
             **families,
+            "about": about,
+            **PLAIN_VALUES,
         },
     }
 

@@ -17,12 +17,11 @@ __all__ = ["Estimator"]
 
 
 class Estimator:
-    """Parameters from the signature of ``__init__``, tags of a classifier of scores."""
+    """Parameters from the signature of the class, tags of a classifier of scores."""
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
-        signature = inspect.signature(cls.__init__)
-        return {name: p for name, p in signature.parameters.items() if name != "self"}
+        return dict(inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The options, with those of nested estimators as ``name__option``.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.log import logger
 from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
 from trueodds.kernels.score_table import merge_classes, part_by_class
@@ -331,6 +332,7 @@ class ScoreTable:
         mass = np.add.reduceat(weight, starts)
         # Relative to the group's first score, so that close scores keep their digits.
         base = self.score[inner][starts]
+        logger.info("pooled %s distinct scores in %s", f"{len(self):,}", f"{len(starts) + 2:,}")
         lengths = np.diff(np.append(starts, len(weight)))
         offset = self.score[inner] - np.repeat(base, lengths)
         mean = base + np.add.reduceat(offset * weight, starts) / mass

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rival_samples import mixed_up_classes
 from trueodds import BetaCalibrator, DirichletCalibrator, MatrixCalibrator
 from trueodds.exceptions import InputError, SeparableScoresWarning
 
@@ -22,27 +23,15 @@ REFERENCE = [
 ]
 
 
-def sample(seed, n, k):
-    """Scores that mix classes up; a fifth of the labels are arbitrary."""
-    rng = np.random.default_rng(seed)
-    logits = 2 * rng.normal(size=(n, k))
-    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    y = ((0.8 * p + 0.2 / k).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    wrong = logits * rng.uniform(0.8, 2, k) + rng.normal(size=k) * 0.5
-    wrong = wrong @ (np.eye(k) + 0.1 * rng.normal(size=(k, k)))
-    p = np.exp(wrong - wrong.max(axis=1, keepdims=True))
-    return (p / p.sum(axis=1, keepdims=True)).astype(np.float32).astype(float), y
-
-
 @pytest.mark.parametrize(("seed", "n", "k", "off_diagonal", "intercept", "row"), REFERENCE)
 def test_the_fit_equals_that_of_the_reference(seed, n, k, off_diagonal, intercept, row):
-    p, y = sample(seed, n, k)
+    p, y = mixed_up_classes(seed, n, k)
     calibrator = DirichletCalibrator(off_diagonal=off_diagonal, intercept=intercept).fit(p, y)
     np.testing.assert_allclose(calibrator.predict_proba(p[:1]), [row], atol=1e-7)
 
 
 def test_the_penalised_loss_has_no_slope_where_the_fit_ends():
-    p, y = sample(2, 600, 4)
+    p, y = mixed_up_classes(2, 600, 4)
     found = DirichletCalibrator(off_diagonal=0.01, intercept=0.002).fit(p, y)
     weights, bias = found.map_.weights, found.map_.bias
     residual = found.predict_proba(p) - np.eye(4)[y]
@@ -52,14 +41,14 @@ def test_the_penalised_loss_has_no_slope_where_the_fit_ends():
 
 
 def test_without_a_penalty_it_is_matrix_scaling():
-    p, y = sample(3, 800, 3)
+    p, y = mixed_up_classes(3, 800, 3)
     found = DirichletCalibrator(off_diagonal=0, intercept=0).fit(p, y).predict_proba(p)
     matrix = MatrixCalibrator(ridge=0.0).fit(p, y).predict_proba(p)
     np.testing.assert_allclose(found, matrix, atol=1e-6)
 
 
 def test_large_strengths_leave_the_diagonal_alone():
-    p, y = sample(4, 800, 3)
+    p, y = mixed_up_classes(4, 800, 3)
     found = DirichletCalibrator(off_diagonal=1e9, intercept=1e9).fit(p, y).map_
     assert np.abs(found.weights - np.diag(np.diag(found.weights))).max() < 1e-6
     assert np.abs(found.bias).max() < 1e-6
@@ -67,7 +56,7 @@ def test_large_strengths_leave_the_diagonal_alone():
 
 
 def test_on_two_classes_it_is_beta_calibration():
-    p, y = sample(5, 500, 2)
+    p, y = mixed_up_classes(5, 500, 2)
     found = DirichletCalibrator().fit(p, y).predict_proba(p)
     beta = BetaCalibrator(monotone=False).fit(p, y).predict_proba(p)
     np.testing.assert_allclose(found, beta, atol=1e-12)
@@ -75,7 +64,7 @@ def test_on_two_classes_it_is_beta_calibration():
 
 @pytest.mark.parametrize("name", ["off_diagonal", "intercept"])
 def test_a_negative_strength_is_refused(name):
-    p, y = sample(6, 50, 3)
+    p, y = mixed_up_classes(6, 50, 3)
     with pytest.raises(InputError, match=name):
         DirichletCalibrator(**{name: -1.0}).fit(p, y)
 

@@ -26,6 +26,12 @@ def table_of(n_pos, n_neg):
     return ScoreTable(np.arange(len(n_pos)) / len(n_pos), np.array(n_neg), np.array(n_pos))
 
 
+def path_of(rows):
+    weight, frequency = (np.array(column) for column in zip(*rows, strict=True))
+    n_pos = weight * frequency
+    return n_pos, weight, near_isotonic_path(table_of(n_pos, weight - n_pos))
+
+
 def random_table(seed, n, *, levels=None):
     rng = np.random.default_rng(seed)
     scores = rng.random(n)
@@ -66,9 +72,7 @@ def test_a_long_path_in_many_rounds_equals_exact_fractions():
 @settings(max_examples=100, deadline=None)
 @given(WEIGHTS, st.floats(0.001, 3))
 def test_any_point_of_the_path_solves_the_quadratic_program(rows, share):
-    weight, frequency = (np.array(column) for column in zip(*rows, strict=True))
-    n_pos = weight * frequency
-    path = near_isotonic_path(table_of(n_pos, weight - n_pos))
+    n_pos, weight, path = path_of(rows)
     lam = share * max(path.lambdas[-1], 0.01)
     expected = quadratic_program(n_pos / weight, weight, lam)
     np.testing.assert_allclose(path.at(lam), expected, atol=SOLVER)
@@ -87,9 +91,7 @@ def test_any_point_of_the_path_solves_the_quadratic_program_with_tied_counts(cou
 @settings(max_examples=200, deadline=None)
 @given(WEIGHTS, st.floats(0, 1.5))
 def test_any_point_of_the_path_meets_the_conditions_of_optimality(rows, share):
-    weight, frequency = (np.array(column) for column in zip(*rows, strict=True))
-    n_pos = weight * frequency
-    path = near_isotonic_path(table_of(n_pos, weight - n_pos))
+    n_pos, weight, path = path_of(rows)
     lam = share * path.lambdas[-1]
     values = path.at(lam)
     # θ, the dual variable of each boundary: λ where the values fall, 0 where they rise.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trueodds
+from rival_samples import mixed_up_classes, normalised
 from trueodds import StructuredMatrixCalibrator, StructuredVectorCalibrator, TemperatureCalibrator
 from trueodds.exceptions import MissingClassWarning, SeparableScoresWarning
 from trueodds.metrics import log_loss
@@ -33,20 +34,9 @@ VECTOR = [
 
 
 def sample(seed, n, k):
-    """Scores that mix classes up; a fifth of the labels are arbitrary."""
-    rng = np.random.default_rng(seed)
-    logits = 2 * rng.normal(size=(n, k))
-    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    y = ((0.8 * p + 0.2 / k).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    wrong = logits * rng.uniform(0.8, 2, k) + rng.normal(size=k) * 0.5
-    wrong = wrong @ (np.eye(k) + 0.1 * rng.normal(size=(k, k)))
-    p = normalised(np.exp(wrong - wrong.max(axis=1, keepdims=True)))
+    """With exact zeros if the seed is 4."""
+    p, y = mixed_up_classes(seed, n, k)
     return (normalised(np.where(p < 0.05, 0, p)) if seed == 4 else p), y
-
-
-def normalised(p):
-    """Rows that sum to 1, as single precision holds them."""
-    return (p / p.sum(axis=1, keepdims=True)).astype(np.float32).astype(float)
 
 
 @pytest.mark.parametrize(

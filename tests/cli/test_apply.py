@@ -134,7 +134,8 @@ def test_a_failure_leaves_an_older_output_alone(run, data, csv_file, tmp_path):
     target = tmp_path / "o.csv"
     target.write_text("precious\n")
     path = csv_file("p,y", "0.1,1", "1.2,0")
-    assert run("apply", data / "map.json", path, "-s", "p", "-o", target).code == 1
+    words = ["apply", data / "map.json", path, "-s", "p", "-o", target, "--force"]
+    assert run(*words).code == 1
     assert target.read_text() == "precious\n"
 
 

@@ -388,3 +388,26 @@ def test_pipes_get_results_on_stdout_and_nothing_else(run_process, data):
     result = run_process("evaluate", data / "scores.csv", *columns("--json"))
     assert json.loads(result.stdout)["rows"] == 2000
     assert result.stderr == b""
+
+
+def test_validation_is_a_section_of_its_own(run, data, table):
+    from trueodds.decisions import net_benefit
+    from trueodds.metrics import calibration_slope
+
+    path, options = data / "scores.parquet", ("--validation", "--threshold", "0.2")
+    found = run("evaluate", path, *columns(*options, "--resamples", "20", "--json")).json
+    y, p = table["y"].to_numpy(), table["p"].to_numpy()
+    assert found["validation"]["slope"]["estimate"] == pytest.approx(calibration_slope(y, p))
+    model, everybody = found["net_benefit"]
+    assert model["net_benefit"] == pytest.approx(net_benefit(y, p, 0.2))
+    assert everybody["model"] == "treat all"
+    printed = run("evaluate", path, *columns("--threshold", "0.2")).out
+    assert "net benefit (treat none: 0)" in printed
+    assert "Calibration slope" not in printed
+
+
+def test_validation_needs_two_classes_and_a_threshold_below_one(run, data):
+    path = data / "scores.parquet"
+    many = run("evaluate", path, "-s", "p", "-s", "w", "-s", "z", "-l", "g", "--validation")
+    assert many.code != 0
+    assert run("evaluate", path, *columns("--threshold", "1.5")).code != 0

@@ -75,7 +75,16 @@ def test_no_damaged_arrow_file_crashes_the_process(data, tmp_path, kind):
     for seed in range(40):
         path = tmp_path / f"{seed}.arrow"
         path.write_bytes(_damaged(content, seed))
-        words = ["apply", data / "map.json", path, "-s", "p", "-o", tmp_path / "o.parquet"]
+        words = [
+            "apply",
+            data / "map.json",
+            path,
+            "-s",
+            "p",
+            "-o",
+            tmp_path / "o.parquet",
+            "--force",
+        ]
         command_lines.append(words)
     results = _read_all(command_lines)
     assert len(results) == 40

@@ -10,9 +10,13 @@ def test_the_demo_shows_every_command_and_ends_with_a_report(run, tmp_path):
     folder = tmp_path / "new" / "demo"
     result = run("demo", folder)
     assert result.code == 0, result.err
-    for command in ("evaluate", "compare", "fit", "apply", "export", "report"):
+    for command in ("evaluate", "compare", "fit", "show", "apply", "export", "report"):
         assert f"\n$ trueodds {command} " in result.out
     assert f"Open the report: {folder / 'report.html'}" in result.out
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
     assert trueodds.load(folder / "map.json").classes == (0, 1)
+    assert trueodds.load(folder / "map.json").about["method"] == "auto"
+    again = run("demo", folder)
+    assert again.code == 2
+    assert "scores.csv exists; pass --force to replace it" in again.err
     assert (folder / "calibrated.csv").read_text().startswith("score,is_eight,ink,probability\n")

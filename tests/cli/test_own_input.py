@@ -70,13 +70,14 @@ def _words(command, words, files, output):
     "name", [_same, _relative, _symbolic_link, _hard_link, _linked_folder], ids=lambda f: f.__name__
 )
 @pytest.mark.parametrize(("command", "words", "own"), CASES)
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
 def test_an_output_that_is_an_input_is_refused_under_any_name(
-    run, own_files, tmp_path, command, words, own, name
+    run, own_files, tmp_path, command, words, own, name, force
 ):
     path = own_files[own]
     before, output = path.read_bytes(), name(path, tmp_path)
     extra = ["--output-format", "csv"] if command == "apply" else []
-    result = run(*_words(command, words, own_files, output), *extra)
+    result = run(*_words(command, words, own_files, output), *extra, *force)
     assert result.code == 2
     assert result.out == ""
     kind = "input" if own == "data" else "map"
@@ -109,15 +110,24 @@ def test_an_output_that_comes_in_as_standard_input_is_refused(run_process, data,
 
 
 @pytest.mark.parametrize(("command", "words", "own"), CASES)
-def test_an_older_file_with_the_same_content_is_still_replaced(
+def test_an_older_file_with_the_same_content_may_be_replaced(
     run, own_files, tmp_path, command, words, own
 ):
     older = tmp_path / f"older{own_files[own].suffix}"
     older.write_bytes(own_files[own].read_bytes())
     extra = ["--output-format", "csv"] if command == "apply" else []
-    result = run(*_words(command, words, own_files, older), *extra)
+    result = run(*_words(command, words, own_files, older), *extra, "--force")
     assert result.code == 0, result.err
     assert older.read_bytes() != own_files[own].read_bytes()
+
+
+def test_a_map_does_not_replace_its_parent(run, own_files):
+    words = ["fit", own_files["data"], "-s", "p", "-l", "y", "-m", "beta", "--force"]
+    before = own_files["map"].read_bytes()
+    result = run(*words, "--parent", own_files["map"], "-o", own_files["map"])
+    assert result.code == 2
+    assert f"and the map {own_files['map']} are the same file" in result.err
+    assert own_files["map"].read_bytes() == before
 
 
 def test_a_device_may_be_input_and_output(run):

@@ -92,9 +92,13 @@ def test_columns_of_any_name_can_be_used(run, table, tmp_path, name):
     hostile = table.select(["p", "y"]).rename_columns([name, other])
     for kind in ("csv", "parquet"):
         path = write_table(hostile, tmp_path / f"x.{kind}")
-        fitted = run("fit", path, "-s", name, "-l", other, "-m", "beta", "-o", tmp_path / "m.json")
+        fitted = run(
+            "fit", path, "-s", name, "-l", other, "-m", "beta", "-o", tmp_path / "m.json", "--force"
+        )
         assert fitted.code == 0, fitted.err
-        applied = run("apply", tmp_path / "m.json", path, "-s", name, "-o", tmp_path / "o.parquet")
+        applied = run(
+            "apply", tmp_path / "m.json", path, "-s", name, "-o", tmp_path / "o.parquet", "--force"
+        )
         assert applied.code == 0, applied.err
         out = pa.parquet.read_table(tmp_path / "o.parquet")
         assert out.column_names == [name, other, "probability"]

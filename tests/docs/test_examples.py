@@ -167,7 +167,10 @@ def run_command(line: str) -> None:
     [page for page, text in PAGES.items() if command_lines(blocks_of(text))],
 )
 def test_every_command_line_runs(page, sample_files):
-    for place, line in command_lines(blocks_of(PAGES[page], page)):
+    lines = command_lines(blocks_of(PAGES[page], page))
+    if any(line.split()[1] == "fit" for _, line in lines):
+        (sample_files / "map.json").unlink()  # the page makes its own, which replaces none
+    for place, line in lines:
         try:
             run_command(line)
         except Exception as error:
@@ -197,7 +200,7 @@ def unknown_words(code: str) -> list[str]:
     if command is None:
         return [words[1]]
     known = {name for option in command.params for name in option.opts}
-    known |= {"--help", "--debug"}
+    known |= {"--help", "--debug", "--verbose"}
     return [
         word for word in words[2:] if word.startswith("-") and len(word) > 1 and word not in known
     ]

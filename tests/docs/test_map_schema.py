@@ -22,7 +22,7 @@ BEYOND_A_SCHEMA = (
     "|rows of one length|lower must not exceed upper|needs a = b|one entry per|one per node"
     "|pre-order|children|attributes must exist|beyond the nodes|position of a category|sorted"
     "|one input and one number|must sum to 1|sum must be 1|equally many classes|one for each map"
-    "|score alone|mixing·prior|of the band must be"
+    "|score alone|mixing·prior|of the band must be|lowest and the highest"
 )
 """What only the loader can refuse: relations between numbers, and between lists."""
 
@@ -70,6 +70,32 @@ MAPS = [
         categories=(None, ("A", "B", "C")),
         fill=[35.0, 1.0],
     ),
+    maps.IdentityMap().with_about(
+        {
+            "method": "auto",
+            "options": {"cv": 5, "rule": None},
+            "chosen": "identity",
+            "reason": "it was right already",
+            "created": "2026-01-31T12:00:00Z",
+            "software": "trueodds 0.1.0",
+            "file": "scores.csv",
+            "columns": {"score": ["p"], "label": "y"},
+            "rows": 100,
+            "positives": 30,
+            "class_rows": [70, 30],
+            "total_weight": 120.5,
+            "score_range": ["-inf", 3.5],
+            "data": f"sha256:{'0a' * 32}",
+            "losses": {
+                "log_loss": {"before": 0.5, "after": "inf"},
+                "brier_score": {"before": 0.2, "after": 0.1},
+                "folds": 5,
+                "rows": 100,
+            },
+            "parent": f"sha256:{'f1' * 32}",
+            "notes": {"by hand": [1, None, True, "x"]},
+        }
+    ),
 ]
 
 
@@ -85,6 +111,14 @@ def test_the_schema_is_one():
 
 def test_every_family_has_an_example_here():
     assert {example.family for example in MAPS} == set(maps.CalibrationMap._families)
+
+
+def test_the_example_with_about_has_every_key_of_it():
+    from trueodds.maps._about import ABOUT_KEYS
+
+    text = (DOCS / "map-format.md").read_text(encoding="utf-8")
+    assert MAPS[-1].about.keys() == ABOUT_KEYS.keys()
+    assert [key for key in ABOUT_KEYS if f"| `{key}` |" not in text] == []
 
 
 def test_every_family_and_field_is_on_the_page():

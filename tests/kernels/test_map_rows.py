@@ -25,11 +25,15 @@ def applied(kernel, scores, *arguments):
     return out
 
 
+def applied_log_odds(scores, *arguments):
+    return applied(apply_log_odds, scores, np.full(len(scores), np.nan), *arguments)
+
+
 @pytest.mark.parametrize(("a", "c"), [(1.0, 0.0), (0.3, -2.0), (-1.5, 0.5)])
 @pytest.mark.parametrize(("lower", "upper"), [(-INF, INF), (-3.0, 2.0)])
 def test_one_slope_is_logistic_in_the_log_odds(a, c, lower, upper):
     for scores, z in ((PROBABILITIES, logit(PROBABILITIES)), (LOG_ODDS, LOG_ODDS)):
-        found = applied(apply_log_odds, scores, scores is PROBABILITIES, a, a, c, lower, upper)
+        found = applied_log_odds(scores, scores is PROBABILITIES, a, a, c, lower, upper)
         np.testing.assert_allclose(
             found, expit(a * np.clip(z, lower, upper) + c), rtol=1e-13, atol=1e-300
         )
@@ -40,7 +44,7 @@ def test_one_slope_is_logistic_in_the_log_odds(a, c, lower, upper):
 @pytest.mark.parametrize(("lower", "upper"), [(-INF, INF), (-3.0, 2.0)])
 def test_two_slopes_are_beta_calibration(a, b, c, lower, upper):
     for scores, z in ((PROBABILITIES, logit(PROBABILITIES)), (LOG_ODDS, LOG_ODDS)):
-        found = applied(apply_log_odds, scores, scores is PROBABILITIES, a, b, c, lower, upper)
+        found = applied_log_odds(scores, scores is PROBABILITIES, a, b, c, lower, upper)
         inside = np.clip(z, lower, upper)
         # A slope of 0 leaves its feature out, even if that is infinite.
         eta = np.full(len(z), c)
@@ -53,7 +57,7 @@ def test_two_slopes_are_beta_calibration(a, b, c, lower, upper):
 def test_small_rests_keep_their_digits():
     # ln(1 − p) of small p is −p − p²/2, which a plain logarithm of 1 − p would lose.
     p = np.array([1e-12, 1e-9])
-    found = applied(apply_log_odds, p, True, 0.0, 1e9, 0.0, -INF, INF)
+    found = applied_log_odds(p, True, 0.0, 1e9, 0.0, -INF, INF)
     np.testing.assert_allclose(found, expit(1e9 * (p + p**2 / 2)), rtol=1e-14)
 
 

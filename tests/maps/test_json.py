@@ -78,7 +78,7 @@ def step(**parameters):
         ([], "not a saved map"),
         ({}, "not a saved map"),
         (changed(format="pickle"), "not a saved map"),
-        (changed(version=2), "format version 2; this trueodds reads up to 1"),
+        (changed(version=3), "format version 3; this trueodds reads up to 2"),
         (changed(version="1"), "positive integer"),
         (changed(version=True), "positive integer"),
         (changed(version=0), "positive integer"),

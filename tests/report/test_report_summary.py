@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from report_samples import METHODS, calibrated, expit, method, over_confident, several_classes
 
-from trueodds.decisions import realised_cost
+from trueodds.decisions import net_benefit, realised_cost
 from trueodds.exceptions import InputError
+from trueodds.metrics import calibration_slope
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
 from trueodds.report._plain import percent, probability_text
@@ -123,6 +124,7 @@ SCHEMA = {
             }
         },
     },
+    "validation": (dict, type(None)),
     "groups": {
         "columns": [str],
         "tested": int,
@@ -440,3 +442,21 @@ def test_the_map_is_shown_with_intervals_that_hold_it(binary_report):
     page = binary_report.to_html()
     assert "How sure one can be" in page
     assert '<polygon class="band"' in page
+
+
+def test_validation_is_that_of_the_scores_as_they_are(binary_report, several_report):
+    p, y, _ = over_confident()
+    section = binary_report.to_json()["validation"]
+    found = {row["figure"]: row for row in section["figures"]}
+    assert found["slope"]["estimate"] == pytest.approx(calibration_slope(y, p), rel=1e-5)
+    assert found["slope"]["high"] < 1
+    assert section["rows"] == len(y)
+    at = section["thresholds"].index(0.3)
+    baseline = binary_report.to_json()["baseline"]
+    assert section["methods"][baseline]["net_benefit"][at] == pytest.approx(
+        net_benefit(y, p, 0.3), rel=1e-4
+    )
+    assert section["treat_all"][at] == pytest.approx(y.mean() - (1 - y.mean()) * 3 / 7, rel=1e-4)
+    assert several_report.to_json()["validation"] is None
+    assert 'id="plot-decisions"' in binary_report.to_html()
+    assert 'id="plot-decisions"' not in several_report.to_html()

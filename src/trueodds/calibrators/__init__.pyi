@@ -25,6 +25,7 @@ from trueodds.calibrators._shared.about import LAST as LAST
 from trueodds.calibrators._shared.about import Promises as Promises
 from trueodds.calibrators._shared.base import Calibrator as Calibrator
 from trueodds.calibrators._shared.features import FeatureCalibrator as FeatureCalibrator
+from trueodds.calibrators._shared.options import SharedOptions as SharedOptions
 from trueodds.calibrators._shared.posterior import PosteriorCalibrator as PosteriorCalibrator
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names

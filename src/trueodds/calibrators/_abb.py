@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.exceptions import CoarsenedWarning, warn_user
 from trueodds.kernels.all_binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, InputScale, LabelSmoothing, check_integer, check_number
+from trueodds.validation import Floats, check_integer, check_number
 
 __all__ = ["ABBCalibrator"]
 
@@ -40,10 +40,6 @@ class ABBCalibrator(Calibrator):
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Log-odds and margins go through the logistic function where a
         score must be a probability; edges lie halfway between scores on the given scale.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -51,7 +47,6 @@ class ABBCalibrator(Calibrator):
         One step per distinct score.
     mean_n_bins_ : float
         Posterior mean of the number of bins; of binary problems only.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -90,13 +85,11 @@ class ABBCalibrator(Calibrator):
         *,
         expected_boundaries: float | None = 10.0,
         max_rows: int = 10000,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.expected_boundaries = expected_boundaries
         self.max_rows = max_rows
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         if self.expected_boundaries is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
@@ -15,7 +15,6 @@ from trueodds.validation import (
     Floats,
     InputScale,
     Labels,
-    LabelSmoothing,
     as_dense,
     check_level,
     check_number,
@@ -42,10 +41,6 @@ class ACPCalibrator(Calibrator):
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores and of the intervals. Wilson's interval is taken at the logistic
         function of log-odds and margins.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -53,7 +48,6 @@ class ACPCalibrator(Calibrator):
         With Wilson's intervals.
     table_ : ScoreTable
         What given intervals are counted on; of binary problems only.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -90,13 +84,11 @@ class ACPCalibrator(Calibrator):
         *,
         level: float = 0.95,
         interval_size: float | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.level = level
         self.interval_size = interval_size
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_level(self.level)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators import About, PosteriorCalibrator, Promises
+from trueodds.calibrators import About, PosteriorCalibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
@@ -17,7 +17,7 @@ from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
 from trueodds.numerics.smooth_curve.kept import margin_unit
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
-from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice
+from trueodds.validation import Floats, check_choice
 
 __all__ = ["BayesianSmoothCalibrator"]
 
@@ -40,8 +40,6 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         of the models; margins (``"score"``) may not.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels. The prior makes it unnecessary.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -49,7 +47,6 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         The posterior mean of the probability, linear in the log-odds between knots.
     posterior_ : CurvePosterior
         All that is known of the curve at the knots; of two classes only.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -97,12 +94,10 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         self,
         *,
         monotone: bool = False,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.monotone = monotone
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     @property
     def promises(self) -> Promises:

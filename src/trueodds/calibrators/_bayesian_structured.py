@@ -42,7 +42,6 @@ class BayesianStructuredCalibrator(Calibrator):
     map_ : AverageMap
         Of :class:`~trueodds.maps.IdentityMap` and :class:`~trueodds.maps.StructuredSoftmaxMap`;
         ``map_.weights`` says how much each counts. Members below 0.001 are left out.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.kernels.log_gamma import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing, check_choice
+from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["BBQCalibrator"]
 
@@ -49,10 +49,6 @@ class BBQCalibrator(Calibrator):
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Log-odds and margins go through the logistic function where a
         score must be a probability; edges lie halfway between scores on the given scale.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -64,7 +60,6 @@ class BBQCalibrator(Calibrator):
         −2·ln of its marginal likelihood: the smaller, the better.
     weights_ : ndarray of shape (n_models,)
         Its weight in the average; they sum to 1, and those left out are 0.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -107,13 +102,11 @@ class BBQCalibrator(Calibrator):
         *,
         average: Literal["elbow", "all", "best"] = "elbow",
         ties: Literal["share", "input"] = "share",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.average = average
         self.ties = ties
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     @property
     def promises(self) -> Promises:

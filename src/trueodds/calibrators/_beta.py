@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Unpack
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.log_odds.fit import Design
-from trueodds.validation import InputScale, LabelSmoothing, check_choice
+from trueodds.validation import check_choice
 
 __all__ = ["BetaCalibrator"]
 
@@ -33,16 +33,11 @@ class BetaCalibrator(Calibrator):
         authors' program does (without a constant, eliminating a coefficient distorts the rest).
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; margins (``"score"``) are taken as log-odds.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : LogOddsMap
         With the paper's a, b and c. The midpoint m solves c = b·ln(1−m) − a·ln m.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -72,13 +67,11 @@ class BetaCalibrator(Calibrator):
         parameters: Literal["abm", "am", "ab"] = "abm",
         *,
         monotone: Literal["auto"] | bool = "auto",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.parameters = parameters
         self.monotone = monotone
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     @property
     def _enforced(self) -> bool:

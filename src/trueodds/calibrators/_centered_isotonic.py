@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator
+from trueodds.calibrators import About, Calibrator, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
-from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice
+from trueodds.numerics.isotonic import isotonic_blocks
+from trueodds.validation import Floats, check_choice
 
 __all__ = ["CenteredIsotonicCalibrator"]
 
@@ -30,15 +30,10 @@ class CenteredIsotonicCalibrator(Calibrator):
         point as any other.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores, on which means are taken and lines drawn.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : PiecewiseLinearMap
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -65,22 +60,17 @@ class CenteredIsotonicCalibrator(Calibrator):
         self,
         *,
         ends: Literal["laplace"] | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.ends = ends
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_choice(self.ends, ("laplace", None), "ends")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, blocks = isotonic_fit(table.n_pos, table.weight)
-        if self.ends == "laplace":
-            values, blocks = laplace_ends(table.n_neg, table.n_pos, blocks)
-        starts, ends = blocks[:-1], blocks[1:] - 1
+        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
         level, first, last = values[starts], table.score[starts], table.score[ends]
         centre = _means(table.score, table.weight, starts)
         whole = (level == 0) | (level == 1)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
-from trueodds.validation import InputScale, LabelSmoothing, check_number
+from trueodds.validation import check_number
 
 __all__ = ["DirichletCalibrator"]
 
@@ -38,7 +38,6 @@ class DirichletCalibrator(Calibrator):
     Attributes
     ----------
     map_ : SoftmaxMap, or LogOddsMap for two classes
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -76,13 +75,11 @@ class DirichletCalibrator(Calibrator):
         *,
         off_diagonal: float = 0.03,
         intercept: float = 0.03,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.off_diagonal = off_diagonal
         self.intercept = intercept
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_number(self.off_diagonal, "off_diagonal")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.near_isotonic import (
     NEVER,
     Integers,
@@ -18,7 +18,7 @@ from trueodds.calibrators._shared.near_isotonic import (
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice, check_integer
+from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = ["ENIRCalibrator"]
 
@@ -54,10 +54,6 @@ class ENIRCalibrator(Calibrator):
         The scale of the scores. Their order decides the models; interpolation takes place on the
         given scale. Where a score must be a probability (``smoothing``), log-odds and margins go
         through the logistic function (the paper's footnote 2).
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -71,7 +67,6 @@ class ENIRCalibrator(Calibrator):
         Its number of bins.
     weights_ : ndarray of shape (n_models,)
         Its weight; they sum to 1. Those below 1e-16 of the largest are 0.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -126,14 +121,12 @@ class ENIRCalibrator(Calibrator):
         criterion: Literal["bic", "aic"] = "bic",
         smoothing: Literal["authors"] | None = "authors",
         max_models: int | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.criterion = criterion
         self.smoothing = smoothing
         self.max_models = max_models
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_choice(self.criterion, ("bic", "aic"), "criterion")

@@ -25,16 +25,11 @@ class EnsembleTemperatureCalibrator(Calibrator):
     ----------
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. p is the softmax of logits and margins.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : AverageMap
         Its ``weights`` are w₁, w₂ and w₃.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import bin_index, equal_mass_edges
-from trueodds.validation import Floats, InputScale, LabelSmoothing, check_choice, check_integer
+from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = ["HistogramCalibrator"]
 
@@ -27,17 +27,10 @@ class HistogramCalibrator(Calibrator):
     strategy : {"quantile", "uniform"}, default="quantile"
         Bins of equal mass, or of equal width: over [0, 1] for probabilities, otherwise over the
         range of the finite scores.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : StepMap
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -66,13 +59,11 @@ class HistogramCalibrator(Calibrator):
         *,
         n_bins: int = 10,
         strategy: Literal["quantile", "uniform"] = "quantile",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.n_bins = n_bins
         self.strategy = strategy
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_integer(self.n_bins, "n_bins", 1)

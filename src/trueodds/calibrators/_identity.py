@@ -18,12 +18,8 @@ class IdentityCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores.
     label_smoothing : {"platt", None} or float, default=None
         Accepted as by all methods; without effect.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Examples
     --------

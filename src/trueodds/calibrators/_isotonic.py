@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator
+from trueodds.calibrators import About, Calibrator, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
-from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
-from trueodds.validation import InputScale, LabelSmoothing, check_choice
+from trueodds.numerics.isotonic import isotonic_blocks
+from trueodds.validation import check_choice
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -35,15 +35,10 @@ class IsotonicCalibrator(Calibrator):
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. The fit depends on their order alone; interpolation takes place
         on the given scale.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : PiecewiseLinearMap or StepMap
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -72,13 +67,11 @@ class IsotonicCalibrator(Calibrator):
         *,
         interpolation: Literal["linear", "step"] = "linear",
         ends: Literal["laplace"] | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.interpolation = interpolation
         self.ends = ends
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_choice(self.interpolation, ("linear", "step"), "interpolation")
@@ -86,10 +79,7 @@ class IsotonicCalibrator(Calibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, blocks = isotonic_fit(table.n_pos, table.weight)
-        if self.ends == "laplace":
-            values, blocks = laplace_ends(table.n_neg, table.n_pos, blocks)
-        starts, ends = blocks[:-1], blocks[1:] - 1
+        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])
             return StepMap(edges=edges, values=values[starts], input=self.input)

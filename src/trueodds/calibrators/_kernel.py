@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.beta_kernel import BetaKernel
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.validation import InputScale, LabelSmoothing, check_number
+from trueodds.validation import check_number
 
 __all__ = ["KernelCalibrator"]
 
@@ -28,10 +28,6 @@ class KernelCalibrator(Calibrator):
         is the weight of all instances.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; margins (``"score"``) are taken as log-odds.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -40,7 +36,6 @@ class KernelCalibrator(Calibrator):
         than 4,096.
     bandwidth_ : float
         The bandwidth used; only with two classes.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -71,12 +66,10 @@ class KernelCalibrator(Calibrator):
         self,
         *,
         bandwidth: float | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.bandwidth = bandwidth
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         if self.bandwidth is not None:

@@ -32,14 +32,11 @@ class LogisticCalibrator(Calibrator):
         Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) in place of 1 and 0; None for plain
         maximum likelihood. N are sums of weights, so scale importance weights to sum to the
         number of rows.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : LogOddsMap
         With ``a`` = ``b`` the slope and ``c`` the intercept.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
-from trueodds.validation import InputScale, LabelSmoothing, check_number
+from trueodds.validation import check_number
 
 __all__ = ["MatrixCalibrator"]
 
@@ -42,7 +42,6 @@ class MatrixCalibrator(Calibrator):
     Attributes
     ----------
     map_ : SoftmaxMap, or LogOddsMap for two classes
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -86,12 +85,10 @@ class MatrixCalibrator(Calibrator):
         self,
         *,
         ridge: float | Literal["structured"] = "structured",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.ridge = ridge
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         ridge: Any = self.ridge

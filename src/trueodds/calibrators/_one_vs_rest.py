@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.validation import InputScale, LabelSmoothing
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -33,7 +32,6 @@ class OneVsRestCalibrator(Calibrator):
     Attributes
     ----------
     map_ : OneVsRestMap, or the calibrator's map for two classes
-    classes_ : ndarray of shape (n_classes,)
 
     Examples
     --------
@@ -54,13 +52,10 @@ class OneVsRestCalibrator(Calibrator):
     def __init__(
         self,
         calibrator: Calibrator | None = None,
-        *,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.calibrator = calibrator
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _inner(self) -> Calibrator:
         if self.calibrator is None:

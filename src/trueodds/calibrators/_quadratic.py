@@ -23,16 +23,11 @@ class QuadraticCalibrator(Calibrator):
     ----------
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; margins (``"score"``) are taken as log-odds.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : QuadraticMap
         With a, b and c.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

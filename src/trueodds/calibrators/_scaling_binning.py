@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators import About, Calibrator
+from trueodds.calibrators import About, Calibrator, SharedOptions
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.validation import (
     Floats,
-    InputScale,
-    LabelSmoothing,
     check_choice,
     check_integer,
 )
@@ -39,15 +37,10 @@ class ScalingBinningCalibrator(Calibrator):
         The curve: σ(a·z + c) of the log-odds z, or beta calibration. It must not decrease.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; margins (``"score"``) are taken as log-odds.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : StepMap
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -74,13 +67,11 @@ class ScalingBinningCalibrator(Calibrator):
         *,
         n_bins: int = 10,
         scaling: Literal["logistic", "beta"] = "logistic",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.n_bins = n_bins
         self.scaling = scaling
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_integer(self.n_bins, "n_bins", 1)

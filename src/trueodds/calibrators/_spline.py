@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Unpack
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.spline_calibration import fit_spline
 from trueodds.validation import (
-    InputScale,
-    LabelSmoothing,
     check_choice,
     check_integer,
     check_number,
@@ -45,10 +43,6 @@ class SplineCalibrator(Calibrator):
         Whether parts that fall are replaced by constants.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; margins (``"score"``) take the place of log-odds.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -56,7 +50,6 @@ class SplineCalibrator(Calibrator):
         The spline at points that are close enough for an error of 1e-6.
     strength_ : float
         The strength used; only with two classes.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -89,15 +82,13 @@ class SplineCalibrator(Calibrator):
         strength: float | None = None,
         prior_weight: float | Literal["auto"] = "auto",
         monotone: bool = False,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.n_knots = n_knots
         self.strength = strength
         self.prior_weight = prior_weight
         self.monotone = monotone
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     @property
     def promises(self) -> Promises:

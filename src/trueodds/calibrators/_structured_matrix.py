@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from trueodds.calibrators import About, Calibrator, Promises
-from trueodds.calibrators._shared.structured import as_classes, fit_mixed_structured_map
-from trueodds.evidence import ClassEvidence, Evidence
-from trueodds.maps import CalibrationMap
+from trueodds.calibrators import About, Promises
+from trueodds.calibrators._shared.structured import MixedStructuredCalibrator
 from trueodds.numerics.softmax.regression import MatrixModel
 
 __all__ = ["StructuredMatrixCalibrator"]
 
 
-class StructuredMatrixCalibrator(Calibrator):
+class StructuredMatrixCalibrator(MixedStructuredCalibrator):
     """softmax((I + D)·ln q + bias), where q is temperature scaling with a little of chance (SMS).
 
     D and the bias are held back the more, the more classes and the fewer rows there are: with few
@@ -21,8 +19,6 @@ class StructuredMatrixCalibrator(Calibrator):
     ----------
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Logits are turned into the logarithms of their softmax.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels, for k classes.
     classes : array-like, default=None
         All labels; for a class without instances D and the bias stay 0.
 
@@ -30,7 +26,6 @@ class StructuredMatrixCalibrator(Calibrator):
     ----------
     map_ : StructuredSoftmaxMap
         D is ``on_logs``.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -65,8 +60,4 @@ class StructuredMatrixCalibrator(Calibrator):
         promises=Promises(monotone=False, native_multiclass=True),
     )
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return self._fit_multiclass(as_classes(evidence, self.input))
-
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
-        return fit_mixed_structured_map(evidence, model_of=MatrixModel, scale=self.input)
+    model = MatrixModel

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from trueodds.calibrators import About, Calibrator, Promises
-from trueodds.calibrators._shared.structured import as_classes, fit_mixed_structured_map
-from trueodds.evidence import ClassEvidence, Evidence
-from trueodds.maps import CalibrationMap
+from trueodds.calibrators import About, Promises
+from trueodds.calibrators._shared.structured import MixedStructuredCalibrator
 from trueodds.numerics.softmax.regression import VectorModel
 
 __all__ = ["StructuredVectorCalibrator"]
 
 
-class StructuredVectorCalibrator(Calibrator):
+class StructuredVectorCalibrator(MixedStructuredCalibrator):
     """softmax((1 + d)·ln q + bias), where q is temperature scaling with a little of chance (SVS).
 
     Each class has a weight and a bias, held back the more, the more classes and the fewer rows
@@ -21,8 +19,6 @@ class StructuredVectorCalibrator(Calibrator):
     ----------
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Logits are turned into the logarithms of their softmax.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels, for k classes.
     classes : array-like, default=None
         All labels; for a class without instances d and the bias stay 0.
 
@@ -30,7 +26,6 @@ class StructuredVectorCalibrator(Calibrator):
     ----------
     map_ : StructuredSoftmaxMap
         d is ``on_logs``.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -61,8 +56,4 @@ class StructuredVectorCalibrator(Calibrator):
         promises=Promises(monotone=False, native_multiclass=True),
     )
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return self._fit_multiclass(as_classes(evidence, self.input))
-
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
-        return fit_mixed_structured_map(evidence, model_of=VectorModel, scale=self.input)
+    model = VectorModel

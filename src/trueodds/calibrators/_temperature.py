@@ -28,17 +28,12 @@ class TemperatureCalibrator(Calibrator):
     ----------
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Logits need not be normalised; margins are taken as logits.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : LogOddsMap or SoftmaxMap
     temperature_ : float
         T; infinite if the scores carry no information or rank the classes the wrong way round.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

@@ -33,7 +33,6 @@ class VectorCalibrator(Calibrator):
     Attributes
     ----------
     map_ : SoftmaxMap, or LogOddsMap for two classes
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

@@ -34,8 +34,6 @@ class VennAbersCalibrator(Calibrator):
         The scale of the scores; their order alone counts.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels of the calibration set.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -44,7 +42,6 @@ class VennAbersCalibrator(Calibrator):
         for what differs from it by less than 1e-12 of its size too.
     p0_, p1_ : StepMap
         The two probabilities; only with two classes.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----

@@ -38,6 +38,9 @@ def _program(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Say what is being done; may stand anywhere.")
+    ] = False,
 ) -> None:
     """Turn the scores of any classifier into probabilities people can act on.
 

@@ -29,6 +29,8 @@ from trueodds.exceptions import InputError
 __all__ = ["apply"]
 
 SCRATCH = "trueodds score "
+MAP_FINGERPRINT = "trueodds:map_fingerprint"
+"""The key, in the metadata of what is written, of the map that was applied."""
 
 Output = Annotated[
     str,
@@ -80,12 +82,14 @@ def apply(
     output_format_name: OutputFormat = None,
     on_bad_rows: o.OnBad = "error",
     memory: o.Memory = MEMORY,
+    force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
     """Apply a map to every row of a file and write all columns with one more (or three).
 
     Rows stream through in their order, so the file may be much larger than memory. The output
     appears under its name when it is complete; a run that fails or is interrupted leaves nothing.
+    Parquet and Arrow files say in their metadata which map was applied.
 
     Examples
     --------
@@ -97,7 +101,7 @@ def apply(
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
     kind = output_format(output, output_format_name)
-    check_target(output)
+    check_target(output, force=force)
     fitted = load_map(map_file)
     _check_interval(fitted, interval, map_file)
     features = _features_of(fitted)
@@ -135,11 +139,12 @@ def apply(
         predict = _predictor(fitted, features, interval is not None)
         batches = _calibrated(relation, len(score), (*header, *names), predict)
         # The batches occupy one connection; the writer may need another.
-        _stream(batches, output, kind, tally, source.connection.cursor())
+        metadata = {MAP_FINGERPRINT: fitted.fingerprint}
+        _stream(batches, output, kind, tally, source.connection.cursor(), metadata)
     skipped = tally.skipped
     if as_json:
         content = {"map": map_file, "file": file, **tally.to_dict(), "output": output}
-        emit_json("apply", {**content, "columns": names})
+        emit_json("apply", {**content, "columns": names, "fingerprint": fitted.fingerprint})
     elif output != STANDARD_OUTPUT or skipped:
         left = f" (left out: {in_words(skipped)})" if skipped else ""
         note(f"{output}: {tally.used:,} rows with {', '.join(names)}{left}.")
@@ -207,14 +212,19 @@ def _columns(values: Any) -> list[Any]:
 
 
 def _stream(
-    batches: Iterator[Any], output: str, kind: Format, tally: Tally, connection: Any
+    batches: Iterator[Any],
+    output: str,
+    kind: Format,
+    tally: Tally,
+    connection: Any,
+    metadata: dict[str, str],
 ) -> None:
     from trueodds.basics.progress import Progress
 
     first = next(batches)
     with (
         atomic_stream(output) as stream,
-        table_writer(stream, kind, first.schema, connection) as writer,
+        table_writer(stream, kind, first.schema, connection, metadata) as writer,
         Progress(tally.used, "applying the map", None) as bar,
     ):
         for batch in chain([first], batches):

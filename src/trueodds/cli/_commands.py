@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["OWN", "Commands", "help_text"]
 
-OWN = ("evaluate", "compare", "report", "fit", "apply", "export", "methods", "demo")
+OWN = (
+    *("evaluate", "compare", "report"),
+    *("fit", "apply", "show", "diff", "export"),
+    *("methods", "demo"),
+)
 """Each is the function of that name in the module ``_<name>``; in the order of the help."""
+ELSEWHERE = {"show": "_show_map"}
+"""Modules of commands that are called otherwise."""
 GROUP = "trueodds.commands"
 BROUGHT_BY = {"study": "trueodds-studies"}
 """Commands of this project that are distributed by themselves."""
@@ -69,7 +75,8 @@ class Commands(TyperGroup):
 def _own_command(name: str) -> Any:
     from trueodds.cli._own_input import keeps_its_input
 
-    function = getattr(import_module(f"trueodds.cli._{name}"), name)
+    module = ELSEWHERE.get(name, f"_{name}")
+    function = getattr(import_module(f"trueodds.cli.{module}"), name)
     return _as_command(name, help_text(function), keeps_its_input(function))
 
 

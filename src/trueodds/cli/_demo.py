@@ -12,17 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
-from trueodds.cli._write import write_text
+from trueodds.cli._write import check_target, write_text
 
 __all__ = ["demo"]
 
 Folder = Annotated[
     str, typer.Argument(metavar="[FOLDER]", help="Where files are written; made if need be.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")]
 INK = ("light", "medium", "dark")
 
 
-def demo(folder: Folder = "demo-output") -> None:
+def demo(folder: Folder = "demo-output", force: Force = False) -> None:
     """Train a real model, then compare, fit, apply and report, showing every command.
 
     AdaBoost tells eights from other handwritten digits (the data ships with scikit-learn). It
@@ -38,7 +39,11 @@ def demo(folder: Folder = "demo-output") -> None:
     known, new = str(where / "scores.csv"), str(where / "new_scores.csv")
     fitted, calibrated = str(where / "map.json"), str(where / "calibrated.csv")
     page = str(where / "report.html")
+    query = str(where / "map.sql")
+    for file in (known, new, fitted, calibrated, query, page):
+        check_target(file, force=force)
     columns = ["--score", "score", "--label", "is_eight"]
+    again = ["--force"] if force else []
 
     _say("AdaBoost learns to tell eights from other digits; its scores of digits that it has not")
     _say(f"learned from go to {known}, with what they really are.")
@@ -48,14 +53,16 @@ def demo(folder: Folder = "demo-output") -> None:
     _say("Which method would help?")
     _command("compare", known, *columns)
     _say("\nThe method that is best on average is fitted and saved.")
-    _command("fit", known, *columns, "-o", fitted)
+    _command("fit", known, *columns, "-o", fitted, *again)
+    _say("\nThe map knows where it comes from:")
+    _command("show", fitted)
     _say(f"\nNew digits ({new}) get calibrated probabilities.")
-    _command("apply", fitted, new, "--score", "score", "-o", calibrated)
+    _command("apply", fitted, new, "--score", "score", "-o", calibrated, *again)
     _command("evaluate", calibrated, "--score", "probability", "--label", "is_eight")
     _say("The map runs without Python, too.")
-    _command("export", fitted, "--to", "sql", "--column", "score", "-o", str(where / "map.sql"))
+    _command("export", fitted, "--to", "sql", "--column", "score", "-o", query, *again)
     _say("\nEverything on one page:")
-    _command("report", known, *columns, "--group", "ink", "-o", page)
+    _command("report", known, *columns, "--group", "ink", "-o", page, *again)
     _say(f"\nDone in {time.monotonic() - begin:.0f} seconds. Open the report: {page}")
 
 

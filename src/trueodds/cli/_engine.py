@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueodds.basics.log import logger
 from trueodds.cli._arrow import sound_arrow_file
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format, InputFiles, csv_header, named, resolve
@@ -92,6 +93,8 @@ def open_source(
             relation = _typed(connection, files, scratch, skip_malformed)
             header = relation.columns
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        kind, version = files.format, duckdb.__version__
+        logger.info("%s (%s) is read by DuckDB %s", files.shown, kind, version)
         yield DataSource(connection, relation, files, kinds, tuple(header), skip_malformed)
     finally:
         if connection is not None:

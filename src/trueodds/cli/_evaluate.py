@@ -15,6 +15,7 @@ from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, interval, note, number, show_table, working
 
 if TYPE_CHECKING:
+    from trueodds.cli._validation_section import Validation
     from trueodds.metrics import ClassEvaluation, Evaluation
 
 __all__ = ["evaluate"]
@@ -30,6 +31,24 @@ Resamples = Annotated[
     int,
     typer.Option(
         "--resamples", min=20, help="Bootstrap samples for intervals.", rich_help_panel=o.RESULT
+    ),
+]
+WithValidation = Annotated[
+    bool,
+    typer.Option(
+        "--validation",
+        help="Add the figures of clinical papers: O:E, intercept, slope, ICI, C statistic, …",
+        rich_help_panel=o.RESULT,
+    ),
+]
+Thresholds = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--threshold",
+        min=0.0,
+        max=0.999,
+        help="Add the net benefit of acting from this probability on; repeat for more.",
+        rich_help_panel=o.RESULT,
     ),
 ]
 MaxGroups = Annotated[
@@ -53,6 +72,8 @@ def evaluate(
     on_bad_rows: o.OnBad = "error",
     max_rows: o.MaxRows = 1_000_000,
     max_groups: MaxGroups = 50,
+    validation: WithValidation = False,
+    threshold: Thresholds = None,
     level: Level = 0.9,
     resamples: Resamples = 200,
     seed: o.Seed = 0,
@@ -62,12 +83,13 @@ def evaluate(
     """Measure how well probabilities agree with what happened.
 
     One score column is grouped inside DuckDB, so a file may be much larger than memory; several
-    columns (classes) use at most --max-rows rows.
+    columns (classes), --validation and --threshold use at most --max-rows rows.
 
     Examples
     --------
     trueodds evaluate scores.parquet --score p --label y
     trueodds evaluate 'scores/*.csv' --score p --label y --group country
+    trueodds evaluate patients.csv --score risk --label died --validation --threshold 0.1
     trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
     """
     if input_scale == "score":
@@ -89,12 +111,17 @@ def evaluate(
         with working("measuring", source.connection):
             result = _whole(prepared, max_rows, options)
         groups = _groups(prepared, max_groups, options) if columns.groups else None
+        section = _validation(prepared, max_rows, validation, threshold or [], options)
     if as_json:
         content = {"file": file, **prepared.describe(), "level": level}
         content["evaluation"] = result.to_dict()
+        if section is not None:
+            content |= section.to_dict()
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
     _show(file, prepared, result, level)
+    if section is not None:
+        section.show()
     if groups is not None:
         _show_groups(groups)
 
@@ -119,6 +146,20 @@ def _whole(
     return evaluate_classes(
         rows.y, rows.scores, sample_weight=rows.weight, classes=classes, progress=False, **options
     )
+
+
+def _validation(
+    prepared: Prepared,
+    max_rows: int,
+    wanted: bool,
+    thresholds: list[float],
+    options: dict[str, Any],
+) -> Validation | None:
+    if not wanted and not thresholds:
+        return None
+    from trueodds.cli._validation_section import measure
+
+    return measure(prepared, max_rows, thresholds, table=wanted, **options)
 
 
 def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from trueodds.cli import _options as o
 from trueodds.cli._exit import UsageError
 from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._show import note
-from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, write_text
+from trueodds.cli._write import STANDARD_OUTPUT, atomic_stream, check_target, write_text
 from trueodds.exceptions import InputError
 
 __all__ = ["export"]
@@ -58,6 +58,7 @@ def export(
     dialect: Dialect = "duckdb",
     name: Name = "calibrate",
     end: End = None,
+    force: o.Force = False,
 ) -> None:
     """Turn a map into an SQL expression, an ONNX model or a Python function.
 
@@ -69,6 +70,7 @@ def export(
     trueodds export map.json --to onnx -o map.onnx
     trueodds export map.json --to python -o calibrate.py
     """
+    check_target(output, force=force)
     fitted = load_map(map_file)
     if end is not None:
         if fitted.band is None:

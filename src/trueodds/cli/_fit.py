@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trueodds.basics.log import logger
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._exit import UsageError
+from trueodds.cli._files import STANDARD_INPUT
+from trueodds.cli._maps import load_map
 from trueodds.cli._methods_list import AUTO, complete_method, make_calibrator
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import emit_json, note, working
@@ -70,6 +75,25 @@ MapOutput = Annotated[
     ),
 ]
 
+Note = Annotated[
+    str | None,
+    typer.Option(
+        "--note",
+        metavar="TEXT",
+        help="What else the map should say of itself.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+Parent = Annotated[
+    str | None,
+    typer.Option(
+        "--parent",
+        metavar="MAP.JSON",
+        help="The map that this one replaces; its fingerprint is kept.",
+        rich_help_panel=o.RESULT,
+    ),
+]
+
 
 def fit(
     file: o.File,
@@ -89,6 +113,9 @@ def fit(
     max_rows: o.MaxRows = 1_000_000,
     seed: o.Seed = 0,
     memory: o.Memory = MEMORY,
+    note_text: Note = None,
+    parent: Parent = None,
+    force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
     """Learn a calibration map from scores and labels, and save it as JSON.
@@ -106,7 +133,8 @@ def fit(
     """
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
-    check_target(output)
+    check_target(output, force=force)
+    replaced = None if parent is None else load_map(parent)
     if interval is not None and not 0 < interval < 1:
         raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     calibrator = make_calibrator(method, input_scale, option or ())
@@ -135,46 +163,85 @@ def fit(
             prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
         with working(f"fitting {method}", source.connection):
             if feature or len(score) > 1 or not promises.any_order:
-                fitted, n_rows = _fit_rows(calibrator, prepared, max_rows, seed, interval)
+                fitted, about = _fit_rows(calibrator, prepared, max_rows, seed, interval)
             else:
-                fitted, n_rows = _fit_counts(calibrator, prepared, interval)
+                fitted, about = _fit_counts(calibrator, prepared, interval)
+    about |= {"method": method, **_origin(file, columns, replaced, note_text)}
+    fitted = fitted.with_about(about)
     if method == AUTO:
         note(f"auto: {calibrator.explanation_}")
     write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
-        content = {"file": file, **prepared.describe(), "method": method, "rows_fitted": n_rows}
+        content = {"file": file, **prepared.describe(), "method": method}
+        content |= {"rows_fitted": about["rows"], "family": fitted.family, "output": output}
+        content |= {"fingerprint": fitted.fingerprint, "losses": about.get("losses")}
         content["interval"] = interval
-        emit_json("fit", {**content, "family": fitted.family, "output": output})
+        emit_json("fit", content)
     elif output != STANDARD_OUTPUT:
         note(
-            f"{output}: {method} map of {n_rows:,} rows{prepared.left_out()}; "
-            f"{prepared.classes_line()}"
+            f"{output}: {method} map of {about['rows']:,} rows{prepared.left_out()}; "
+            f"{prepared.classes_line()}{_gain(about)}"
         )
+
+
+def _origin(
+    file: str, columns: ColumnNames, replaced: CalibrationMap | None, text: str | None
+) -> dict[str, Any]:
+    """What only the command knows of the rows; folders are nobody's business."""
+    names: dict[str, Any] = {"score": list(columns.score), "label": columns.label}
+    if columns.weight is not None:
+        names["weight"] = columns.weight
+    if columns.features:
+        names["features"] = list(columns.features)
+    said: dict[str, Any] = {"columns": names}
+    if file != STANDARD_INPUT:
+        said["file"] = Path(file).name
+    if replaced is not None:
+        said["parent"] = replaced.fingerprint
+    return said if text is None else {**said, "notes": text}
+
+
+def _gain(about: dict[str, Any]) -> str:
+    """Log-loss before and after, if both are known and finite."""
+    losses = about.get("losses", {}).get("log_loss", {})
+    before, after = losses.get("before"), losses.get("after")
+    if not isinstance(before, float) or not isinstance(after, float):
+        return ""
+    return f" Log-loss out of fold: {before:.4f} before, {after:.4f} after."
 
 
 def _fit_counts(
     calibrator: Calibrator, prepared: Prepared, interval: float | None
-) -> tuple[CalibrationMap, int]:
+) -> tuple[CalibrationMap, dict[str, Any]]:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli._table import score_table
     from trueodds.evidence import Evidence
+    from trueodds.model_selection import describe_evidence
 
     columns, n_rows = prepared.columns, prepared.tally.used
     table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the table has one class only; calibration needs two.")
     evidence = Evidence.of_table(table)
+    start = time.perf_counter()
     if interval is None:
         learned = calibrator.learn(evidence)
     else:
         learned = calibrator.learn_with_band(evidence, level=interval)
-    return replace(learned, classes=prepared.classes.labels), n_rows
+    fitted = replace(learned, classes=prepared.classes.labels)
+    seconds = time.perf_counter() - start
+    logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
+    weighted = columns.weight is not None
+    return fitted, describe_evidence(
+        calibrator, evidence, prepared.classes.counts, weighted=weighted
+    )
 
 
 def _fit_rows(
     calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int, interval: float | None
-) -> tuple[CalibrationMap, int]:
+) -> tuple[CalibrationMap, dict[str, Any]]:
     from trueodds.cli._rows import fetch_rows
+    from trueodds.model_selection import describe_fit
 
     rows = fetch_rows(prepared, max_rows, seed)
     if rows.is_sample:
@@ -183,4 +250,4 @@ def _fit_rows(
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.y, rows.weight, **features)
     fitted = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
-    return fitted, len(rows)
+    return fitted, describe_fit(calibrator, rows.scores, rows.y, rows.weight)

@@ -24,6 +24,8 @@ class Classes:
 
     labels: tuple[Label, ...]
     code: str
+    counts: tuple[int, ...]
+    """Good rows of each label."""
 
     @property
     def positive(self) -> Label:
@@ -41,7 +43,8 @@ def find_classes(
     kind = source.kinds[name]
     text = as_text(name, kind)
     counts = good.aggregate(f"{text} AS label, count(*) AS n", text).limit(MOST_LABELS + 1)
-    found = [key for key, _ in counts.fetchall()]
+    rows = dict(counts.fetchall())
+    found = list(rows)
     if len(found) > MOST_LABELS:
         raise InputError(
             f"column {name!r} has more than {MOST_LABELS:,} different values, such as "
@@ -63,7 +66,8 @@ def find_classes(
         for code, label in enumerate(labels)
         if keys.get(label)
     )
-    return Classes(tuple(labels), f"CASE {cases} END")
+    each = tuple(sum(rows[key] for key in keys.get(label, ())) for label in labels)
+    return Classes(tuple(labels), f"CASE {cases} END", each)
 
 
 def _values_of(found: list[str], kind: str, *, untyped: bool) -> dict[Label, list[str]]:

@@ -11,6 +11,7 @@ from trueodds.cli._files import Format
 __all__ = [
     "ClassNames",
     "File",
+    "Force",
     "Group",
     "InputFormat",
     "InputScaleOption",
@@ -135,4 +136,8 @@ Memory = Annotated[
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print a JSON document instead of text.", rich_help_panel=RESULT),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace the output if it exists.", rich_help_panel=RESULT),
 ]

@@ -1,4 +1,4 @@
-"""No command replaces a file that it reads: one check for all of them, before any work is done."""
+"""No command replaces a file that it reads, whatever the options: checked before any work."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from trueodds.cli._exit import UsageError
 from trueodds.cli._files import STANDARD_INPUT, matching
 from trueodds.cli._write import STANDARD_OUTPUT
 
-__all__ = ["DATA", "MAP", "OUTPUT", "keeps_its_input"]
+__all__ = ["DATA", "MAP", "OUTPUT", "PARENT", "keeps_its_input"]
 
-DATA, MAP, OUTPUT = "file", "map_file", "output"
+DATA, MAP, PARENT, OUTPUT = "file", "map_file", "parent", "output"
 """What the arguments of every command are called that name files."""
 
 
@@ -26,17 +26,18 @@ def keeps_its_input(command: Callable[..., None]) -> Callable[..., None]:
     def checked(**values: Any) -> None:
         output = values.get(OUTPUT)
         if output not in (None, STANDARD_OUTPUT):
-            _refuse_input(output, values.get(DATA), values.get(MAP))
+            maps = [values.get(MAP), values.get(PARENT)]
+            _refuse_input(output, values.get(DATA), [file for file in maps if file is not None])
         command(**values)
 
     return checked
 
 
-def _refuse_input(output: str, data: str | None, map_file: str | None) -> None:
+def _refuse_input(output: str, data: str | None, maps: list[str]) -> None:
     target = _identity(output)
     if target is None:
         return
-    for name, file in _inputs(data, map_file):
+    for name, file in _inputs(data, maps):
         if _identity(file) == target:
             raise UsageError(
                 f"the output {output} and {name} are the same file, which would be lost; "
@@ -44,14 +45,14 @@ def _refuse_input(output: str, data: str | None, map_file: str | None) -> None:
             )
 
 
-def _inputs(data: str | None, map_file: str | None) -> Iterator[tuple[str, str | int | Path]]:
+def _inputs(data: str | None, maps: list[str]) -> Iterator[tuple[str, str | int | Path]]:
     """What to call each input, and its path or descriptor."""
     if data == STANDARD_INPUT:
         yield "standard input", 0
     elif data is not None:
         for path in matching(data):
             yield f"the input {path}", path
-    if map_file is not None:
+    for map_file in maps:
         yield f"the map {map_file}", map_file
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from trueodds.basics.log import logger
 from trueodds.cli._columns import ColumnNames, Rule, check_names, rules_of
 from trueodds.cli._engine import DataSource
 from trueodds.cli._labels import Classes, find_classes
@@ -138,6 +139,8 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
     if malformed:
         skipped[MALFORMED] = malformed
     tally = Tally(rows + malformed, skipped)
+    left_out = in_words(skipped) or "none left out"
+    logger.info("checked %s rows: %s", f"{tally.rows:,}", left_out)
     if tally.used == 0:
         raise InputError(
             f"{source.name}: none of {tally.rows} rows can be used: {in_words(skipped)}."

@@ -44,6 +44,7 @@ def report(
     max_rows: o.MaxRows = 1_000_000,
     seed: o.Seed = 0,
     memory: o.Memory = MEMORY,
+    force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
     """Write a self-contained HTML page: verdict, diagrams, methods, costs, groups.
@@ -57,7 +58,7 @@ def report(
     from trueodds.report import build_report
 
     if not as_json:
-        check_target(output)
+        check_target(output, force=force)
     columns = ColumnNames(
         tuple(score),
         label,

@@ -20,13 +20,17 @@ from trueodds.exceptions import TrueoddsWarning
 
 __all__ = ["run"]
 
+FLAGS = {"--debug", "--verbose"}
+"""Options of the program that may stand after its command, too."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line without the program's name; returns the exit code."""
-    words, debug = _without_debug(list(arguments))
+    words, flags = _without_flags(list(arguments))
+    debug = "--debug" in flags or bool(os.environ.get("TRUEODDS_DEBUG"))
     command = typer.main.get_command(app)
     try:
-        with _signals(), _warnings(debug):
+        with _signals(), _warnings(debug), _messages("--verbose" in flags):
             result = command.main(
                 args=words, prog_name="trueodds", standalone_mode=False, obj={"words": words}
             )
@@ -40,11 +44,11 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else _exit.OK
 
 
-def _without_debug(words: list[str]) -> tuple[list[str], bool]:
-    """``--debug`` may stand anywhere before ``--``."""
+def _without_flags(words: list[str]) -> tuple[list[str], set[str]]:
+    """``--debug`` and ``--verbose`` may stand anywhere before ``--``."""
     end = words.index("--") if "--" in words else len(words)
-    kept = [word for word in words[:end] if word != "--debug"] + words[end:]
-    return kept, len(kept) < len(words) or bool(os.environ.get("TRUEODDS_DEBUG"))
+    kept = [word for word in words[:end] if word not in FLAGS] + words[end:]
+    return kept, FLAGS.intersection(words[:end])
 
 
 def _report(error: BaseException, debug: bool) -> int:
@@ -101,3 +105,25 @@ def _warnings(debug: bool) -> Iterator[None]:
         warnings.simplefilter("always", TrueoddsWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
+
+
+@contextmanager
+def _messages(wanted: bool) -> Iterator[None]:
+    """What the library logs, on standard error, one line each."""
+    if not wanted:
+        yield
+        return
+    import logging
+
+    from trueodds.basics.log import logger
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("trueodds: %(message)s"))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)

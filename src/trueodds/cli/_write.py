@@ -31,11 +31,16 @@ def output_format(output: str, given: Format | None) -> Format:
     return kind
 
 
-def check_target(output: str) -> None:
-    """Refuse an output that cannot be written, before any work is done for it."""
+def check_target(output: str, *, force: bool = True) -> None:
+    """Refuse an output that cannot be written, before any work is done for it.
+
+    Without ``force`` also one that exists; devices and pipes are not replaced by writing to them.
+    """
     path = Path(output)
     if output == STANDARD_OUTPUT:
         return
+    if path.is_file() and not force:
+        raise UsageError(f"{output} exists; pass --force to replace it.")
     if path.is_dir():
         raise InputError(f"cannot write {output}: it is a folder.")
     if not path.parent.is_dir():
@@ -71,8 +76,14 @@ def write_text(text: str, output: str) -> None:
 
 
 @contextmanager
-def table_writer(stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> Iterator[Any]:
-    """Something that Arrow batches are written to with ``write_batch``."""
+def table_writer(
+    stream: IO[bytes], kind: Format, schema: Any, connection: Any, metadata: dict[str, str]
+) -> Iterator[Any]:
+    """Something that Arrow batches are written to with ``write_batch``.
+
+    Parquet and Arrow files keep the metadata; CSV and JSON lines have no place for it.
+    """
+    schema = schema.with_metadata(metadata)
     if kind == "parquet":
         parquet = require("pyarrow.parquet")
         with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:

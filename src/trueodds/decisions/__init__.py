@@ -1,4 +1,4 @@
-"""Acting on probabilities: thresholds and costs, and other base rates than that of the data."""
+"""Acting on probabilities: thresholds, costs, net benefit, and other base rates than the data's."""
 
 from trueodds.decisions._costs import (
     CostCurve,
@@ -8,17 +8,23 @@ from trueodds.decisions._costs import (
     optimal_threshold,
     realised_cost,
 )
+from trueodds.decisions._decision_curve import BenefitCurve, DecisionCurve, decision_curve
+from trueodds.decisions._net_benefit import net_benefit
 from trueodds.decisions._prior_maps import adjust_map_prior, undersampling_correction
 from trueodds.decisions._priors import adjust_prior, estimate_prior
 
 __all__ = [
+    "BenefitCurve",
     "CostCurve",
+    "DecisionCurve",
     "adjust_map_prior",
     "adjust_prior",
     "best_decision",
     "cost_curve",
+    "decision_curve",
     "estimate_prior",
     "expected_cost",
+    "net_benefit",
     "optimal_threshold",
     "realised_cost",
     "undersampling_correction",

@@ -38,14 +38,15 @@ def sum_losses(
     w: cython.double
     weighted: cython.bint = weight is not None
     total: cython.double = 0.0
+    rest: cython.double = 0.0  # of every second row: one sum would wait for itself
     with cython.nogil:
         for i in range(prob.shape[0]):
             w = weight[i] if weighted else 1.0
             if squared:
-                total += w * (prob[i] - positive[i]) * (prob[i] - positive[i])
+                rest, total = total, rest + w * (prob[i] - positive[i]) * (prob[i] - positive[i])
             elif w > 0.0:
                 total += w * _surprise(prob[i], positive[i])
-    return total
+    return total + rest
 
 
 def add_to_bins(

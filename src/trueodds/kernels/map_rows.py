@@ -5,6 +5,11 @@ from __future__ import annotations
 import cython
 from cython.cimports.libc import math
 
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.elementary import exp_in_place, log_in_place
+else:
+    from trueodds.kernels.elementary import exp_in_place, log_in_place
+
 __all__ = [
     "apply_charcoal_grill",
     "apply_linear",
@@ -72,53 +77,106 @@ def _log_odds(p: cython.double) -> cython.double:
 
 
 def apply_log_odds(
-    scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint,
-    a: cython.double, b: cython.double, c: cython.double,
+    scores: cython.const[cython.double][::1], out: cython.double[::1], work: cython.double[::1],
+    is_probability: cython.bint, a: cython.double, b: cython.double, c: cython.double,
     lower: cython.double, upper: cython.double,
 ) -> None:  # fmt: skip
     """σ(a·ln p − b·ln(1−p) + c), where the log-odds z of p are first brought into [lower, upper].
 
     If a = b it is σ(a·z + c). Scores that are no probabilities take the place of z. a and b are
-    not both 0.
+    not both 0. ``work`` is room for a second feature, of no use if a = b.
     """
     n: cython.Py_ssize_t = scores.shape[0]
     i: cython.Py_ssize_t
-    s: cython.double
     with cython.nogil:
         # One step after the other for all rows: each would wait for the one before it in its row.
         if a == b:
-            for i in range(n):
-                s = scores[i]
-                out[i] = s
-                if is_probability:
-                    # The ratio is exact to rounding for every p, so one logarithm is enough.
-                    out[i] = s / (1.0 - s) if s < 1.0 else INFINITY
-            if is_probability:
-                for i in range(n):
-                    out[i] = log_or_infinity(out[i])
+            _find_log_odds(scores, out, is_probability)
             for i in range(n):
                 out[i] = a * _clip(out[i], lower, upper) + c
         else:
-            # ln p and −ln(1−p) increase with z, so its range is a range of each.
-            low: cython.double = _log_sigmoid(lower)
-            high: cython.double = _log_sigmoid(upper)
-            low_rest: cython.double = -_log_sigmoid(-lower)
-            high_rest: cython.double = -_log_sigmoid(-upper)
-            # A slope of 0 leaves its feature out, even if that is infinite.
-            for i in range(n):
-                out[i] = c
-                if a != 0.0:
-                    s = log_or_infinity(scores[i]) if is_probability else _log_sigmoid(scores[i])
-                    out[i] += a * _clip(s, low, high)
+            # ln p and −ln(1−p) increase with z, so its range is a range of each. A slope of 0
+            # leaves its feature out, even if that is infinite.
+            if a != 0.0:
+                _find_log(scores, out, is_probability)
+                _scale_clipped(out, a, _log_sigmoid(lower), _log_sigmoid(upper))
             if b != 0.0:
-                for i in range(n):
-                    s = minus_log_rest(scores[i]) if is_probability else -_log_sigmoid(-scores[i])
-                    out[i] += b * _clip(s, low_rest, high_rest)
-        for i in range(n):
-            out[i] = math.exp(min(-out[i], EXPONENT_LIMIT))
-        for i in range(n):
-            # Never exactly 0 or 1, so that no logarithm of it is infinite.
-            out[i] = min(1.0 / (1.0 + out[i]), BELOW_ONE)
+                _find_minus_log_rest(scores, work, is_probability)
+                _scale_clipped(work, b, -_log_sigmoid(-lower), -_log_sigmoid(-upper))
+            for i in range(n):
+                out[i] = (out[i] if a != 0.0 else 0.0) + (work[i] if b != 0.0 else 0.0) + c
+        _sigmoid_in_place(out)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _find_log_odds(
+    scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
+) -> cython.void:
+    """The ratio p/(1−p) is exact to rounding for every p, so one logarithm is enough."""
+    i: cython.Py_ssize_t
+    for i in range(scores.shape[0]):
+        out[i] = scores[i]
+    if is_probability:
+        for i in range(scores.shape[0]):
+            out[i] = out[i] / (1.0 - out[i]) if out[i] < 1.0 else INFINITY
+        log_in_place(out)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _find_log(
+    scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
+) -> cython.void:
+    """Ln p."""
+    i: cython.Py_ssize_t
+    for i in range(scores.shape[0]):
+        out[i] = scores[i] if is_probability else _log_sigmoid(scores[i])
+    if is_probability:
+        log_in_place(out)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _find_minus_log_rest(
+    scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
+) -> cython.void:
+    """−ln(1 − p), as in :func:`minus_log_rest`."""
+    i: cython.Py_ssize_t
+    for i in range(scores.shape[0]):
+        out[i] = 1.0 - scores[i] if is_probability else -_log_sigmoid(-scores[i])
+    if is_probability:
+        log_in_place(out)
+        for i in range(scores.shape[0]):
+            p: cython.double = scores[i]
+            out[i] = (p - (1.0 - (1.0 - p))) * (1.0 + p) - out[i]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _scale_clipped(
+    x: cython.double[::1], slope: cython.double, low: cython.double, high: cython.double
+) -> cython.void:
+    i: cython.Py_ssize_t
+    for i in range(x.shape[0]):
+        x[i] = slope * _clip(x[i], low, high)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sigmoid_in_place(x: cython.double[::1]) -> cython.void:
+    """As :func:`sigmoid`."""
+    i: cython.Py_ssize_t
+    for i in range(x.shape[0]):
+        x[i] = -x[i]
+    exp_in_place(x)
+    for i in range(x.shape[0]):
+        x[i] = min(1.0 / (1.0 + x[i]), BELOW_ONE)
 
 
 def apply_charcoal_grill(
@@ -221,13 +279,13 @@ def apply_log_odds_curve(
     k: cython.Py_ssize_t
     last: cython.Py_ssize_t = x.shape[0] - 1
     with cython.nogil:
+        _find_log_odds(scores, out, is_probability)
         for i in range(scores.shape[0]):
-            z: cython.double = _log_odds(scores[i]) if is_probability else scores[i]
-            k = count_up_to(x, last + 1, z) - 1
+            k = count_up_to(x, last + 1, out[i]) - 1
             if k < 0:
-                out[i] = sigmoid(y[0])
+                out[i] = y[0]
             elif k == last:
-                out[i] = sigmoid(y[last])
+                out[i] = y[last]
             else:
-                share: cython.double = (z - x[k]) / (x[k + 1] - x[k])
-                out[i] = sigmoid(y[k] + share * (y[k + 1] - y[k]))
+                out[i] = y[k] + (out[i] - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k])
+        _sigmoid_in_place(out)

@@ -50,7 +50,8 @@ class Banded:
         [array([0.06, 0.38]), array([0.15, 0.62])]
         """
         ends = [tuple(e) if isinstance(e, Sequence) else (e,) for e in (lower, upper)]
-        made = replace(cast("CalibrationMap", self), band=Band(level, *ends))
+        own = cast("CalibrationMap", self)
+        made = replace(own, band=Band(level, *ends)).with_about(own.about)
         return cast("Self", made)
 
     @property

@@ -14,9 +14,12 @@ from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
+from trueodds.maps._about import function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
 from trueodds.maps._banded import Banded
 from trueodds.maps._formulas import positive_expression
+from trueodds.maps._labels import Label, plain_label
+from trueodds.maps._provenance import Described
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import (
     Floats,
@@ -29,7 +32,6 @@ from trueodds.validation import (
 
 __all__ = ["BinaryMap", "CalibrationMap", "ClassMap"]
 
-Label = str | int | float | bool
 Columns = list[str] | tuple[str, ...]
 Features = Sequence[str] | Mapping[str, str] | None
 SHARED = {"input", "classes", "band"}
@@ -37,7 +39,7 @@ SHARED = {"input", "classes", "band"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap(Banded, ABC):
+class CalibrationMap(Described, Banded, ABC):
     """A learned function from scores to probabilities.
 
     Parameters
@@ -66,7 +68,7 @@ class CalibrationMap(Banded, ABC):
         check_scale(self.input)
         self._check()
         if self.classes is not None:
-            labels = tuple(_plain_label(label) for label in self.classes)
+            labels = tuple(plain_label(label) for label in self.classes)
             object.__setattr__(self, "classes", labels)
             if len(set(labels)) != len(labels) or len(labels) != (self.n_classes or len(labels)):
                 raise InputError(f"classes must be {self.n_classes} distinct labels; got {labels}.")
@@ -186,7 +188,9 @@ class CalibrationMap(Banded, ABC):
             if f.name not in SHARED
         }
         document = _json.document(self.family, self.input, self.classes, parameters)
-        return document | band_document(self.band)
+        document |= band_document(self.band)
+        about = self.about
+        return document if about is None else {**document, _json.ABOUT: about}
 
     @classmethod
     def from_dict(cls, document: Any) -> CalibrationMap:
@@ -197,7 +201,8 @@ class CalibrationMap(Banded, ABC):
         MapFormatError
             If anything is missing, superfluous, malformed, or newer than this version knows.
         """
-        family, scale, classes, parameters = _json.parse(document)
+        header = _json.parse(document)
+        family, parameters = header.family, header.parameters
         try:
             kind = CalibrationMap._families[family]
         except KeyError:
@@ -213,9 +218,11 @@ class CalibrationMap(Banded, ABC):
         _json.check_keys(parameters, expected, f"parameters of {family!r}")
         try:
             band = read_band(document, CalibrationMap.from_dict)
-            return kind(input=scale, classes=classes, band=band, **kind._decode(parameters))
+            decoded = kind._decode(parameters)
+            read = kind(input=header.input, classes=header.classes, band=band, **decoded)
         except InputError as error:
             raise MapFormatError(f"malformed {family!r} map: {error}") from None
+        return read.with_about(header.about)
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -331,7 +338,7 @@ class CalibrationMap(Banded, ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalibrationMap):
             return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return bool(function_alone(self.to_dict()) == function_alone(other.to_dict()))
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
 
@@ -391,8 +398,3 @@ class ClassMap(CalibrationMap):
         if array.ndim != 2 or array.shape[1] != self.n_classes:
             raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
         return array
-
-
-def _plain_label(label: Any) -> Label:
-    plain = label.item() if isinstance(label, np.generic) else label
-    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)

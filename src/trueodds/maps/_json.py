@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -11,14 +12,16 @@ import numpy as np
 
 from trueodds.basics.files import write_text
 from trueodds.exceptions import MapFormatError
+from trueodds.maps._about import check_about
 from trueodds.validation import InputScale
 
-__all__ = ["check_keys", "decode", "document", "encode", "parse", "read", "write"]
+__all__ = ["Header", "check_keys", "decode", "document", "encode", "parse", "read", "write"]
 
 FORMAT = "trueodds-map"
-VERSION = 1
+VERSION = 2
+"""Version 1 is the same without ``about``."""
 HEADER = {"format", "version", "family", "input", "classes", "parameters"}
-OPTIONAL = {"band"}
+ABOUT, BAND = "about", "band"
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -100,8 +103,19 @@ def check_keys(mapping: Any, expected: set[str], what: str) -> None:
         raise MapFormatError(f"{what}: {' and '.join(found)}.")
 
 
-def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, Any]]:
-    """Check the header and return family, input, classes and parameters."""
+@dataclass(frozen=True)
+class Header:
+    """What every document says, checked; parameters are still as they came."""
+
+    family: str
+    input: InputScale
+    classes: tuple[Any, ...] | None
+    parameters: Any
+    about: dict[str, Any] | None
+
+
+def parse(raw: Any) -> Header:
+    """Check all of a document but its parameters."""
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise MapFormatError(f'not a saved map: "format" must be {FORMAT!r}.')
     version = raw.get("version")
@@ -111,7 +125,8 @@ def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, 
         raise MapFormatError(
             f"the map has format version {version}; this trueodds reads up to {VERSION}: upgrade."
         )
-    check_keys(raw, HEADER | (OPTIONAL & raw.keys()), "map")
+    may_be = {ABOUT, BAND} & raw.keys() if version > 1 else set()
+    check_keys(raw, HEADER | may_be, "map")
     family, scale, classes = raw["family"], raw["input"], raw["classes"]
     if not isinstance(family, str):
         raise MapFormatError('"family" must be a text.')
@@ -121,11 +136,13 @@ def parse(raw: Any) -> tuple[str, InputScale, tuple[Any, ...] | None, dict[str, 
         isinstance(classes, list) and all(type(c) in (str, int, float, bool) for c in classes)
     ):
         raise MapFormatError('"classes" must be null or a list of labels.')
-    return (
+    about = raw.get(ABOUT)
+    return Header(
         family,
         cast("InputScale", scale),
         None if classes is None else tuple(classes),
         raw["parameters"],
+        None if about is None else check_about(about, MapFormatError),
     )
 
 

@@ -84,7 +84,10 @@ class LogOddsMap(BinaryMap):
             return np.full(len(scores), sigmoid(np.array([self.c]))[0])
         is_probability = self.input == "probability" and self.axis == "log_odds"
         out = np.empty(len(scores))
-        apply_log_odds(scores, out, is_probability, self.a, self.b, self.c, self.lower, self.upper)
+        work = out if self.a == self.b else np.empty(len(scores))
+        apply_log_odds(
+            scores, out, work, is_probability, self.a, self.b, self.c, self.lower, self.upper
+        )
         return out
 
     def _formula(self, score: Expression) -> Expression:

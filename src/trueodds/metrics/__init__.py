@@ -15,12 +15,20 @@ from trueodds.metrics._calibration_error import (
 )
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._curve import ReliabilityCurve, reliability_curve
+from trueodds.metrics._curve_errors import (
+    e50_error,
+    e90_error,
+    emax_error,
+    estimated_calibration_index,
+    integrated_calibration_index,
+)
 from trueodds.metrics._decomposition import (
     CalibrationRefinement,
     CorpDecomposition,
     calibration_refinement,
     corp_decomposition,
 )
+from trueodds.metrics._discrimination import c_statistic, scaled_brier_score
 from trueodds.metrics._ends import EndConfidence, end_confidence
 from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
@@ -32,7 +40,15 @@ from trueodds.metrics._interval import (
     confidence_interval,
 )
 from trueodds.metrics._losses import accuracy, brier_score, log_loss, root_mean_squared_error
+from trueodds.metrics._recalibration import (
+    calibration_intercept,
+    calibration_slope,
+    observed_expected_ratio,
+)
+from trueodds.metrics._sample_size import ValidationSampleSize, validation_sample_size
 from trueodds.metrics._smooth import smooth_calibration_error
+from trueodds.metrics._validation import validation_table
+from trueodds.metrics._validation_result import ValidationTable
 
 if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
@@ -48,26 +64,40 @@ __all__ = [
     "MetricComparison",
     "MetricInterval",
     "ReliabilityCurve",
+    "ValidationSampleSize",
+    "ValidationTable",
     "accuracy",
     "accuracy_score",
     "brier_score",
+    "c_statistic",
     "calibration_band",
+    "calibration_intercept",
     "calibration_refinement",
+    "calibration_slope",
     "calibration_test",
     "compare_metric",
     "confidence_interval",
     "corp_decomposition",
     "debiased_calibration_error",
+    "e50_error",
+    "e90_error",
+    "emax_error",
     "end_confidence",
+    "estimated_calibration_index",
     "evaluate_classes",
     "evaluate_table",
     "expected_calibration_error",
+    "integrated_calibration_index",
     "log_loss",
     "maximum_calibration_error",
+    "observed_expected_ratio",
     "reliability_curve",
     "roc_auc_score",
     "root_mean_squared_error",
+    "scaled_brier_score",
     "smooth_calibration_error",
+    "validation_sample_size",
+    "validation_table",
 ]
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from trueodds.basics.progress import Progress
+from trueodds.exceptions import InputError
 from trueodds.metrics._calibration_error import BinStrategy
+from trueodds.metrics._chi_squared_tests import cox, hosmer_lemeshow
 from trueodds.metrics._label_draws import Cells, make_cells
 from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._resampling import Metric, class_options
@@ -26,6 +28,8 @@ from trueodds.validation import Floats, Labels, as_seed, check_choice, check_int
 
 __all__ = ["CalibrationTest", "calibration_test"]
 
+TestMethod = Literal["spiegelhalter", "cox", "hosmer_lemeshow", "ece", "mce", "rms"]
+METHODS = ("spiegelhalter", "cox", "hosmer_lemeshow", "ece", "mce", "rms")
 CHUNK_VALUES = 2**21
 """Numbers drawn at once: 16 MB."""
 
@@ -37,12 +41,13 @@ class CalibrationTest:
     Attributes
     ----------
     statistic : float
-        Spiegelhalter's z, which is positive if probabilities are too extreme; or the metric.
+        Spiegelhalter's z, which is positive if probabilities are too extreme; χ²; or the metric.
     p_value : float
         How often a calibrated model would be at least as far off.
     method : str
     expected : float
-        The statistic to expect of a calibrated model: 0 for z, the mean of the draws otherwise.
+        The statistic to expect of a calibrated model: 0 for z, the degrees of freedom for χ², the
+        mean of the draws otherwise.
     """
 
     statistic: float
@@ -64,7 +69,7 @@ def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
-    method: Literal["spiegelhalter", "ece", "mce", "rms"] | Metric = "spiegelhalter",
+    method: TestMethod | Metric = "spiegelhalter",
     n_bins: int = 10,
     strategy: BinStrategy = "quantile",
     multiclass: Multiclass = "top_label",
@@ -78,17 +83,21 @@ def calibration_test(
 
     Use it before reading anything into a calibration error. Spiegelhalter's test needs no bins
     and no resampling and sees over- and under-confidence, but nothing that leaves the Brier score
-    where it should be (such as all probabilities near one half shifted up). The others redraw
-    the labels from the probabilities and compare a binned error with that of the draws.
+    where it should be (such as all probabilities near one half shifted up). Cox's test sees a wrong
+    intercept or slope of the log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from
+    the probabilities and compare a binned error with that of the draws.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, classes
         As in :func:`expected_calibration_error`.
-    method : {"spiegelhalter", "ece", "mce", "rms"} or callable, default="spiegelhalter"
-        The statistic: z, or the mean, the greatest, or the root mean square of the gaps in bins;
-        or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse calibrated
-        (then the cost is O(n) for each draw, and the options of bins do not apply).
+    method : {"spiegelhalter", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or callable, \
+default="spiegelhalter"
+        The statistic: z; the likelihood ratio of a free intercept and slope (two classes, χ² with 2
+        degrees of freedom); that of Hosmer and Lemeshow in ``n_bins`` groups of equal mass (two
+        classes, χ² with as many degrees); the mean, the greatest, or the root mean square of the
+        gaps in bins; or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse
+        calibrated (then the cost is O(n) for each draw, and the options of bins do not apply).
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="quantile"
         For the binned methods.
@@ -109,8 +118,14 @@ def calibration_test(
     With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
     Spiegelhalter's formula if k = 2.
 
+    Hosmer and Lemeshow's test is here because readers ask for it. It hangs on the number of groups,
+    finds little with few rows and something with many, and does not say what is wrong: report
+    intercept, slope and a curve beside it, or instead of it.
+
     References
     ----------
+    Cox (1958), Two further applications of a model for binary regression.
+    Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model.
     Spiegelhalter (1986), Probabilistic prediction in patient management and clinical trials.
     Bröcker and Smith (2007), Increasing the reliability of reliability diagrams.
 
@@ -127,11 +142,17 @@ def calibration_test(
     True
     """
     if not callable(method):
-        check_choice(method, ("spiegelhalter", "ece", "mce", "rms"), "method")
+        check_choice(method, METHODS, "method")
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     n_bins = check_integer(n_bins, "n_bins", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if method in ("cox", "hosmer_lemeshow"):
+        if sample.prob.ndim != 1:
+            raise InputError(f'method="{method}" needs two classes; got {sample.n_classes}.')
+        view = BinaryView(sample.prob, sample.codes == 1, sample.weight)
+        found = cox(view) if method == "cox" else hosmer_lemeshow(view, n_bins)
+        return CalibrationTest(found[0], found[1], str(method), found[2])
     if method == "spiegelhalter":
         return _spiegelhalter(sample)
     rng = np.random.default_rng(as_seed(random_state))

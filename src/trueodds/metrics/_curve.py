@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.metrics._bands import Band, binned_band, corp_band, smooth_band
+from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
 from trueodds.metrics._guaranteed_band import guaranteed_band
 from trueodds.metrics._label_draws import make_cells
 from trueodds.metrics._sample import BinaryView, event_view
@@ -20,7 +21,8 @@ from trueodds.validation import Floats, as_seed, check_choice, check_integer, ch
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 
-CurveStrategy = Literal["uniform", "quantile", "corp", "smooth"]
+CurveStrategy = Literal["uniform", "quantile", "corp", "smooth", "loess", "splines"]
+STRATEGIES = ("uniform", "quantile", "corp", "smooth", "loess", "splines")
 HISTOGRAM_BINS = 20
 
 
@@ -30,10 +32,10 @@ class ReliabilityCurve:
 
     Attributes
     ----------
-    strategy : {"uniform", "quantile", "corp", "smooth"}
+    strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}
     prob_pred, prob_true : ndarray of shape (n_points,)
         Mean probability and frequency in each bin that is not empty; both ends of each block of
-        the isotonic fit (``"corp"``); points of an even grid (``"smooth"``).
+        the isotonic fit (``"corp"``); points of an even grid (the others).
     weight : ndarray of shape (n_points,)
         Weight of each bin (the number of rows if there are no weights); of the block, shared
         by its two ends; or around the grid point.
@@ -103,10 +105,11 @@ def reliability_curve(
     y_true, y_prob, sample_weight, classes
         As in :func:`expected_calibration_error`. A single column of probabilities is that of the
         positive class: ``pos_label``, or the greater label if that is not given.
-    strategy : {"uniform", "quantile", "corp", "smooth"}, default="quantile"
+    strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}, default="quantile"
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
-        assumes an increasing curve; or a kernel average with the bandwidth of
-        :func:`smooth_calibration_error`.
+        assumes an increasing curve; a kernel average with the bandwidth of
+        :func:`smooth_calibration_error`; or the flexible curves of clinical papers, local parabolas
+        or a restricted cubic spline of five knots, as in :func:`integrated_calibration_index`.
     n_bins : int, default=None
         For bins: 10 of equal width, or at most 30 of equal mass (as in the calibration trees
         paper) with at least 20 rows each on average.
@@ -115,8 +118,10 @@ def reliability_curve(
         anew from the probabilities; a curve that leaves it is not due to chance. It lies around
         the diagonal. ``"confidence"``: how far the curve itself would move in another sample,
         from bootstrap samples of the rows; it lies around the curve. (A bin whose rows are all
-        of one class has no width then.) ``"guaranteed"``: where the true curve lies, all of it at
-        once and at any sample size, if it does not fall; see :func:`calibration_band`.
+        of one class has no width then.) Those of ``"loess"`` and ``"splines"`` are computed by a
+        formula: normal around the curve, or around its log-odds. ``"guaranteed"``: where the true
+        curve lies, all of it at once and at any sample size, if it does not fall; see
+        :func:`calibration_band`.
     level : float, default=0.9
         Share of the draws within the band at each point. It holds pointwise: of ten points of a
         calibrated model, one is expected outside a band of 90 %. For ``"guaranteed"``, how
@@ -155,7 +160,7 @@ def reliability_curve(
     >>> curve.prob_pred, curve.prob_true, curve.weight
     (array([0.1, 0.4, 0.9]), array([0.5, 0.5, 1. ]), array([2., 2., 2.]))
     """
-    check_choice(strategy, ("uniform", "quantile", "corp", "smooth"), "strategy")
+    check_choice(strategy, STRATEGIES, "strategy")
     check_choice(band, ("consistency", "confidence", "guaranteed", None), "band")
     check_choice(multiclass, ("top_label", "pooled"), "multiclass")
     level = check_level(level)
@@ -178,6 +183,8 @@ def reliability_curve(
     elif strategy == "corp":
         x, y, weight = _corp_points(view)
         found = corp_band(make_cells(view), *draws) if drawn else None
+    elif strategy in ("loess", "splines"):
+        x, y, weight, found = _flexible(view, strategy, band if drawn else None, level)
     else:
         smooth = SmoothCurve.of(view)
         x, y, weight = smooth.x, smooth.y, smooth.weight
@@ -204,6 +211,18 @@ def reliability_curve(
         event=event,
         name=name,
     )
+
+
+def _flexible(
+    view: BinaryView, strategy: Any, band: str | None, level: float
+) -> tuple[Floats, Floats, Floats, Band | None]:
+    """The curve of loess or splines, the weight nearest to each of its points, and the band."""
+    rows = np.ones(len(view.prob)) if view.weight is None else view.weight
+    curve = FlexibleCurve.of(view, CurveOptions(strategy))
+    x, y, low, high = curve.drawn(rows, level, band or "confidence")
+    nearest = np.searchsorted((x[1:] + x[:-1]) / 2, view.prob)
+    weight = np.bincount(nearest, rows, len(x)).astype(np.float64)
+    return x, y, weight, Band(x, low, high) if band else None
 
 
 def _mass_edges(view: BinaryView, n_bins: int | None) -> Floats:

@@ -13,10 +13,13 @@ from trueodds.metrics._calibration_error import debiased_calibration_error
 from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._resampling import (
     Metric,
+    RowStatistic,
     Statistic,
     Units,
+    class_options,
     read_units,
     replicate,
+    takes_weights,
 )
 from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats, check_level
@@ -129,8 +132,10 @@ def confidence_interval(
     Parameters
     ----------
     metric : callable
-        ``metric(y_true, y_prob, sample_weight=...)`` → float: any of this module, scikit-learn's
-        ``roc_auc_score``, or your own. Labels reach it coded as 0 … n_classes − 1.
+        ``metric(y_true, y_prob)`` → float, with or without an argument ``sample_weight``: any of
+        this module, scikit-learn's ``roc_auc_score``, or your own. Labels reach it coded as
+        0 … n_classes − 1. One without weights gets each resample as rows; if it raises an error
+        there, the resample counts as one without a value.
     y_true, y_prob, sample_weight, classes
         As in :func:`log_loss`.
     level : float, default=0.95
@@ -158,8 +163,8 @@ def confidence_interval(
     Notes
     -----
     A row (or group) is one independent observation, whatever its weight: expand tables of counts
-    first. Rows are resampled by weights, so memory is O(n). Acceleration comes from leaving out
-    100 random blocks.
+    first. Rows are resampled by weights (where the metric has any), so memory is O(n). Acceleration
+    comes from leaving out 100 random blocks.
 
     Means over rows, AUC and the debiased calibration error are covered as promised. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere: in a bin that
@@ -179,6 +184,14 @@ def confidence_interval(
     >>> y = rng.random(500) < p
     >>> interval = confidence_interval(brier_score, y, p, level=0.9, random_state=0)
     >>> interval.low < 1 / 6 < interval.high
+    True
+
+    A function of your own, as it is:
+
+    >>> def bias(y, p):
+    ...     return np.mean(p - y)
+    >>> interval = confidence_interval(bias, y, p, random_state=0)
+    >>> interval.low < 0 < interval.high
     True
     """
     level = check_level(level)
@@ -299,6 +312,10 @@ def _statistic(
     named = (
         dict(options) if classes is None else {**options, "classes": np.arange(sample.n_classes)}
     )
+    if not takes_weights(metric):
+        if classes is not None and not class_options(metric, sample.n_classes):
+            named = dict(options)
+        return RowStatistic(metric, sample, named)
 
     def statistic(weight: Floats | None) -> float:
         return metric(sample.codes, sample.prob, sample_weight=weight, **named)

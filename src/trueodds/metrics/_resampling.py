@@ -18,11 +18,13 @@ from trueodds.validation import Floats, Labels, as_dense, as_seed, check_choice,
 
 __all__ = [
     "Metric",
+    "RowStatistic",
     "Statistic",
     "Units",
     "class_options",
     "read_units",
     "replicate",
+    "takes_weights",
 ]
 
 Metric = Callable[..., float]
@@ -95,6 +97,43 @@ def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
     except (TypeError, ValueError):  # some built-in callables have no signature
         known = False
     return {"classes": np.arange(n_classes)} if known else {}
+
+
+def takes_weights(metric: Metric) -> bool:
+    """Whether a function has an argument ``sample_weight``, or takes any by name."""
+    try:
+        parameters = inspect.signature(metric).parameters.values()
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        return False
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class RowStatistic:
+    """A metric without weights: rows are left out or repeated instead."""
+
+    metric: Metric
+    sample: Forecasts
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.sample.weight is not None:
+            name = getattr(self.metric, "__name__", type(self.metric).__name__)
+            raise InputError(
+                f"{name} has no argument sample_weight, so it cannot be given the weights; leave "
+                "sample_weight out, or let the function take it."
+            )
+
+    def __call__(self, weight: Floats | None) -> float:
+        """The metric of all rows; or of a resample, NaN where it raises an error."""
+        codes, prob = self.sample.codes, self.sample.prob
+        if weight is None:
+            return self.metric(codes, prob, **self.options)
+        rows = np.repeat(np.arange(len(codes)), weight.astype(np.intp))
+        try:
+            return float(self.metric(codes[rows], prob[rows], **self.options))
+        except Exception:  # it was fine with all rows: this resample is to blame, not the caller
+            return float("nan")
 
 
 def replicate(

@@ -1,4 +1,4 @@
-"""Calibrating models: cross-fitting, prefit models, any calibrator; comparing methods.
+"""Calibrating models: cross-fitting, any calibrator; comparing methods; validating, updating.
 
 Imported when first used: only what compares or holds a model needs scikit-learn.
 """
@@ -13,19 +13,36 @@ if TYPE_CHECKING:
     from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
     from trueodds.model_selection._comparison import compare_calibrators
     from trueodds.model_selection._comparison_result import CalibratorComparison
+    from trueodds.model_selection._describe import describe_evidence as describe_evidence
+    from trueodds.model_selection._describe import describe_fit
+    from trueodds.model_selection._update import ModelUpdate, UpdateStep, update_model
+    from trueodds.model_selection._validate import ModelValidation, validate
 
 __all__ = [
     "AutoCalibrator",
     "CalibratedClassifier",
     "CalibratorComparison",
+    "ModelUpdate",
+    "ModelValidation",
+    "UpdateStep",
     "compare_calibrators",
+    "describe_fit",
+    "update_model",
+    "validate",
 ]
 
 _HOMES = {
     "AutoCalibrator": "_auto",
     "CalibratedClassifier": "_calibrated_classifier",
     "CalibratorComparison": "_comparison_result",
+    "ModelUpdate": "_update",
+    "ModelValidation": "_validate",
+    "UpdateStep": "_update",
     "compare_calibrators": "_comparison",
+    "describe_evidence": "_describe",
+    "describe_fit": "_describe",
+    "update_model": "_update",
+    "validate": "_validate",
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from trueodds.basics.log import logger
 from trueodds.calibrators import (
     About,
     Calibrator,
@@ -347,6 +348,7 @@ class AutoCalibrator(FeatureCalibrator):
         failures: Mapping[str, str],
         explanation: str,
     ) -> None:
+        logger.info("auto chose %s: %s", name, explanation)
         self.best_method_ = name
         self.explanation_ = explanation
         self.failures_ = dict(failures)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trueodds.model_selection._comparison_folds import FoldCells
-from trueodds.model_selection._comparison_run import HeldOut
 from trueodds.validation import Floats, Labels
+
+if TYPE_CHECKING:  # which imports scikit-learn
+    from trueodds.model_selection._comparison_run import HeldOut
 
 __all__ = ["LossTable", "cell_losses", "row_losses"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trueodds.kernels.pool_adjacent import pool_adjacent
 from trueodds.validation import Floats
 
-__all__ = ["isotonic_fit", "laplace_ends"]
+__all__ = ["isotonic_blocks", "isotonic_fit", "laplace_ends"]
 
 
 def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any]]:
@@ -28,6 +28,16 @@ def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any
         np.ascontiguousarray(weight, dtype=np.float64),
     )
     return np.minimum(values, 1.0, out=values), blocks
+
+
+def isotonic_blocks(
+    n_neg: Floats, n_pos: Floats, ends: Literal["laplace"] | None
+) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any]]:
+    """The fit, with the first and the last place of each block; ends as the calibrators' option."""
+    values, blocks = isotonic_fit(n_pos, n_neg + n_pos)
+    if ends == "laplace":
+        values, blocks = laplace_ends(n_neg, n_pos, blocks)
+    return values, blocks[:-1], blocks[1:] - 1
 
 
 def laplace_ends(

@@ -4,6 +4,7 @@ Drawing needs matplotlib: ``pip install "trueodds[plot]"``. Nothing here changes
 """
 
 from trueodds.plots._critical_difference import CriticalDifferenceDisplay
+from trueodds.plots._decision_curve import DecisionCurveDisplay
 from trueodds.plots._map import CalibrationMapDisplay
 from trueodds.plots._reliability import ReliabilityDisplay
 from trueodds.plots._tree import TreeDisplay
@@ -11,6 +12,7 @@ from trueodds.plots._tree import TreeDisplay
 __all__ = [
     "CalibrationMapDisplay",
     "CriticalDifferenceDisplay",
+    "DecisionCurveDisplay",
     "ReliabilityDisplay",
     "TreeDisplay",
 ]

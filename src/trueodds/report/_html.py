@@ -23,7 +23,7 @@ from trueodds.report._sureness import SURENESS_BOX, sureness_lines
 
 __all__ = ["embedded_json", "render"]
 
-SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "page.js")
+SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "decisions.js", "page.js")
 
 
 @cache

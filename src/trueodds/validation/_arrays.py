@@ -27,6 +27,8 @@ Labels = npt.NDArray[np.intp]
 
 def as_dense(values: Any, name: str) -> npt.NDArray[Any]:
     """Turn an array, a list, or a series or frame of any library into a NumPy array."""
+    if type(values) is np.ndarray:
+        return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(f"{name} must have no masked values; drop or fill them first.")
     if isinstance(values, np.ndarray):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.log import logger
 from trueodds.exceptions import InputError
 from trueodds.validation._arrays import Floats, Labels, check_length
 from trueodds.validation._labels import encode_labels
@@ -60,7 +61,9 @@ class LabelledScores:
         """Without the rows of weight zero."""
         if self.weight is None or self.weight.all():
             return self
-        return self.take(self.weight > 0)
+        kept = self.weight > 0
+        logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
+        return self.take(kept)
 
     def check_two_classes(self) -> None:
         """Refuse rows that are all of one class: nothing can be learned from them."""

@@ -7,6 +7,7 @@ import pytest
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.engines import apply_map
 from trueodds.exceptions import InputError
+from trueodds.maps import StepMap
 
 
 def banded_map():
@@ -51,8 +52,6 @@ def test_several_classes_have_two_ends_each():
 
 
 def test_a_map_without_a_band_is_refused():
-    rows = pd.DataFrame({"p": [0.5]})
+    plain = StepMap(edges=[0.5], values=[0.2, 0.7])
     with pytest.raises(InputError, match="carries no band"):
-        apply_map(
-            BetaCalibrator().fit([0.1, 0.9, 0.4], [0, 1, 1]).map_, rows, score="p", interval=True
-        )
+        apply_map(plain, pd.DataFrame({"p": [0.5]}), score="p", interval=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, PosteriorCalibrator
+from trueodds.calibrators import About, PosteriorCalibrator, SharedOptions
 from trueodds.calibrators._bayesian_isotonic.posterior import (
     IsotonicPosterior,
     chain_posterior,
@@ -17,8 +17,6 @@ from trueodds.evidence import Evidence
 from trueodds.exceptions import DominantMapWarning, PoorMixingWarning, warn_user
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.validation import (
-    InputScale,
-    LabelSmoothing,
     as_seed,
     check_choice,
     check_integer,
@@ -74,8 +72,6 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         on the given scale.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels. Not needed here.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -90,7 +86,6 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         The share of the heaviest map (``"importance"``).
     posterior_ : IsotonicPosterior
         Draws of the map, of binary problems.
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -154,9 +149,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         random_state: Any = 0,
         n_jobs: int | None = None,
         progress: bool | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.sampler = sampler
         self.n_groups = n_groups
@@ -168,7 +161,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         check_choice(self.sampler, ("mcmc", "importance"), "sampler")

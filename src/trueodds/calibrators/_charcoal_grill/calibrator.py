@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.evidence import ClassEvidence, Evidence
@@ -27,7 +27,6 @@ from trueodds.numerics.log_odds.fit import fit_log_odds
 from trueodds.table import ScoreTable
 from trueodds.validation import (
     InputScale,
-    LabelSmoothing,
     check_choice,
     check_integer,
     check_number,
@@ -70,16 +69,11 @@ class CharcoalGrillCalibrator(Calibrator):
         that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale. With
         more than two classes, logits and margins are scaled only if they typically spread by more
         than 65,536 within a row; below 1/65,536 one coal is used.
-    label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : CharcoalGrillMap, or CharcoalSoftmaxMap for more than two classes
         ``map_.temperature(scores)`` is T(z).
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -122,16 +116,14 @@ class CharcoalGrillCalibrator(Calibrator):
         fit_width: bool = False,
         lam: float = 1e-2,
         solver: Literal["joint", "paper"] = "joint",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.n_coals = n_coals
         self.bias = bias
         self.fit_width = fit_width
         self.lam = lam
         self.solver = solver
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         if self.n_coals != "auto":

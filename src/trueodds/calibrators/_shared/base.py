@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.log import logger
 from trueodds.calibrators._shared.about import About, Promises
 from trueodds.calibrators._shared.intervals import Intervals
+from trueodds.calibrators._shared.options import show_shared_options
 from trueodds.engines.grouping import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence
@@ -68,6 +71,10 @@ class Calibrator(Intervals, Estimator, ABC):
 
     map_: CalibrationMap
     classes_: npt.NDArray[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        show_shared_options(cls, Calibrator)
 
     def __init__(
         self,
@@ -137,10 +144,13 @@ class Calibrator(Intervals, Estimator, ABC):
         return self._learn_classes(_as_evidence(rows), rows.classes)
 
     def _learn_classes(self, evidence: Evidence | ClassEvidence, classes: npt.NDArray[Any]) -> Self:
+        start = time.perf_counter()
         with self._fitting():
             self.map_ = replace(self.learn(evidence), classes=tuple(classes.tolist()))
             self.classes_ = classes
             self._keep(evidence)
+        name, family = type(self).__name__, self.map_.family
+        logger.info("%s learned a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
 
     @contextmanager

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
+from trueodds.calibrators._shared.base import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.calibrators._shared.softmax import structured_ridges, warn_missing_classes
 from trueodds.evidence import ClassEvidence, Evidence
-from trueodds.maps import StructuredSoftmaxMap
+from trueodds.maps import CalibrationMap, StructuredSoftmaxMap
 from trueodds.maps._pairs import as_pair
 from trueodds.numerics.softmax.floor import SoftmaxEvidence
 from trueodds.numerics.softmax.logits import margin_exponent
@@ -20,7 +22,7 @@ from trueodds.numerics.structured_softmax.features import N_SHARED
 from trueodds.numerics.structured_softmax.rows import class_probabilities
 from trueodds.validation import InputScale
 
-__all__ = ["as_classes", "fit_mixed_structured_map"]
+__all__ = ["MixedStructuredCalibrator", "as_classes", "fit_mixed_structured_map"]
 
 LEAST = float(np.finfo(np.float32).tiny)
 """What a probability of 0 is taken for, as in the authors' program."""
@@ -28,6 +30,18 @@ ORDINARY_EXPONENT = 4
 """Logits that typically spread by more than 16 are scaled, lest many fall below ``LEAST``."""
 HOTTEST = 1e6
 """τ where the map allows no more; reached only if smoothed labels are separated too."""
+
+
+class MixedStructuredCalibrator(Calibrator):
+    """Scaling of a temperature's forecasts with a little of chance: a subclass names its model."""
+
+    model: ClassVar[type[SoftmaxModel]]
+
+    def _fit(self, evidence: Evidence) -> CalibrationMap:
+        return self._fit_multiclass(as_classes(evidence, self.input))
+
+    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+        return fit_mixed_structured_map(evidence, model_of=self.model, scale=self.input)
 
 
 def as_classes(evidence: Evidence, scale: InputScale) -> ClassEvidence:

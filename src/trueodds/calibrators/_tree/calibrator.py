@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators import About, Calibrator, FeatureCalibrator, Promises
+from trueodds.calibrators import About, Calibrator, FeatureCalibrator, Promises, SharedOptions
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -26,8 +26,6 @@ from trueodds.maps.tree_features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.validation import (
     Floats,
-    InputScale,
-    LabelSmoothing,
     as_seed,
     check_choice,
     check_integer,
@@ -83,8 +81,6 @@ class TreeCalibrator(FeatureCalibrator):
         for 0.00001 and 0.99999; log-odds and margins (of an SVM) are used as they are.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the targets of the logistic models.
-    classes : array-like, default=None
-        All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
@@ -93,7 +89,6 @@ class TreeCalibrator(FeatureCalibrator):
     n_iterations_ : int
         Iterations at each node; 0 if chosen at every node.
     n_leaves_ : int
-    classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
@@ -154,9 +149,7 @@ class TreeCalibrator(FeatureCalibrator):
         categorical: Sequence[Any] | None = None,
         cv: int | Literal["weka"] = 5,
         random_state: Any = 0,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
+        **shared: Unpack[SharedOptions],
     ) -> None:
         self.leaf = leaf
         self.n_iterations = n_iterations
@@ -167,7 +160,7 @@ class TreeCalibrator(FeatureCalibrator):
         self.categorical = categorical
         self.cv = cv
         self.random_state = random_state
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+        super().__init__(**shared)
 
     def _check_options(self) -> None:
         if not isinstance(self.leaf, Calibrator):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trueodds.basics.log import logger
 from trueodds.engines.grouping._cells import ScoreCells, _rounded, cells_for
 from trueodds.engines.grouping._checks import (
     FEW_ROWS,
@@ -70,18 +72,40 @@ def group_scores(
     """
     check_scale(scale)
     check_integer(max_rows, "max_rows", 3)
-    columns = open_columns(open_frame(frame), score, label, weight)
+    start = time.perf_counter()
+    found = _grouped(frame, score, label, weight, pos_label, scale, int(max_rows), checked)
+    rounded = "" if found.cells is None else ", rounded"
+    logger.info(
+        "grouped %s rows into %s scores%s in %.3f s",
+        *(f"{found.n_rows:,}", f"{len(found.score):,}", rounded, time.perf_counter() - start),
+    )
+    return found
+
+
+def _grouped(
+    frame: Any,
+    score: str,
+    label: str,
+    weight: str | None,
+    pos_label: Any,
+    scale: InputScale,
+    max_rows: int,
+    checked: bool,
+) -> GroupedScores:
+    opened = open_frame(frame)
+    logger.info("grouping scores on %s", opened.implementation.name.lower())
+    columns = open_columns(opened, score, label, weight)
     facts = check_rows(columns, scale, checked=checked)
     query = _Query.of(columns, facts, pos_label)
     if facts.low is None or facts.high is None:
         return query.grouped(None)
-    cells = cells_for(scale, facts.low, facts.high, int(max_rows))
-    if not _has_many_scores(columns, facts, scale, int(max_rows)):
+    cells = cells_for(scale, facts.low, facts.high, max_rows)
+    if not _has_many_scores(columns, facts, scale, max_rows):
         exact = query.grouped(None)
         if len(exact.score) <= max_rows:
             return exact
-        return _refined(lambda cells: _merged(exact, cells), cells, int(max_rows))
-    return _refined(query.grouped, cells, int(max_rows))
+        return _refined(lambda cells: _merged(exact, cells), cells, max_rows)
+    return _refined(query.grouped, cells, max_rows)
 
 
 def _refined(group: Any, cells: ScoreCells, max_rows: int) -> GroupedScores:

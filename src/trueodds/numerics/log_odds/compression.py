@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.basics.log import logger
 from trueodds.numerics.log_odds.axis import log_odds
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale, Labels
@@ -69,6 +70,7 @@ def compress(score: Floats, scale: InputScale, counts: Counts, *, cells: int = C
     start = width * (first + np.arange(size, dtype=np.float64))
     z_neg, n_neg = _gauss_points(moments[:, :size], start, width)
     z_pos, n_pos = _gauss_points(moments[:, size:], start, width)
+    logger.info("pooled %s scores in %s points", f"{len(score):,}", f"{len(z_neg) + len(z_pos):,}")
     seen = {end: sums for end, sums in ends.items() if sums.any()}
     return Compressed(
         np.concatenate([z_neg, z_pos, [*seen]]),

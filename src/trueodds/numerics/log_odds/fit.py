@@ -30,7 +30,7 @@ from trueodds.numerics.log_odds.level_search import Side, search_levels
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["Design", "LogOddsFit", "fit_log_odds"]
+__all__ = ["UNSEEN_LEVEL", "Design", "LogOddsFit", "fit_log_odds", "placed_log_odds"]
 
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
@@ -150,6 +150,15 @@ def fit_log_odds(
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
     upper = fit.upper if np.isfinite(fit.upper) else max(high, unseen)
     return replace(fit, lower=lower, upper=upper)
+
+
+def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
+    """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
+    z = log_odds(evidence.score, scale)
+    if np.isfinite(z).all():
+        return z
+    fit = fit_log_odds(evidence, scale=scale, design="logistic")
+    return np.clip(z, fit.lower, fit.upper)
 
 
 def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool) -> LogOddsFit:

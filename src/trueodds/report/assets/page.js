@@ -52,6 +52,7 @@ new ResizeObserver(() => {
     lastWidth = width;
     plots.forEach((plot) => plot.draw());
     costPlot.draw();
+    if (decisionPlot) decisionPlot.draw();
   }
 }).observe(document.querySelector("main"));
 
@@ -62,3 +63,4 @@ const rare = report.data.binary && report.diagnosis.observed < 0.05;
 if (rare) setAxis("log_odds");
 else resetRange();
 drawCosts();
+drawDecisions();

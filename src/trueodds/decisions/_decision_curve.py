@@ -1,0 +1,215 @@
+"""Decision curves: net benefit against the threshold, for models and for doing without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueodds.basics.optional import require
+from trueodds.decisions._net_benefit import (
+    ActionShares,
+    Outcomes,
+    check_thresholds,
+    read_outcomes,
+)
+from trueodds.exceptions import InputError
+from trueodds.validation import Floats, check_level
+
+__all__ = ["BenefitCurve", "DecisionCurve", "decision_curve"]
+
+ACTED = np.array([0.0, 1.0])[:, None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class BenefitCurve:
+    """One line of a decision curve.
+
+    Attributes
+    ----------
+    net_benefit, low, high : ndarray of shape (n_thresholds,)
+        With the pointwise interval.
+    avoided, avoided_low, avoided_high : ndarray of shape (n_thresholds,)
+        Interventions avoided, as a share of all rows, without missing more events than by treating
+        everybody; NaN at a threshold of 0.
+    """
+
+    net_benefit: Floats
+    low: Floats
+    high: Floats
+    avoided: Floats
+    avoided_low: Floats
+    avoided_high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionCurve:
+    """The result of :func:`decision_curve`.
+
+    Attributes
+    ----------
+    threshold : ndarray of shape (n_thresholds,)
+    models : dict of str to BenefitCurve
+    treat_all : BenefitCurve
+        Acting on every row. Acting on none has a net benefit of 0 everywhere.
+    standardised : bool
+        Whether net benefits are divided by the frequency of events.
+    prevalence : float
+        Frequency of events.
+    n : int
+        Rows of positive weight.
+    level : float
+        Of the intervals.
+    """
+
+    threshold: Floats
+    models: dict[str, BenefitCurve]
+    treat_all: BenefitCurve
+    standardised: bool
+    prevalence: float
+    n: int
+    level: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dict for each line and threshold."""
+        found = []
+        for name, curve in {**self.models, "treat all": self.treat_all}.items():
+            columns = {key: getattr(curve, key).tolist() for key in BenefitCurve.__annotations__}
+            for i, threshold in enumerate(self.threshold.tolist()):
+                values = {key: column[i] for key, column in columns.items()}
+                found.append({"model": name, "threshold": threshold, **values})
+        return found
+
+    def to_frame(self) -> Any:
+        """:meth:`rows` as a pandas frame."""
+        return require("pandas", "a frame of results", "pandas").DataFrame(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; None for what is not defined."""
+        return {
+            "threshold": self.threshold.tolist(),
+            "models": {name: _plain(curve) for name, curve in self.models.items()},
+            "treat_all": _plain(self.treat_all),
+            "standardised": self.standardised,
+            "prevalence": self.prevalence,
+            "n": self.n,
+            "level": self.level,
+        }
+
+
+def decision_curve(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    thresholds: Any = None,
+    standardised: bool = False,
+    level: float = 0.95,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> DecisionCurve:
+    """Net benefit of models over a range of thresholds, beside treating all and treating none.
+
+    A model is of use at the thresholds where its curve lies above both of them. Choose the range of
+    thresholds by what is at stake, before looking.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels of two classes.
+    y_prob : array-like of shape (n,) or (n, 2), or dict of str to array-like
+        Probabilities of one model, or of several by name.
+    thresholds : array-like, default=None
+        Each in [0, 1); by default 0.01, 0.02, … 0.99.
+    standardised : bool, default=False
+        Divide by the frequency of events, so that 1 is the best that can be.
+    level : float, default=0.95
+        Of the pointwise intervals.
+    sample_weight, classes
+        As in :func:`net_benefit`. A row is one independent observation, whatever its weight.
+
+    Returns
+    -------
+    DecisionCurve
+
+    Notes
+    -----
+    Intervals are normal; that of the standardised net benefit counts the uncertainty of the
+    frequency of events too (delta method). For the difference of two models on the same rows see
+    ``trueodds.metrics.compare_metric(net_benefit, y_true, a, b, threshold=...)``. Cost: one sort
+    for each model, whatever the number of thresholds.
+
+    References
+    ----------
+    Vickers and Elkin (2006), Decision curve analysis: a novel method for evaluating prediction
+    models.
+    Kerr et al. (2016), Assessing the clinical impact of risk prediction models with decision
+    curves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.decisions import decision_curve
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p
+    >>> curve = decision_curve(y, {"model": p}, thresholds=[0.2, 0.5])
+    >>> bool((curve.models["model"].net_benefit > curve.treat_all.net_benefit).all())
+    True
+    """
+    from scipy.special import ndtri  # slow to import
+
+    level = check_level(level)
+    places = check_thresholds(np.arange(1, 100) / 100 if thresholds is None else thresholds)
+    if not len(places):
+        raise InputError("thresholds must hold at least one number; got none.")
+    given = y_prob if isinstance(y_prob, Mapping) else {"model": y_prob}
+    if not given:
+        raise InputError("y_prob must hold at least one model; got an empty dict.")
+    read = {
+        str(name): read_outcomes(y_true, prob, sample_weight, classes)
+        for name, prob in given.items()
+    }
+    first = next(iter(read.values()))
+    if standardised and first.prevalence == 0:
+        raise InputError("the event never happened, so a standardised net benefit is not defined.")
+    everybody = Outcomes(np.ones(len(first.prob)), first.below, first.squares)
+    z = float(ndtri((1 + level) / 2))
+    return DecisionCurve(
+        threshold=places,
+        models={name: _line(o.at(places), z, standardised) for name, o in read.items()},
+        treat_all=_line(everybody.at(places), z, standardised),
+        standardised=bool(standardised),
+        prevalence=first.prevalence,
+        n=len(first.prob),
+        level=level,
+    )
+
+
+def _line(shares: ActionShares, z: float, standardised: bool) -> BenefitCurve:
+    odds = shares.odds
+    # What a row is worth if acted on: 1 with the event, minus the odds without.
+    worth = np.stack([-odds, np.ones(len(odds))])[None]
+    value, gain = shares.net_benefit, ACTED * worth
+    if standardised:
+        prevalence = shares.share[:, 1].sum(axis=0)
+        value = value / prevalence
+        event = np.array([0.0, 1.0])[None, :, None]
+        gain = (gain - value * event) / prevalence
+    half = z * shares.error(gain)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The gain on treating all comes from the rows that are spared.
+        spared = np.where(odds > 0, -(1 - ACTED) * worth / odds, np.nan)
+    avoided = (shares.share * spared).sum(axis=(0, 1))
+    avoided_half = z * shares.error(spared)
+    return BenefitCurve(
+        value, value - half, value + half, avoided, avoided - avoided_half, avoided + avoided_half
+    )
+
+
+def _plain(curve: BenefitCurve) -> dict[str, Any]:
+    return {
+        key: [v if np.isfinite(v) else None for v in getattr(curve, key).tolist()]
+        for key in BenefitCurve.__annotations__
+    }

@@ -1,0 +1,165 @@
+"""Net benefit: true positives less false positives at the rate that the threshold implies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import InputError
+from trueodds.validation import METRIC_WORDS, Floats, as_floats, read_rows
+
+__all__ = ["ActionShares", "Outcomes", "check_thresholds", "net_benefit", "read_outcomes"]
+
+
+def net_benefit(
+    y_true: Any,
+    y_prob: Any,
+    threshold: Any,
+    *,
+    standardised: bool = False,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> Any:
+    """What acting on probabilities is worth, in true positives per row; greater is better.
+
+    One acts where p ≥ threshold. The threshold says how many false positives one would accept for a
+    true one, so benefit and harm have one unit: TP/n − FP/n · t/(1 − t). To act on nobody has 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels of two classes.
+    y_prob : array-like of shape (n,) or (n, 2)
+        Probabilities of the positive class (the greater label), or of both.
+    threshold : float or array-like
+        In [0, 1).
+    standardised : bool, default=False
+        Divide by the frequency of events, so that 1 is the best that can be.
+    sample_weight : array-like of shape (n,), default=None
+    classes : array-like, default=None
+        Both labels, the event last, if one may be absent.
+
+    Returns
+    -------
+    float or ndarray
+        As ``threshold``. Standardised, it is NaN if the event never happened.
+
+    See Also
+    --------
+    decision_curve : For many thresholds and models, with intervals.
+
+    References
+    ----------
+    Vickers and Elkin (2006), Decision curve analysis: a novel method for evaluating prediction
+    models.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import net_benefit
+    >>> net_benefit([0, 0, 1, 1], [0.1, 0.6, 0.2, 0.9], 0.5)  # (1 − 1 · 0.5/0.5) / 4
+    0.0
+    >>> net_benefit([0, 0, 1, 1], [0.1, 0.6, 0.2, 0.9], [0.2, 0.8]).round(4)
+    array([0.4375, 0.25  ])
+    """
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, classes)
+    places = check_thresholds(threshold)
+    shares = outcomes.at(places)
+    found = shares.net_benefit
+    if standardised:
+        found = found / outcomes.prevalence if outcomes.prevalence else np.full(len(found), np.nan)
+    return found.reshape(np.shape(threshold)) if np.ndim(threshold) else float(found[0])
+
+
+def check_thresholds(threshold: Any) -> Floats:
+    """Thresholds as a flat array, each in [0, 1)."""
+    places = np.atleast_1d(as_floats(threshold, "threshold")).ravel()
+    bad = ~((places >= 0) & (places < 1))
+    if bad.any():
+        raise InputError(
+            f"threshold must be at least 0 and below 1; got {places[bad][0]:g}. From 1 on nobody "
+            "would act."
+        )
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Rows in the order of their probability, with cumulated weights of both classes.
+
+    ``below[k]`` is the share of class k (0: no event) among the rows before each place, and
+    ``squares[k]`` the same sum of squared shares, from which variances are made.
+    """
+
+    prob: Floats
+    below: Floats
+    squares: Floats
+
+    @property
+    def prevalence(self) -> float:
+        """Share of events."""
+        return float(self.below[1, -1])
+
+    def at(self, threshold: Floats) -> ActionShares:
+        """What happens at some thresholds."""
+        place = np.searchsorted(self.prob, threshold, side="left")
+        spared, total = self.below[:, place], self.below[:, -1:]
+        spared_squares = self.squares[:, place]
+        return ActionShares(
+            threshold,
+            np.stack([spared, total - spared]),
+            np.stack([spared_squares, self.squares[:, -1:] - spared_squares]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ActionShares:
+    """Shares of rows by action (0: spared, 1: acted on) and event, and sums of squared shares."""
+
+    threshold: Floats
+    share: Floats
+    squares: Floats
+
+    @property
+    def odds(self) -> Floats:
+        """False positives that a true one is worth."""
+        return np.asarray(self.threshold / (1 - self.threshold))
+
+    @property
+    def net_benefit(self) -> Floats:
+        """Of acting from the threshold on."""
+        return np.asarray(self.share[1, 1] - self.odds * self.share[1, 0])
+
+    def error(self, gain: npt.NDArray[Any]) -> Floats:
+        """Standard error of the mean of a gain that depends on action and event alone.
+
+        ``gain`` has shape (2, 2, n_thresholds), as the shares. A row is one independent
+        observation, whatever its weight.
+        """
+        mean = (self.share * gain).sum(axis=(0, 1))
+        return np.asarray(np.sqrt((self.squares * (gain - mean) ** 2).sum(axis=(0, 1))))
+
+
+def read_outcomes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Outcomes:
+    """Validate rows of two classes and sort them."""
+    rows = read_rows(
+        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
+    ).of_positive_weight()
+    if rows.scores.ndim != 1:
+        raise InputError(
+            f"net benefit needs two classes; y_prob has {rows.scores.shape[1]} columns. Take one "
+            "class against the rest: (y_true == label, y_prob[:, k])."
+        )
+    order = np.argsort(rows.scores, kind="stable")
+    share = np.full(len(rows), 1 / len(rows))
+    if rows.weight is not None:
+        share = rows.weight[order] / rows.weight.sum()
+    event = rows.codes[order] == 1
+    parts = np.stack([np.where(event, 0.0, share), np.where(event, share, 0.0)])
+    start = np.zeros((2, 1))
+    below, squares = (
+        np.concatenate([start, np.cumsum(values, axis=1)], axis=1) for values in (parts, parts**2)
+    )
+    return Outcomes(rows.scores[order], below, squares)

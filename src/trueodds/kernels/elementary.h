@@ -1,0 +1,100 @@
+/* Exponentials and logarithms of many numbers, within one unit in the last place.
+
+   The mathematical library of C answers for one number after the other. These are written without
+   branches, so that one instruction works on two numbers, or on four where the processor can. No
+   step depends on the processor, and so no result does. This is C and not Python because only here
+   can a function be compiled for two kinds of processors. */
+
+#ifndef TRUEODDS_ELEMENTARY_H
+#define TRUEODDS_ELEMENTARY_H
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_TWO_KINDS __attribute__((unused, target_clones("avx2", "default")))
+#else
+#define FOR_TWO_KINDS
+#endif
+
+/* ln 2 in two parts. The first ends in zeros: times a whole number below 2^21 it is exact. */
+#define LOG_2 0x1.62e42feep-1
+#define LOG_2_REST 0x1.a39ef35793c76p-33
+#define BIAS 1023 /* which is added to exponents; they stand in the bits from 52 on */
+
+static inline uint64_t bits_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double number_of(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* exp(x) = 2^k exp(r) for the whole number k that leaves |r| <= ln(2)/2. */
+static inline double exp_of(double x) {
+    /* What is added to this number is rounded to a whole one, which then is in its last bits. */
+    const double rounding = 0x1.8p52;
+    x = x < 708.0 ? x : 708.0;
+    x = x > -708.0 ? x : -708.0;
+    double shifted = x * 1.4426950408889634 + rounding;
+    double k = shifted - rounding;
+    double r = (x - k * LOG_2) - k * LOG_2_REST;
+    /* Taylor's series to r^13, in groups of four that need not wait for each other. */
+    double square = r * r, fourth = square * square;
+    double a = (1 / 2.0 + r * (1 / 6.0)) + square * (1 / 24.0 + r * (1 / 120.0));
+    double b = (1 / 720.0 + r * (1 / 5040.0)) + square * (1 / 40320.0 + r * (1 / 362880.0));
+    double c = (1 / 3628800.0 + r * (1 / 39916800.0))
+             + square * (1 / 479001600.0 + r * (1 / 6227020800.0));
+    double series = 1.0 + (r + square * (a + fourth * (b + fourth * c)));
+    return series * number_of((bits_of(shifted) + BIAS) << 52);
+}
+
+/* ln x = k ln 2 + ln(1 + f) for a normal x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2).
+
+   With s = f/(2 + f), ln(1 + f) = 2 artanh(s) = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...). */
+static inline double log_of_normal(double x) {
+    const uint64_t sqrt_half = 0x3fe6a09e667f3bcd, bias = (uint64_t)BIAS << 52;
+    uint64_t exponent = (bits_of(x) - sqrt_half + bias) >> 52;
+    /* A small whole number in the last bits of 2^52 is that much above it. */
+    double k = number_of(exponent + ((uint64_t)(BIAS + 52) << 52)) - (0x1p52 + BIAS);
+    double f = number_of(bits_of(x) - (exponent << 52) + bias) - 1.0;
+    double s = f / (2.0 + f);
+    double z = s * s, square = z * z, fourth = square * square;
+    double a = (2 / 3.0 + z * (2 / 5.0)) + square * (2 / 7.0 + z * (2 / 9.0));
+    double b = (2 / 11.0 + z * (2 / 13.0)) + square * (2 / 15.0 + z * (2 / 17.0));
+    double c = 2 / 19.0 + z * (2 / 21.0);
+    double series = z * (a + fourth * (b + fourth * c));
+    double half = 0.5 * f * f;
+    return k * LOG_2 + (f - (half - (s * (half + series) + k * LOG_2_REST)));
+}
+
+static inline double log_of(double x) {
+    if (!(x > 0.0)) return -INFINITY;
+    if (x > DBL_MAX) return INFINITY;
+    return x < DBL_MIN ? log_of_normal(x * 0x1p54) - 54 * (LOG_2 + LOG_2_REST) : log_of_normal(x);
+}
+
+FOR_TWO_KINDS
+static void exp_of_each(double *x, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++) x[i] = exp_of(x[i]);
+}
+
+FOR_TWO_KINDS
+static void log_of_each(double *x, ptrdiff_t n) {
+    double rare = 0.0;
+    for (ptrdiff_t i = 0; i < n; i++) rare += x[i] >= DBL_MIN && x[i] <= DBL_MAX ? 0.0 : 1.0;
+    if (rare > 0.0) {
+        for (ptrdiff_t i = 0; i < n; i++) x[i] = log_of(x[i]);
+    } else {
+        for (ptrdiff_t i = 0; i < n; i++) x[i] = log_of_normal(x[i]);
+    }
+}
+
+#endif

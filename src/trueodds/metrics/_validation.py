@@ -1,0 +1,239 @@
+"""The figures that a paper on a prediction model reports, each with its interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtri, ndtri
+
+from trueodds.exceptions import InputError
+from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
+from trueodds.metrics._curve_errors import CURVE_FIGURES, curve_figures, figures_of_rows
+from trueodds.metrics._discrimination import scaled_brier_of
+from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve, Smoother, read_options
+from trueodds.metrics._interval import MetricInterval, _defined, _interval
+from trueodds.metrics._recalibration import (
+    binary_view,
+    intercept_model,
+    observed_and_expected,
+    slope_model,
+    weights_of,
+)
+from trueodds.metrics._resampling import read_units
+from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._validation_result import ValidationTable
+from trueodds.numerics.concordance import concordance
+from trueodds.numerics.local_regression import Kernel
+from trueodds.validation import Floats, as_seed, check_integer, check_level
+
+__all__ = ["validation_table"]
+
+RESAMPLED = ("brier_score", "scaled_brier", *CURVE_FIGURES)
+NOTHING = np.empty(0)
+
+
+def validation_table(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    level: float = 0.95,
+    curve: Smoother = "loess",
+    span: float = 0.75,
+    kernel: Kernel = "tricube",
+    n_knots: int = 5,
+    n_bins: int = 10,
+    n_resamples: int = 500,
+    sample_weight: Any = None,
+    groups: Any = None,
+    classes: Any = None,
+    random_state: Any = 0,
+) -> ValidationTable:
+    """Validate a prediction model on new rows: calibration, discrimination, overall accuracy.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels of two classes.
+    y_prob : array-like of shape (n,) or (n, 2)
+        Probabilities that the model gave to rows that it was not made from.
+    level : float, default=0.95
+        Of all intervals.
+    curve, span, kernel, n_knots
+        The flexible curve of ICI, E50, E90, Emax and ECI, as in
+        :func:`integrated_calibration_index`.
+    n_bins : int, default=10
+        Groups of Hosmer and Lemeshow's test.
+    n_resamples : int, default=500
+        Bootstrap samples for the figures that have no formula.
+    sample_weight : array-like of shape (n,), default=None
+        A row is one independent observation for the intervals, whatever its weight.
+    groups : array-like of shape (n,), default=None
+        Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
+        the intervals by formula do not know of them.
+    classes : array-like, default=None
+        Both labels, the event last, if one may be absent.
+    random_state : int or Generator, default=0
+
+    Returns
+    -------
+    ValidationTable
+
+    Notes
+    -----
+    Intervals: O:E by the normal distribution of its logarithm, with the variance (1 − f)/events;
+    intercept and slope by maximum likelihood (Wald); the C statistic by DeLong's variance; all
+    others by the bootstrap (BCa). ICI and its kin are above 0 by chance alone, and their intervals
+    lie rather too high for models that are nearly calibrated. A figure that has no finite value is
+    NaN, and ``notes`` says why.
+
+    References
+    ----------
+    Van Calster et al. (2019), Calibration: the Achilles heel of predictive analytics.
+    Collins et al. (2024), TRIPOD+AI statement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import validation_table
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=2000)
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-z))
+    >>> table = validation_table(y, 1 / (1 + np.exp(-2 * z)), n_resamples=50)
+    >>> table.slope.low < 0.5 < table.slope.high
+    True
+    """
+    level = check_level(level)
+    n_bins = check_integer(n_bins, "n_bins", 2)
+    n_resamples = check_integer(n_resamples, "n_resamples", 20)
+    options = read_options(curve, span, kernel, n_knots)
+    view = binary_view(y_true, y_prob, sample_weight, classes)
+    units = read_units(y_true, y_prob, sample_weight, groups, classes)[1]
+    notes: list[str] = []
+    wald = _wald(view, level, notes)
+    found = _resampled(view, units, options, level, n_resamples, random_state)
+    rows: dict[str, Any] = {"sample_weight": view.weight, "classes": [False, True]}
+    return ValidationTable(
+        n=len(view.prob),
+        events=int(np.count_nonzero(view.hit)),
+        observed_expected=_observed_expected(view, level),
+        intercept=wald["intercept"],
+        slope=wald["slope"],
+        c_statistic=_delong(view, level, notes),
+        cox_test=_cox(view, rows, notes),
+        hosmer_lemeshow=calibration_test(
+            view.hit, view.prob, method="hosmer_lemeshow", n_bins=n_bins, **rows
+        ),
+        curve=options.method,
+        level=level,
+        notes=tuple(notes),
+        **found,
+    )
+
+
+def _undefined(level: float, method: str) -> MetricInterval:
+    return MetricInterval(np.nan, np.nan, np.nan, level, np.nan, method, NOTHING)
+
+
+def _observed_expected(view: BinaryView, level: float) -> MetricInterval:
+    observed, expected = observed_and_expected(view)
+    weight = weights_of(view)
+    n, total = len(view.prob), float(weight.sum())
+    ratio = observed / expected if expected else np.inf if observed else np.nan
+    tail = (1 - level) / 2
+    if not np.isfinite(ratio):
+        return MetricInterval(ratio, ratio, ratio, level, np.nan, "exact", NOTHING)
+    if view.hit.all() or not view.hit.any():
+        # The logarithm has no variance here: Clopper and Pearson's ends of the frequency.
+        end = total / expected
+        none = not view.hit.any()
+        low = 0.0 if none else float(bdtri(n - 1, n, 1 - tail)) * end
+        high = float(bdtri(0, n, tail)) * end if none else end
+        return MetricInterval(ratio, low, high, level, np.nan, "exact", NOTHING)
+    share = observed / total
+    variance = float(weight**2 @ (view.hit - share) ** 2) / observed**2
+    factor = float(np.exp(ndtri(1 - tail) * np.sqrt(variance)))
+    error = ratio * float(np.sqrt(variance))
+    return MetricInterval(
+        ratio, ratio / factor, ratio * factor, level, error, "log-normal", NOTHING
+    )
+
+
+def _wald(view: BinaryView, level: float, notes: list[str]) -> dict[str, MetricInterval]:
+    found = {}
+    z = float(ndtri((1 + level) / 2))
+    for name, model_of, at in (("intercept", intercept_model, 0), ("slope", slope_model, 1)):
+        try:
+            model = model_of(view)
+        except InputError as error:
+            notes.append(f"{name}: {error}")
+            found[name] = _undefined(level, "wald")
+            continue
+        value, half = float(model.coef[at]), float(np.sqrt(model.covariance[at, at]))
+        found[name] = MetricInterval(
+            value, value - z * half, value + z * half, level, half, "wald", NOTHING
+        )
+    return found
+
+
+def _delong(view: BinaryView, level: float, notes: list[str]) -> MetricInterval:
+    c = concordance(view.prob, view.hit, view.weight)
+    if not np.isfinite(c.estimate):
+        notes.append("c_statistic: there is one class only, so nothing can be ranked.")
+        return _undefined(level, "delong")
+    error = float(np.sqrt(c.variance))
+    half = float(ndtri((1 + level) / 2)) * error
+    low, high = max(c.estimate - half, 0.0), min(c.estimate + half, 1.0)
+    return MetricInterval(c.estimate, low, high, level, error, "delong", NOTHING)
+
+
+def _cox(view: BinaryView, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:
+    try:
+        return calibration_test(view.hit, view.prob, method="cox", **rows)
+    except InputError as error:
+        notes.append(f"cox_test: {error}")
+        return CalibrationTest(np.nan, np.nan, "cox", 2.0)
+
+
+def _resampled(
+    view: BinaryView,
+    units: Any,
+    options: CurveOptions,
+    level: float,
+    n_resamples: int,
+    random_state: Any,
+) -> dict[str, MetricInterval]:
+    """The figures without a formula, by one bootstrap of all of them."""
+    weight = weights_of(view)
+    curve = FlexibleCurve.of(view, options, rough=True)
+    square = (view.prob - view.hit) ** 2
+
+    def figures(weight: Floats) -> list[float]:
+        values = curve.values(weight, fine=False)
+        total, events = float(weight.sum()), float(weight @ view.hit)
+        mass = curve.sums(weight)
+        of_curve = curve_figures(values - curve.prob, curve.prob, mass, events / total)
+        brier = float(weight @ square) / total
+        chance = events / total * (1 - events / total)
+        scaled = 1 - brier / chance if chance > 0 else np.nan
+        return [brier, scaled, *(of_curve[name] for name in CURVE_FIGURES)]
+
+    rng = np.random.default_rng(as_seed(random_state))
+    drawn = np.array([figures(units.bootstrap(rng)) for _ in range(n_resamples)])
+    left_out = np.array([figures(w) for w in units.jackknife(rng)])
+    exact = {"brier_score": float(np.average(square, weights=view.weight))}
+    exact |= {"scaled_brier": scaled_brier_of(view), **figures_of_rows(view, options)}
+    rough = figures(weight)
+    found = {}
+    for column, name in enumerate(RESAMPLED):
+        estimate = exact[name]
+        if not np.isfinite(estimate):
+            found[name] = _undefined(level, "bca")
+            continue
+        # Moved by what cells and interpolation change in the estimate itself.
+        moved = estimate - rough[column]
+        values = _defined(drawn[:, column] + moved)
+        low, high = _interval(estimate, values, left_out[:, column] + moved, level, "bca")
+        error = float(values.std(ddof=1))
+        found[name] = MetricInterval(estimate, low, high, level, error, "bca", values)
+    return found

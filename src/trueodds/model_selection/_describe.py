@@ -1,0 +1,188 @@
+"""How a map was learned, as the ``about`` that is saved with it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from trueodds.calibrators import Calibrator, method_name
+from trueodds.estimator import Estimator
+from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap
+from trueodds.model_selection._fold_losses import fold_losses
+from trueodds.validation import Floats, read_rows
+
+__all__ = ["describe_evidence", "describe_fit"]
+
+LONGEST_OPTION = 500
+CLOCK = "SOURCE_DATE_EPOCH"
+
+
+def describe_fit(
+    calibrator: Calibrator,
+    scores: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    parent: CalibrationMap | None = None,
+    notes: Any = None,
+) -> dict[str, Any]:
+    """Say how a calibrator's map was learned, for :meth:`trueodds.CalibrationMap.with_about`.
+
+    Fitting itself keeps nothing of this: maps of the same data stay equal and fitting stays fast.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted.
+    scores, y, sample_weight
+        What it was fitted on.
+    parent : CalibrationMap, default=None
+        The map that this one replaces; its fingerprint is kept.
+    notes : JSON value, default=None
+        Whatever else should be known.
+
+    Returns
+    -------
+    dict
+        See ``docs/map-format.md``: method and options, what :class:`AutoCalibrator` chose and why,
+        when, by which version, rows and positives, range of scores, a fingerprint of the data, and
+        log-loss and Brier score before and after, out of fold. Those are of at most 10,000 rows
+        and five more fits of the method; they are left out for methods that need attributes or go
+        by the order of the rows, and for mixtures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import BetaCalibrator
+    >>> from trueodds.model_selection import describe_fit
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.logistic(size=2000)
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
+    >>> p = 1 / (1 + np.exp(-z))
+    >>> calibrator = BetaCalibrator().fit(p, y)
+    >>> about = describe_fit(calibrator, p, y, notes="nightly")
+    >>> about["rows"], about["positives"], about["method"]
+    (2000, 1017, 'beta')
+    >>> {name: round(loss, 3) for name, loss in about["losses"]["log_loss"].items()}
+    {'before': 0.747, 'after': 0.652}
+    >>> described = calibrator.map_.with_about(about)  # .save("map.json")
+    """
+    if not isinstance(calibrator, Calibrator):
+        raise InputError(f"describe_fit needs a calibrator; got {type(calibrator).__name__}.")
+    calibrator._check_fitted("map_")
+    rows = read_rows(
+        scores,
+        y,
+        sample_weight,
+        scale=calibrator.input,
+        classes=calibrator.classes_,
+        rows_sum_to_one=calibrator.rows_sum_to_one,
+    ).of_positive_weight()
+    evidence: Evidence | ClassEvidence
+    if rows.n_classes == 2:
+        evidence = Evidence(rows.scores, rows.codes, rows.weight)
+    else:
+        evidence = ClassEvidence(rows.scores, rows.codes, rows.weight)
+    counts = np.bincount(rows.codes, minlength=rows.n_classes).tolist()
+    about = describe_evidence(calibrator, evidence, counts, weighted=rows.weight is not None)
+    if parent is not None:
+        about["parent"] = parent.fingerprint
+    return about if notes is None else {**about, "notes": notes}
+
+
+def describe_evidence(
+    calibrator: Calibrator,
+    evidence: Evidence | ClassEvidence,
+    class_rows: Sequence[int],
+    *,
+    weighted: bool = False,
+) -> dict[str, Any]:
+    """:func:`describe_fit` of evidence that has been validated, with the rows of each class."""
+    import trueodds
+
+    several = isinstance(evidence, ClassEvidence)
+    about: dict[str, Any] = {
+        "method": method_name(type(calibrator).__name__),
+        "options": _options(calibrator),
+    }
+    fitted = vars(calibrator)
+    if "best_method_" in fitted:  # a calibrator that chose another
+        about |= {"chosen": fitted["best_method_"], "reason": fitted["explanation_"]}
+    learned: Calibrator | None = fitted.get("calibrator_", calibrator)
+    about |= {
+        "created": _now(),
+        "software": f"trueodds {trueodds.__version__}",
+        "rows": sum(class_rows),
+        **({"class_rows": list(class_rows)} if several else {"positives": class_rows[1]}),
+    }
+    if weighted:
+        mass: Any = evidence.row_weight
+        about["total_weight"] = float(mass.sum())
+    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
+    about["score_range"] = [_json_number(scores.min()), _json_number(scores.max())]
+    about["data"] = _fingerprint(evidence)
+    losses = None if learned is None else fold_losses(learned, evidence)
+    return about if losses is None else {**about, "losses": losses}
+
+
+def _options(calibrator: Calibrator) -> dict[str, Any]:
+    """What was asked of the method; the scale and the classes are in the map."""
+    options = calibrator.get_params(deep=False)
+    return {name: _plain(value) for name, value in options.items() if name not in LEFT_TO_THE_MAP}
+
+
+LEFT_TO_THE_MAP = ("input", "classes")
+
+
+def _plain(value: Any) -> Any:
+    """An option as a JSON value; an object by what it is called, never by where it lies."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value[:LONGEST_OPTION] if isinstance(value, str) else value
+    if isinstance(value, (float, np.floating)):
+        return _json_number(value)
+    if isinstance(value, Estimator):
+        return repr(value)[:LONGEST_OPTION]
+    if isinstance(value, Mapping):
+        return {str(key)[:LONGEST_OPTION]: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return type(value).__name__
+
+
+def _now() -> str:
+    """The time in UTC, or the one that a build which must repeat has set."""
+    fixed = os.environ.get(CLOCK)
+    try:
+        moment = datetime.now(UTC) if not fixed else datetime.fromtimestamp(int(fixed), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            f"{CLOCK} must be a number of seconds since 1970; got {fixed!r}."
+        ) from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _fingerprint(evidence: Evidence | ClassEvidence) -> str:
+    """Of the table, whatever the order of its rows; of several classes, row by row."""
+    columns: list[Floats]
+    if isinstance(evidence, Evidence):
+        table = evidence.smoothed(None).table
+        columns = [table.score, table.n_neg, table.n_pos]
+    else:
+        columns = [evidence.scores, evidence.codes.astype(np.float64)]
+        columns += [] if evidence.weight is None else [evidence.weight]
+    found = hashlib.sha256()
+    for column in columns:
+        found.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
+    return f"sha256:{found.hexdigest()}"
+
+
+def _json_number(value: Any) -> float | str:
+    number = float(value)
+    return number if np.isfinite(number) else str(number)

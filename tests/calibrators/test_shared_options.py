@@ -1,0 +1,61 @@
+"""What every calibrator has is written once, and shown with each."""
+
+import inspect
+
+import pytest
+
+from trueodds.calibrators import Calibrator, SharedOptions, all_calibrators
+
+
+@pytest.mark.parametrize("kind", all_calibrators().values())
+def test_every_option_of_every_method_is_in_its_signature_and_its_docs(kind):
+    assert set(SharedOptions.__annotations__) <= set(inspect.signature(kind).parameters)
+    for option in [*inspect.signature(kind).parameters, "map_", "classes_"]:
+        assert any(
+            option in line.partition(" :")[0].replace(",", "").split()
+            for line in kind.__doc__.splitlines()
+        ), option
+
+
+def test_what_a_method_says_itself_is_kept_and_the_rest_is_added():
+    class Odd(Calibrator):
+        """One line.
+
+        Parameters
+        ----------
+        width : int
+        classes : list
+            In an order of its own.
+
+        Notes
+        -----
+        None.
+        """
+
+        def __init__(self, width=1, **shared):
+            self.width = width
+            super().__init__(**shared)
+
+        def _fit(self, evidence):
+            raise NotImplementedError
+
+    assert list(inspect.signature(Odd).parameters) == ["width", *SharedOptions.__annotations__]
+    assert Odd.__doc__.count("classes :") == 1
+    assert "In an order of its own." in Odd.__doc__
+    assert "The scale of the scores." in Odd.__doc__
+    assert (
+        Odd.__doc__.index("The scale")
+        < Odd.__doc__.index("Attributes")
+        < Odd.__doc__.index("Notes")
+    )
+    assert Odd(3, input="logit").get_params() == {
+        "width": 3,
+        "input": "logit",
+        "label_smoothing": None,
+        "classes": None,
+    }
+
+
+def test_an_option_that_no_method_has_is_refused():
+    with pytest.raises(TypeError, match="inptu"):
+        all_calibrators()["beta"](inptu="logit")

@@ -1,0 +1,64 @@
+"""Exponentials and logarithms of many numbers, against 60 digits."""
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueodds.kernels.elementary import exp_in_place, log_in_place
+
+RNG = np.random.default_rng(0)
+
+
+def in_place(function, numbers):
+    found = np.array(numbers, dtype=float)
+    function(found)
+    return found
+
+
+def units_off(found, numbers, exact):
+    """How far results are from those of Decimal, in units in the last place."""
+    with localcontext() as context:
+        context.prec = 60
+        return max(
+            abs(Decimal(float(f)) - exact(Decimal(float(x)))) / Decimal(float(np.spacing(abs(f))))
+            for f, x in zip(found, numbers, strict=True)
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-8, 0.3, 5.0, 300.0])
+def test_exponentials_are_right_to_one_unit_in_the_last_place(scale):
+    x = np.clip(RNG.normal(0, scale, 500), -708, 708)
+    assert units_off(in_place(exp_in_place, x), x, Decimal.exp) <= 1
+
+
+@pytest.mark.parametrize("low", [5e-324, 1e-310, 1e-300, 1e-5, 0.6, 0.999])
+def test_logarithms_are_right_to_one_unit_in_the_last_place(low):
+    x = np.exp(RNG.uniform(np.log(low), -np.log(low) if low > 1e-305 else 0, 500))
+    x = x[x != 1]
+    assert units_off(in_place(log_in_place, x), x, Decimal.ln) <= 1
+
+
+def test_ends_have_their_values():
+    assert in_place(exp_in_place, [0.0, -0.0]).tolist() == [1.0, 1.0]
+    assert in_place(log_in_place, [0.0, 1.0, np.inf]).tolist() == [-np.inf, 0.0, np.inf]
+
+
+@given(st.floats(709, np.inf))
+def test_exponents_beyond_the_limit_count_as_the_limit(x):
+    np.testing.assert_allclose(in_place(exp_in_place, [x, -x]), np.exp([708.0, -708.0]), rtol=1e-15)
+
+
+@given(st.lists(st.floats(0, np.inf), min_size=1, max_size=9))
+def test_a_number_has_the_same_logarithm_wherever_it_stands(numbers):
+    # Several are worked on at once, and what is left over one by one.
+    assert in_place(log_in_place, numbers).tolist() == [
+        in_place(log_in_place, [x])[0] for x in numbers
+    ]
+
+
+def test_logarithms_increase_over_neighbours():
+    x = 0.5**0.5 * (1 + np.arange(-500, 500) * 2.0**-52)
+    assert (np.diff(in_place(log_in_place, x)) >= 0).all()
