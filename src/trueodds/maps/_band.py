@@ -54,10 +54,8 @@ def check_band(band: Any, of: CalibrationMap) -> None:
                 raise InputError(f'{name} of the band must be binary maps with input="{scale}".')
 
 
-def band_document(band: Band | None) -> dict[str, Any]:
-    """The band as a part of the map's document; nothing if there is none."""
-    if band is None:
-        return {}
+def band_document(band: Band) -> dict[str, Any]:
+    """The band as a part of the map's document."""
     ends = {"lower": band.lower, "upper": band.upper}
     curves = {name: [curve.to_dict() for curve in end] for name, end in ends.items()}
     return {"band": {"level": band.level, **curves}}

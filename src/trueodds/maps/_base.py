@@ -18,7 +18,6 @@ from trueodds.maps._about import function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
 from trueodds.maps._banded import Banded
 from trueodds.maps._formulas import positive_expression
-from trueodds.maps._labels import Label, plain_label
 from trueodds.maps._provenance import Described
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import (
@@ -53,7 +52,7 @@ class CalibrationMap(Described, Banded, ABC):
     """
 
     input: InputScale = "probability"
-    classes: tuple[Label, ...] | None = None
+    classes: tuple[_json.Label, ...] | None = None
     band: Band | None = None
 
     family: ClassVar[str]
@@ -68,7 +67,7 @@ class CalibrationMap(Described, Banded, ABC):
         check_scale(self.input)
         self._check()
         if self.classes is not None:
-            labels = tuple(plain_label(label) for label in self.classes)
+            labels = tuple(_json.plain_label(label) for label in self.classes)
             object.__setattr__(self, "classes", labels)
             if len(set(labels)) != len(labels) or len(labels) != (self.n_classes or len(labels)):
                 raise InputError(f"classes must be {self.n_classes} distinct labels; got {labels}.")
@@ -188,7 +187,8 @@ class CalibrationMap(Described, Banded, ABC):
             if f.name not in SHARED
         }
         document = _json.document(self.family, self.input, self.classes, parameters)
-        document |= band_document(self.band)
+        if self.band is not None:
+            document |= band_document(self.band)
         about = self.about
         return document if about is None else {**document, _json.ABOUT: about}
 

@@ -15,7 +15,20 @@ from trueodds.exceptions import MapFormatError
 from trueodds.maps._about import check_about
 from trueodds.validation import InputScale
 
-__all__ = ["Header", "check_keys", "decode", "document", "encode", "parse", "read", "write"]
+__all__ = [
+    "Header",
+    "Label",
+    "check_keys",
+    "decode",
+    "document",
+    "encode",
+    "parse",
+    "plain_label",
+    "read",
+    "write",
+]
+
+Label = str | int | float | bool
 
 FORMAT = "trueodds-map"
 VERSION = 2
@@ -37,6 +50,12 @@ def document(
         "classes": None if classes is None else list(classes),
         "parameters": parameters,
     }
+
+
+def plain_label(label: Any) -> Label:
+    """The label of a class as a text, a number or a truth value."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)
 
 
 def encode(value: Any) -> Any:
