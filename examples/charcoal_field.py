@@ -44,7 +44,7 @@ def main():
         top.set(xlabel="log-odds", ylabel="temperature", title=f"{n_coals} coals")
         top.legend(frameon=False)
         CalibrationMapDisplay.from_calibrator(
-            calibrator, scores=z, y=y, name=f"{n_coals} coals"
+            calibrator, scores=z, y=y, name=f"{n_coals} coals", level=None
         ).plot(ax=axes[1, column])
     figure.savefig(IMAGE, dpi=100)
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 import trueodds
+from trueodds.calibrators import PosteriorCalibrator
 from trueodds.exceptions import TrueoddsWarning
 
 mpl.use("Agg")
@@ -60,7 +61,7 @@ def square(ax, title):
 def draw(ax, name, fitted, *, band=False):
     """One method's map beside the truth; its band too, if it has one and there is room."""
     ax.plot(GRID, truth(GRID), "--", color=GRAY, linewidth=1)
-    if band and hasattr(fitted, "predict_interval"):
+    if band and isinstance(fitted, PosteriorCalibrator):
         low, high = fitted.predict_interval(GRID, level=0.9)
         ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
     if band and hasattr(fitted, "predict_bounds"):

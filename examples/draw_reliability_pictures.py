@@ -126,7 +126,7 @@ def naive_bayes():
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), layout="constrained")
     for ax, name in zip(axes, ("beta", "isotonic"), strict=True):
         CalibrationMapDisplay.from_calibrator(
-            methods[name], scores=scores, y=y_fit, name=f"{name} calibration"
+            methods[name], scores=scores, y=y_fit, name=f"{name} calibration", level=None
         ).plot(ax)
     save(figure, "naive-bayes-maps")
 

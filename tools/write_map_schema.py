@@ -222,7 +222,7 @@ def family_rules() -> list[Schema]:
 def schema() -> Schema:
     """The whole schema; fails if a family or a field of the library is not in it."""
     for name, kind in CalibrationMap._families.items():
-        wanted = {f.name for f in fields(kind)} - {"input", "classes"}
+        wanted = {f.name for f in fields(kind)} - {"input", "classes", "band"}
         if wanted != PARAMETERS.get(name, {"": None}).keys():
             raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
     if ABOUT.keys() != ABOUT_KEYS.keys():
@@ -240,9 +240,20 @@ def schema() -> Schema:
         },
         optional=("about",),
     )
+    header["properties"]["band"] = ref("band")
+    curve = {
+        "allOf": [ref("map"), {"properties": {"family": {"enum": BINARY}, "band": False}}],
+    }
+    band = an_object(
+        {
+            "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            "lower": a_list(curve, least=1),
+            "upper": a_list(curve, least=1),
+        }
+    )
     first = {
         "if": {"properties": {"version": {"const": 1}}},
-        "then": {"properties": {"about": False}},
+        "then": {"properties": {"about": False, "band": False}},
     }
     about = an_object(ABOUT, optional=tuple(ABOUT))
     numbers = {
@@ -257,6 +268,7 @@ def schema() -> Schema:
         **ref("map"),
         "$defs": {
             "map": {**header, "allOf": [*family_rules(), first]},
+            "band": band,
             **numbers,
             **families,
             "about": about,

@@ -22,7 +22,7 @@ BEYOND_A_SCHEMA = (
     "|rows of one length|lower must not exceed upper|needs a = b|one entry per|one per node"
     "|pre-order|children|attributes must exist|beyond the nodes|position of a category|sorted"
     "|one input and one number|must sum to 1|sum must be 1|equally many classes|one for each map"
-    "|score alone|mixing·prior|lowest and the highest"
+    "|score alone|mixing·prior|of the band must be|lowest and the highest"
 )
 """What only the loader can refuse: relations between numbers, and between lists."""
 
@@ -57,6 +57,7 @@ MAPS = [
         on_probabilities=[],
         shared=[0.1, 0.0, 0.0, 0.2],
     ),
+    SAME.with_band(SAME, HALF, level=0.9),
     maps.AverageMap(maps=(STRUCTURED, maps.IdentityMap(), SAME), weights=[0.25, 0.25, 0.5]),
     maps.OneVsRestMap(maps=(SAME, maps.IdentityMap())),
     maps.TreeMap(

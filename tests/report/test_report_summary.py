@@ -101,6 +101,13 @@ SCHEMA = {
     "explanation": str,
     "folds": int,
     "diagrams": [{"kind": str, "event": str, "before": CURVE, "methods": {...: CURVE}}],
+    "sureness": {
+        "score": [NUMBER],
+        "probability": [NUMBER],
+        "low": [NUMBER],
+        "high": [NUMBER],
+        "rows": [{"score": NUMBER, "probability": NUMBER, "low": NUMBER, "high": NUMBER}],
+    },
     "costs": {
         "kind": str,
         "ratios": [NUMBER],
@@ -155,7 +162,9 @@ def check(value, schema, path="report"):
 @pytest.mark.parametrize("name", ["binary_report", "several_report", "hostile_report"])
 def test_the_summary_follows_its_schema_and_is_plain_json(name, request):
     content = request.getfixturevalue(name).to_json()
-    check(content, SCHEMA)
+    several = name == "several_report"
+    assert (content["sureness"] is None) == several
+    check(content, SCHEMA | ({"sureness": type(None)} if several else {}))
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert (content["format"], content["version"]) == ("trueodds-report", 1)
 
@@ -421,6 +430,18 @@ def test_groups_of_several_classes_ask_whether_the_named_class_was_right(several
     p, _ = several_classes()
     group = several_report.to_json()["groups"]["worst"][0]
     assert group["before"]["predicted"] == pytest.approx(p.max(axis=1).mean(), abs=0.03)
+
+
+def test_the_map_is_shown_with_intervals_that_hold_it(binary_report):
+    shown = binary_report.to_json()["sureness"]
+    assert all(
+        low <= p <= high
+        for low, p, high in zip(shown["low"], shown["probability"], shown["high"], strict=True)
+    )
+    assert shown["score"] == sorted(shown["score"])
+    page = binary_report.to_html()
+    assert "How sure one can be" in page
+    assert '<polygon class="band"' in page
 
 
 def test_validation_is_that_of_the_scores_as_they_are(binary_report, several_report):

@@ -15,6 +15,7 @@ from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
+from trueodds.numerics.smooth_curve.kept import margin_unit
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
 from trueodds.validation import Floats, check_choice
 
@@ -108,7 +109,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        unit = _unit(table.score, table.weight) if self.input == "score" else 1.0
+        unit = margin_unit(table.score, table.weight) if self.input == "score" else 1.0
         with single_threaded_blas():
             posterior = fit_smooth_curve(
                 log_odds(table.score, self.input) / unit,
@@ -127,7 +128,12 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         return LogOddsCurveMap(x=posterior.z, y=curve, input=self.input)
 
     def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
-        return [self._map_of(self.posterior_.quantile(share)) for share in shares]
+        # Those of any method: the same models, but for two that are too sure of themselves.
+        posterior = self._truth()[0]
+        curves = [posterior.quantile(share) for share in shares]
+        if self.monotone:
+            curves = [_never_falling(curve, posterior.weight) for curve in curves]
+        return [LogOddsCurveMap(x=posterior.z, y=curve, input=self.input) for curve in curves]
 
     def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
         return [self._map_of(curve) for curve in self.posterior_.draw(n_maps, rng)]
@@ -138,15 +144,3 @@ def _never_falling(curve: Floats, weight: Floats) -> Floats:
     low, height = curve.min(), float(np.ptp(curve)) or 1.0
     shares, _ = isotonic_fit((curve - low) / height * weight, weight)
     return np.asarray(low + height * shares)
-
-
-def _unit(score: Floats, weight: Floats) -> float:
-    """What a margin must be divided by to spread as log-odds do.
-
-    A power of two, so that no digit of a score is lost.
-    """
-    size = float(np.abs(score).max()) or 1.0
-    share = weight / weight.sum()
-    scaled = score / size  # their squares cannot overflow
-    spread = float(np.sqrt(share @ (scaled - share @ scaled) ** 2))
-    return float(np.ldexp(1.0, round(np.log2(max(spread, 1e-12)) + np.log2(size)) - 1))

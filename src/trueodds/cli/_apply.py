@@ -59,6 +59,16 @@ Into = Annotated[
         rich_help_panel=o.RESULT,
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="LEVEL",
+        help="Add where the truth lies: COLUMN_low and COLUMN_high. The map must have been fitted "
+        "with the same --interval.",
+        rich_help_panel=o.RESULT,
+    ),
+]
 
 
 def apply(
@@ -67,6 +77,7 @@ def apply(
     output: Output,
     score: o.Score = ["score"],  # noqa: B006
     into: Into = "probability",
+    interval: Interval = None,
     input_format: o.InputFormat = None,
     output_format_name: OutputFormat = None,
     on_bad_rows: o.OnBad = "error",
@@ -74,7 +85,7 @@ def apply(
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
-    """Apply a map to every row of a file and write all columns with one more.
+    """Apply a map to every row of a file and write all columns with one more (or three).
 
     Rows stream through in their order, so the file may be much larger than memory. The output
     appears under its name when it is complete; a run that fails or is interrupted leaves nothing.
@@ -83,6 +94,7 @@ def apply(
     Examples
     --------
     trueodds apply map.json scores.csv --score p -o calibrated.parquet
+    trueodds apply map.json scores.csv --score p --interval 0.9 -o calibrated.parquet
     trueodds apply map.json 'scores/*.parquet' --score p --into p_calibrated -o all.parquet
     cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
     """
@@ -91,6 +103,7 @@ def apply(
     kind = output_format(output, output_format_name)
     check_target(output, force=force)
     fitted = load_map(map_file)
+    _check_interval(fitted, interval, map_file)
     features = _features_of(fitted)
     columns = ColumnNames(
         tuple(score),
@@ -99,6 +112,8 @@ def apply(
         sums_to_one=fitted.family != "one_vs_rest",
     )
     names = _new_columns(fitted, into, len(score))
+    if interval is not None:
+        names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     with open_source(
         file,
         format=input_format,
@@ -121,7 +136,8 @@ def apply(
         relation = good.project(", ".join(["*", *scores]))
         # Only CSV can hold nameless columns; elsewhere they keep the names that they were given.
         header = source.header if kind == "csv" else tuple(present)
-        batches = _calibrated(relation, len(score), (*header, *names), _predictor(fitted, features))
+        predict = _predictor(fitted, features, interval is not None)
+        batches = _calibrated(relation, len(score), (*header, *names), predict)
         # The batches occupy one connection; the writer may need another.
         metadata = {MAP_FINGERPRINT: fitted.fingerprint}
         _stream(batches, output, kind, tally, source.connection.cursor(), metadata)
@@ -132,6 +148,20 @@ def apply(
     elif output != STANDARD_OUTPUT or skipped:
         left = f" (left out: {in_words(skipped)})" if skipped else ""
         note(f"{output}: {tally.used:,} rows with {', '.join(names)}{left}.")
+
+
+def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
+    if interval is None:
+        return
+    if fitted.band is None:
+        raise UsageError(
+            f"{name} carries no intervals: fit it with --interval {interval:g}, or leave out "
+            "--interval."
+        )
+    if fitted.band.level != interval:
+        raise UsageError(
+            f"the intervals of {name} have the level {fitted.band.level:g}, not {interval:g}."
+        )
 
 
 def _features_of(fitted: Any) -> tuple[str, ...]:
@@ -155,14 +185,30 @@ def _new_columns(fitted: Any, into: str, n_scores: int) -> list[str]:
     return [f"{into}_{label}" for label in classes]
 
 
-def _predictor(fitted: Any, features: tuple[str, ...]) -> Callable[[Any, Any], Any]:
-    def predict(scores: Any, batch: Any) -> Any:
-        if not features:
-            return fitted(scores)
-        pa = require("pyarrow")
-        return fitted(scores, features=pa.Table.from_batches([batch]).select(list(features)))
+def _predictor(
+    fitted: Any, features: tuple[str, ...], with_interval: bool
+) -> Callable[[Any, Any], list[Any]]:
+    """From scores and a batch to the new columns."""
+
+    def predict(scores: Any, batch: Any) -> list[Any]:
+        extra = {}
+        if features:
+            pa = require("pyarrow")
+            extra = {"features": pa.Table.from_batches([batch]).select(list(features))}
+        columns = _columns(fitted(scores, **extra))
+        if not with_interval:
+            return columns
+        ends = (_columns(end) for end in fitted.interval(scores, **extra))
+        return [column for three in zip(columns, *ends, strict=True) for column in three]
 
     return predict
+
+
+def _columns(values: Any) -> list[Any]:
+    """One column for each class; with two classes that of the positive one."""
+    if values.ndim == 1:
+        return [values]
+    return [values[:, 1]] if values.shape[1] == 2 else list(values.T)
 
 
 def _stream(
@@ -187,7 +233,7 @@ def _stream(
 
 
 def _calibrated(
-    relation: Any, n_scores: int, names: Sequence[str], predict: Callable[[Any, Any], Any]
+    relation: Any, n_scores: int, names: Sequence[str], predict: Callable[[Any, Any], list[Any]]
 ) -> Iterator[Any]:
     """Batches of the file's own columns and the new ones, under the names given."""
     import numpy as np
@@ -197,10 +243,7 @@ def _calibrated(
         width = batch.num_columns - n_scores
         columns = [batch.column(width + number).to_numpy() for number in range(n_scores)]
         scores = columns[0] if n_scores == 1 else np.stack(columns, axis=1)
-        result = np.asarray(predict(scores, batch))
-        if result.ndim == 2 and len(names) == width + 1:
-            result = result[:, 1]
-        new = [result] if result.ndim == 1 else list(result.T)
+        new = predict(scores, batch)
         yield pa.RecordBatch.from_arrays(
             [
                 *(batch.column(number) for number in range(width)),

@@ -44,6 +44,10 @@ Output = Annotated[
         rich_help_panel=o.RESULT,
     ),
 ]
+End = Annotated[
+    Literal["lower", "upper"] | None,
+    typer.Option("--end", help="An end of the map's intervals in place of the probability."),
+]
 
 
 def export(
@@ -53,6 +57,7 @@ def export(
     column: Column = ["score"],  # noqa: B006
     dialect: Dialect = "duckdb",
     name: Name = "calibrate",
+    end: End = None,
     force: o.Force = False,
 ) -> None:
     """Turn a map into an SQL expression, an ONNX model or a Python function.
@@ -61,11 +66,16 @@ def export(
     --------
     trueodds export map.json --to sql --column p
     trueodds export map.json --to sql --dialect bigquery --column p
+    trueodds export map.json --to sql --column p --end lower
     trueodds export map.json --to onnx -o map.onnx
     trueodds export map.json --to python -o calibrate.py
     """
     check_target(output, force=force)
     fitted = load_map(map_file)
+    if end is not None:
+        if fitted.band is None:
+            raise UsageError(f"{map_file} carries no intervals: fit it with --interval 0.9.")
+        fitted = fitted.lower_map() if end == "lower" else fitted.upper_map()
     if to == "onnx":
         if output == STANDARD_OUTPUT:
             raise UsageError("an ONNX model is binary: pass -o MAP.ONNX.")

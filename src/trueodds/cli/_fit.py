@@ -56,6 +56,14 @@ Feature = Annotated[
         rich_help_panel=o.DATA,
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="LEVEL",
+        help="Save with the map where the truth lies, with this probability, such as 0.9.",
+    ),
+]
 MapOutput = Annotated[
     str,
     typer.Option(
@@ -96,6 +104,7 @@ def fit(
     output: MapOutput = STANDARD_OUTPUT,
     option: MethodOption = None,
     feature: Feature = None,
+    interval: Interval = None,
     input_scale: o.InputScaleOption = "probability",
     positive: o.Positive = None,
     class_names: o.ClassNames = None,
@@ -118,6 +127,7 @@ def fit(
     --------
     trueodds fit scores.parquet --score p --label y -o map.json
     trueodds fit scores.parquet --score p --label y --method beta -o map.json
+    trueodds fit scores.parquet --score p --label y --interval 0.9 -o map.json
     trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
@@ -125,6 +135,8 @@ def fit(
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
     check_target(output, force=force)
     replaced = None if parent is None else load_map(parent)
+    if interval is not None and not 0 < interval < 1:
+        raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     calibrator = make_calibrator(method, input_scale, option or ())
     promises = calibrator.promises
     if promises.needs_features and not feature:
@@ -151,9 +163,9 @@ def fit(
             prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
         with working(f"fitting {method}", source.connection):
             if feature or len(score) > 1 or not promises.any_order:
-                fitted, about = _fit_rows(calibrator, prepared, max_rows, seed)
+                fitted, about = _fit_rows(calibrator, prepared, max_rows, seed, interval)
             else:
-                fitted, about = _fit_counts(calibrator, prepared)
+                fitted, about = _fit_counts(calibrator, prepared, interval)
     about |= {"method": method, **_origin(file, columns, replaced, note_text)}
     fitted = fitted.with_about(about)
     if method == AUTO:
@@ -163,6 +175,7 @@ def fit(
         content = {"file": file, **prepared.describe(), "method": method}
         content |= {"rows_fitted": about["rows"], "family": fitted.family, "output": output}
         content |= {"fingerprint": fitted.fingerprint, "losses": about.get("losses")}
+        content["interval"] = interval
         emit_json("fit", content)
     elif output != STANDARD_OUTPUT:
         note(
@@ -198,7 +211,7 @@ def _gain(about: dict[str, Any]) -> str:
 
 
 def _fit_counts(
-    calibrator: Calibrator, prepared: Prepared
+    calibrator: Calibrator, prepared: Prepared, interval: float | None
 ) -> tuple[CalibrationMap, dict[str, Any]]:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli._table import score_table
@@ -211,7 +224,11 @@ def _fit_counts(
         raise InputError("the table has one class only; calibration needs two.")
     evidence = Evidence.of_table(table)
     start = time.perf_counter()
-    fitted = replace(calibrator.learn(evidence), classes=prepared.classes.labels)
+    if interval is None:
+        learned = calibrator.learn(evidence)
+    else:
+        learned = calibrator.learn_with_band(evidence, level=interval)
+    fitted = replace(learned, classes=prepared.classes.labels)
     seconds = time.perf_counter() - start
     logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
@@ -221,7 +238,7 @@ def _fit_counts(
 
 
 def _fit_rows(
-    calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int
+    calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int, interval: float | None
 ) -> tuple[CalibrationMap, dict[str, Any]]:
     from trueodds.cli._rows import fetch_rows
     from trueodds.model_selection import describe_fit
@@ -232,4 +249,5 @@ def _fit_rows(
     calibrator.set_params(classes=list(prepared.classes.labels))
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.y, rows.weight, **features)
-    return calibrator.map_, describe_fit(calibrator, rows.scores, rows.y, rows.weight)
+    fitted = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
+    return fitted, describe_fit(calibrator, rows.scores, rows.y, rows.weight)

@@ -5,6 +5,8 @@ and read back with :func:`load`. The file format is described in ``docs/map-form
 """
 
 from trueodds.maps._average import AverageMap
+from trueodds.maps._band import Band
+from trueodds.maps._band_end import BandEndMap
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._charcoal_grill import CharcoalGrillMap
 from trueodds.maps._charcoal_softmax import CharcoalSoftmaxMap
@@ -21,6 +23,8 @@ from trueodds.maps._tree import TreeMap
 
 __all__ = [
     "AverageMap",
+    "Band",
+    "BandEndMap",
     "CalibrationMap",
     "CharcoalGrillMap",
     "CharcoalSoftmaxMap",

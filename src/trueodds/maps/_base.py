@@ -15,6 +15,8 @@ from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
 from trueodds.maps import _json
 from trueodds.maps._about import function_alone
+from trueodds.maps._band import Band, band_document, check_band, read_band
+from trueodds.maps._banded import Banded
 from trueodds.maps._formulas import positive_expression
 from trueodds.maps._provenance import Described
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
@@ -29,13 +31,14 @@ from trueodds.validation import (
 
 __all__ = ["BinaryMap", "CalibrationMap", "ClassMap"]
 
-Label = str | int | float | bool
 Columns = list[str] | tuple[str, ...]
 Features = Sequence[str] | Mapping[str, str] | None
+SHARED = {"input", "classes", "band"}
+"""Fields of every family, which stand in the header of the file."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap(Described, ABC):
+class CalibrationMap(Described, Banded, ABC):
     """A learned function from scores to probabilities.
 
     Parameters
@@ -44,27 +47,32 @@ class CalibrationMap(Described, ABC):
         The scale of the scores that it is called on.
     classes : tuple of str, int, float or bool, default=None
         The labels that the columns stand for; in a binary map the second one is positive.
+    band : Band, default=None
+        Between which curves the truth lies, if the map knows; see :meth:`interval`.
     """
 
     input: InputScale = "probability"
-    classes: tuple[Label, ...] | None = None
+    classes: tuple[_json.Label, ...] | None = None
+    band: Band | None = None
 
     family: ClassVar[str]
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, saved: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "family" in cls.__dict__:
+        if saved and "family" in cls.__dict__:
             CalibrationMap._families[cls.family] = cls
 
     def __post_init__(self) -> None:
         check_scale(self.input)
         self._check()
         if self.classes is not None:
-            labels = tuple(_plain_label(label) for label in self.classes)
+            labels = tuple(_json.plain_label(label) for label in self.classes)
             object.__setattr__(self, "classes", labels)
             if len(set(labels)) != len(labels) or len(labels) != (self.n_classes or len(labels)):
                 raise InputError(f"classes must be {self.n_classes} distinct labels; got {labels}.")
+        if self.band is not None:
+            check_band(self.band, self)
 
     @property
     @abstractmethod
@@ -176,9 +184,11 @@ class CalibrationMap(Described, ABC):
         parameters = {
             f.name: _json.encode(getattr(self, f.name))
             for f in fields(self)
-            if f.name not in ("input", "classes")
+            if f.name not in SHARED
         }
         document = _json.document(self.family, self.input, self.classes, parameters)
+        if self.band is not None:
+            document |= band_document(self.band)
         about = self.about
         return document if about is None else {**document, _json.ABOUT: about}
 
@@ -204,10 +214,12 @@ class CalibrationMap(Described, ABC):
             raise MapFormatError(
                 f"expected a {cls.__name__}; the document holds a {kind.__name__}."
             )
-        expected = {f.name for f in fields(kind)} - {"input", "classes"}
+        expected = {f.name for f in fields(kind)} - SHARED
         _json.check_keys(parameters, expected, f"parameters of {family!r}")
         try:
-            read = kind(input=header.input, classes=header.classes, **kind._decode(parameters))
+            band = read_band(document, CalibrationMap.from_dict)
+            decoded = kind._decode(parameters)
+            read = kind(input=header.input, classes=header.classes, band=band, **decoded)
         except InputError as error:
             raise MapFormatError(f"malformed {family!r} map: {error}") from None
         return read.with_about(header.about)
@@ -386,8 +398,3 @@ class ClassMap(CalibrationMap):
         if array.ndim != 2 or array.shape[1] != self.n_classes:
             raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
         return array
-
-
-def _plain_label(label: Any) -> Label:
-    plain = label.item() if isinstance(label, np.generic) else label
-    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)

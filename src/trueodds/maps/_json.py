@@ -15,13 +15,26 @@ from trueodds.exceptions import MapFormatError
 from trueodds.maps._about import check_about
 from trueodds.validation import InputScale
 
-__all__ = ["Header", "check_keys", "decode", "document", "encode", "parse", "read", "write"]
+__all__ = [
+    "Header",
+    "Label",
+    "check_keys",
+    "decode",
+    "document",
+    "encode",
+    "parse",
+    "plain_label",
+    "read",
+    "write",
+]
+
+Label = str | int | float | bool
 
 FORMAT = "trueodds-map"
 VERSION = 2
 """Version 1 is the same without ``about``."""
 HEADER = {"format", "version", "family", "input", "classes", "parameters"}
-ABOUT = "about"
+ABOUT, BAND = "about", "band"
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -37,6 +50,12 @@ def document(
         "classes": None if classes is None else list(classes),
         "parameters": parameters,
     }
+
+
+def plain_label(label: Any) -> Label:
+    """The label of a class as a text, a number or a truth value."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)
 
 
 def encode(value: Any) -> Any:
@@ -125,7 +144,7 @@ def parse(raw: Any) -> Header:
         raise MapFormatError(
             f"the map has format version {version}; this trueodds reads up to {VERSION}: upgrade."
         )
-    may_be = {ABOUT} & raw.keys() if version > 1 else set()
+    may_be = {ABOUT, BAND} & raw.keys() if version > 1 else set()
     check_keys(raw, HEADER | may_be, "map")
     family, scale, classes = raw["family"], raw["input"], raw["classes"]
     if not isinstance(family, str):

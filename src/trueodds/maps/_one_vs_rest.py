@@ -55,6 +55,11 @@ class OneVsRestMap(ClassMap):
         """No: each column is a score of its own."""
         return False
 
+    @property
+    def band_of_forecasts(self) -> bool:
+        """No: a band is of each class's score, as the maps are."""
+        return False
+
     def _check(self) -> None:
         object.__setattr__(self, "maps", tuple(self.maps))
         if len(self.maps) < 2 or not all(

@@ -253,6 +253,25 @@ class TreeMap(CalibrationMap):
         result = self._apply_at(array, features)
         return result[:, 1] if array.ndim == 1 else result
 
+    @property
+    def band_of_forecasts(self) -> bool:
+        """Always: attributes matter as well as scores."""
+        return True
+
+    def interval(self, scores: Any, features: Any = None) -> tuple[Floats, Floats]:
+        """Where the true probability of rows lies that are given such a probability."""
+        band = self._known_band()
+        array = validate_scores(scores, self.input, n_columns=self.n_classes)
+        p = np.clip(self._apply_at(array, features), 0.0, 1.0)
+        columns = [p[:, 1]] if self.n_classes == 2 else list(p.T)
+        ends = [
+            [curve(x) for curve, x in zip(curves, columns, strict=True)]
+            for curves in (band.lower, band.upper)
+        ]
+        low = np.minimum(np.stack(ends[0], axis=1), np.stack(columns, axis=1))
+        high = np.maximum(np.stack(ends[1], axis=1), np.stack(columns, axis=1))
+        return (low[:, 0], high[:, 0]) if self.n_classes == 2 else (low, high)
+
     def _apply(self, scores: Floats) -> Floats:
         raise InputError("a tree map needs the original attributes: pass features=.")
 

@@ -32,6 +32,7 @@ from trueodds.metrics._discrimination import c_statistic, scaled_brier_score
 from trueodds.metrics._ends import EndConfidence, end_confidence
 from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
+from trueodds.metrics._guaranteed_band import CalibrationBand, calibration_band
 from trueodds.metrics._interval import (
     MetricComparison,
     MetricInterval,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
 
 __all__ = [
+    "CalibrationBand",
     "CalibrationRefinement",
     "CalibrationTest",
     "ClassEvaluation",
@@ -68,6 +70,7 @@ __all__ = [
     "accuracy_score",
     "brier_score",
     "c_statistic",
+    "calibration_band",
     "calibration_intercept",
     "calibration_refinement",
     "calibration_slope",

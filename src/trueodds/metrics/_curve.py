@@ -7,17 +7,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.exceptions import InputError
 from trueodds.metrics._bands import Band, binned_band, corp_band, smooth_band
 from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
+from trueodds.metrics._guaranteed_band import guaranteed_band
 from trueodds.metrics._label_draws import make_cells
-from trueodds.metrics._sample import BinaryView, binary_views, read_sample
+from trueodds.metrics._sample import BinaryView, event_view
 from trueodds.metrics._smooth_curve import SmoothCurve
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_dense, as_seed, check_choice, check_integer, check_level
+from trueodds.validation import Floats, as_seed, check_choice, check_integer, check_level
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 
@@ -43,9 +43,10 @@ class ReliabilityCurve:
         Inner edges of the bins, without the ends 0 and 1; only for bins.
     filled : ndarray or None
         Which bins between the edges the points stand for.
-    band_kind : {"consistency", "confidence"} or None
+    band_kind : {"consistency", "confidence", "guaranteed"} or None
     level : float or None
-        Share of the draws that the band holds at each point by itself.
+        Share of the draws that the band holds at each point by itself; for ``"guaranteed"``, how
+        probable it is that the band holds the whole curve.
     band_x, band_low, band_high : ndarray or None
         The band, at points of its own.
     hist_edges, hist_weight : ndarray
@@ -87,7 +88,7 @@ def reliability_curve(
     *,
     strategy: CurveStrategy = "quantile",
     n_bins: int | None = None,
-    band: Literal["consistency", "confidence"] | None = "consistency",
+    band: Literal["consistency", "confidence", "guaranteed"] | None = "consistency",
     level: float = 0.9,
     n_resamples: int = 500,
     multiclass: Literal["top_label", "pooled"] = "top_label",
@@ -112,16 +113,19 @@ def reliability_curve(
     n_bins : int, default=None
         For bins: 10 of equal width, or at most 30 of equal mass (as in the calibration trees
         paper) with at least 20 rows each on average.
-    band : {"consistency", "confidence"} or None, default="consistency"
+    band : {"consistency", "confidence", "guaranteed"} or None, default="consistency"
         ``"consistency"``: where the curve of a calibrated model would lie, from labels drawn
         anew from the probabilities; a curve that leaves it is not due to chance. It lies around
         the diagonal. ``"confidence"``: how far the curve itself would move in another sample,
         from bootstrap samples of the rows; it lies around the curve. (A bin whose rows are all
         of one class has no width then.) Those of ``"loess"`` and ``"splines"`` are computed by a
-        formula: normal around the curve, or around its log-odds.
+        formula: normal around the curve, or around its log-odds. ``"guaranteed"``: where the true
+        curve lies, all of it at once and at any sample size, if it does not fall; see
+        :func:`calibration_band`.
     level : float, default=0.9
         Share of the draws within the band at each point. It holds pointwise: of ten points of a
-        calibrated model, one is expected outside a band of 90 %.
+        calibrated model, one is expected outside a band of 90 %. For ``"guaranteed"``, how
+        probable it is that no point of the true curve is outside.
     n_resamples : int, default=500
     multiclass : {"top_label", "pooled"}, default="top_label"
         With more than two classes: the most probable one, or all ⟨row, class⟩ pairs.
@@ -157,14 +161,15 @@ def reliability_curve(
     (array([0.1, 0.4, 0.9]), array([0.5, 0.5, 1. ]), array([2., 2., 2.]))
     """
     check_choice(strategy, STRATEGIES, "strategy")
-    check_choice(band, ("consistency", "confidence", None), "band")
+    check_choice(band, ("consistency", "confidence", "guaranteed", None), "band")
     check_choice(multiclass, ("top_label", "pooled"), "multiclass")
     level = check_level(level)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     if n_bins is not None:
         n_bins = check_integer(n_bins, "n_bins", 1)
-    view, event = _view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
+    view, event = event_view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
     rng = np.random.default_rng(as_seed(random_state))
+    drawn = band in ("consistency", "confidence")
     draws = (band or "", level, n_resamples, rng)
     edges = filled = None
     if strategy in ("uniform", "quantile"):
@@ -174,18 +179,20 @@ def reliability_curve(
         filled = np.flatnonzero(sums.weight > 0)
         sums = sums.filled()
         x, y, weight = sums.prob / sums.weight, sums.positive / sums.weight, sums.weight
-        found = binned_band(make_cells(view, edges), edges, x, *draws) if band else None
+        found = binned_band(make_cells(view, edges), edges, x, *draws) if drawn else None
     elif strategy == "corp":
         x, y, weight = _corp_points(view)
-        found = corp_band(make_cells(view), *draws) if band else None
+        found = corp_band(make_cells(view), *draws) if drawn else None
     elif strategy in ("loess", "splines"):
-        x, y, weight, found = _flexible(view, strategy, band, level)
+        x, y, weight, found = _flexible(view, strategy, band if drawn else None, level)
     else:
         smooth = SmoothCurve.of(view)
         x, y, weight = smooth.x, smooth.y, smooth.weight
-        found = smooth_band(make_cells(view), smooth, *draws) if band else None
+        found = smooth_band(make_cells(view), smooth, *draws) if drawn else None
     hist = bin_sums(view.prob, view.hit, view.weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
     shown = found or Band(None, None, None)
+    if band == "guaranteed":
+        shown = Band(*guaranteed_band(view, level, event=event).outline())
     return ReliabilityCurve(
         strategy=strategy,
         prob_pred=x,
@@ -204,28 +211,6 @@ def reliability_curve(
         event=event,
         name=name,
     )
-
-
-def _view(
-    y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
-) -> tuple[BinaryView, str]:
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
-    if pos_label is not None:
-        found = np.flatnonzero(sample.classes == pos_label)
-        if len(found) != 1:
-            raise InputError(f"pos_label {pos_label!r} is not one of {sample.classes.tolist()}.")
-        own = int(found[0])
-        # A single column is that of pos_label; two are those of the sorted classes.
-        given = as_dense(y_prob, "y_prob").shape
-        if len(given) == 1 or given[1] == 1:
-            column = sample.prob
-        else:
-            column = np.ascontiguousarray(sample.columns()[:, own])
-        return BinaryView(column, sample.codes == own, sample.weight), f"class {pos_label}"
-    view = binary_views(sample, multiclass)[0]
-    if sample.prob.ndim == 1:
-        return view, "positive class"
-    return view, "most probable class" if multiclass == "top_label" else "every class"
 
 
 def _flexible(

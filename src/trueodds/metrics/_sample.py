@@ -8,9 +8,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import METRIC_WORDS, Floats, LabelledScores, check_choice, read_rows
+from trueodds.exceptions import InputError
+from trueodds.validation import (
+    METRIC_WORDS,
+    Floats,
+    LabelledScores,
+    as_dense,
+    check_choice,
+    read_rows,
+)
 
-__all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "read_sample"]
+__all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
 
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
@@ -77,3 +85,26 @@ def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[BinaryView]:
     hit = (codes[:, None] == np.arange(sample.n_classes)).ravel()
     repeated = None if weight is None else np.repeat(weight, sample.n_classes)
     return [BinaryView(prob.ravel(), hit, repeated)]
+
+
+def event_view(
+    y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
+) -> tuple[BinaryView, str]:
+    """The event that a curve is of, and its name; see :func:`reliability_curve`."""
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if pos_label is not None:
+        found = np.flatnonzero(sample.classes == pos_label)
+        if len(found) != 1:
+            raise InputError(f"pos_label {pos_label!r} is not one of {sample.classes.tolist()}.")
+        own = int(found[0])
+        # A single column is that of pos_label; two are those of the sorted classes.
+        given = as_dense(y_prob, "y_prob").shape
+        if len(given) == 1 or given[1] == 1:
+            column = sample.prob
+        else:
+            column = np.ascontiguousarray(sample.columns()[:, own])
+        return BinaryView(column, sample.codes == own, sample.weight), f"class {pos_label}"
+    view = binary_views(sample, multiclass)[0]
+    if sample.prob.ndim == 1:
+        return view, "positive class"
+    return view, "most probable class" if multiclass == "top_label" else "every class"

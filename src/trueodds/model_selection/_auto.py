@@ -19,7 +19,8 @@ from trueodds.calibrators import (
 )
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
-from trueodds.maps import CalibrationMap, IdentityMap
+from trueodds.maps import CalibrationMap
+from trueodds.model_selection._auto_words import TOO_FEW, explain_recommended
 from trueodds.validation import (
     Floats,
     InputScale,
@@ -242,6 +243,17 @@ class AutoCalibrator(FeatureCalibrator):
             return self._learn_recommended(evidence, RECOMMENDED["several"])
         return self._choose_of(evidence.scores, evidence.codes, evidence.weight, evidence.n_classes)
 
+    def _keep(self, evidence: Evidence | ClassEvidence) -> None:
+        super()._keep(evidence)
+        if self.calibrator_ is not None:
+            self.calibrator_._keep(evidence)
+
+    def _band_curves(self, level: float) -> Any:
+        """Those of the method that was taken; a mixture has those of any map."""
+        if self.calibrator_ is None:
+            return super()._band_curves(level)
+        return self.calibrator_._band_curves(level)
+
     def _learn_recommended(self, evidence: Evidence | ClassEvidence, name: str) -> CalibrationMap:
         """Fit the recommended method, and say how much it changes."""
         kind: Any = find_calibrator(name)
@@ -264,7 +276,7 @@ class AutoCalibrator(FeatureCalibrator):
         """Compare, say so in the attributes, and fit the choice."""
         comparison = self._compare(compared)
         if comparison is None:
-            self._say("identity", [], {}, _TOO_FEW)
+            self._say("identity", [], {}, TOO_FEW)
             return self._fit_one(IdentityCalibrator(), compared)
         if self._rule == "pool":
             return self._fit_pool(comparison, compared)
@@ -372,28 +384,3 @@ class AutoCalibrator(FeatureCalibrator):
         if self.calibrator_ is not None and self.calibrator_.promises.needs_features:
             return np.asarray(self.calibrator_.predict_proba(scores, features=features))
         return super().predict_proba(scores)
-
-
-def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | ClassEvidence) -> str:
-    """A sentence on what was taken, and whether it was worth it."""
-    several = isinstance(evidence, ClassEvidence)
-    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
-    said = f"{name} was taken without a comparison, as the method that is best on average"
-    if fitted.input == "score":
-        return f"{said}."
-    before = IdentityMap(input=fitted.input).apply(scores)
-    change = np.abs(fitted.map_.apply(scores) - before)
-    size = float(np.average(change.max(axis=1) if several else change, weights=evidence.row_weight))
-    said += f"; it moves the scores by {size:.2g} on average"
-    if size < UNCHANGED:
-        said += ", so they could as well be left as they are"
-    return f"{said}."
-
-
-UNCHANGED = 0.01
-"""A mean change of probabilities that hardly any decision would notice."""
-
-_TOO_FEW = (
-    "identity was taken without a comparison, which needs at least two instances of two classes: "
-    "the scores are left as they are."
-)

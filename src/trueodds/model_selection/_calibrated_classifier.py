@@ -17,7 +17,8 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning, warn_user
-from trueodds.model_selection._adapter import fit_calibrator, needs_features, predict_calibrated
+from trueodds.model_selection._adapter import fit_calibrator, needs_features
+from trueodds.model_selection._member import CalibratedMember
 from trueodds.model_selection._response import ResponseMethod, choose_response, response_of
 from trueodds.validation import (
     Floats,
@@ -29,38 +30,6 @@ from trueodds.validation import (
 )
 
 __all__ = ["CalibratedClassifier"]
-
-
-@dataclass(frozen=True)
-class CalibratedMember:
-    """A fitted model with its calibrator, for the classes that the model knows.
-
-    Parameters
-    ----------
-    estimator : object
-        The fitted model.
-    calibrator : object
-        The fitted calibrator.
-    known : ndarray of int
-        Positions in ``classes_`` of the model's classes.
-    method : str
-        What the model is asked for.
-    """
-
-    estimator: Any
-    calibrator: Any
-    known: Labels
-    method: str
-
-    def predict_proba(self, X: Any, n_classes: int) -> Floats:
-        """Probabilities of all classes; those that the model does not know get 0."""
-        scores = response_of(self.estimator, X, self.method, len(self.known))
-        p = predict_calibrated(self.calibrator, scores, X)
-        if len(self.known) == n_classes:
-            return p
-        result = np.zeros((len(p), n_classes))
-        result[:, self.known] = p
-        return result
 
 
 @dataclass(frozen=True)
@@ -355,6 +324,26 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         members = self.calibrated_classifiers_
         total = sum(member.predict_proba(X, len(self.classes_)) for member in members)
         return np.asarray(total / len(members))
+
+    def predict_interval(self, X: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Where the true probability of such rows lies, given the rows used for calibration.
+
+        Parameters
+        ----------
+        X : {array-like, frame, sparse matrix} of shape (n, n_features)
+        level : float, default=0.9
+
+        Returns
+        -------
+        low, high : ndarray of shape (n,), or (n, n_classes) with several classes
+            With two classes those of the positive one. Those of an ensemble are the means of its
+            members' ends, each of which knows its own fold alone: on the safe side.
+        """
+        check_is_fitted(self)
+        members = self.calibrated_classifiers_
+        ends = [member.predict_interval(X, len(self.classes_), level) for member in members]
+        low, high = (np.mean([end[k] for end in ends], axis=0) for k in (0, 1))
+        return low, high
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""

@@ -111,13 +111,13 @@ class CalibrationMapDisplay:
         scores: Any = None,
         y: Any = None,
         n_bins: int = 20,
-        level: float = 0.9,
+        level: float | None = 0.9,
         name: str | None = None,
     ) -> CalibrationMapDisplay:
-        """The same for a fitted calibrator, with its band if it has ``predict_interval``."""
+        """The same for a fitted calibrator, with its intervals; without if ``level`` is None."""
         name = name or type(calibrator).__name__.removesuffix("Calibrator")
         display = cls.from_map(calibrator.map_, scores=scores, y=y, n_bins=n_bins, name=name)
-        if hasattr(calibrator, "predict_interval"):
+        if level is not None and hasattr(calibrator, "predict_interval"):
             ends = calibrator.predict_interval(display.x, level=level)
             display.low, display.high = _two_ends(ends)
             display.level = level

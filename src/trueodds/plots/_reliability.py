@@ -25,6 +25,7 @@ __all__ = ["ReliabilityDisplay"]
 BAND_WORDS = {
     "consistency": "where a calibrated model would lie",
     "confidence": "where this curve may lie",
+    "guaranteed": "the true curve is in it, all of it, if it does not fall",
 }
 
 
@@ -281,7 +282,9 @@ def _draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
         zorder=3,
         label="observed frequency",
     )
-    if curve.band_low is not None and curve.band_high is not None:
+    if curve.band_kind == "guaranteed":
+        _draw_band(ax, curve, NEUTRAL, _band_label(curve))
+    elif curve.band_low is not None and curve.band_high is not None:
         ax.errorbar(
             curve.band_x,
             (curve.band_low + curve.band_high) / 2,

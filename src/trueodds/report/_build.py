@@ -23,6 +23,7 @@ from trueodds.report._provenance import (
     warnings_seen,
 )
 from trueodds.report._report import FORMAT, VERSION, Report
+from trueodds.report._sureness import sureness
 from trueodds.report._validation import validation_section
 from trueodds.report._verdict import diagnose, verdict
 from trueodds.validation import Floats, InputScale, as_dense, check_integer
@@ -153,6 +154,7 @@ def build_report(
             "explanation": _capital(comparison.explanation),
             "folds": int(comparison.n_folds),
             "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
+            "sureness": sureness(comparison, shown, sample, input, level),
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": group_table(columns, rows, sample, out_of_fold[shown], level=level),

@@ -19,6 +19,7 @@ from typing import Any
 from trueodds.basics.optional import require
 from trueodds.report._marks import gain_marks, group_marks
 from trueodds.report._plain import percent, probability_text, show_method
+from trueodds.report._sureness import SURENESS_BOX, sureness_lines
 
 __all__ = ["embedded_json", "render"]
 
@@ -107,6 +108,8 @@ def render(content: dict[str, Any]) -> str:
             script=Markup(script),  # noqa: S704
             data=Markup(embedded_json(content)),  # noqa: S704
             gain_marks=gain_marks(content["methods"]),
+            sureness_lines=sureness_lines(content.get("sureness")),
+            sureness_box=SURENESS_BOX,
             group_marks=group_marks(content["groups"]["worst"]),
         )
     )

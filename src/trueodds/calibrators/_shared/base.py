@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from trueodds.basics.log import logger
 from trueodds.calibrators._shared.about import About, Promises
+from trueodds.calibrators._shared.intervals import Intervals
 from trueodds.calibrators._shared.options import show_shared_options
 from trueodds.engines.grouping import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.estimator import Estimator
@@ -40,7 +41,7 @@ from trueodds.validation import (
 __all__ = ["Calibrator", "share_right"]
 
 
-class Calibrator(Estimator, ABC):
+class Calibrator(Intervals, Estimator, ABC):
     """Base of all calibrators.
 
     A subclass writes :meth:`_fit`, which turns binary evidence into a map, and ``__init__`` if it
@@ -147,6 +148,7 @@ class Calibrator(Estimator, ABC):
         with self._fitting():
             self.map_ = replace(self.learn(evidence), classes=tuple(classes.tolist()))
             self.classes_ = classes
+            self._keep(evidence)
         name, family = type(self).__name__, self.map_.family
         logger.info("%s learned a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
@@ -329,15 +331,20 @@ class Calibrator(Estimator, ABC):
             Rows sum to 1.
         """
         self._check_fitted("map_")
-        n_classes = len(self.classes_)
-        array = validate_scores(
-            scores, self.input, n_columns=n_classes, rows_sum_to_one=self.rows_sum_to_one
-        )
-        if n_classes > 2:
+        array = self._check_scores(scores)
+        if len(self.classes_) > 2:
             return self.map_.apply(array)
         if array.ndim == 2:
             array = positive_column(array, self.input)
         return self.map_.apply_to_both(array)
+
+    def _check_scores(self, scores: Any) -> Floats:
+        return validate_scores(
+            scores,
+            self.input,
+            n_columns=len(self.classes_),
+            rows_sum_to_one=self.rows_sum_to_one,
+        )
 
     def predict(self, scores: Any) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators._shared.base import Calibrator, share_right
+from trueodds.maps import TreeMap
 from trueodds.validation import Floats
 
 __all__ = ["FeatureCalibrator"]
@@ -19,6 +20,31 @@ class FeatureCalibrator(Calibrator):
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
         """Calibrated probabilities by the scores alone."""
         return super().predict_proba(scores)
+
+    def predict_interval(
+        self, scores: Any, *, level: float = 0.9, features: Any = None
+    ) -> tuple[Floats, Floats]:
+        """Where the true probability lies: of such scores, or of rows given such a probability.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the same scale as in ``fit``.
+        level : float, default=0.9
+            How often the interval holds the truth, on average over rows.
+        features : array-like or frame of shape (n, n_attributes), default=None
+            The attributes of the same rows, if the method needs them.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n,), or (n, n_classes) with several classes
+        """
+        self._check_fitted("map_")
+        if not isinstance(self.map_, TreeMap):
+            return super().predict_interval(scores, level=level)
+        banded = self.map_with_band(level=level)
+        assert isinstance(banded, TreeMap)  # noqa: S101  # the same map
+        return banded.interval(scores, features)
 
     def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""

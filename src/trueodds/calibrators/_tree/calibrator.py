@@ -214,6 +214,8 @@ class TreeCalibrator(FeatureCalibrator):
         rows = TreeRows(given.scores, attributes, given.codes, weight)
         with self._fitting():
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
+        forecasts = self._tree()._apply_at(given.scores, features)
+        self._keep_forecasts(forecasts, given.codes, weight)
         return self
 
     def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:

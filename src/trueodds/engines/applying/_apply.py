@@ -36,6 +36,7 @@ def apply_map(
     score: str | Sequence[str],
     into: str | Sequence[str] = "probability",
     features: Sequence[str] | Mapping[str, str] | None = None,
+    interval: bool = False,
 ) -> Any:
     """Add calibrated probabilities to a frame, on its own engine.
 
@@ -52,6 +53,10 @@ def apply_map(
     features : list of str, or mapping, default=None
         For a tree: the columns of its attributes, in the order of the fit, or a mapping from the
         names of the fit to columns. None if they have the names of the fit.
+    interval : bool, default=False
+        Whether to add the ends of the map's intervals, too: after the probabilities, columns of
+        the same names with ``_low``, then with ``_high``. For maps that carry a band
+        (``calibrator.map_with_band()``), and not for trees.
 
     Returns
     -------
@@ -81,15 +86,28 @@ def apply_map(
     1  0.6         0.7
     2  NaN         NaN
     """
-    import narwhals as nw
-
     if not isinstance(calibration_map, CalibrationMap):
         raise InputError(
             f"apply_map needs a CalibrationMap, such as calibrator.map_; got "
             f"{type(calibration_map).__name__}."
         )
+    frame = _with_columns(_plan(calibration_map, score, into, features), frame)
+    if not interval:
+        return frame
+    names = _plan(calibration_map, score, into, features).into
+    for end, suffix in (
+        (calibration_map.lower_map(), "_low"),
+        (calibration_map.upper_map(), "_high"),
+    ):
+        new = [f"{name}{suffix}" for name in names]
+        frame = _with_columns(_plan(end, score, new[0] if len(new) == 1 else new, None), frame)
+    return frame
+
+
+def _with_columns(plan: _Plan, frame: Any) -> Any:
+    import narwhals as nw
+
     opened = open_frame(frame)
-    plan = _plan(calibration_map, score, into, features)
     check_columns(opened, [*plan.scores, *plan.features.values()])
     _check_free(opened.collect_schema().names(), plan.into)
     kind = opened.implementation

@@ -51,7 +51,12 @@ def n_cells_for(total: float) -> tuple[int, int]:
 
 
 def fit_smooth_curve(
-    z: Floats, n_neg: Floats, n_pos: Floats, *, centred_on_scores: bool = True
+    z: Floats,
+    n_neg: Floats,
+    n_pos: Floats,
+    *,
+    centred_on_scores: bool = True,
+    with_bare: bool = True,
 ) -> CurvePosterior:
     """The posterior of the curve.
 
@@ -63,6 +68,9 @@ def fit_smooth_curve(
         The weight of each class at each.
     centred_on_scores : bool, default=True
         Whether the scores themselves may be right. Not if they are margins.
+    with_bare : bool, default=True
+        Whether models take part that learn nothing, or a temperature alone. They make forecasts
+        better, but are sure of themselves, so intervals are better off without.
     """
     for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
     cells = cells_of(z, n_neg, n_pos, for_waves)
@@ -73,8 +81,9 @@ def fit_smooth_curve(
         return _Batch(curve, centres, length)
 
     families: list[_Family] = [batch(None)]
-    families.append(_Bare(curve, "temperature"))
-    if centred_on_scores:
+    if with_bare:
+        families.append(_Bare(curve, "temperature"))
+    if with_bare and centred_on_scores:
         families.append(_Bare(curve, "as_it_is"))
     if len(cells) > 1:  # a single point has no shape
         long, short = (batch(length) for length in LENGTHS)

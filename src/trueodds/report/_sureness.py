@@ -1,0 +1,87 @@
+"""How sure one can be of calibrated probabilities: the map that would be used, with its band."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.model_selection import CalibratorComparison
+from trueodds.numerics.log_odds import log_odds
+from trueodds.report._evidence import ReportRows
+from trueodds.report._plain import number, numbers
+from trueodds.validation import Floats, InputScale
+
+__all__ = ["SURENESS_BOX", "sureness", "sureness_lines"]
+
+POINTS = 121
+ROWS_SHOWN = 7
+SURENESS_BOX = (320.0, 300.0, 44.0, 12.0)
+"""Width and height of the picture, and its margins: left and below, right and above."""
+
+
+def sureness(
+    comparison: CalibratorComparison,
+    method: str,
+    sample: ReportRows,
+    scale: InputScale,
+    level: float,
+) -> dict[str, Any] | None:
+    """The map of a method at scores in the data, with the interval of each; of two classes."""
+    from sklearn.base import clone
+
+    calibrator = comparison.calibrators[method]
+    if not sample.binary or not hasattr(calibrator, "map_with_band"):
+        return None
+    fitted = clone(calibrator).set_params(input=scale)
+    fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)
+    grid = _grid(sample.score, scale)
+    low, high = fitted.predict_interval(grid, level=level)
+    shown = fitted.predict_proba(grid)[:, 1]
+    at = np.unique(np.quantile(sample.score, np.linspace(0.02, 0.98, ROWS_SHOWN), method="nearest"))
+    ends = fitted.predict_interval(at, level=level)
+    return {
+        "score": numbers(grid),
+        "probability": numbers(shown),
+        "low": numbers(low),
+        "high": numbers(high),
+        "rows": [
+            {"score": number(s), "probability": number(p), "low": number(a), "high": number(b)}
+            for s, p, a, b in zip(at, fitted.predict_proba(at)[:, 1], *ends, strict=True)
+        ],
+    }
+
+
+def _grid(score: Floats, scale: InputScale) -> Floats:
+    """Even on the scale of the scores, and by rank, so that no part of them is left out."""
+    finite = score[np.isfinite(log_odds(score, scale))]
+    if not len(finite):
+        finite = score
+    by_rank = np.quantile(finite, np.linspace(0, 1, POINTS), method="nearest")
+    return np.unique(np.concatenate([np.linspace(by_rank[0], by_rank[-1], POINTS), by_rank]))
+
+
+def sureness_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The same in the units of the picture: a line, a shape, and the ticks of the axes."""
+    if content is None:
+        return None
+    width, height, margin, rim = SURENESS_BOX
+    x = content["score"]
+    is_probability = x[0] >= 0 and x[-1] <= 1
+    first, last = (0.0, 1.0) if is_probability else (x[0], x[-1])
+    span = (last - first) or 1.0
+
+    def place(score: float, p: float) -> str:
+        across = margin + (score - first) / span * (width - margin - rim)
+        return f"{across:.1f},{rim + (1 - p) * (height - margin - rim):.1f}"
+
+    upper = [place(*pair) for pair in zip(x, content["high"], strict=True)]
+    lower = [place(*pair) for pair in zip(x, content["low"], strict=True)]
+    ticks = [first + span * share for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    return {
+        "line": " ".join(place(*pair) for pair in zip(x, content["probability"], strict=True)),
+        "band": " ".join([*upper, *reversed(lower)]),
+        "diagonal": f"{place(0, 0)} {place(1, 1)}" if is_probability else None,
+        "across": [(place(t, 0).split(",")[0], f"{t:.3g}".replace("-", "−")) for t in ticks],
+        "up": [(place(first, p).split(",")[1], f"{p:g}") for p in (0.0, 0.25, 0.5, 0.75, 1.0)],
+    }
