@@ -128,3 +128,15 @@ def test_many_classes_are_better_calibrated_than_before(k):
     found = BayesianStructuredCalibrator().fit(hot, y).predict_proba(hot)
     assert time.process_time() - started < 20
     assert divergence(p, found) < 0.2 * divergence(p, hot)
+
+
+def test_probabilities_too_small_for_a_floor_are_fitted():
+    # Naive Bayes says 1e-310 of a class; half of that is below the least floor of a map.
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    p = np.full((60, 3), 1e-310)
+    p[np.arange(60), y] = 1.0
+    p[::7] = rng.dirichlet([1, 1, 1], len(p[::7]))
+    forecasts = BayesianStructuredCalibrator().fit(p, y).predict_proba(p)
+    assert np.isfinite(forecasts).all()
+    assert (forecasts.argmax(axis=1) == y).mean() > 0.8

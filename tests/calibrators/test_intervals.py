@@ -7,7 +7,13 @@ import pytest
 from scipy.special import expit
 
 import trueodds
-from trueodds import AutoCalibrator, BetaCalibrator, CalibratedClassifier, IsotonicCalibrator
+from trueodds import (
+    AutoCalibrator,
+    BayesianSmoothCalibrator,
+    BetaCalibrator,
+    CalibratedClassifier,
+    IsotonicCalibrator,
+)
 from trueodds.calibrators._shared.kept import FEW_ROWS, MOST_VALUES
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
@@ -190,3 +196,15 @@ def test_intervals_are_refused_before_fitting_and_at_no_level():
     fitted._posteriors = None
     with pytest.raises(InputError, match="fit it again"):
         fitted.predict_interval([0.5])
+
+
+@pytest.mark.parametrize("kind", [BayesianSmoothCalibrator, BetaCalibrator])
+def test_a_model_that_says_zero_or_one_only_has_intervals(kind):
+    y = np.arange(400) // 200
+    p = y.astype(float)
+    p[:10], p[-20:] = 1.0, 0.0
+    fitted = kind().fit(p, y)
+    low, high = fitted.predict_interval([0.0, 0.5, 1.0])
+    assert ((low >= 0) & (low < high) & (high <= 1)).all()
+    assert low[0] < 20 / 210 < high[0]
+    assert low[2] < 180 / 190 < high[2]

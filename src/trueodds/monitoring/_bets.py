@@ -57,7 +57,7 @@ def shares(n_classes: int, n_groups: int) -> Floats:
         Groups that have a place; 0 if rows have none.
     """
     families = (n_classes > 0) + (n_groups > 0)
-    # Parts of the scale get little: one that is wrong soon makes up for it, and few streams have one.
+    # Parts of the scale get little: one that is wrong soon makes up for it, and most are right.
     shapes, parts = ((0.95, 0.05), (0.65, 0.05), (0.55, 0.05))[families]
     rest = (1.0 - shapes - parts) / max(families, 1)
     return np.concatenate(

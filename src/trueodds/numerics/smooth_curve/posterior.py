@@ -15,6 +15,8 @@ NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 BISECTIONS = 40
 LEAST = 1e-300
 """Probabilities below have no logarithm worth keeping."""
+FURTHEST = -float(np.log(LEAST))
+"""Log-odds beyond are taken for these: curves far from all evidence may go anywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class CurvePosterior:
             middle = (low + high) / 2
             below = (weight * ndtr((middle - mean) / deviation)).sum(axis=0) < share
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+        return np.clip((low + high) / 2, -FURTHEST, FURTHEST)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Curves of the posterior, of shape (n, n_knots)."""
@@ -92,4 +94,4 @@ class CurvePosterior:
         for index in chosen:
             member = self.members[index]
             curves.append(member.mean + member.factor @ rng.normal(size=member.factor.shape[1]))
-        return np.array(curves)
+        return np.clip(curves, -FURTHEST, FURTHEST)

@@ -45,6 +45,7 @@ BOUNDS = ((-6.0, 3.0), (math.log(LEAST_FLOOR), -1.0), (-12.0, 0.0))
 STARTS = ((0.0, -12.0, -5.0), (-0.3, -5.0, -4.0), (-2.3, -60.0, -4.0))
 """As it is; a high floor; extreme scores that have to be cooled by a factor of ten."""
 PLAIN_STARTS = (0.0, -2.0)
+MOST_TAU = 1e6
 MOST_STEPS = 40
 SEARCH_ROWS = 2000
 """So many rows decide from which start to descend; all rows decide where that ends."""
@@ -108,7 +109,9 @@ def temperature_evidence(rows: ClassRows, base: Base) -> float:
 
 def _base_at(x: Floats, prior: Floats) -> Base:
     mixing = max(1 / (1 + math.exp(-x[2])), LEAST_MIXING)
-    return Base(math.exp(x[0]), math.exp(x[1]), mixing, prior)
+    # exp(ln δ) may lie a little below δ, and τ must stay one that a map may have.
+    floor = min(max(math.exp(x[1]), LEAST_FLOOR), 1.0)
+    return Base(min(math.exp(x[0]), MOST_TAU), floor, mixing, prior)
 
 
 def _off_centre(x: Floats) -> tuple[Floats, Floats]:
