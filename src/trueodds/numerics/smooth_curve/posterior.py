@@ -84,7 +84,7 @@ class CurvePosterior:
             middle = (low + high) / 2
             below = (weight * ndtr((middle - mean) / deviation)).sum(axis=0) < share
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.clip((low + high) / 2, -FURTHEST, FURTHEST)
+        return np.asarray(np.clip((low + high) / 2, -FURTHEST, FURTHEST))
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Curves of the posterior, of shape (n, n_knots)."""
@@ -94,4 +94,4 @@ class CurvePosterior:
         for index in chosen:
             member = self.members[index]
             curves.append(member.mean + member.factor @ rng.normal(size=member.factor.shape[1]))
-        return np.clip(curves, -FURTHEST, FURTHEST)
+        return np.asarray(np.clip(curves, -FURTHEST, FURTHEST))
