@@ -42,10 +42,12 @@ class BBQCalibrator(Calibrator):
     average : {"elbow", "all", "best"}, default="elbow"
         Which histograms are averaged. ``"elbow"``: the best, until the next one's weight is no
         longer clearly lower (the default of the authors' program); all; or the best one alone.
-    ties : {"share", "input"}, default="share"
-        How instances of one score are dealt out when an edge falls among them. ``"share"``: each
-        side gets the same frequency of positives. ``"input"``: in the order given, as in the
-        authors' program; the result then depends on that order. Without ties both are the same.
+    ties : {"whole", "share", "input"}, default="whole"
+        What happens to instances of one score when an edge falls among them. ``"whole"``: they stay
+        together, and the edge moves to the nearer end of them. ``"share"``: they are cut, and each
+        side gets the same frequency of positives. ``"input"``: they are cut in the order given, as
+        in the authors' program; the result then depends on that order. Without ties all are the
+        same.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Log-odds and margins go through the logistic function where a
         score must be a probability; edges lie halfway between scores on the given scale.
@@ -101,7 +103,7 @@ class BBQCalibrator(Calibrator):
         self,
         *,
         average: Literal["elbow", "all", "best"] = "elbow",
-        ties: Literal["share", "input"] = "share",
+        ties: Literal["whole", "share", "input"] = "whole",
         **shared: Unpack[SharedOptions],
     ) -> None:
         self.average = average
@@ -115,17 +117,18 @@ class BBQCalibrator(Calibrator):
 
     def _check_options(self) -> None:
         check_choice(self.average, ("elbow", "all", "best"), "average")
-        check_choice(self.ties, ("share", "input"), "ties")
+        check_choice(self.ties, ("whole", "share", "input"), "ties")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
-        if self.ties == "share":
+        if self.ties != "input":
             table = evidence.table
             score, n_neg, n_pos = table.score, table.n_neg, table.n_pos
         else:
             order = np.argsort(evidence.score, kind="stable")
             score = evidence.score[order]
             n_neg, n_pos = (counts[order] for counts in evidence.smoothed_counts())
-        bins = _HistogramBins.of_all_models(score, n_neg, n_pos, self.input)
+        whole = self.ties == "whole"
+        bins = _HistogramBins.of_all_models(score, n_neg, n_pos, self.input, whole=whole)
         self.scores_ = bins.model_scores()
         self.n_bins_ = np.bincount(bins.model)
         relative = np.exp((self.scores_.min() - self.scores_) / 2)
@@ -146,7 +149,7 @@ def _elbow(decreasing: Floats) -> int:
     if count == 1:
         return 1
     drops = -np.diff(decreasing)
-    variance = float(np.var(decreasing, ddof=1))
+    variance = float(np.var(decreasing))
     k = 1
     while k < count and drops[k - 1] == 0:  # exact ties at the top
         k += 1
@@ -163,6 +166,13 @@ def _bin_counts(total: float, n_scores: int) -> range:
     return range(fewest, max(fewest, min(math.ceil(total / 5), math.ceil(10 * root))) + 1)
 
 
+def _nearest(grid: Floats, values: Floats) -> Floats:
+    """For each value the nearest number of an increasing grid, the lower of two."""
+    above = np.clip(np.searchsorted(grid, values, side="left"), 1, len(grid) - 1)
+    lower, upper = grid[above - 1], grid[above]
+    return np.where(values - lower <= upper - values, lower, upper)
+
+
 @dataclass(frozen=True)
 class _HistogramBins:
     """The bins of all histograms, one after the other."""
@@ -176,15 +186,20 @@ class _HistogramBins:
 
     @classmethod
     def of_all_models(
-        cls, score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale
+        cls, score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale, *, whole: bool
     ) -> _HistogramBins:
         probability = score if scale == "probability" else sigmoid(score)
         below = np.append(0.0, np.cumsum(n_neg + n_pos))  # weight below each row
         total = float(below[-1])
         # Where bins begin and end, as the weight below that point.
         counts = _bin_counts(total, 1 + int(np.count_nonzero(score[1:] > score[:-1])))
-        bounds = np.concatenate([np.append(np.arange(b) * (total // b), total) for b in counts])
-        model = np.repeat(np.arange(len(counts)), [b + 1 for b in counts])
+        bounds_of = [np.append(np.arange(b) * (total // b), total) for b in counts]
+        if whole:
+            moved = [np.unique(_nearest(below, each)) for each in bounds_of]
+            # Moved, bounds of several models may be the same: these are one model.
+            bounds_of = list({each.tobytes(): each for each in moved}.values())
+        bounds = np.concatenate(bounds_of)
+        model = np.repeat(np.arange(len(bounds_of)), [len(each) for each in bounds_of])
         last = len(score) - 1
         row_before = np.clip(np.searchsorted(below, bounds, side="left") - 1, 0, last)
         row_after = np.clip(np.searchsorted(below, bounds, side="right") - 1, 0, last)

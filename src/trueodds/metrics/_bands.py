@@ -13,7 +13,7 @@ from trueodds.metrics._smooth_curve import GRID, SmoothCurve, smoothed_curve
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.validation import Floats
 
-__all__ = ["Band", "binned_band", "corp_band", "smooth_band"]
+__all__ = ["CurveBand", "binned_band", "corp_band", "smooth_band"]
 
 CHUNK_VALUES = 2**20
 """Numbers drawn at once: 8 MB."""
@@ -23,7 +23,7 @@ Curves = Callable[[Floats, Floats], Floats]
 """Weight and weight of positives in cells, of shape (draws, cells), to curves."""
 
 
-class Band(NamedTuple):
+class CurveBand(NamedTuple):
     """The ends of a band, at points of its own."""
 
     x: Floats | None
@@ -39,7 +39,7 @@ def _band(
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
-) -> Band:
+) -> CurveBand:
     parts = []
     step = max(1, CHUNK_VALUES // len(cells.prob))
     for begin in range(0, n_resamples, step):
@@ -53,7 +53,7 @@ def _band(
     values = np.concatenate(parts)
     # A bin that a bootstrap sample left empty has no frequency in it.
     ends = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Band(x, ends[0], ends[1])
+    return CurveBand(x, ends[0], ends[1])
 
 
 def binned_band(
@@ -64,7 +64,7 @@ def binned_band(
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
-) -> Band:
+) -> CurveBand:
     """Frequencies in the bins.
 
     A frequency can take few values in a bin of few rows, and the ends of a band among them would
@@ -88,7 +88,7 @@ def binned_band(
 
 def corp_band(
     cells: Cells, kind: str, level: float, n_resamples: int, rng: np.random.Generator
-) -> Band:
+) -> CurveBand:
     """Isotonic fits to the cells, at up to 512 of them."""
     shown = np.unique(np.linspace(0, len(cells.prob) - 1, POINTS).astype(np.intp))
 
@@ -111,7 +111,7 @@ def smooth_band(
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
-) -> Band:
+) -> CurveBand:
     """Kernel averages with the bandwidth of the curve itself."""
     to_grid = _spreading(cells.prob)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.metrics._bands import Band, binned_band, corp_band, smooth_band
+from trueodds.metrics._bands import CurveBand, binned_band, corp_band, smooth_band
 from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
 from trueodds.metrics._guaranteed_band import guaranteed_band
 from trueodds.metrics._label_draws import make_cells
@@ -190,9 +190,9 @@ def reliability_curve(
         x, y, weight = smooth.x, smooth.y, smooth.weight
         found = smooth_band(make_cells(view), smooth, *draws) if drawn else None
     hist = bin_sums(view.prob, view.hit, view.weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
-    shown = found or Band(None, None, None)
+    shown = found or CurveBand(None, None, None)
     if band == "guaranteed":
-        shown = Band(*guaranteed_band(view, level, event=event).outline())
+        shown = CurveBand(*guaranteed_band(view, level, event=event).outline())
     return ReliabilityCurve(
         strategy=strategy,
         prob_pred=x,
@@ -215,14 +215,14 @@ def reliability_curve(
 
 def _flexible(
     view: BinaryView, strategy: Any, band: str | None, level: float
-) -> tuple[Floats, Floats, Floats, Band | None]:
+) -> tuple[Floats, Floats, Floats, CurveBand | None]:
     """The curve of loess or splines, the weight nearest to each of its points, and the band."""
     rows = np.ones(len(view.prob)) if view.weight is None else view.weight
     curve = FlexibleCurve.of(view, CurveOptions(strategy))
     x, y, low, high = curve.drawn(rows, level, band or "confidence")
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, view.prob)
     weight = np.bincount(nearest, rows, len(x)).astype(np.float64)
-    return x, y, weight, Band(x, low, high) if band else None
+    return x, y, weight, CurveBand(x, low, high) if band else None
 
 
 def _mass_edges(view: BinaryView, n_bins: int | None) -> Floats:
