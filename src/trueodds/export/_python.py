@@ -31,7 +31,10 @@ def _{name}_line(at, x, y):
     j = bisect.bisect_right(x, at) - 1
     if at == x[j]:
         return y[j]
-    return (y[j + 1] - y[j]) / (x[j + 1] - x[j]) * (at - x[j]) + y[j]
+    slope = (y[j + 1] - y[j]) / (x[j + 1] - x[j])
+    if math.isinf(slope):
+        return y[j]
+    return min(max(slope * (at - x[j]) + y[j], min(y[j], y[j + 1])), max(y[j], y[j + 1]))
 '''
 
 SOFTMAX = '''

@@ -249,7 +249,8 @@ def apply_linear(
 ) -> None:
     """Linear interpolation between the finite knots; what lies beyond has the nearest one's value.
 
-    A first or last knot at infinity is the value there, and nowhere else.
+    A first or last knot at infinity is the value there, and nowhere else. Between knots whose slope
+    no float64 can hold, the lower one's value counts.
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -266,7 +267,12 @@ def apply_linear(
                 out[i] = y[k + 1]
             else:
                 slope: cython.double = (y[k + 1] - y[k]) / (x[k + 1] - x[k])
-                out[i] = slope * (s - x[k]) + y[k]
+                if math.isinf(slope):  # knots too near each other for a line
+                    out[i] = y[k]
+                else:
+                    # Rounding must not lead beyond the ends.
+                    low: cython.double = min(y[k], y[k + 1])
+                    out[i] = _clip(slope * (s - x[k]) + y[k], low, max(y[k], y[k + 1]))
 
 
 def apply_log_odds_curve(
