@@ -11,6 +11,9 @@ from trueodds.validation._arrays import Floats, as_floats, where
 
 __all__ = ["validate_weights"]
 
+MOST = 1e15
+"""Of one row: beyond, float64 cannot count one instance more."""
+
 
 def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """Check sample weights; None stays None and means one each."""
@@ -26,6 +29,10 @@ def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
     if not weights.any():
         raise InputError("sample_weight is zero everywhere.")
-    if not np.isfinite(weights.sum()):
-        raise InputError("sample_weight sums to infinity; divide all weights by a large number.")
+    if weights.max() > MOST:
+        place = int(np.argmax(weights > MOST))
+        raise InputError(
+            f"sample_weight must not exceed {MOST:g}, as a weight of k counts like k rows; got "
+            f"{weights[place]:g} at index {place}. Divide all weights by a large number."
+        )
     return weights

@@ -72,7 +72,7 @@ def mid_ranks(weight: Floats) -> Floats:
 
 def normal_quantiles(rank: Floats, total: float) -> Floats:
     """Normal quantiles of ranks; the ends stand where a quarter of an instance would."""
-    end = min(0.25 / total, 0.25)
+    end = max(min(0.25 / total, 0.25), 2.0**-52)
     return np.array([NORMAL.inv_cdf(r) for r in np.clip(rank, end, 1 - end).tolist()])
 
 

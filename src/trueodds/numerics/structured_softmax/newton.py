@@ -65,10 +65,21 @@ class Posterior:
         return _value(self.counts, self.logs, self.theta, precision)
 
     def factor(self, precision: Floats) -> Floats:
-        """The Cholesky factor of the curvature of the posterior, lower triangle."""
-        whole = self.curvature.copy()
-        whole[np.diag_indices_from(whole)] += precision + ROUNDING * np.trace(whole)
-        return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
+        """The Cholesky factor of the curvature of the posterior, lower triangle.
+
+        Where weights differ by many orders of magnitude, rounding takes more than is added first.
+        """
+        diagonal = np.diag_indices_from(self.curvature)
+        rounding = ROUNDING * float(np.trace(self.curvature))
+        while True:
+            whole = self.curvature.copy()
+            whole[diagonal] += precision + rounding
+            try:
+                return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
+            except np.linalg.LinAlgError:
+                if not rounding < np.trace(self.curvature):
+                    raise
+                rounding *= 100
 
     def climb(self, precision: Floats, tolerance: float) -> bool:
         """Go to the top for a prior; stop when a step gains less than ``tolerance``.
