@@ -57,4 +57,4 @@ def evidence(p: Floats, y: npt.NDArray[np.intp], tolerance: float = 0.0) -> floa
         for factor in FACTORS:
             slope = factor**sign - 1
             shapes += bet([math.exp(max(-4, min(4, slope * (z[t] - centre[t])))) for t in rows]) / 8
-    return 0.7 / 4 * shapes + 0.3 / 28 * parts
+    return 0.95 / 4 * shapes + 0.05 / 28 * parts
