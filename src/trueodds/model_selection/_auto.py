@@ -244,9 +244,11 @@ class AutoCalibrator(FeatureCalibrator):
         return self._choose_of(evidence.scores, evidence.codes, evidence.weight, evidence.n_classes)
 
     def _keep(self, evidence: Evidence | ClassEvidence) -> None:
-        super()._keep(evidence)
-        if self.calibrator_ is not None:
+        if self.calibrator_ is None:
+            super()._keep(evidence)
+        else:
             self.calibrator_._keep(evidence)
+            self._kept, self._posteriors = self.calibrator_._kept, None
 
     def _band_curves(self, level: float) -> Any:
         """Those of the method that was taken; a mixture has those of any map."""

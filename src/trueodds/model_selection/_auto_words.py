@@ -13,6 +13,9 @@ __all__ = ["TOO_FEW", "explain_recommended"]
 UNCHANGED = 0.01
 """A mean change of probabilities that hardly any decision would notice."""
 
+MOST_ROWS = 100_000
+"""That decide how far scores are moved on average: two digits are said."""
+
 TOO_FEW = (
     "identity was taken without a comparison, which needs at least two instances of two classes: "
     "the scores are left as they are."
@@ -26,9 +29,12 @@ def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | Clas
     said = f"{name} was taken without a comparison, as the method that is best on average"
     if fitted.input == "score":
         return f"{said}."
+    every = -(-len(scores) // MOST_ROWS)
+    scores = np.ascontiguousarray(scores[::every])
     before = IdentityMap(input=fitted.input).apply(scores)
     change = np.abs(fitted.map_.apply(scores) - before)
-    size = float(np.average(change.max(axis=1) if several else change, weights=evidence.row_weight))
+    weight = None if evidence.row_weight is None else evidence.row_weight[::every]
+    size = float(np.average(change.max(axis=1) if several else change, weights=weight))
     said += f"; it moves the scores by {size:.2g} on average"
     if size < UNCHANGED:
         said += ", so they could as well be left as they are"
