@@ -194,11 +194,12 @@ class _HistogramBins:
         # Where bins begin and end, as the weight below that point.
         counts = _bin_counts(total, 1 + int(np.count_nonzero(score[1:] > score[:-1])))
         bounds_of = [np.append(np.arange(b) * (total // b), total) for b in counts]
-        if whole:
+        bounds = np.concatenate(bounds_of)
+        if whole and (_nearest(below, bounds) != bounds).any():
             moved = [np.unique(_nearest(below, each)) for each in bounds_of]
             # Moved, bounds of several models may be the same: these are one model.
             bounds_of = list({each.tobytes(): each for each in moved}.values())
-        bounds = np.concatenate(bounds_of)
+            bounds = np.concatenate(bounds_of)
         model = np.repeat(np.arange(len(bounds_of)), [len(each) for each in bounds_of])
         last = len(score) - 1
         row_before = np.clip(np.searchsorted(below, bounds, side="left") - 1, 0, last)
