@@ -32,7 +32,7 @@ quick-tests: $(READY)
 COVERAGE ?=
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(if $(COVERAGE),--cov --cov-report=)
-	$(if $(COVERAGE),@echo "Coverage: $$($(BIN)/coverage report --format=total) % of lines and branches")
+	$(if $(COVERAGE),@echo "Coverage: $$($(BIN)/coverage report --format=total) % of lines")
 
 # The core with the lowest versions that pyproject.toml declares.
 LOWEST := build/lowest-versions
