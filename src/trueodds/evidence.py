@@ -13,9 +13,9 @@ import numpy.typing as npt
 from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing
+from trueodds.validation import Floats, InputScale, LabelledScores, Labels, LabelSmoothing
 
-__all__ = ["ClassEvidence", "Evidence"]
+__all__ = ["ClassEvidence", "Evidence", "evidence_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +177,9 @@ class ClassEvidence:
                 yield Evidence(column, positive, self.weight, label_smoothing=self.label_smoothing)
             else:
                 yield None
+
+
+def evidence_of(rows: LabelledScores) -> Evidence | ClassEvidence:
+    """What a method learns from rows that have been validated."""
+    kind = Evidence if rows.n_classes == 2 else ClassEvidence
+    return kind(rows.scores, rows.codes, rows.weight)

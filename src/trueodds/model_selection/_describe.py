@@ -12,11 +12,11 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator, method_name
 from trueodds.estimator import Estimator
-from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.evidence import ClassEvidence, Evidence, evidence_of
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._fold_losses import fold_losses
-from trueodds.validation import Floats, read_rows
+from trueodds.validation import Floats
 
 __all__ = ["describe_evidence", "describe_fit"]
 
@@ -77,21 +77,11 @@ def describe_fit(
     if not isinstance(calibrator, Calibrator):
         raise InputError(f"describe_fit needs a calibrator; got {type(calibrator).__name__}.")
     calibrator._check_fitted("map_")
-    rows = read_rows(
-        scores,
-        y,
-        sample_weight,
-        scale=calibrator.input,
-        classes=calibrator.classes_,
-        rows_sum_to_one=calibrator.rows_sum_to_one,
-    ).of_positive_weight()
-    evidence: Evidence | ClassEvidence
-    if rows.n_classes == 2:
-        evidence = Evidence(rows.scores, rows.codes, rows.weight)
-    else:
-        evidence = ClassEvidence(rows.scores, rows.codes, rows.weight)
+    rows = calibrator.read_rows(scores, y, sample_weight, calibrator.classes_)
     counts = np.bincount(rows.codes, minlength=rows.n_classes).tolist()
-    about = describe_evidence(calibrator, evidence, counts, weighted=rows.weight is not None)
+    about = describe_evidence(
+        calibrator, evidence_of(rows), counts, weighted=rows.weight is not None
+    )
     if parent is not None:
         about["parent"] = parent.fingerprint
     return about if notes is None else {**about, "notes": notes}

@@ -18,7 +18,7 @@ from trueodds.calibrators._shared.intervals import Intervals
 from trueodds.calibrators._shared.options import show_shared_options
 from trueodds.engines.grouping import MAX_ROWS, collect_columns, group_scores, open_frame
 from trueodds.estimator import Estimator
-from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.evidence import ClassEvidence, Evidence, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.table import ScoreTable
@@ -132,16 +132,20 @@ class Calibrator(Intervals, Estimator, ABC):
         self
         """
         self.check_settings()
-        rows = read_rows(
+        rows = self.read_rows(scores, y, sample_weight, self.classes)
+        rows.check_two_classes()
+        return self._learn_classes(evidence_of(rows), rows.classes)
+
+    def read_rows(self, scores: Any, y: Any, sample_weight: Any, classes: Any) -> LabelledScores:
+        """Rows as ``fit`` takes them, validated; those of weight zero are left out."""
+        return read_rows(
             scores,
             y,
             sample_weight,
             scale=self.input,
-            classes=self.classes,
+            classes=classes,
             rows_sum_to_one=self.rows_sum_to_one,
         ).of_positive_weight()
-        rows.check_two_classes()
-        return self._learn_classes(_as_evidence(rows), rows.classes)
 
     def _learn_classes(self, evidence: Evidence | ClassEvidence, classes: npt.NDArray[Any]) -> Self:
         start = time.perf_counter()
@@ -373,9 +377,3 @@ def _declared_pair(classes: Any) -> npt.NDArray[Any]:
             f"a table of counts has two classes; classes= names {declared.tolist()!r}."
         )
     return declared
-
-
-def _as_evidence(rows: LabelledScores) -> Evidence | ClassEvidence:
-    if rows.n_classes == 2:
-        return Evidence(rows.scores, rows.codes, rows.weight)
-    return ClassEvidence(rows.scores, rows.codes, rows.weight)
