@@ -13,6 +13,7 @@ from map_examples import N_ROWS, SCALES, example_of_some_rows, examples
 
 import trueodds.calibrators
 import trueodds.decisions
+from spark_session import compiling
 from trueodds.maps import CalibrationMap
 
 every_example = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
@@ -80,7 +81,8 @@ def test_sql_in_spark_equals_numpy_on_all_rows(spark, tmp_path):
     table = pa.Table.from_pandas(one_frame(chosen), preserve_index=False)
     table = table.append_column("row", pa.array(np.arange(N_ROWS)))
     pq.write_table(table, tmp_path / "rows.parquet")
-    check_in_one_query(spark.read.parquet(str(tmp_path / "rows.parquet")), chosen)
+    with compiling(spark):
+        check_in_one_query(spark.read.parquet(str(tmp_path / "rows.parquet")), chosen)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -297,3 +297,28 @@ def test_clones_copy_the_methods():
 def test_bad_options_are_refused_before_anything_is_fitted(options, message, sure):
     with pytest.raises(InputError, match=message):
         AutoCalibrator(**options).fit(*sure, features=np.zeros((len(sure[0]), 1)))
+
+
+@pytest.mark.parametrize("rule", ["compare", "pool"])
+def test_a_method_that_fails_on_all_rows_is_named_and_the_scores_are_left_alone(
+    sure, monkeypatch, rule
+):
+    def fail(self, *_, **__):
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setattr(TemperatureCalibrator, "fit", fail)  # a comparison calls learn
+    with pytest.warns(TrueoddsWarning, match="temperature .ZeroDivisionError: no luck"):
+        auto = AutoCalibrator(["temperature"], rule=rule).fit(*sure)
+    assert "temperature" in auto.failures_
+    assert np.isfinite(auto.predict_proba(sure[0])).all()
+
+
+def test_a_recommended_method_that_fails_leaves_the_scores_alone(sure, monkeypatch):
+    def fail(self, evidence):
+        raise np.linalg.LinAlgError("no luck")
+
+    monkeypatch.setattr(BayesianSmoothCalibrator, "_fit", fail)
+    with pytest.warns(TrueoddsWarning, match=r"cannot be fitted.*scores are .* to .*no luck"):
+        auto = AutoCalibrator().fit(*sure)
+    assert auto.best_method_ == "identity"
+    np.testing.assert_array_equal(auto.predict_proba(sure[0])[:, 1], sure[0])

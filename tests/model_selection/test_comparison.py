@@ -415,3 +415,13 @@ def test_if_all_are_certain_the_finite_losses_are_compared():
     result = compare_calibrators(p, p.astype(int), calibrators=["isotonic"])
     assert result.best_method == "identity"
     assert result.rows()[0]["log_loss"] == 0
+
+
+def test_another_method_that_is_called_identity_does_not_take_its_place():
+    sample = multiclass_sample(100, 2)
+    scores, y = sample.scores[:, 1], sample.y
+    methods = {"identity": BetaCalibrator(), "t": TemperatureCalibrator()}
+    found = compare_calibrators(scores, y, calibrators=methods, cv=2, random_state=0)
+    assert isinstance(found.calibrators["identity-2"], IdentityCalibrator)
+    assert isinstance(found.calibrators["identity"], BetaCalibrator)
+    np.testing.assert_array_equal(found.out_of_fold["identity-2"], scores)

@@ -38,15 +38,20 @@ FUNCTIONS = {
 }
 
 
-def render_onnx(formula: e.Formula, metadata: Mapping[str, Any]) -> Any:
+def render_onnx(
+    formula: e.Formula, metadata: Mapping[str, Any], *, edges_below: float = 0.0
+) -> Any:
     """A checked ``onnx.ModelProto``.
 
     The input is ``scores``, of shape (N,), or (N, n_classes) for several columns; and
     ``feature_<name>`` for each feature, of numbers (NaN if missing) or texts ("" if missing). The
     output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
+
+    With ``edges_below``, edges of steps are lowered by that share of themselves: for scores that
+    were rounded.
     """
     onnx = require("onnx", "an export to ONNX", "trueodds[onnx]")
-    graph = _Graph(onnx, formula)
+    graph = _Graph(onnx, formula, edges_below)
     model = onnx.helper.make_model(
         graph.build(),
         producer_name="trueodds",
@@ -63,9 +68,10 @@ def render_onnx(formula: e.Formula, metadata: Mapping[str, Any]) -> Any:
 
 
 class _Graph(Renderer[str]):
-    def __init__(self, onnx: Any, formula: e.Formula) -> None:
+    def __init__(self, onnx: Any, formula: e.Formula, edges_below: float) -> None:
         self.onnx = onnx
         self.formula = formula
+        self.edges_below = edges_below
         self.nodes: list[Any] = []
         self.tables: dict[tuple[str, bytes, tuple[int, ...]], str] = {}
         self.initializers: list[Any] = []
@@ -195,7 +201,8 @@ class _Graph(Renderer[str]):
     def _steplookup(self, node: e.StepLookup) -> str:
         if not len(node.edges):
             return self.constant(float(node.values[0]))
-        place, n_places = self._search(self.number(node.at), node.edges)
+        edges = node.edges - self.edges_below * np.abs(node.edges)
+        place, n_places = self._search(self.number(node.at), edges)
         values = np.append(node.values, np.full(n_places - len(node.values), node.values[-1]))
         return self.op("Gather", self.table(values), place)
 
@@ -260,11 +267,7 @@ class _Graph(Renderer[str]):
 
     def _usable(self, node: e.Usable) -> str:
         score = self._score(node.score)
-        low, high = {
-            "probability": (0.0, 1.0),
-            "score": (-e.LARGEST, e.LARGEST),
-            "logit": (-np.inf, e.LARGEST if node.several else np.inf),
-        }[node.scale]
+        low, high = node.limits
         above = self.op("GreaterOrEqual", score, self.constant(low))
         return self.op("And", above, self.op("LessOrEqual", score, self.constant(high)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
@@ -17,7 +17,7 @@ from trueodds.export._renderer import Renderer
 from trueodds.export._walk import parts_of
 from trueodds.validation import Floats
 
-__all__ = ["render_python"]
+__all__ = ["PythonWriter", "render_python"]
 
 RESERVED = frozenset({"bisect", "math", "score", "scores", "features"})
 
@@ -68,11 +68,18 @@ def render_python(formula: e.Formula, name: str, *, named_features: bool) -> str
         raise InputError(f"name must be a name that Python accepts; got {name!r}.")
     if name in RESERVED or not name.isascii():
         raise InputError(f"name must be plain ASCII and none of {sorted(RESERVED)}; got {name!r}.")
-    return _PythonWriter(formula, name, named_features).source()
+    return PythonWriter(formula, name, named_features).source()
 
 
 @dataclass
-class _PythonWriter(Renderer[str]):
+class PythonWriter(Renderer[str]):
+    """Writes a formula line by line; a language with blocks and infix operators can inherit it."""
+
+    AND: ClassVar[str] = " and "
+    OR: ClassVar[str] = " or "
+    NEW: ClassVar[str] = ""
+    END: ClassVar[str] = ""
+
     formula: e.Formula
     name: str
     named_features: bool
@@ -85,7 +92,7 @@ class _PythonWriter(Renderer[str]):
 
     def source(self) -> str:
         several = self.formula.n_scores > 1
-        self.uses = _uses(self.formula)
+        self.count_uses()
         self._emit_inputs(several)
         missing = f"[math.nan] * {len(self.formula.outputs)}" if several else "math.nan"
         self._line(f"if not ({self.condition(self.formula.usable)}):")
@@ -107,6 +114,10 @@ class _PythonWriter(Renderer[str]):
             + f"{body}\n"
         )
 
+    def count_uses(self) -> None:
+        """Find out which nodes are asked for more than once."""
+        self.uses = _uses(self.formula)
+
     def _summary(self, several: bool) -> str:
         what = "probabilities of the classes, from a row of" if several else "probability, from a"
         scale = {"probability": "probabilit", "logit": "log-odds", "score": "margin"}
@@ -121,12 +132,22 @@ class _PythonWriter(Renderer[str]):
     def _emit_inputs(self, several: bool) -> None:
         for index in range(self.formula.n_scores):
             given = f"scores[{index}]" if several else "score"
-            self._line(f"s{index} = _{self.name}_number({given})")
+            self._assign(f"s{index}", self.number_of(given))
         for feature in self.formula.features:
-            key = ascii(feature.name) if self.named_features else str(feature.index)
+            key = self.text(str(feature.name)) if self.named_features else str(feature.index)
             given = f"features[{key}]"
-            given = given if feature.text else f"_{self.name}_number({given})"
-            self._line(f"f{feature.index} = {given}")
+            self._assign(f"f{feature.index}", given if feature.text else self.number_of(given))
+
+    def _assign(self, name: str, value: str) -> None:
+        self._line(f"{self.NEW}{name} = {value}{self.END}")
+
+    def number_of(self, given: str) -> str:
+        """What turns an argument into a number."""
+        return f"_{self.name}_number({given})"
+
+    def text(self, value: str) -> str:
+        """A text as a literal of ASCII."""
+        return ascii(value)
 
     # Numbers --------------------------------------------------------------------------------
 
@@ -142,7 +163,7 @@ class _PythonWriter(Renderer[str]):
 
     def _new_name(self, value: str) -> str:
         self.n_names += 1
-        self._line(f"v{self.n_names} = {value}")
+        self._assign(f"v{self.n_names}", value)
         return f"v{self.n_names}"
 
     def _remember(self, key: int, name: str) -> str:
@@ -152,8 +173,12 @@ class _PythonWriter(Renderer[str]):
     def _line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
 
+    def literal(self, number: float) -> str:
+        """The shortest text that reads back as the same float64."""
+        return _literal(number)
+
     def _constant(self, node: e.Constant) -> str:
-        return _literal(node.value)
+        return self.literal(node.value)
 
     def _score(self, node: e.Score) -> str:
         return f"s{node.index}"
@@ -169,7 +194,7 @@ class _PythonWriter(Renderer[str]):
 
     def _dot(self, node: e.Dot) -> str:
         terms = [
-            f"{_literal(weight)} * {self.number(term)}"
+            f"{self.literal(weight)} * {self.number(term)}"
             for weight, term in zip(node.weights, node.terms, strict=True)
             if weight != 0
         ]
@@ -181,8 +206,12 @@ class _PythonWriter(Renderer[str]):
             if key in scope:
                 return f"{scope[key]}[{node.index}]"
         logits = ", ".join([self.number(logit) for logit in node.logits])
-        shares = self._remember(key, self._new_name(f"_{self.name}_softmax({logits})"))
+        shares = self._remember(key, self._new_name(self.softmax_of(logits)))
         return f"{shares}[{node.index}]"
+
+    def softmax_of(self, logits: str) -> str:
+        """The call that gives all shares."""
+        return f"_{self.name}_softmax({logits})"
 
     def _steplookup(self, node: e.StepLookup) -> str:
         edges, values = self._table("edges", node.edges), self._table("values", node.values)
@@ -194,9 +223,13 @@ class _PythonWriter(Renderer[str]):
 
     def _table(self, kind: str, numbers: Floats) -> str:
         table = f"_{self.name}_{kind}_{len(self.constants)}"
-        items = "".join(f"{_literal(number)}, " for number in numbers.tolist())
-        self.constants.append(f"{table} = ({items.rstrip()})")
+        items = "".join(f"{self.literal(number)}, " for number in numbers.tolist())
+        self.constants.append(self.table_of(table, items.rstrip()))
         return table
+
+    def table_of(self, table: str, items: str) -> str:
+        """The line that holds some numbers."""
+        return f"{table} = ({items})"
 
     # Choices --------------------------------------------------------------------------------
 
@@ -215,21 +248,19 @@ class _PythonWriter(Renderer[str]):
     ) -> None:
         condition, value = branches[0]
         self._line(f"{word} {self.condition(condition)}:")
-        self._assign(result, value)
+        self._block(result, value)
         if len(branches) > 1:
             if _is_plain(branches[1][0]):
                 self._branch(branches[1:], otherwise, result, "elif")
                 return
-            self._assign(result, e.Choose(tuple(branches[1:]), otherwise), "else:")
-            return
-        self._assign(result, otherwise, "else:")
+            otherwise = e.Choose(tuple(branches[1:]), otherwise)
+        self._line("else:")
+        self._block(result, otherwise)
 
-    def _assign(self, result: str, value: e.Expression, opening: str | None = None) -> None:
-        if opening is not None:
-            self._line(opening)
+    def _block(self, result: str, value: e.Expression) -> None:
         self.depth += 1
         self.scopes.append({})
-        self._line(f"{result} = {self.number(value)}")
+        self._line(f"{result} = {self.number(value)}{self.END}")
         self.scopes.pop()
         self.depth -= 1
 
@@ -243,10 +274,10 @@ class _PythonWriter(Renderer[str]):
         return f"{self.number(node.left)} {node.operator} {self.number(node.right)}"
 
     def _all(self, node: e.All) -> str:
-        return " and ".join(f"({self.condition(c)})" for c in node.conditions)
+        return self.AND.join(f"({self.condition(c)})" for c in node.conditions)
 
     def _any(self, node: e.Any) -> str:
-        return " or ".join(f"({self.condition(c)})" for c in node.conditions)
+        return self.OR.join(f"({self.condition(c)})" for c in node.conditions)
 
     def _usable(self, node: e.Usable) -> str:
         score = self._score(node.score)
@@ -257,13 +288,13 @@ class _PythonWriter(Renderer[str]):
         return f"{score} < math.inf" if node.several else f"not math.isnan({score})"
 
     def _featureatmost(self, node: e.FeatureAtMost) -> str:
-        return f"f{node.feature.index} <= {_literal(node.cut)}"
+        return f"f{node.feature.index} <= {self.literal(node.cut)}"
 
     def _featureabove(self, node: e.FeatureAbove) -> str:
-        return f"f{node.feature.index} > {_literal(node.cut)}"
+        return f"f{node.feature.index} > {self.literal(node.cut)}"
 
     def _featureis(self, node: e.FeatureIs) -> str:
-        value = ascii(node.value) if isinstance(node.value, str) else _literal(node.value)
+        value = self.text(node.value) if isinstance(node.value, str) else self.literal(node.value)
         return f"f{node.feature.index} == {value}"
 
     def _featuremissing(self, node: e.FeatureMissing) -> str:

@@ -42,6 +42,7 @@ __all__ = [
     "Formula",
     "Function",
     "LinearLookup",
+    "Named",
     "Numeric",
     "Score",
     "Softmax",
@@ -66,6 +67,27 @@ INFINITE = 1e300
 """Log-odds from here on count as infinite, so that no infinity enters a sum or a product."""
 
 Number = float | int
+
+
+class Named(float):
+    """A constant that is an entry of a map's parameter: ``a``, or ``weights`` at [2, 0].
+
+    It keeps its name in sums and products with expressions, and in differences of two such.
+    """
+
+    name: str
+    index: tuple[int, ...]
+
+    def __new__(cls, value: float, name: str, index: tuple[int, ...] = ()) -> Named:
+        """The number, with its name."""
+        number = super().__new__(cls, value)
+        number.name, number.index = name, index
+        return number
+
+    def __sub__(self, other: object) -> object:  # type: ignore[override]  # not always a float
+        if isinstance(other, Named):
+            return Arithmetic("-", Constant(self), Constant(other))
+        return super().__sub__(other)  # type: ignore[operator]
 
 
 class Expression:
@@ -226,6 +248,15 @@ class Usable(Condition):
     scale: InputScale
     several: bool
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest usable score."""
+        if self.scale == "probability":
+            return 0.0, 1.0
+        if self.scale == "score":
+            return -LARGEST, LARGEST
+        return -np.inf, LARGEST if self.several else np.inf
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -332,8 +363,10 @@ def total(terms: Sequence[Expression]) -> Expression:
 
 
 def _node(value: Expression | Number) -> Expression:
-    return value if isinstance(value, Expression) else Constant(float(value))
+    if isinstance(value, Expression):
+        return value
+    return Constant(value if isinstance(value, Named) else float(value))
 
 
 def _is(value: Expression | Number, number: int) -> bool:
-    return not isinstance(value, Expression) and value == number
+    return not isinstance(value, (Expression, Named)) and value == number

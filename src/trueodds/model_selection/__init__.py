@@ -5,8 +5,9 @@ Imported when first used: only what compares or holds a model needs scikit-learn
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from trueodds.basics.lazy import import_lazily
 
 if TYPE_CHECKING:
     from trueodds.model_selection._auto import AutoCalibrator
@@ -46,13 +47,4 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = import_lazily(__name__, _HOMES)

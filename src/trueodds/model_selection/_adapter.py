@@ -53,7 +53,11 @@ def predict_calibrated(fitted: Any, scores: Floats, features: Any) -> Floats:
 
 
 class _Foreign(BaseEstimator):  # type: ignore[misc]  # untyped base
-    """A third party's binary calibrator: ``fit(scores, y)`` and predict_proba or predict."""
+    """A third party's binary calibrator: ``fit(scores, y)`` and predict_proba or predict.
+
+    Where one answers NaN to a score outside the range it was fitted on, as scikit-learn's isotonic
+    regression does by default, it is asked for the nearest score of that range.
+    """
 
     def __init__(self, calibrator: Any) -> None:
         self.calibrator = calibrator
@@ -71,6 +75,7 @@ class _Foreign(BaseEstimator):  # type: ignore[misc]  # untyped base
                     TrueoddsWarning,
                 )
         self.fitted_.fit(self._shaped(scores), codes, **extra)
+        self.range_ = float(scores.min()), float(scores.max())
         return self
 
     def _shaped(self, scores: Floats) -> Floats:
@@ -78,13 +83,16 @@ class _Foreign(BaseEstimator):  # type: ignore[misc]  # untyped base
         wants_columns = is_estimator and not get_tags(self.fitted_).input_tags.one_d_array
         return scores.reshape(-1, 1) if wants_columns else scores
 
+    def _ask(self, scores: Floats) -> Floats:
+        has_both = hasattr(self.fitted_, "predict_proba")
+        ask = self.fitted_.predict_proba if has_both else self.fitted_.predict
+        p = np.asarray(ask(self._shaped(scores)), dtype=np.float64)
+        return p[:, -1] if p.ndim == 2 else p
+
     def predict_proba(self, scores: Floats) -> Floats:
-        shaped = self._shaped(scores)
-        if hasattr(self.fitted_, "predict_proba"):
-            p = np.asarray(self.fitted_.predict_proba(shaped), dtype=np.float64)
-        else:
-            p = np.asarray(self.fitted_.predict(shaped), dtype=np.float64)
-        positive = p[:, -1] if p.ndim == 2 else p
+        positive = self._ask(scores)
+        if np.isnan(positive).any():
+            positive = self._ask(np.clip(scores, *self.range_))
         if positive.shape != (len(scores),) or not ((positive >= 0) & (positive <= 1)).all():
             raise InputError(
                 f"{type(self.fitted_).__name__} did not return one probability in [0, 1] per row."

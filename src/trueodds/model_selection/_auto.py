@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from trueodds.calibrators import (
 )
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
-from trueodds.maps import CalibrationMap
-from trueodds.model_selection._auto_words import TOO_FEW, explain_recommended
+from trueodds.maps import CalibrationMap, IdentityMap
+from trueodds.model_selection._auto_words import FAILED, TOO_FEW, explain_recommended
 from trueodds.validation import (
     Floats,
     InputScale,
@@ -208,13 +208,8 @@ class AutoCalibrator(FeatureCalibrator):
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, n_classes)
-            Scores of the positive class, or one column per class, on the scale that ``input``
-            says.
-        y : array-like of shape (n,)
-            Labels of any type that sorts.
-        sample_weight : array-like of shape (n,), default=None
-            A weight of k equals k repetitions; a weight of zero leaves the row out.
+        scores, y, sample_weight
+            As every calibrator takes them.
         features : array-like or frame of shape (n, n_attributes), default=None
             The original attributes; required if one of the methods needs them.
 
@@ -260,7 +255,11 @@ class AutoCalibrator(FeatureCalibrator):
         """Fit the recommended method, and say how much it changes."""
         kind: Any = find_calibrator(name)
         calibrator: Calibrator = kind(input=self.input, label_smoothing=self.label_smoothing)
-        calibrator.map_ = calibrator.learn(evidence)
+        try:
+            calibrator.map_ = calibrator.learn(evidence)
+        except InputError as error:
+            n_classes = 2 if isinstance(evidence, Evidence) else evidence.n_classes
+            return self._leave_alone(n_classes, [], {name: str(error)}, FAILED)
         calibrator.classes_ = np.arange(calibrator.map_.n_classes or 2)
         self.calibrator_: Any = calibrator
         self._say(name, [], {}, explain_recommended(name, calibrator, evidence))
@@ -278,39 +277,44 @@ class AutoCalibrator(FeatureCalibrator):
         """Compare, say so in the attributes, and fit the choice."""
         comparison = self._compare(compared)
         if comparison is None:
-            self._say("identity", [], {}, TOO_FEW)
-            return self._fit_one(IdentityCalibrator(), compared)
+            return self._leave_alone(compared.cells.n_classes, [], {}, TOO_FEW)
+        from trueodds.model_selection._auto_fits import fit_those, pool_maps, pool_weights
+
+        failures = dict(comparison.failures)
+        weights = {comparison.best_method: 1.0}
         if self._rule == "pool":
-            return self._fit_pool(comparison, compared)
-        name = comparison.best_method
-        self._say(name, comparison.rows(), comparison.failures, comparison.explanation)
-        return self._fit_one(comparison.calibrators[name], compared)
+            weights = pool_weights(comparison.out_of_fold, compared.rows)
+        methods = {name: comparison.calibrators[name] for name in weights}
+        fitted = fit_those(methods, compared, self.input, failures)
+        if not fitted:
+            rows = comparison.rows()
+            return self._leave_alone(compared.cells.n_classes, rows, failures, FAILED)
+        weights = {name: weights[name] for name in fitted}
+        if self._rule == "pool":
+            total = sum(weights.values())
+            self._say_pool({name: w / total for name, w in weights.items()}, comparison, failures)
+            return pool_maps([method.map_ for method in fitted.values()], list(weights.values()))
+        name, self.calibrator_ = next(iter(fitted.items()))
+        self._say(name, comparison.rows(), failures, comparison.explanation)
+        return cast("CalibrationMap", self.calibrator_.map_)
 
-    def _fit_one(self, method: Any, compared: ComparedRows) -> CalibrationMap:
-        from trueodds.model_selection._auto_fits import fit_on_everything
+    def _leave_alone(
+        self, n_classes: int, rows: list[dict[str, Any]], failures: dict[str, str], words: str
+    ) -> CalibrationMap:
+        self._say("identity", rows, failures, words)
+        self.calibrator_ = IdentityCalibrator(input=self.input)
+        self.calibrator_.classes_ = np.arange(n_classes)
+        self.calibrator_.map_ = IdentityMap(input=self.input)
+        return cast("CalibrationMap", self.calibrator_.map_)
 
-        self.calibrator_ = fit_on_everything(method, compared, self.input)
-        fitted: CalibrationMap = self.calibrator_.map_
-        return fitted
-
-    def _fit_pool(self, comparison: CalibratorComparison, compared: ComparedRows) -> CalibrationMap:
-        from trueodds.model_selection._auto_fits import fit_on_everything, pool_maps, pool_weights
-
-        weights = pool_weights(comparison.out_of_fold, compared.rows)
+    def _say_pool(
+        self, weights: dict[str, float], comparison: CalibratorComparison, failures: dict[str, str]
+    ) -> None:
         self.pool_weights_ = weights
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
-        self._say(
-            "pool",
-            comparison.rows(),
-            comparison.failures,
-            f"a mixture with the lowest out-of-fold log-loss: {shares}.",
-        )
+        words = f"a mixture with the lowest out-of-fold log-loss: {shares}."
+        self._say("pool", comparison.rows(), failures, words)
         self.calibrator_ = None
-        fitted = [
-            fit_on_everything(comparison.calibrators[name], compared, self.input)
-            for name in weights
-        ]
-        return pool_maps([method.map_ for method in fitted], list(weights.values()))
 
     def _compare(self, compared: ComparedRows) -> CalibratorComparison | None:
         from trueodds.model_selection._comparison import compare_rows

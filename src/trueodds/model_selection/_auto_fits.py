@@ -11,10 +11,11 @@ from sklearn.base import clone
 from trueodds.maps import AverageMap, CalibrationMap
 from trueodds.model_selection._adapter import needs_features
 from trueodds.model_selection._comparison_input import ComparedRows
+from trueodds.model_selection._comparison_run import reason_of
 from trueodds.numerics.mixture_weights import mixture_weights
 from trueodds.validation import Floats, InputScale, LabelledScores
 
-__all__ = ["fit_on_everything", "pool_maps", "pool_weights"]
+__all__ = ["fit_on_everything", "fit_those", "pool_maps", "pool_weights"]
 
 LEAST_WEIGHT = 0.01
 """Methods with a smaller share are left out."""
@@ -26,6 +27,22 @@ def fit_on_everything(method: Any, compared: ComparedRows, scale: InputScale) ->
     extra = {"features": compared.features} if needs_features(method) else {}
     copy = clone(method).set_params(input=scale, classes=rows.classes)
     return copy.fit(rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra)
+
+
+def fit_those(
+    methods: Mapping[str, Any],
+    compared: ComparedRows,
+    scale: InputScale,
+    failures: dict[str, str],
+) -> dict[str, Any]:
+    """Copies of methods, fitted on all rows; those that cannot be are named among the failures."""
+    fitted = {}
+    for name, method in methods.items():
+        try:
+            fitted[name] = fit_on_everything(method, compared, scale)
+        except Exception as error:  # as in a comparison: whatever the reason
+            failures[name] = reason_of(error)
+    return fitted
 
 
 def pool_weights(out_of_fold: Mapping[str, Floats], rows: LabelledScores) -> dict[str, float]:

@@ -8,7 +8,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import IdentityMap
 
-__all__ = ["TOO_FEW", "explain_recommended"]
+__all__ = ["FAILED", "TOO_FEW", "explain_recommended"]
 
 UNCHANGED = 0.01
 """A mean change of probabilities that hardly any decision would notice."""
@@ -20,6 +20,7 @@ TOO_FEW = (
     "identity was taken without a comparison, which needs at least two instances of two classes: "
     "the scores are left as they are."
 )
+FAILED = "what should have been taken could not be fitted: the scores are left as they are."
 
 
 def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | ClassEvidence) -> str:

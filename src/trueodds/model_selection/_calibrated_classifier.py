@@ -2,120 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils import column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
 
-from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning, warn_user
-from trueodds.model_selection._adapter import fit_calibrator, needs_features
+from trueodds.exceptions import InputError, MissingClassWarning, warn_user
+from trueodds.model_selection._early_stopping import EvalSet
+from trueodds.model_selection._fold_task import FoldTask
 from trueodds.model_selection._member import CalibratedMember
-from trueodds.model_selection._response import ResponseMethod, choose_response, response_of
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    Labels,
-    as_dense,
-    encode_labels,
-    validate_weights,
-)
+from trueodds.model_selection._response import ResponseMethod
+from trueodds.model_selection._routing import share_parameters
+from trueodds.model_selection._training import Training, unfitted
+from trueodds.validation import Floats, Labels, as_dense, encode_labels, validate_weights
 
 __all__ = ["CalibratedClassifier"]
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What every fold needs."""
-
-    estimator: Any
-    calibrator: Any
-    X: Any
-    y: npt.NDArray[Any]
-    codes: Labels
-    classes: npt.NDArray[Any]
-    weight: Floats | None
-    response_method: ResponseMethod
-
-    def fit_model(self, rows: Labels | None) -> Any:
-        model = clone(self.estimator)
-        X, y, weight = self.X, self.y, self.weight
-        if rows is not None:
-            X, y = _safe_indexing(X, rows), y[rows]
-            weight = None if weight is None else weight[rows]
-        if weight is not None and _wants_weights(model):
-            return model.fit(X, y, sample_weight=weight)
-        return model.fit(X, y)
-
-    def known_to(self, model: Any) -> Labels:
-        """Positions of the model's classes among ours."""
-        places = {label: k for k, label in enumerate(self.classes.tolist())}
-        return np.array([places[label] for label in np.asarray(model.classes_).tolist()])
-
-    def scores(self, model: Any, rows: Labels | None) -> tuple[Floats, str, InputScale]:
-        method, scale = choose_response(model, self.calibrator, self.response_method)
-        X = self.X if rows is None else _safe_indexing(self.X, rows)
-        return response_of(model, X, method, len(model.classes_)), method, scale
-
-    def member(
-        self,
-        model: Any,
-        scores: Floats,
-        rows: Labels,
-        method: str,
-        scale: InputScale,
-    ) -> CalibratedMember:
-        """Calibrate ``model`` on ``scores`` of ``rows``, as far as it knows their classes."""
-        known = self.known_to(model)
-        position = np.full(len(self.classes), -1)
-        position[known] = np.arange(len(known))
-        codes = position[self.codes[rows]]
-        kept = codes >= 0
-        if not kept.all():
-            scores, codes, rows = scores[kept], codes[kept], rows[kept]
-        weight = None if self.weight is None else self.weight[rows]
-        features = _safe_indexing(self.X, rows) if needs_features(self.calibrator) else None
-        fitted = fit_calibrator(
-            self.calibrator, scores, codes, weight, features, scale=scale, n_classes=len(known)
-        )
-        return CalibratedMember(model, fitted, known, method)
-
-    def can_calibrate(self, train: Labels, test: Labels) -> bool:
-        """Whether two classes that a model of ``train`` knows are left in ``test``."""
-        return self.usable(test[np.isin(self.codes[test], self.codes[train])])
-
-    def usable(self, rows: Labels) -> bool:
-        """Whether rows of positive weight hold two classes or more."""
-        codes = self.codes[rows] if self.weight is None else self.codes[rows][self.weight[rows] > 0]
-        return bool(len(codes) and (codes != codes[0]).any())
-
-    def fit_fold(self, train: Labels, test: Labels) -> CalibratedMember:
-        model = self.fit_model(train)
-        scores, method, scale = self.scores(model, test)
-        return self.member(model, scores, test, method, scale)
-
-    def score_fold(self, train: Labels, test: Labels) -> tuple[Floats, Labels, Labels]:
-        model = self.fit_model(train)
-        scores, _, _ = self.scores(model, test)
-        return scores, test, self.known_to(model)
-
-
-def _wants_weights(model: Any) -> bool:
-    """Whether ``fit`` takes sample weights and the user has not asked to keep them from it."""
-    if not has_fit_parameter(model, "sample_weight"):
-        return False
-    routing = get_routing_for_object(model)
-    if not isinstance(routing, MetadataRequest):
-        return True
-    return routing.fit.requests.get("sample_weight") is not False
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -139,6 +51,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         What is calibrated; probabilities if the model has them. The scale is known from the
         method. A calibrator made with ``input="logit"`` or ``"score"`` asks for the decision
         function.
+    eval_set : {None, "held_out"}, default=None
+        ``"held_out"``: in each fold the model's ``fit`` is given the held-out rows as ``eval_set``,
+        by which LightGBM, XGBoost and CatBoost stop early, alone or last in a pipeline. With
+        ``ensemble=False`` the model of all rows is trained for the mean of the folds' rounds.
     n_jobs : int, default=None
         Folds fitted at once, as in joblib.
 
@@ -154,6 +70,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     told ``set_fit_request(sample_weight=False)``. X is passed on untouched, whatever it is. A class
     that a fold's model has not seen gets probability 0 from that fold; a fold in which only one
     class is left to train or to calibrate on is left out.
+
+    With scikit-learn's metadata routing switched on, parameters of ``fit`` go where they were
+    requested, to the model or to the splitter, and ``sample_weight`` to the calibrator in any case.
+
+    Rows by which a model was stopped are a little too easy for it. As only the number of rounds is
+    chosen by them, calibrating on the same rows is common practice; to be strict, pass rows of
+    their own as ``fit(X, y, eval_set=[(X_stop, y_stop)])``.
 
     Examples
     --------
@@ -175,6 +98,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         cv: Any = 5,
         ensemble: bool = True,
         response_method: ResponseMethod = "auto",
+        eval_set: EvalSet = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -182,6 +106,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.cv = cv
         self.ensemble = ensemble
         self.response_method = response_method
+        self.eval_set = eval_set
         self.n_jobs = n_jobs
 
     def _calibrator(self) -> Any:
@@ -195,7 +120,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
         return LogisticCalibrator()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Train and calibrate.
 
         Parameters
@@ -204,13 +129,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             Passed to the model untouched.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
+        **fit_params : dict
+            ``groups`` go to the splitter, everything else to the model's ``fit``, in each fold cut
+            to its rows if there is an entry for each row; with metadata routing, as requested.
 
         Returns
         -------
         self
         """
         X, y = indexable(X, y)
-        labels = column_or_1d(as_dense(y, "y"), warn=True)
+        labels = column_or_1d(_of_plain_texts(as_dense(y, "y")), warn=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
         weight = validate_weights(sample_weight, len(codes))
@@ -218,60 +146,51 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             raise InputError(
                 f"y has one class only ({classes.tolist()[0]!r}); at least two are needed."
             )
+        for_model, for_splitter = share_parameters(self, weight, fit_params)
+        training = Training(self.estimator, X, labels, codes, weight, for_model, self.eval_set)
+        task = FoldTask(training, self._calibrator(), classes, self.response_method)
         self.classes_ = classes
-        if (
-            weight is not None
-            and not frozen
-            and not has_fit_parameter(self.estimator, "sample_weight")
-        ):
-            warn_user(
-                f"{type(self.estimator).__name__}.fit takes no sample_weight; weights are used for "
-                "calibration only.",
-                TrueoddsWarning,
-            )
-        task = _Task(
-            self.estimator,
-            self._calibrator(),
-            X,
-            labels,
-            codes,
-            classes,
-            weight,
-            self.response_method,
-        )
         if frozen:
             self.calibrated_classifiers_ = [self._fit_prefit(task)]
-        elif self.ensemble:
-            self.calibrated_classifiers_ = self._fit_ensemble(task)
         else:
-            self.calibrated_classifiers_ = [self._fit_single(task)]
+            training.check()
+            fit = self._fit_ensemble if self.ensemble else self._fit_single
+            self.calibrated_classifiers_ = fit(task, for_splitter)
         first = self.calibrated_classifiers_[0].estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
         return self
 
-    def _fit_prefit(self, task: _Task) -> CalibratedMember:
+    def _fit_prefit(self, task: FoldTask) -> CalibratedMember:
         scores, method, scale = task.scores(self.estimator, None)
-        return task.member(self.estimator, scores, np.arange(len(task.codes)), method, scale)
+        return task.member(self.estimator, scores, np.arange(len(scores)), method, scale)
 
-    def _folds(self, task: _Task, *, calibrates_each: bool) -> list[tuple[Labels, Labels]]:
+    def _folds(
+        self, task: FoldTask, for_splitter: Mapping[str, Any], *, calibrates_each: bool
+    ) -> list[tuple[Labels, Labels]]:
         if isinstance(self.cv, str):
             raise InputError(
                 f"cv must be a number of folds or a splitter; got {self.cv!r}. If the model is "
                 "trained already, wrap it in sklearn.frozen.FrozenEstimator, and fit on rows that "
                 "it has not seen."
             )
-        cv = check_cv(self.cv, task.y, classifier=True)
+        X, y = task.training.X, task.training.y
+        cv = check_cv(self.cv, y, classifier=True)
         if isinstance(cv, StratifiedKFold):
-            largest = int(np.bincount(task.codes).max())
+            largest = int(np.bincount(task.training.codes).max())
             if largest < cv.get_n_splits():
                 raise InputError(
                     f"cv={cv.get_n_splits()} folds, but no class has more than {largest} instances."
                 )
         with warnings.catch_warnings():  # a rare class is our business, below
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            folds = list(cv.split(task.X, task.y))
+            folds = list(cv.split(X, y, **for_splitter))
+        if not folds:
+            raise InputError(
+                "cv has no folds. A generator gives them once only: pass list(generator) to fit "
+                "again."
+            )
         usable = [
             (train, test)
             for train, test in folds
@@ -284,30 +203,34 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 MissingClassWarning,
             )
         if not usable:
+            way_out = " With ensemble=False the rows of all folds calibrate one model together."
             raise InputError(
                 "no fold has two classes both to train and to calibrate on; shuffle the folds, use "
-                "fewer of them, or more data."
+                "fewer of them, or more data." + (way_out if calibrates_each else "")
             )
         return usable
 
-    def _fit_ensemble(self, task: _Task) -> list[CalibratedMember]:
-        folds = self._folds(task, calibrates_each=True)
+    def _fit_ensemble(
+        self, task: FoldTask, for_splitter: Mapping[str, Any]
+    ) -> list[CalibratedMember]:
+        folds = self._folds(task, for_splitter, calibrates_each=True)
         return list(Parallel(n_jobs=self.n_jobs)(delayed(task.fit_fold)(*fold) for fold in folds))
 
-    def _fit_single(self, task: _Task) -> CalibratedMember:
-        folds = self._folds(task, calibrates_each=False)
+    def _fit_single(
+        self, task: FoldTask, for_splitter: Mapping[str, Any]
+    ) -> list[CalibratedMember]:
+        folds = self._folds(task, for_splitter, calibrates_each=False)
         scored = Parallel(n_jobs=self.n_jobs)(delayed(task.score_fold)(*fold) for fold in folds)
         # Scores of a model that has not seen all classes are not comparable with the others'.
-        complete = [part for part in scored if len(part[2]) == len(task.classes)]
+        complete = [part for part in scored if len(part.known) == len(task.classes)]
         if not complete:
             raise InputError("no fold's model saw every class; use fewer folds or more data.")
-        scores = np.concatenate([part[0] for part in complete])
-        rows = np.concatenate([part[1] for part in complete])
+        scores = np.concatenate([part.scores for part in complete])
+        rows = np.concatenate([part.rows for part in complete])
         # Back in the order of the data, so that the number of folds leaves no trace of its own.
         order = np.argsort(rows, kind="stable")
-        model = task.fit_model(None)
-        method, scale = choose_response(model, task.calibrator, task.response_method)
-        return task.member(model, scores[order], rows[order], method, scale)
+        model = task.training.fit_all([part.rounds for part in complete if part.rounds])
+        return [task.member(model, scores[order], rows[order], *task.response_of(model))]
 
     def predict_proba(self, X: Any) -> Floats:
         """Calibrated probabilities.
@@ -345,10 +268,62 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         low, high = (np.mean([end[k] for end in ends], axis=0) for k in (0, 1))
         return low, high
 
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of :meth:`predict_proba`, −inf for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where scikit-learn's metadata routing takes parameters of ``fit``.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self.estimator,
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        )
+
+    def onnx_parser(self) -> Any:
+        """What skl2onnx asks for: which outputs the graph has."""
+        from trueodds.model_selection import _onnx
+
+        return functools.partial(_onnx.parse, self)
+
+    def onnx_shape_calculator(self) -> Any:
+        """What skl2onnx asks for: the shapes of the outputs."""
+        from trueodds.model_selection import _onnx
+
+        return _onnx.set_shapes
+
+    def onnx_converter(self) -> Any:
+        """What skl2onnx asks for: how the graph is written; see :func:`trueodds.export.to_onnx`."""
+        from trueodds.model_selection import _onnx
+
+        return _onnx.convert
+
+    def __sklearn_clone__(self) -> Self:
+        try:
+            cloned: Self = super().__sklearn_clone__()
+        except RuntimeError:  # of a model that scikit-learn cannot clone
+            copied = type(self)(
+                **{name: unfitted(value) for name, value in self.get_params(deep=False).items()}
+            )
+            if hasattr(self, "_metadata_request"):
+                copied._metadata_request = copy.deepcopy(self._metadata_request)
+            return copied
+        return cloned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -357,3 +332,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
+
+
+def _of_plain_texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """NumPy's texts of any length as objects; most models do not know them."""
+    return labels.astype(object) if labels.dtype.kind == "T" else labels

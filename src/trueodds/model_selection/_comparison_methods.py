@@ -31,7 +31,7 @@ def resolve_calibrators(calibrators: Any, n_classes: int, has_features: bool) ->
     named = _named(calibrators, n_classes, has_features)
     identity = find_calibrator("identity")
     if not any(isinstance(method, identity) for method in named.values()):
-        named = {"identity": identity(), **named}
+        named = {_free_name("identity", named): identity(), **named}
     # Python sorts are stable: methods that do not say come last, in the order given.
     return dict(sorted(named.items(), key=lambda item: _complexity(item[1])))
 

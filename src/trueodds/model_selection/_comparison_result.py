@@ -49,7 +49,7 @@ class CalibratorComparison:
         What the methods warned of in any fold; each message once.
     scoring, rule : str
     level : float
-        Of all intervals.
+        Level of all intervals.
     n_folds, n_repeats : int
     """
 

@@ -21,7 +21,7 @@ from trueodds.model_selection._comparison_folds import Folds
 from trueodds.model_selection._comparison_input import ComparedRows
 from trueodds.validation import Floats, Labels
 
-__all__ = ["HeldOut", "MethodRun", "run_methods"]
+__all__ = ["HeldOut", "MethodRun", "reason_of", "run_methods"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,12 @@ def run_methods(
     return runs
 
 
+def reason_of(problem: Exception) -> str:
+    """Why a method failed: what it raised itself, if that was put into words of ours."""
+    own = problem.__cause__ or problem
+    return f"{type(own).__name__}: {own}"
+
+
 def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _Answer:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -107,7 +113,7 @@ def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _
         try:
             held_out = _forecast(method, compared, folds, fold)
         except Exception as problem:  # a method that fails is reported, whatever its reason
-            error = f"{type(problem).__name__}: {problem}"
+            error = reason_of(problem)
         seconds = time.perf_counter() - start
     ours = [str(w.message) for w in caught if issubclass(w.category, TrueoddsWarning)]
     others = [
@@ -122,7 +128,7 @@ def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> H
     ours = clone(method).set_params(input=compared.scale)
     ours.check_settings()
     test = folds.test_cells(fold)
-    prob = ours.learn(folds.train_evidence(fold))._apply(folds.cells.scores[test])
+    prob = ours.learn(folds.train_evidence(fold)).apply(folds.cells.scores[test])
     return HeldOut(test, folds.test_weight(fold)[test], prob)
 
 

@@ -1,0 +1,45 @@
+"""Formulas as macros for dbt: SQL with the columns as arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from trueodds.exceptions import InputError
+from trueodds.export import expressions as e
+from trueodds.export._sql import SqlDialect, render_sql
+
+__all__ = ["render_dbt"]
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OPENING = re.compile(r"\{(?=[{%#])")
+"""Where Jinja would see the beginning of something of its own."""
+
+
+def render_dbt(
+    formula: e.Formula, name: str, dialect: SqlDialect, features: Sequence[str] = ()
+) -> str:
+    """The text of a macro of one column, or of one macro for each of several classes.
+
+    Parameters
+    ----------
+    formula : Formula
+    name : str
+        Of the macro; those of several classes are numbered from 0: ``name_0``.
+    dialect : str
+    features : sequence of str
+        Columns of the features; they are no arguments.
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(f"name must be letters, digits and underscores; got {name!r}.")
+    count = formula.n_scores
+    arguments = ["score"] if count == 1 else [f"score_{k}" for k in range(count)]
+    holders = [f"trueodds_column_{k}_" for k in range(count)]
+    macros = []
+    for k, text in enumerate(render_sql(formula, holders, dialect, features)):
+        body = OPENING.sub("{{ '{' }}", text)
+        for holder, argument in zip(holders, arguments, strict=True):
+            body = re.sub(rf'["`]{holder}["`]', f"{{{{ {argument} }}}}", body)
+        own = name if count == 1 else f"{name}_{k}"
+        macros.append(f"{{% macro {own}({', '.join(arguments)}) %}}\n{body}\n{{% endmacro %}}\n")
+    return "\n".join(macros)

@@ -1,0 +1,170 @@
+"""Formulas as the source of a JavaScript module with one function and no dependencies.
+
+The Python renderer's twin: it names what is used more than once and opens a block for each choice.
+Names and texts enter the source as ASCII literals or not at all, so whatever a column or a category
+is called, it cannot become code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+
+from trueodds.exceptions import InputError
+from trueodds.export import expressions as e
+from trueodds.export._python import PythonWriter
+
+__all__ = ["render_javascript"]
+
+NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+RESERVED = frozenset(
+    """
+    await break case catch class const continue debugger default delete do else enum export extends
+    false finally for function if implements import in instanceof interface let new null package
+    private protected public return static super switch this throw true try typeof var void while
+    with yield arguments eval undefined NaN Infinity Math Number score scores features
+    place line softmax number
+    """.split()  # noqa: SIM905  # a list of one word each would fill a page
+)
+
+HELPERS = """\
+function place(edges, at) {
+  let low = 0, high = edges.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (at < edges[middle]) high = middle; else low = middle + 1;
+  }
+  return low;
+}
+function line(at, x, y) {
+  const last = x.length - 1;
+  if (at <= x[0]) return y[0];
+  if (at >= x[last]) return y[last];
+  const j = place(x, at) - 1;
+  if (at === x[j]) return y[j];
+  const slope = (y[j + 1] - y[j]) / (x[j + 1] - x[j]);
+  if (!Number.isFinite(slope)) return y[j];
+  const value = slope * (at - x[j]) + y[j];
+  return Math.min(Math.max(value, Math.min(y[j], y[j + 1])), Math.max(y[j], y[j + 1]));
+}
+function softmax(...logits) {
+  const top = Math.max(...logits);
+  const powers = logits.map((logit) => Math.exp(logit - top));
+  const whole = powers.reduce((sum, power) => sum + power, 0);
+  return powers.map((power) => power / whole);
+}
+function number(value) {
+  return value === null || value === undefined || value === "" ? NaN : Number(value);
+}
+"""
+
+
+def render_javascript(formula: e.Formula, name: str, *, named_features: bool) -> str:
+    """The source of an ES module that exports a function of one row.
+
+    Parameters
+    ----------
+    formula : Formula
+    name : str
+        What the function is called.
+    named_features : bool
+        Whether features are found by name or by position.
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
+        raise InputError(f"name must be a free name that JavaScript accepts; got {name!r}.")
+    return _JavaScriptWriter(formula, name, named_features).source()
+
+
+@dataclass
+class _JavaScriptWriter(PythonWriter):
+    AND = " && "
+    OR = " || "
+    NEW = "const "
+    END = ";"
+
+    def source(self) -> str:
+        several = self.formula.n_scores > 1
+        self.count_uses()
+        self._emit_inputs(several)
+        missing = f"new Array({len(self.formula.outputs)}).fill(NaN)" if several else "NaN"
+        self._line(f"if (!({self.condition(self.formula.usable)})) return {missing};")
+        results = [self.number(output) for output in self.formula.outputs]
+        self._line(f"return [{', '.join(results)}];" if several else f"return {results[0]};")
+        parameters = "scores" if several else "score"
+        parameters += ", features" if self.formula.features else ""
+        constants = "".join(f"{constant}\n" for constant in self.constants)
+        body = "\n".join(self.lines)
+        return (
+            f"{HELPERS}{constants}"
+            f"/** {self._summary(several)} */\n"
+            f"export function {self.name}({parameters}) {{\n{body}\n}}\n"
+        )
+
+    def number_of(self, given: str) -> str:
+        return f"number({given})"
+
+    def text(self, value: str) -> str:
+        return json.dumps(value)
+
+    def literal(self, number: float) -> str:
+        if math.isnan(number):
+            return "NaN"
+        return f"({number!r})" if number < 0 else repr(number)
+
+    def _function(self, node: e.Function) -> str:
+        arguments = ", ".join([self.number(argument) for argument in node.arguments])
+        return f"(-{arguments})" if node.name == "negative" else f"Math.{node.name}({arguments})"
+
+    def softmax_of(self, logits: str) -> str:
+        return f"softmax({logits})"
+
+    def _steplookup(self, node: e.StepLookup) -> str:
+        edges, values = self._table("edges", node.edges), self._table("values", node.values)
+        return f"{values}[place({edges}, {self.number(node.at)})]"
+
+    def _linearlookup(self, node: e.LinearLookup) -> str:
+        x, y = self._table("x", node.x), self._table("y", node.y)
+        return f"line({self.number(node.at)}, {x}, {y})"
+
+    def table_of(self, table: str, items: str) -> str:
+        return f"const {table} = [{items}];"
+
+    # Choices --------------------------------------------------------------------------------
+
+    def _branch(
+        self,
+        branches: list[tuple[e.Condition, e.Expression]],
+        otherwise: e.Expression,
+        result: str,
+        word: str = "if",
+    ) -> None:
+        if word == "if":
+            self._line(f"let {result};")
+        condition, value = branches[0]
+        self._line(f"{word} ({self.condition(condition)}) {{")
+        self._block(result, value)
+        if len(branches) > 1:
+            otherwise = e.Choose(tuple(branches[1:]), otherwise)
+        self._line("} else {")
+        self._block(result, otherwise)
+        self._line("}")
+
+    # Conditions -----------------------------------------------------------------------------
+
+    def _usable(self, node: e.Usable) -> str:
+        score = self._score(node.score)
+        if node.scale == "probability":
+            return f"0.0 <= {score} && {score} <= 1.0"
+        if node.scale == "score":
+            return f"Number.isFinite({score})"
+        return f"{score} < Infinity" if node.several else f"!Number.isNaN({score})"
+
+    def _featureis(self, node: e.FeatureIs) -> str:
+        value = self.text(node.value) if isinstance(node.value, str) else self.literal(node.value)
+        return f"f{node.feature.index} === {value}"
+
+    def _featuremissing(self, node: e.FeatureMissing) -> str:
+        name = f"f{node.feature.index}"
+        return f"{name} === null || {name} === undefined || {name} !== {name}"

@@ -1,0 +1,144 @@
+"""A calibrated model as one ONNX graph: the base model's converter, then the map.
+
+scikit-learn's models are converted by skl2onnx, those of LightGBM and XGBoost by onnxmltools,
+CatBoost's by itself. ``CalibratedClassifier`` tells skl2onnx by methods of its own how it is
+converted (``onnx_converter``), so it need not be registered.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from trueodds.basics.optional import require
+from trueodds.exceptions import InputError
+
+__all__ = ["register_onnx_converters", "to_onnx"]
+
+HINT = "trueodds[onnx] skl2onnx onnxmltools"
+OPSETS = {"": 17, "ai.onnx.ml": 3}
+"""What skl2onnx, onnxmltools and the maps can all write."""
+
+
+def to_onnx(model: Any, X: Any = None) -> Any:
+    """A fitted model, calibrated or with a calibrated model inside, as one ONNX graph.
+
+    Parameters
+    ----------
+    model : CalibratedClassifier, or a Pipeline that ends with one
+        Fitted. The base model may be whatever skl2onnx, onnxmltools or CatBoost can convert.
+    X : {array, pandas frame}, default=None
+        A row or more as the model gets them: the graph takes what has their types. A frame gives
+        one input for each column. None for one input ``X`` of float64 numbers.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the outputs ``label``, and ``probabilities`` of shape (N, n_classes) in float64.
+
+    Notes
+    -----
+    Converters compute trees in float32, and everything if X is float32. Where such a score is a
+    hair below the edge of a step, it counts as on it; see ``docs/export.md``.
+
+    Examples
+    --------
+    >>> import onnxruntime
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from trueodds import BetaCalibrator, CalibratedClassifier
+    >>> from trueodds.export import to_onnx
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CalibratedClassifier(GaussianNB(), BetaCalibrator()).fit(X, y)
+    >>> session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    >>> session.run(["probabilities"], {"X": X[:2]})[0].round(2)
+    array([[1.  , 0.  ],
+           [0.99, 0.01]])
+    """
+    skl2onnx = require("skl2onnx", "an export of a model to ONNX", HINT)
+    register_onnx_converters()
+    initial = None
+    if X is None:
+        if not hasattr(model, "n_features_in_"):
+            raise InputError("the model does not say how many features it takes; pass rows as X.")
+        doubles = skl2onnx.common.data_types.DoubleTensorType
+        initial = [("X", doubles([None, int(model.n_features_in_)]))]
+    return skl2onnx.to_onnx(
+        model, None if X is None else X[:1], initial_types=initial, target_opset=OPSETS
+    )
+
+
+def register_onnx_converters() -> None:
+    """Tell skl2onnx how models of LightGBM, XGBoost and CatBoost are converted.
+
+    :func:`to_onnx` does so itself; call it once before ``skl2onnx.to_onnx`` of a calibrated model
+    of theirs. Only libraries that are loaded already are registered.
+    """
+    skl2onnx = require("skl2onnx", "an export of a model to ONNX", HINT)
+    from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
+
+    known: dict[Any, tuple[str, Any]] = {}
+    if "lightgbm" in sys.modules:
+        require("onnxmltools", "an export of LightGBM's models to ONNX", HINT)
+        from onnxmltools.convert.lightgbm.operator_converters.LightGbm import convert_lightgbm
+
+        kind = sys.modules["lightgbm"].LGBMClassifier
+        known[kind] = "LightGbmLGBMClassifier", convert_lightgbm
+    if "xgboost" in sys.modules:
+        require("onnxmltools", "an export of XGBoost's models to ONNX", HINT)
+        from onnxmltools.convert.xgboost.operator_converters.XGBoost import convert_xgboost
+
+        kind = sys.modules["xgboost"].XGBClassifier
+        known[kind] = "XGBoostXGBClassifier", convert_xgboost
+    if "catboost" in sys.modules:
+        kind = sys.modules["catboost"].CatBoostClassifier
+        known[kind] = "CatBoostClassifier", _convert_catboost
+    for kind, (alias, convert) in known.items():
+        skl2onnx.update_registered_converter(
+            kind,
+            alias,
+            calculate_linear_classifier_output_shapes,
+            convert,
+            parser=_parse_classifier,
+            options={"nocl": [True, False], "zipmap": [True, False, "columns"]},
+            overwrite=True,
+        )
+
+
+def _parse_classifier(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001
+    """Labels and probabilities as arrays, never as dictionaries.
+
+    XGBoost and CatBoost round features to float32 before they compare them, so the graph does, too.
+    """
+    from skl2onnx._supported_operators import _get_sklearn_operator_name
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+
+    if len(inputs) == 1 and not type(model).__module__.startswith("lightgbm"):
+        rounding = scope.declare_local_operator("SklearnCast")
+        rounding.inputs = inputs
+        shape = getattr(inputs[0].type, "shape", None)
+        rounding.outputs.append(scope.declare_local_variable("rounded", FloatTensorType(shape)))
+        inputs = rounding.outputs
+    operator = scope.declare_local_operator(_get_sklearn_operator_name(type(model)), model)
+    operator.inputs = inputs
+    operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
+    operator.outputs.append(scope.declare_local_variable("probabilities", FloatTensorType()))
+    return operator.outputs
+
+
+def _convert_catboost(scope: Any, operator: Any, container: Any) -> None:
+    """CatBoost's own graph is one node for the trees, and one that makes dictionaries of them."""
+    from catboost.utils import convert_to_onnx_object
+    from onnx.helper import get_attribute_value
+
+    graph = convert_to_onnx_object(operator.raw_operator).graph
+    (trees,) = [node for node in graph.node if node.op_type == "TreeEnsembleClassifier"]
+    attributes = {item.name: get_attribute_value(item) for item in trees.attribute}
+    container.add_node(
+        "TreeEnsembleClassifier",
+        operator.inputs[0].full_name,
+        [operator.outputs[0].full_name, operator.outputs[1].full_name],
+        op_domain="ai.onnx.ml",
+        name=scope.get_unique_operator_name("TreeEnsembleClassifier"),
+        **attributes,
+    )

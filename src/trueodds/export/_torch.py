@@ -1,0 +1,237 @@
+"""Formulas as torch modules: a graph of torch operations on float64, which scripts and exports.
+
+Numbers are tensors with one entry for each row, or one for all. Every branch of a choice is
+computed and one is taken, so logarithms and quotients are kept finite where they are not taken:
+else their gradients would be NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueodds.basics.optional import require
+from trueodds.exceptions import InputError
+from trueodds.export import expressions as e
+from trueodds.export._renderer import Renderer
+
+__all__ = ["render_torch"]
+
+OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
+    """A ``torch.nn.Module`` of scores, and of numeric features if the formula asks for them.
+
+    Parameters
+    ----------
+    formula : Formula
+    parameters : dict of str to array
+        What is trained further: constants of the formula that are :class:`~expressions.Named` are
+        entries of these.
+    """
+    torch = require("torch", "an export to torch", "torch")
+    if any(feature.text for feature in formula.features):
+        names = [feature.name for feature in formula.features if feature.text]
+        raise InputError(f"torch has no texts; the map asks for those of {', '.join(names)}.")
+    return _Graph(torch, formula, parameters).build()
+
+
+class _Graph(Renderer[Any]):
+    def __init__(self, torch: Any, formula: e.Formula, parameters: dict[str, Any]) -> None:
+        self.torch = torch
+        self.formula = formula
+        self.graph = torch.fx.Graph()
+        self.root = torch.nn.Module()
+        self.names = parameters
+        for name, values in parameters.items():
+            start = torch.tensor(np.asarray(values, dtype=np.float64))
+            self.root.register_parameter(name, torch.nn.Parameter(start))
+        self.tables: dict[bytes, Any] = {}
+        self.known: dict[int, Any] = {}
+        self.columns: dict[int, Any] = {}
+
+    def build(self) -> Any:
+        given = self.graph.placeholder("scores")
+        if self.formula.features:
+            self.features = self.graph.placeholder("features")
+        self.scores = self.graph.call_method("double", (given,))
+        usable = self.condition(self.formula.usable)
+        missing = self.table(np.array(np.nan))
+        results = [
+            self.call("where", usable, self.for_all_rows(self.number(output)), missing)
+            for output in self.formula.outputs
+        ]
+        several = self.formula.n_scores > 1
+        result = self.call("stack", results, -1) if several else results[0]
+        self.graph.output(self.graph.call_method("type_as", (result, given)))
+        self.graph.lint()
+        return self.torch.fx.GraphModule(self.root, self.graph, "CalibrationModule")
+
+    # Building blocks ------------------------------------------------------------------------
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        return self.graph.call_function(getattr(self.torch, name), arguments)
+
+    def table(self, values: Any) -> Any:
+        """Numbers that move with the module; equal ones are held once."""
+        array = np.asarray(values, dtype=np.float64)
+        key = array.tobytes() + bytes(str(array.shape), "ascii")
+        if key not in self.tables:
+            name = f"c{len(self.tables)}"
+            self.root.register_buffer(name, self.torch.tensor(array))
+            self.tables[key] = self.graph.get_attr(name)
+        return self.tables[key]
+
+    def for_all_rows(self, value: Any) -> Any:
+        return self.graph.call_method("expand_as", (value, self._score(e.Score(0))))
+
+    def stack(self, terms: Sequence[e.Expression]) -> Any:
+        if id(terms) not in self.known:
+            columns = [self.for_all_rows(self.number(term)) for term in terms]
+            self.known[id(terms)] = self.call("stack", columns, -1)
+        return self.known[id(terms)]
+
+    # Numbers --------------------------------------------------------------------------------
+
+    def number(self, node: e.Expression) -> Any:
+        if id(node) not in self.known:
+            self.known[id(node)] = self.write_number(node)
+        return self.known[id(node)]
+
+    def value(self, number: float) -> Any:
+        """A constant, or an entry of a parameter."""
+        if isinstance(number, e.Named) and number.name in self.names:
+            entry = self.graph.get_attr(number.name)
+            for index in number.index:
+                entry = self.call("select", entry, 0, index)
+            return entry
+        return self.table(number)
+
+    def _constant(self, node: e.Constant) -> Any:
+        return self.value(node.value)
+
+    def _score(self, node: e.Score) -> Any:
+        if self.formula.n_scores == 1:
+            return self.scores
+        if node.index not in self.columns:
+            self.columns[node.index] = self.call("select", self.scores, -1, node.index)
+        return self.columns[node.index]
+
+    def _arithmetic(self, node: e.Arithmetic) -> Any:
+        left, right = self.number(node.left), self.number(node.right)
+        if node.operator == "/":
+            right = self._one_where("eq", right)
+        return self.call(OPERATORS[node.operator], left, right)
+
+    def _one_where(self, comparison: str, number: Any) -> Any:
+        """1 in place of what compares so with 0, and is of no branch that is taken."""
+        bad = self.call(comparison, number, self.table(0.0))
+        return self.call("where", bad, self.table(1.0), number)
+
+    def _function(self, node: e.Function) -> Any:
+        arguments = [self.number(argument) for argument in node.arguments]
+        if node.name == "log":
+            return self.call("log", self._one_where("le", arguments[0]))
+        if node.name in ("max", "min"):
+            name = "maximum" if node.name == "max" else "minimum"
+            result = arguments[0]
+            for other in arguments[1:]:
+                result = self.call(name, result, other)
+            return result
+        return self.call({"exp": "exp", "abs": "abs", "negative": "neg"}[node.name], arguments[0])
+
+    def _choose(self, node: e.Choose) -> Any:
+        result = self.number(node.otherwise)
+        for condition, value in reversed(node.branches):
+            result = self.call("where", self.condition(condition), self.number(value), result)
+        return result
+
+    def _steplookup(self, node: e.StepLookup) -> Any:
+        if not len(node.edges):
+            return self.table(node.values[0])
+        return self._entry(node.values, self._place(self.number(node.at), node.edges))
+
+    def _linearlookup(self, node: e.LinearLookup) -> Any:
+        x, y = node.x, node.y
+        if len(x) == 1:
+            return self.table(y[0])
+        at = self.call("maximum", self.number(node.at), self.table(x[0]))
+        at = self.call("minimum", at, self.table(x[-1]))
+        place = self._place(at, x[1:])
+        with np.errstate(over="ignore"):
+            slope = np.append(np.diff(y) / np.diff(x), 0.0)
+        slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+        slopes, begins, levels = (self._entry(part, place) for part in (slope, x, y))
+        rise = self.call("mul", slopes, self.call("sub", at, begins))
+        return self.call("add", rise, levels)
+
+    def _place(self, at: Any, edges: Any) -> Any:
+        """How many edges are at most ``at``."""
+        row = self.graph.call_method("contiguous", (self.for_all_rows(at),))
+        return self.graph.call_function(
+            self.torch.bucketize, (row, self.table(edges)), {"right": True}
+        )
+
+    def _entry(self, values: Any, place: Any) -> Any:
+        return self.call("take", self.table(values), place)
+
+    def _dot(self, node: e.Dot) -> Any:
+        if any(isinstance(weight, e.Named) for weight in node.weights):
+            return self.number(
+                e.total([e.Constant(w) * t for w, t in zip(node.weights, node.terms, strict=True)])
+            )
+        return self.call("matmul", self.stack(node.terms), self.table(np.array(node.weights)))
+
+    def _softmax(self, node: e.Softmax) -> Any:
+        shares = self.call("softmax", self.stack(node.logits), -1)
+        return self.call("select", shares, -1, node.index)
+
+    # Conditions -----------------------------------------------------------------------------
+
+    def condition(self, node: e.Condition) -> Any:
+        if id(node) not in self.known:
+            self.known[id(node)] = self.write_condition(node)
+        return self.known[id(node)]
+
+    def _comparison(self, node: e.Comparison) -> Any:
+        return self.call(
+            COMPARISONS[node.operator], self.number(node.left), self.number(node.right)
+        )
+
+    def _all(self, node: e.All) -> Any:
+        return self._joined("logical_and", node.conditions)
+
+    def _any(self, node: e.Any) -> Any:
+        return self._joined("logical_or", node.conditions)
+
+    def _joined(self, name: str, conditions: Sequence[e.Condition]) -> Any:
+        result = self.condition(conditions[0])
+        for condition in conditions[1:]:
+            result = self.call(name, result, self.condition(condition))
+        return result
+
+    def _usable(self, node: e.Usable) -> Any:
+        score = self._score(node.score)
+        low, high = node.limits
+        above = self.call("ge", score, self.table(low))
+        return self.call("logical_and", above, self.call("le", score, self.table(high)))
+
+    def _feature(self, feature: e.Feature) -> Any:
+        column = self.call("select", self.features, -1, feature.index)
+        return self.graph.call_method("double", (column,))
+
+    def _featureatmost(self, node: e.FeatureAtMost) -> Any:
+        return self.call("le", self._feature(node.feature), self.table(node.cut))
+
+    def _featureabove(self, node: e.FeatureAbove) -> Any:
+        return self.call("gt", self._feature(node.feature), self.table(node.cut))
+
+    def _featureis(self, node: e.FeatureIs) -> Any:
+        return self.call("eq", self._feature(node.feature), self.table(float(node.value)))
+
+    def _featuremissing(self, node: e.FeatureMissing) -> Any:
+        return self.call("isnan", self._feature(node.feature))

@@ -1,0 +1,105 @@
+"""Calibrated models in MLflow: logged in its default format, with a signature and a report.
+
+MLflow saves scikit-learn models by skops, which reads nothing back but types that it was told to
+trust: :func:`trusted_types` lists ours. Nothing of MLflow is loaded before it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from trueodds.basics.optional import require
+
+__all__ = ["log_model", "log_report", "trusted_types"]
+
+HOMES = ("calibrators", "maps", "model_selection", "numerics", "evidence", "table", "validation")
+"""Where the types of fitted calibrators and models are defined."""
+
+
+@cache
+def trusted_types() -> tuple[str, ...]:
+    """The types of this library that a fitted calibrator or calibrated model may consist of.
+
+    They hold numbers, labels and options; to make one runs nothing that is in the file. Models of
+    other libraries inside have types of their own.
+
+    Returns
+    -------
+    tuple of str
+        For ``skops.io.load(file, trusted=...)``, and MLflow's ``skops_trusted_types``.
+
+    Examples
+    --------
+    >>> from trueodds.mlflow import trusted_types
+    >>> "trueodds.maps._log_odds.LogOddsMap" in trusted_types()
+    True
+    """
+    found = set()
+    for home in HOMES:
+        package = importlib.import_module(f"trueodds.{home}")
+        inside = pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}.")
+        modules = [package, *(importlib.import_module(module.name) for module in inside)]
+        for module in modules:
+            found |= {
+                f"{kind.__module__}.{kind.__qualname__}"
+                for _, kind in inspect.getmembers(module, inspect.isclass)
+                if kind.__module__.startswith("trueodds.")
+            }
+    return tuple(sorted(found))
+
+
+def log_model(
+    model: Any, X: Any, *, name: str = "model", trusted: Sequence[str] = (), **options: Any
+) -> Any:
+    """Log a fitted model to the active run, so that the served model answers with probabilities.
+
+    Parameters
+    ----------
+    model : CalibratedClassifier, or any model of scikit-learn's kind with one inside
+    X : {array, frame}
+        Some rows, of which the signature is made.
+    name : str, default="model"
+    trusted : sequence of str, default=()
+        Types of other libraries that skops does not know, to be trusted beside ours.
+    **options : dict
+        For ``mlflow.sklearn.log_model``.
+
+    Returns
+    -------
+    mlflow.models.model.ModelInfo
+    """
+    require("mlflow", "logging to MLflow", "mlflow")
+    from mlflow.models import infer_signature
+    from mlflow.sklearn import log_model as log
+
+    settings = {
+        "signature": infer_signature(X, model.predict_proba(X)),
+        "pyfunc_predict_fn": "predict_proba",
+        "skops_trusted_types": [*trusted_types(), *trusted],
+    }
+    return log(model, name=name, **(settings | options))
+
+
+def log_report(
+    scores: Any, y: Any, *, artifact_file: str = "calibration.html", **options: Any
+) -> None:
+    """Log a calibration report of held-out scores to the active run, as one HTML page.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, n_classes)
+        Of rows that the model did not learn from.
+    y : array-like of shape (n,)
+    artifact_file : str, default="calibration.html"
+    **options : dict
+        For :func:`trueodds.report.build_report`.
+    """
+    mlflow = require("mlflow", "logging to MLflow", "mlflow")
+    from trueodds.report import build_report
+
+    mlflow.log_text(build_report(scores, y, **options).to_html(), artifact_file)

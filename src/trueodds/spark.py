@@ -1,0 +1,164 @@
+"""Calibration as a stage of a Spark ML pipeline.
+
+:class:`SparkCalibrator` learns from a column of probabilities by one group-by on the cluster;
+:class:`SparkCalibratedModel` adds a column by a native expression, on tables and on streams. Both
+are saved with the pipeline: options and the map as JSON, never pickle.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Self
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.functions import vector_to_array
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasLabelCol, HasOutputCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import functions
+
+from trueodds.calibrators import Calibrator, all_calibrators
+from trueodds.engines import apply_map
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap
+
+__all__ = ["SparkCalibratedModel", "SparkCalibrator"]
+
+SCORE = "trueodds_score_"
+
+
+class _Columns(HasOutputCol, HasLabelCol):
+    """What both stages say about columns."""
+
+    scoreCol: Param[str] = Param(  # noqa: N815  # as Spark spells it
+        Params._dummy(),
+        "scoreCol",
+        "probabilities of a Spark classifier (a vector of two), or scores of the positive class",
+        TypeConverters.toString,
+    )
+
+    def _with_score(self, frame: Any) -> Any:
+        """The frame with the score of the positive class as a number."""
+        column = self.getOrDefault(self.scoreCol)
+        if column not in frame.columns:
+            raise InputError(f"the frame has no column {column!r}; it has {frame.columns}.")
+        score = functions.col(f"`{column}`")
+        if frame.schema[column].dataType.typeName() in ("vectorudt", "udt", "vector"):
+            score = vector_to_array(score)[1]
+        return frame.withColumn(SCORE, score.cast("double"))
+
+
+class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], DefaultParamsWritable):
+    """Learns to correct the probabilities of a Spark classifier with two classes.
+
+    Put it after the classifier in a pipeline, and fit the pipeline's calibrator on rows that the
+    classifier has not seen.
+
+    Parameters
+    ----------
+    method : str, default="beta"
+        A method by its name, as ``trueodds methods`` lists them.
+    options : dict, default=None
+        Of the method, as plain values.
+    scoreCol : str, default="probability"
+        A vector of two probabilities, as Spark's classifiers give, or a number.
+    labelCol : str, default="label"
+    outputCol : str, default="calibrated"
+        The column that the fitted model adds: the probability of the positive class.
+
+    Notes
+    -----
+    Fitting groups by score on the cluster and brings back at most a million scores with their
+    counts; see :meth:`trueodds.ScoreTable.from_frame`.
+    """
+
+    method: Param[str] = Param(
+        Params._dummy(), "method", "name of the method", TypeConverters.toString
+    )
+    options: Param[str] = Param(
+        Params._dummy(), "options", "options of the method, as JSON", TypeConverters.toString
+    )
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        method: str = "beta",
+        options: dict[str, Any] | None = None,
+        scoreCol: str = "probability",
+        labelCol: str = "label",
+        outputCol: str = "calibrated",
+    ) -> None:
+        super().__init__()
+        self._setDefault(
+            method="beta", options="{}", scoreCol="probability", labelCol="label",
+            outputCol="calibrated",
+        )  # fmt: skip
+        given = dict(self._input_kwargs)  # type: ignore[attr-defined]  # of keyword_only
+        given["options"] = json.dumps(given.get("options") or {})
+        self._set(**given)
+
+    def calibrator(self) -> Calibrator:
+        """The method with its options, as it is without Spark.
+
+        Returns
+        -------
+        Calibrator
+        """
+        methods, name = all_calibrators(), self.getOrDefault(self.method)
+        if name not in methods:
+            raise InputError(f"unknown method {name!r}; known are {', '.join(sorted(methods))}.")
+        calibrator: Calibrator = methods[name](**json.loads(self.getOrDefault(self.options)))
+        return calibrator
+
+    def _fit(self, dataset: Any) -> SparkCalibratedModel:
+        calibrator = self.calibrator()
+        label = self.getOrDefault(self.labelCol)
+        columns = self._with_score(dataset).select(SCORE, label)
+        fitted = calibrator.fit_frame(columns, score=SCORE, label=label)
+        return self._copyValues(SparkCalibratedModel().of(fitted.map_))
+
+
+class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultParamsWritable):
+    """Adds the calibrated probability of the positive class to a frame or a stream.
+
+    Made by :class:`SparkCalibrator`, or of any binary map: ``SparkCalibratedModel().of(map)``.
+    """
+
+    map: Param[str] = Param(Params._dummy(), "map", "the map as JSON", TypeConverters.toString)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(scoreCol="probability", labelCol="label", outputCol="calibrated")
+
+    def of(self, learned: CalibrationMap) -> Self:
+        """Take a map.
+
+        Parameters
+        ----------
+        learned : CalibrationMap
+            Of two classes, without attributes.
+
+        Returns
+        -------
+        self
+        """
+        if learned.attributes or not learned.takes_one_score:
+            raise InputError("a stage of Spark needs a map of one score, without attributes.")
+        self._set(map=json.dumps(learned.to_dict()))
+        return self
+
+    def calibration_map(self) -> CalibrationMap:
+        """The map, as it is without Spark.
+
+        Returns
+        -------
+        CalibrationMap
+        """
+        return CalibrationMap.from_dict(json.loads(self.getOrDefault(self.map)))
+
+    def _transform(self, dataset: Any) -> Any:
+        into = self.getOrDefault(self.outputCol)
+        scored = self._with_score(dataset)
+        return apply_map(self.calibration_map(), scored, score=SCORE, into=into).drop(SCORE)

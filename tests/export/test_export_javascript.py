@@ -1,0 +1,75 @@
+"""JavaScript gives what NumPy gives, under node."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from map_examples import examples
+
+from trueodds.exceptions import InputError
+from trueodds.maps import StepMap, TreeMap
+
+NODE = shutil.which("node")
+
+RUN = """
+import { readFileSync } from "node:fs";
+const revive = (x) => Array.isArray(x) ? x.map(revive)
+  : x === "inf" ? Infinity : x === "-inf" ? -Infinity : x === "nan" ? NaN : x;
+const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));
+for (const { file, rows, features } of cases) {
+  const { calibrate } = await import(file);
+  const answers = revive(rows).map((row, k) => calibrate(row, features && features[k]));
+  console.log(JSON.stringify(answers, (_, x) => Number.isNaN(x) ? "nan" : x));
+}
+"""
+
+
+def plain(rows: np.ndarray) -> list:
+    texts = {np.inf: "inf", -np.inf: "-inf"}
+    if rows.ndim == 2:
+        return [plain(row) for row in rows]
+    return [texts.get(x, "nan" if x != x else x) for x in rows.tolist()]
+
+
+@pytest.mark.skipif(
+    NODE is None and "TRUEODDS_REQUIRE_ALL" not in os.environ, reason="node is not installed"
+)
+def test_every_family_gives_what_numpy_gives(tmp_path):
+    """10⁴ scores of the first map of each family, and the special ones of all others."""
+    cases, expected = [], []
+    for k, example in enumerate(examples()):
+        m = example.map
+        if example.n_scores != m._n_scores:
+            continue
+        (tmp_path / f"map{k}.mjs").write_text(m.to_javascript(), encoding="ascii")
+        rows = slice(0, 10_000 if example.is_first else 700)
+        features = None
+        if isinstance(m, TreeMap):
+            records = example.features.iloc[rows].astype(object)
+            records = records.where(records.notna(), None).to_dict("records")
+            # JSON has no infinities
+            features = [{n: (1e308 if v == np.inf else -1e308 if v == -np.inf else v)
+                         for n, v in r.items()} for r in records]  # fmt: skip
+        cases.append(
+            {"file": f"./map{k}.mjs", "rows": plain(example.scores[rows]), "features": features}
+        )
+        expected.append((example.name, example.expected[rows]))
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    (tmp_path / "run.mjs").write_text(RUN)
+    answer = subprocess.run(
+        [NODE, "run.mjs", "cases.json"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    lines = answer.stdout.splitlines()
+    assert len(lines) == len(expected) > 50
+    for line, (name, values) in zip(lines, expected, strict=True):
+        found = np.array(json.loads(line), dtype=float)
+        np.testing.assert_allclose(found, values, rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["", "1a", "a b", "return", "Math", "a;alert(1)", "ä"])
+def test_a_name_that_is_none_is_refused(name):
+    with pytest.raises(InputError, match="a free name that JavaScript accepts"):
+        StepMap(edges=[], values=[0.4]).to_javascript(name)

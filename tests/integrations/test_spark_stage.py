@@ -1,0 +1,97 @@
+"""Calibration as a stage of a Spark ML pipeline: fitted, saved, loaded, on streams."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spark_session import spark  # noqa: F401  # a fixture
+from trueodds import BetaCalibrator
+from trueodds.exceptions import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+@pytest.fixture(scope="module")
+def rows(spark):  # noqa: F811
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2)).round(2)
+    label = (x[:, 0] + rng.normal(size=400) > 0).astype(float)
+    return spark.createDataFrame(pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "label": label}))
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import LogisticRegression
+    from pyspark.ml.feature import VectorAssembler
+
+    from trueodds.spark import SparkCalibrator
+
+    pipeline = Pipeline(
+        stages=[
+            VectorAssembler(inputCols=["a", "b"], outputCol="features"),
+            LogisticRegression(maxIter=5),
+            SparkCalibrator(method="beta", options={"parameters": "am"}),
+        ]
+    )
+    return pipeline.fit(rows)
+
+
+def plan_of(frame) -> str:
+    return frame._jdf.queryExecution().toString()
+
+
+def test_a_pipeline_gives_what_the_local_calibrator_gives(rows, fitted):
+    out = fitted.transform(rows)
+    assert "Python" not in plan_of(out)
+    assert "trueodds_score_" not in out.columns
+    local = out.toPandas()
+    scores = np.array([vector[1] for vector in local["probability"]])
+    expected = BetaCalibrator("am").fit(scores, local["label"]).map_
+    np.testing.assert_allclose(local["calibrated"], expected(scores), atol=1e-9)
+
+
+def test_it_is_saved_and_loaded_with_its_pipeline(rows, fitted, tmp_path):
+    from pyspark.ml import PipelineModel
+
+    from trueodds.spark import SparkCalibrator
+
+    fitted.write().overwrite().save(str(tmp_path / "pipeline"))
+    again = PipelineModel.load(str(tmp_path / "pipeline"))
+    assert again.stages[-1].calibration_map() == fitted.stages[-1].calibration_map()
+    a, b = (m.transform(rows).select("calibrated").toPandas() for m in (fitted, again))
+    np.testing.assert_array_equal(a, b)
+    stage = SparkCalibrator(method="isotonic", scoreCol="p")
+    stage.save(str(tmp_path / "stage"))
+    assert SparkCalibrator.load(str(tmp_path / "stage")).extractParamMap().keys()
+    loaded = SparkCalibrator.load(str(tmp_path / "stage"))
+    assert type(loaded.calibrator()).__name__ == "IsotonicCalibrator"
+
+
+def test_streams_are_transformed(spark, fitted, tmp_path):  # noqa: F811
+    from trueodds.spark import SparkCalibratedModel
+
+    learned = fitted.stages[-1].calibration_map()
+    stage = SparkCalibratedModel().of(learned)
+    stage.set(stage.scoreCol, "p")
+    pd.DataFrame({"p": [0.1, 0.5, 0.9]}).to_json(tmp_path / "in.json", orient="records", lines=True)
+    stream = spark.readStream.schema("p double").json(str(tmp_path))
+    query = (
+        stage.transform(stream).writeStream.format("memory").queryName("calibrated_stream")
+        .trigger(availableNow=True).start()
+    )  # fmt: skip
+    query.awaitTermination()
+    found = spark.table("calibrated_stream").toPandas()
+    np.testing.assert_allclose(found["calibrated"], learned(found["p"].to_numpy()), atol=1e-12)
+
+
+def test_what_makes_no_sense_is_refused(rows):
+    from trueodds.maps import SoftmaxMap
+    from trueodds.spark import SparkCalibratedModel, SparkCalibrator
+
+    with pytest.raises(InputError, match="unknown method 'betta'"):
+        SparkCalibrator(method="betta", scoreCol="a").fit(rows)
+    with pytest.raises(InputError, match="no column 'probability'"):
+        SparkCalibrator().fit(rows)
+    with pytest.raises(InputError, match="a map of one score"):
+        SparkCalibratedModel().of(SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0]))

@@ -1,0 +1,148 @@
+"""Maps as torch modules, and tensors in place of arrays."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "export"))
+from map_examples import example_of_some_rows, examples
+
+from trueodds import BetaCalibrator, TemperatureCalibrator
+from trueodds.exceptions import InputError, TrueoddsWarning
+from trueodds.maps import LogOddsMap, SoftmaxMap, TreeMap
+from trueodds.metrics import expected_calibration_error, log_loss
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore:The TorchScript type system"
+)
+
+
+def some_examples():
+    """Every map, on the rows where formulas go wrong."""
+    for example in examples():
+        if not isinstance(example.map, TreeMap):
+            yield example_of_some_rows(example.map, example.n_scores, example.name)
+
+
+def numeric_tree() -> TreeMap:
+    leaves = tuple(LogOddsMap(a=a, b=1.0, c=0.3) for a in (0.2, 0.5, 1.5))
+    return TreeMap(
+        maps=leaves, parent=[-1, 0, 0], attribute=[0, -1, -1], cut=[40.0, 0, 0],
+        weight=np.ones(3), names=("age",), categories=(None,), fill=[45.0],
+    )  # fmt: skip
+
+
+def test_a_module_gives_what_numpy_gives_for_every_family():
+    families = set()
+    for example in some_examples():
+        m = example.map
+        if m.takes_one_score and example.n_scores > 1:
+            continue  # the module takes one score
+        if example.n_scores != m._n_scores:
+            continue
+        families.add(m.family)
+        found = m.to_torch()(torch.tensor(example.scores)).detach().numpy()
+        np.testing.assert_allclose(found, example.expected, rtol=0, atol=1e-9, err_msg=example.name)
+    scores, age = np.linspace(0.01, 0.99, 50), np.where(np.arange(50) % 3, 20.0, 50.0)
+    age[::7] = np.nan
+    tree = numeric_tree()
+    found = tree.to_torch()(torch.tensor(scores), torch.tensor(age[:, None])).numpy()
+    np.testing.assert_allclose(found, tree(scores, features=age[:, None]), atol=1e-12)
+    known = {e.map.family for e in examples()} - {"tree"}
+    assert families == known
+
+
+def test_scores_out_of_range_are_nan():
+    found = LogOddsMap(a=0.5, b=0.9, c=0.1).to_torch()(torch.tensor([-0.1, 0.5, 1.1, float("nan")]))
+    assert found.isnan().tolist() == [True, False, True, True]
+
+
+def test_gradients_are_those_of_finite_differences():
+    scores = torch.tensor([0.05, 0.3, 0.7, 0.95], dtype=torch.float64, requires_grad=True)
+    for m in (LogOddsMap(a=0.5, b=0.9, c=0.1), LogOddsMap(a=0.5, b=0.5, c=0.1)):
+        assert torch.autograd.gradcheck(m.to_torch(), (scores,))
+    margins = torch.tensor([[0.3, -1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    softmax = SoftmaxMap(weights=[0.5, 1.5, 0.7], bias=[0.1, -0.2, 0.3], input="logit")
+    assert torch.autograd.gradcheck(softmax.to_torch(), (margins,))
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_parameters_can_be_trained_further(scale):
+    """From a wrong start, gradient descent finds what the calibrator finds."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 2, 3000)
+    y = (rng.random(3000) < 1 / (1 + np.exp(-0.5 * z))).astype(float)
+    scores = z if scale == "logit" else 1 / (1 + np.exp(-z))
+    scores[:2] = (-800.0, 800.0) if scale == "logit" else (0.0, 1.0)  # branches that are not taken
+    target = BetaCalibrator(input=scale).fit(scores[2:], y[2:]).map_
+    module = LogOddsMap(a=1.0, b=1.0 + 1e-9, c=0.0, input=scale).to_torch(trainable=True)
+    assert sorted(name for name, _ in module.named_parameters()) == ["a", "b", "c"]
+    optimiser = torch.optim.LBFGS(module.parameters(), line_search_fn="strong_wolfe", max_iter=200)
+    x, t = torch.tensor(scores), torch.tensor(y)
+
+    def loss():
+        optimiser.zero_grad()
+        value = torch.nn.functional.binary_cross_entropy(module(x)[2:], t[2:])
+        value.backward()
+        return value
+
+    optimiser.step(loss)
+    found = [parameter.item() for _, parameter in sorted(module.named_parameters())]
+    np.testing.assert_allclose(found, [target.a, target.b, target.c], atol=2e-3)
+
+
+def test_one_temperature_stays_one_parameter():
+    m = TemperatureCalibrator().fit([0.1, 0.4, 0.3, 0.8, 0.7, 0.2], [0, 1, 0, 1, 0, 0]).map_
+    names = [name for name, _ in m.to_torch(trainable=True).named_parameters()]
+    assert names == ["a", "c"]
+    softmax = SoftmaxMap(weights=np.eye(3), bias=[0.0, 0.1, 0.0]).to_torch(trainable=True)
+    p = softmax(torch.tensor([[0.2, 0.3, 0.5]], dtype=torch.float64))
+    p[0, 0].backward()
+    assert softmax.weights.grad.abs().sum() > 0
+    assert softmax.bias.grad.shape == (3,)
+    with pytest.raises(InputError, match="nothing to train further"):
+        numeric_tree().to_torch(trainable=True)
+
+
+def test_modules_are_scripted_exported_and_saved(tmp_path):
+    scores = torch.tensor([0.0, 0.2, 0.7, 1.0])
+    for example in some_examples():
+        m = example.map
+        if not example.is_first and m.input == "probability" and m._n_scores == 1:
+            module = m.to_torch()
+            expected = module(scores)
+            exported = torch.export.export(module, (scores,)).module()
+            torch.testing.assert_close(exported(scores), expected, equal_nan=True)
+            torch.testing.assert_close(torch.jit.script(module)(scores), expected, equal_nan=True)
+            break
+    torch.save(module.state_dict(), tmp_path / "map.pt")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_tensors_come_back_as_they_went_in(dtype):
+    p, y = torch.rand(200, generator=torch.Generator().manual_seed(0)), torch.arange(200) % 2
+    p = p.to(dtype)
+    calibrator = BetaCalibrator().fit(p, y)
+    twin = BetaCalibrator().fit(p.double().numpy(), y.numpy())
+    assert calibrator.map_ == twin.map_
+    for found, expected in (
+        (calibrator.map_(p), twin.map_(p.double().numpy())),
+        (calibrator.predict_proba(p), twin.predict_proba(p.double().numpy())),
+        (calibrator.map_.to_torch()(p), twin.map_(p.double().numpy())),
+    ):
+        assert found.dtype == dtype
+        torch.testing.assert_close(found, torch.tensor(expected).to(dtype), atol=1e-7, rtol=1e-6)
+    assert expected_calibration_error(y, p) == expected_calibration_error(
+        y.numpy(), p.double().numpy()
+    )
+
+
+def test_a_tensor_with_gradients_is_cut_from_them_with_a_note():
+    p = torch.tensor([0.2, 0.6], requires_grad=True)
+    with pytest.warns(TrueoddsWarning, match="to_torch"):
+        found = LogOddsMap(a=0.5, b=0.5, c=0.0)(p)
+    assert not found.requires_grad
+    assert log_loss([0, 1], p) == pytest.approx(log_loss([0, 1], p.detach().numpy()))
