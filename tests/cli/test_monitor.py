@@ -11,6 +11,7 @@ from monitor_streams import stream
 from trueodds.maps import IdentityMap, LogOddsMap
 
 COLUMNS = ("--score", "p", "--label", "y")
+BY_DAY = ("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
 
 
 @pytest.fixture
@@ -156,19 +157,8 @@ def test_a_new_map_replaces_none_that_exists_unless_it_is_told_to(folder, run):
 
 def test_until_leaves_rows_for_later(folder, run):
     write("a.parquet", *days(1, 4))
-    words = (
-        "monitor",
-        "map.json",
-        "a.parquet",
-        *COLUMNS,
-        "-t",
-        "day",
-        "--state",
-        "s.json",
-        "--json",
-    )
-    assert run(*words, "--until", "2026-01-02").json["rows"] == 1000
-    assert run(*words).json["rows"] == 2000
+    assert run(*BY_DAY, "--until", "2026-01-02").json["rows"] == 1000
+    assert run(*BY_DAY).json["rows"] == 2000
 
 
 @pytest.mark.parametrize(
@@ -213,16 +203,5 @@ def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
 
 def test_labels_that_are_none_of_the_classes_are_refused_or_left_out(folder, run):
     write("a.parquet", [0.2, 0.4, 0.6], [0, 1, 7], ["2026-01-01"] * 3)
-    words = (
-        "monitor",
-        "map.json",
-        "a.parquet",
-        *COLUMNS,
-        "-t",
-        "day",
-        "--state",
-        "s.json",
-        "--json",
-    )
-    assert "1 labels are none of the map's classes (0, 1)" in run(*words).err
-    assert run(*words, "--on-bad-rows", "skip").json["rows"] == 2
+    assert "1 labels are none of the map's classes (0, 1)" in run(*BY_DAY).err
+    assert run(*BY_DAY, "--on-bad-rows", "skip").json["rows"] == 2

@@ -20,17 +20,24 @@ import trueodds
 from trueodds.cli._run import run
 
 folder = os.path.dirname(trueodds.__file__) + os.sep
-seen, inside = {}, []
+seen, inside, importing = {}, [], []
 ASIDE = {"about", "describe_evidence", "with_about", "_origin", "_gain", "show_shared_options"}
+ASIDE |= {"_common_header", "named", "with_even_lines", "classes_line", "left_out", "note"}
 
 def watch(frame, event, _):
     code = frame.f_code
+    # Modules are imported, and names in them looked up, once in a process and not for each fit.
+    if code.co_name == "_find_and_load" and event in ("call", "return"):
+        importing.append(1) if event == "call" else importing and importing.pop()
+    if importing or code.co_name == "__getattr__" or code.co_filename.endswith("lazy.py"):
+        return
     if not code.co_filename.startswith(folder):
         return
     command = code.co_name == "fit" and code.co_filename == os.path.join(folder, "cli", "_fit.py")
     if command and event in ("call", "return"):
         inside[:] = [True] if event == "call" else []
-    # What says how the map was learned, or makes a class ready, is not on the way to the map.
+    # What says how the map was learned, or makes a class ready, is not on the way to the map;
+    # nor is what looks at a file's header and line ends before it is read, or prints names.
     if code.co_name in ASIDE and inside and event in ("call", "return"):
         inside[:] = [not inside[0]]
     is_function = code.co_flags & 2 and not code.co_name.startswith("<")  # no class, no lambda

@@ -10,8 +10,9 @@ import pytest
 from score_files import make_table, write_table
 
 import trueodds
+from trueodds.cli._csv_header import csv_header
 from trueodds.cli._exit import UsageError
-from trueodds.cli._files import csv_header, format_of, resolve
+from trueodds.cli._files import format_of, resolve
 from trueodds.cli._sql import literal, quoted
 from trueodds.exceptions import InputError
 

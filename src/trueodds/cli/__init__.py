@@ -21,6 +21,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, default=None
         The words after ``trueodds``; by default those of this process.
     """
+    from trueodds.basics.signals import STOPPING
+
+    with STOPPING.watched():  # from the first moment on: imports take most of a short run
+        try:
+            code = _code_of(sys.argv[1:] if arguments is None else arguments)
+        except BaseException:
+            if STOPPING.received is None:
+                raise
+            from trueodds.cli._exit import code_and_sentence
+
+            code, sentence = code_and_sentence(STOPPING.received())
+            sys.stderr.write(f"trueodds: {sentence}\n")
+        if arguments is None:
+            STOPPING.no_more()
+    sys.exit(code)
+
+
+def _code_of(arguments: Sequence[str]) -> int:
     try:
         from trueodds.cli._run import run
     except ImportError as error:
@@ -30,5 +48,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"trueodds: the command line needs {error.name}; "
             'install it with: pip install "trueodds[cli]"\n'
         )
-        sys.exit(3)
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+        return 3
+    return run(arguments)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import typer
-
+from trueodds.basics.shown import shown
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
-from trueodds.cli._engine import MEMORY, arrow_batches, open_source
+from trueodds.cli._engine import arrow_batches
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format
 from trueodds.cli._maps import MapFile, load_map
-from trueodds.cli._prepare import Tally, examine, in_words
+from trueodds.cli._prepare import GOOD, examine, in_words
+from trueodds.cli._row_options import RowOptions
 from trueodds.cli._show import emit_json, note, working
-from trueodds.cli._sql import as_number, quoted
+from trueodds.cli._sql import quoted
 from trueodds.cli._write import (
     STANDARD_OUTPUT,
     atomic_stream,
@@ -34,54 +35,58 @@ MAP_FINGERPRINT = "trueodds:map_fingerprint"
 
 Output = Annotated[
     str,
-    typer.Option(
+    o.result_option(
         "--output",
         "-o",
         metavar="FILE",
         help="CSV, Parquet, Arrow or JSON lines by its name; '-' for standard output.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 OutputFormat = Annotated[
     Format | None,
-    typer.Option(
-        "--output-format",
-        help="Format of the output; by default by its name.",
-        rich_help_panel=o.RESULT,
-    ),
+    o.result_option("--output-format", help="Format of the output; by default by its name."),
 ]
 Into = Annotated[
     str,
-    typer.Option(
+    o.result_option(
         "--into",
         metavar="COLUMN",
         help="Name of the new column; for several classes, what their names begin with.",
-        rich_help_panel=o.RESULT,
+    ),
+]
+OnBadScores = Annotated[
+    Literal["error", "skip", "blank"],
+    o.rows_option(
+        "--on-bad-rows",
+        help="Refuse the input if a score is bad, leave such rows out, or keep them in their place "
+        "with an empty result.",
     ),
 ]
 Interval = Annotated[
     float | None,
-    typer.Option(
+    o.result_option(
         "--interval",
         metavar="LEVEL",
         help="Add where the truth lies: COLUMN_low and COLUMN_high. The map must have been fitted "
         "with the same --interval.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnlabelledRowOptions(RowOptions):
+    """Rows that may be left blank."""
+
+    on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]
+
+
 def apply(
     map_file: MapFile,
-    file: o.File,
+    data: UnlabelledRowOptions,
     output: Output,
-    score: o.Score = ["score"],  # noqa: B006
     into: Into = "probability",
     interval: Interval = None,
-    input_format: o.InputFormat = None,
     output_format_name: OutputFormat = None,
-    on_bad_rows: o.OnBad = "error",
-    memory: o.Memory = MEMORY,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
@@ -100,54 +105,55 @@ def apply(
     """
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
+    blank = data.on_bad_rows == "blank"
     kind = output_format(output, output_format_name)
     check_target(output, force=force)
     fitted = load_map(map_file)
     _check_interval(fitted, interval, map_file)
     features = _features_of(fitted)
     columns = ColumnNames(
-        tuple(score),
+        tuple(data.score),
         features=features,
         input=fitted.input,
         sums_to_one=fitted.family != "one_vs_rest",
+        scale=data.scale,
     )
-    names = _new_columns(fitted, into, len(score))
-    if interval is not None:
-        names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    with open_source(
-        file,
-        format=input_format,
-        memory=memory,
-        skip_malformed=on_bad_rows == "skip",
-        detect_types=kind != "csv" or bool(features),
-    ) as source:
+    with data.open(columns, detect_types=kind != "csv" or bool(features)) as source:
+        columns = columns.found_in(source)
+        names = _new_columns(fitted, into, len(columns.score))
+        if interval is not None:
+            names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
         with working("checking rows", source.connection):
-            good, tally = examine(source, columns, on_bad_rows)
+            good, tally = examine(source, columns, data.on_bad_rows)
         present = source.kinds
         for name in names:
             if name.casefold() in {other.casefold() for other in present}:
                 raise InputError(
-                    f"{source.name} already has a column {name!r}; name the new one with --into."
+                    f"{source.name} already has a column {shown(name)}; "
+                    "name the new one with --into."
                 )
         scores = [
-            f"{as_number(name, present[name])} AS {quoted(f'{SCRATCH}{number}')}"
-            for number, name in enumerate(score)
+            f"{columns.number(source, name)} AS {quoted(f'{SCRATCH}{number}')}"
+            for number, name in enumerate(columns.score)
         ]
-        relation = good.project(", ".join(["*", *scores]))
+        own = ", ".join(map(quoted, present))
+        good_row = quoted(GOOD) if blank else "true"
+        relation = good.project(", ".join([own, *scores, f"{good_row} AS {quoted(GOOD)}"]))
         # Only CSV can hold nameless columns; elsewhere they keep the names that they were given.
         header = source.header if kind == "csv" else tuple(present)
         predict = _predictor(fitted, features, interval is not None)
-        batches = _calibrated(relation, len(score), (*header, *names), predict)
+        batches = _calibrated(relation, len(columns.score), (*header, *names), predict)
+        written = tally.rows if blank else tally.used
         # The batches occupy one connection; the writer may need another.
         metadata = {MAP_FINGERPRINT: fitted.fingerprint}
-        _stream(batches, output, kind, tally, source.connection.cursor(), metadata)
+        _stream(batches, output, kind, written, source.connection.cursor(), metadata)
     skipped = tally.skipped
     if as_json:
-        content = {"map": map_file, "file": file, **tally.to_dict(), "output": output}
+        content = {"map": map_file, "file": data.file, **tally.to_dict(), "output": output}
         emit_json("apply", {**content, "columns": names, "fingerprint": fitted.fingerprint})
     elif output != STANDARD_OUTPUT or skipped:
-        left = f" (left out: {in_words(skipped)})" if skipped else ""
-        note(f"{output}: {tally.used:,} rows with {', '.join(names)}{left}.")
+        left = f" (left {'blank' if blank else 'out'}: {in_words(skipped)})" if skipped else ""
+        note(f"{output}: {written:,} rows with {', '.join(names)}{left}.")
 
 
 def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
@@ -215,7 +221,7 @@ def _stream(
     batches: Iterator[Any],
     output: str,
     kind: Format,
-    tally: Tally,
+    n_rows: int,
     connection: Any,
     metadata: dict[str, str],
 ) -> None:
@@ -225,7 +231,7 @@ def _stream(
     with (
         atomic_stream(output) as stream,
         table_writer(stream, kind, first.schema, connection, metadata) as writer,
-        Progress(tally.used, "applying the map", None) as bar,
+        Progress(n_rows, "applying the map", None) as bar,
     ):
         for batch in chain([first], batches):
             writer.write_batch(batch)
@@ -238,16 +244,24 @@ def _calibrated(
     """Batches of the file's own columns and the new ones, under the names given."""
     import numpy as np
 
-    pa = require("pyarrow")
+    n_new = len(names) - len(relation.columns) + n_scores + 1
+    pa, pc = require("pyarrow"), require("pyarrow.compute")
     for batch in arrow_batches(relation):
-        width = batch.num_columns - n_scores
-        columns = [batch.column(width + number).to_numpy() for number in range(n_scores)]
+        width = batch.num_columns - n_scores - 1
+        good = batch.column(batch.num_columns - 1)
+        usable = batch if good.true_count == batch.num_rows else batch.filter(good)
+        columns = [usable.column(width + number).to_numpy() for number in range(n_scores)]
         scores = columns[0] if n_scores == 1 else np.stack(columns, axis=1)
-        new = predict(scores, batch)
+        new = [pa.nulls(batch.num_rows, pa.float64())] * n_new
+        if usable.num_rows:
+            new = [pa.array(np.ascontiguousarray(values)) for values in predict(scores, usable)]
+        if 0 < usable.num_rows < batch.num_rows:
+            position = pa.array(np.cumsum(good.to_numpy(zero_copy_only=False)) - 1)
+            new = [values.take(pc.if_else(good, position, None)) for values in new]
         yield pa.RecordBatch.from_arrays(
             [
                 *(batch.column(number) for number in range(width)),
-                *(pa.array(np.ascontiguousarray(values)) for values in new),
+                *new,
             ],
             names=list(names),
         )

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
+from trueodds.basics.shown import shown
 from trueodds.cli._engine import DataSource
+from trueodds.cli._exit import UsageError
 from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted, values
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.validation import InputScale
 
-__all__ = ["ColumnNames", "Rule", "check_names", "rules_of"]
+__all__ = ["OUTSIDE", "ColumnNames", "Rule", "Scale", "refuse_margins", "rules_of", "shortened"]
+
+Scale = Literal["fraction", "percent"]
+OUTSIDE = "is outside [0, 1]"
 
 
 @dataclass(frozen=True)
@@ -29,11 +36,52 @@ class ColumnNames:
     classes: tuple[str, ...] = ()
     """What --class says the labels are, in the order of the score columns."""
     sums_to_one: bool = True
+    scale: Scale = "fraction"
+    """Whether probabilities run to 1 or to 100."""
+
+    def number(self, source: DataSource, name: str) -> str:
+        """SQL of a column as a number; of scores, on the scale that the library knows."""
+        percent = self.scale == "percent" and name in self.score
+        return as_number(name, source.kinds[name], source.reading.decimal, percent=percent)
+
+    def found_in(self, source: DataSource) -> ColumnNames:
+        """The same with the score columns that a pattern or a range stands for.
+
+        Raises InputError for a column that is not there, and names those that were perhaps meant.
+        """
+        found: dict[str, None] = {}
+        for name in self.score:
+            present = name in source.kinds
+            found |= dict.fromkeys([name] if present else self._meant(name, [*source.kinds]))
+        columns = replace(self, score=tuple(found))
+        for name in columns.all_names():
+            if name not in source.kinds:
+                raise InputError(_unknown(source, name))
+        return columns
+
+    def _meant(self, name: str, present: list[str]) -> list[str]:
+        """The columns of a range or a pattern, but not those that mean something else."""
+        others = {self.label, self.weight, *self.groups, *self.features}
+        first, colon, last = name.partition(":")
+        if colon and first in present and last in present:
+            names = present[present.index(first) : present.index(last) + 1]
+        else:
+            names = [one for one in present if fnmatch.fnmatchcase(one, name)]
+        return [one for one in names if one not in others] or [name]
 
     def all_names(self) -> list[str]:
         """Every column that is needed."""
         single = [name for name in (self.label, self.weight) if name is not None]
         return [*self.score, *single, *self.groups, *self.features]
+
+
+def refuse_margins(scale: InputScale) -> None:
+    """Refuse margins where probabilities are measured."""
+    if scale == "score":
+        raise UsageError(
+            "margins are not probabilities, so their calibration cannot be measured; run "
+            "'trueodds fit --input score' first, or 'trueodds compare --input score'."
+        )
 
 
 @dataclass(frozen=True)
@@ -49,20 +97,17 @@ class Rule:
     hint: str = field(default="")
 
 
-def check_names(source: DataSource, columns: ColumnNames) -> None:
-    """Refuse a column that is not there, and name those that were perhaps meant."""
+def _unknown(source: DataSource, name: str) -> str:
+    """That a column is not there, and which were perhaps meant."""
     present = list(source.kinds)
-    for name in columns.all_names():
-        if name in present:
-            continue
-        near = difflib.get_close_matches(name, present, n=3, cutoff=0.5)
-        folded = [other for other in present if other.casefold() == name.casefold()]
-        near = list(dict.fromkeys(folded + near))
-        shown = ", ".join(repr(other) for other in (near or present[:20]))
-        more = ", …" if not near and len(present) > 20 else ""
-        ask = "did you mean" if near else "it has"
-        end = "?" if near else "."
-        raise InputError(f"{source.name} has no column {name!r}; {ask} {shown}{more}{end}")
+    near = difflib.get_close_matches(name, present, n=3, cutoff=0.5)
+    folded = [other for other in present if other.casefold() == name.casefold()]
+    near = list(dict.fromkeys(folded + near))
+    names = ", ".join(shown(other) for other in (near or present[:20]))
+    more = ", …" if not near and len(present) > 20 else ""
+    ask = "did you mean" if near else "it has"
+    end = "?" if near else "."
+    return f"{source.name} has no column {shown(name)}; {ask} {names}{more}{end}"
 
 
 def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
@@ -72,12 +117,12 @@ def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
     kinds = source.kinds
     found: list[Rule] = []
     for name in columns.score:
-        found += _score_rules(name, kinds[name], columns)
+        found += _score_rules(source, name, columns)
     if len(columns.score) > 1 and columns.input == "probability" and columns.sums_to_one:
-        total = " + ".join(as_number(name, kinds[name]) for name in columns.score)
+        total = " + ".join(columns.number(source, name) for name in columns.score)
         found.append(
             Rule(
-                " + ".join(columns.score),
+                shortened(columns.score, " + "),
                 "is not 1",
                 f"abs({total} - 1) > {ROW_SUM_TOLERANCE}",
                 f"CAST({total} AS VARCHAR)",
@@ -87,14 +132,20 @@ def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
     if columns.label is not None:
         found += _label_rules(columns.label, kinds[columns.label], columns)
     if columns.weight is not None:
-        found += _weight_rules(columns.weight, kinds[columns.weight])
+        found += _weight_rules(source, columns.weight, columns.number(source, columns.weight))
     return found
 
 
-def _number_rules(name: str, kind: str) -> list[Rule]:
+def shortened(names: Sequence[str], separator: str) -> str:
+    """Names in a row; of many, the first two and the last."""
+    return separator.join(names if len(names) < 11 else (*names[:2], "…", names[-1]))
+
+
+def _number_rules(source: DataSource, name: str, number: str) -> list[Rule]:
+    kind = source.kinds[name]
     if not is_numeric(kind) and kind not in TEXT_TYPES:
-        raise InputError(f"column {name!r} must hold numbers; its type is {kind}.")
-    column, number, text = quoted(name), as_number(name, kind), as_text(name, kind)
+        raise InputError(f"column {shown(name)} must hold numbers; its type is {kind}.")
+    column, text = quoted(name), as_text(name, kind)
     found = [Rule(name, "is missing", f"{column} IS NULL", hint="drop or fill them.")]
     if kind in TEXT_TYPES:
         found.append(Rule(name, "is text", f"{number} IS NULL", text))
@@ -103,9 +154,9 @@ def _number_rules(name: str, kind: str) -> list[Rule]:
     return found
 
 
-def _score_rules(name: str, kind: str, columns: ColumnNames) -> list[Rule]:
-    found = _number_rules(name, kind)
-    number, text = as_number(name, kind), as_text(name, kind)
+def _score_rules(source: DataSource, name: str, columns: ColumnNames) -> list[Rule]:
+    number, text = columns.number(source, name), as_text(name, source.kinds[name])
+    found = _number_rules(source, name, number)
     if columns.input == "probability":
         hint = (
             "if these are log-odds, pass --input logit; "
@@ -115,7 +166,7 @@ def _score_rules(name: str, kind: str, columns: ColumnNames) -> list[Rule]:
             "--input logit or --input score."
         )
         condition = f"{number} < 0 OR {number} > 1"
-        found.append(Rule(name, "is outside [0, 1]", condition, text, hint))
+        found.append(Rule(name, OUTSIDE, condition, text, hint))
     elif columns.input == "score":
         found.append(Rule(name, "is infinite", f"isinf({number})", text))
     elif len(columns.score) > 1:
@@ -134,10 +185,10 @@ def _label_rules(name: str, kind: str, columns: ColumnNames) -> list[Rule]:
     return found
 
 
-def _weight_rules(name: str, kind: str) -> list[Rule]:
-    number, text = as_number(name, kind), as_text(name, kind)
+def _weight_rules(source: DataSource, name: str, number: str) -> list[Rule]:
+    text = as_text(name, source.kinds[name])
     return [
-        *_number_rules(name, kind),
+        *_number_rules(source, name, number),
         Rule(name, "is negative", f"{number} < 0", text),
         Rule(name, "is infinite", f"isinf({number})", text),
     ]

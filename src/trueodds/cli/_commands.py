@@ -73,11 +73,12 @@ class Commands(TyperGroup):
 
 
 def _own_command(name: str) -> Any:
+    from trueodds.cli._option_sets import with_option_sets
     from trueodds.cli._own_input import keeps_its_input
 
     module = ELSEWHERE.get(name, f"_{name}")
     function = getattr(import_module(f"trueodds.cli.{module}"), name)
-    return _as_command(name, help_text(function), keeps_its_input(function))
+    return _as_command(name, help_text(function), keeps_its_input(with_option_sets(function)))
 
 
 def _installed() -> dict[str, EntryPoint]:
@@ -101,7 +102,11 @@ def _as_command(name: str, text: str, function: Callable[..., None]) -> Any:
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
     )
     alone.command(name=name, help=text)(function)
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    for option in command.params:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""  # a flag takes no value, and <bool> looks as if it did
+    return command
 
 
 def help_text(function: Callable[..., None]) -> str:

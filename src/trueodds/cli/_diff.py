@@ -9,7 +9,7 @@ import typer
 
 from trueodds.cli import _options as o
 from trueodds.cli._maps import load_map
-from trueodds.cli._show import emit_json, number, show_table
+from trueodds.cli._show import emit_json, number, say, show_table
 from trueodds.cli._show_map import in_brief
 from trueodds.cli._text_plot import printable, text_plot
 
@@ -76,13 +76,13 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
         rows = [[printable(what, 40), _brief(x), _brief(y)] for what, x, y in found[:MOST_ROWS]]
         show_table(f"{first} and {second}: {same}", ["", "first", "second"], rows, left=3)
         if len(found) > MOST_ROWS:
-            typer.echo(f"{len(found) - MOST_ROWS:,} more differences: --json shows all.")
+            say(f"{len(found) - MOST_ROWS:,} more differences: --json shows all.")
     else:
-        typer.echo(f"{first} and {second}: {same}, and they say the same of themselves.")
+        say(f"{first} and {second}: {same}, and they say the same of themselves.")
     if gap is None:
-        typer.echo(f"Their forecasts cannot be compared: {reason}.")
+        say(f"Their forecasts cannot be compared: {reason}.")
     elif a != b:
-        typer.echo("\n".join(_in_words(gap)))
+        say("\n".join(_in_words(gap)))
 
 
 def _brief(value: Any) -> str:

@@ -9,22 +9,58 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trueodds.basics.log import logger
+from trueodds.basics.shown import shown
+from trueodds.basics.signals import STOPPING
 from trueodds.cli._arrow import sound_arrow_file
-from trueodds.cli._exit import UsageError, require
-from trueodds.cli._files import Format, InputFiles, csv_header, named, resolve
+from trueodds.cli._csv_header import LONGEST_LINE, NotUtf8Error, csv_header, named
+from trueodds.cli._encoding import UTF_8, guess_encoding, in_utf8
+from trueodds.cli._exit import AdvisedError, UsageError, require
+from trueodds.cli._files import Format, InputFiles, resolve
+from trueodds.cli._json_keys import check_columns, check_keys
+from trueodds.cli._line_ends import check_whole, with_even_lines
 from trueodds.cli._sql import quoted
 from trueodds.cli._types import with_types
+from trueodds.cli._xlsx import as_csv
 from trueodds.exceptions import InputError
 
-__all__ = ["DataSource", "arrow_batches", "open_source"]
+if TYPE_CHECKING:
+    from trueodds.cli._columns import ColumnNames
+
+__all__ = ["MEMORY", "DataSource", "Reading", "arrow_batches", "open_source"]
+
 
 MEMORY = "1GB"
 """What DuckDB may use; what does not fit goes to a temporary folder."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Format, memory, and what is said of the text of CSV files."""
+
+    format: Format | None = None
+    memory: str = MEMORY
+    skip_malformed: bool = False
+    """Leave out lines of text files that do not have the columns of the header."""
+    decimal: Literal[".", ","] = "."
+    na: tuple[str, ...] = ()
+    """Texts that stand for a missing value, beside the empty one."""
+    encoding: str = UTF_8
+
+    def check(self, files: InputFiles) -> None:
+        """Refuse options of CSV files for files of another format."""
+        given = {
+            "--decimal": self.decimal != ".",
+            "--na": bool(self.na),
+            "--encoding": self.encoding != UTF_8,
+        }
+        used = [name for name, is_given in given.items() if is_given]
+        if used:
+            raise UsageError(f"{used[0]} is for CSV files; {files.shown} is {files.format}.")
 
 
 @dataclass(frozen=True)
@@ -38,7 +74,7 @@ class DataSource:
     """Types by column name."""
     header: tuple[str, ...]
     """Names as the files have them; in CSV, some may be empty."""
-    skip_malformed: bool
+    reading: Reading
 
     @property
     def name(self) -> str:
@@ -59,12 +95,11 @@ class DataSource:
 @contextmanager
 def open_source(
     file: str,
+    reading: Reading,
     *,
-    format: Format | None = None,  # noqa: A002
-    memory: str = MEMORY,
-    skip_malformed: bool = False,
     detect_types: bool = False,
     found: Sequence[Path] | None = None,
+    columns: ColumnNames | None = None,
 ) -> Iterator[DataSource]:
     """Open files as one relation; all temporary files are gone afterwards.
 
@@ -72,37 +107,68 @@ def open_source(
     ----------
     file : str
         A name, a glob, or ``-``.
-    format : {"csv", "parquet", "arrow", "jsonl"}, default=None
-        By default told from the name.
-    memory : str, default="1GB"
-    skip_malformed : bool, default=False
-        Leave out lines of text files that do not have the columns of the header.
+    reading : Reading
+        What the options say.
     detect_types : bool, default=False
         Give CSV columns the types that all their values have; otherwise all are texts.
     found : sequence of Path, default=None
         The files, if they have been looked for already.
+    columns : ColumnNames, default=None
+        What will be asked for, if more is to be said of a file that cannot be read as it is.
     """
     duckdb = require("duckdb")
-    scratch = Path(tempfile.mkdtemp(prefix="trueodds-"))
-    connection = None
+    connection = scratch = None
     try:
-        files = resolve(file, format, scratch, found)
-        connection = duckdb.connect(":memory:", config=_config(memory, scratch))
+        with STOPPING.held():
+            scratch = Path(tempfile.mkdtemp(prefix="trueodds-"))
+        files = resolve(file, reading.format, scratch, found)
+        if files.format == "xlsx":
+            files = as_csv(files, scratch)
+        connection = duckdb.connect(":memory:", config=_config(reading.memory, scratch))
         if files.format == "csv":
+            if reading.encoding != UTF_8:
+                files = in_utf8(files, reading.encoding, scratch)
             header, delimiter = _common_header(files)
-            relation = _csv(connection, files, header, delimiter, skip_malformed)
-            relation = with_types(relation) if detect_types else relation
+            files = with_even_lines(files, header, delimiter, scratch)
+            relation = _csv(connection, files, header, delimiter, reading)
+            relation = with_types(relation, reading.decimal) if detect_types else relation
         else:
-            relation = _typed(connection, files, scratch, skip_malformed)
+            reading.check(files)
+            relation = _typed(connection, files, scratch, reading.skip_malformed)
             header = relation.columns
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
         kind, version = files.format, duckdb.__version__
         logger.info("%s (%s) is read by DuckDB %s", files.shown, kind, version)
-        yield DataSource(connection, relation, files, kinds, tuple(header), skip_malformed)
+        yield DataSource(connection, relation, files, kinds, tuple(header), reading)
+    except NotUtf8Error as error:
+        if reading.encoding != UTF_8:
+            raise  # that was the proposal
+        raise _of_encoding(error, files, reading, columns) from None
     finally:
         if connection is not None:
             connection.close()
-        shutil.rmtree(scratch, ignore_errors=True)
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _of_encoding(
+    error: NotUtf8Error, files: InputFiles, reading: Reading, columns: ColumnNames | None
+) -> Exception:
+    """What to say of a file that is not UTF-8: which encoding fits, and what else it needs."""
+    from trueodds.cli._advice import advise
+
+    encoding = guess_encoding(files.paths[0])
+    options, hint = ["--encoding", encoding], f"It reads as {encoding}."
+    try:
+        with open_source(
+            files.shown, replace(reading, encoding=encoding), found=files.paths
+        ) as source:
+            if columns is not None:
+                more = advise(source, columns.found_in(source))
+                options, hint = [*options, *more.options], f"{hint} {more.hint}"
+    except InputError:
+        return error  # it is no text, or has other columns: nothing to propose
+    return AdvisedError(f"{error} {hint}", options)
 
 
 def _config(memory: str, scratch: Path) -> dict[str, Any]:
@@ -126,8 +192,13 @@ def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bo
     if files.format == "parquet":
         return connection.read_parquet(names)
     if files.format == "jsonl":
+        check_whole(files)
+        for path in files.paths:
+            check_keys(path)
         # All rows are looked at for types: a late text must not stop the reading half-way.
-        return connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
+        relation = connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
+        check_columns(relation.columns, list(map(str, relation.types)), files.paths[0])
+        return relation
     dataset = require("pyarrow.dataset")
     paths = [
         str(sound_arrow_file(path, scratch / f"{number}.arrow"))
@@ -137,20 +208,22 @@ def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bo
 
 
 def _csv(
-    connection: Any, files: InputFiles, header: list[str], delimiter: str, skip_malformed: bool
+    connection: Any, files: InputFiles, header: list[str], delimiter: str, reading: Reading
 ) -> Any:
     """CSV files as columns of text.
 
     They are read by position and named afterwards: the reader takes no empty names.
     """
     options: dict[str, Any] = {"header": True, "sep": delimiter, "quotechar": '"'}
-    options["escapechar"] = '"'
-    if skip_malformed:
+    options |= {"escapechar": '"', "max_line_size": LONGEST_LINE, "buffer_size": LONGEST_LINE}
+    if reading.na:
+        options["na_values"] = ["", *reading.na]
+    if reading.skip_malformed:
         options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
     columns = {f"column{number}": "VARCHAR" for number in range(len(header))}
     names = [glob.escape(str(path)) for path in files.paths]
     relation = connection.read_csv(names, columns=columns, auto_detect=False, **options)
-    pairs = zip(columns, named(header), strict=True)
+    pairs = zip(columns, named(header) if "" in header else header, strict=True)
     return relation.project(", ".join(f"{column} AS {quoted(name)}" for column, name in pairs))
 
 
@@ -161,7 +234,8 @@ def _common_header(files: InputFiles) -> tuple[list[str], str]:
         if other != header:
             raise InputError(
                 f"{path.name} has other columns than {files.paths[0].name}: "
-                f"{', '.join(other)} instead of {', '.join(header)}."
+                f"{', '.join(map(shown, other[:20]))} instead of "
+                f"{', '.join(map(shown, header[:20]))}."
             )
     return header, delimiter
 

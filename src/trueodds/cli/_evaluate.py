@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from trueodds.basics.wording import p_text
 from trueodds.cli import _options as o
-from trueodds.cli._columns import ColumnNames
-from trueodds.cli._engine import MEMORY, open_source
+from trueodds.cli._columns import refuse_margins
 from trueodds.cli._exit import UsageError
 from trueodds.cli._groups import find_groups
-from trueodds.cli._prepare import Prepared, prepare
-from trueodds.cli._show import emit_json, interval, note, number, show_table, working
+from trueodds.cli._prepare import Prepared
+from trueodds.cli._row_options import LabelledRowOptions
+from trueodds.cli._show import emit_json, interval, number, say, show_table, working
 
 if TYPE_CHECKING:
     from trueodds.cli._validation_section import Validation
@@ -25,59 +27,51 @@ RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
 
 Level = Annotated[
     float,
-    typer.Option("--level", min=0.5, max=0.999, help="Of all intervals.", rich_help_panel=o.RESULT),
+    o.result_option("--level", min=0.5, max=0.999, help="Level of all intervals."),
+]
+Tolerance = Annotated[
+    float,
+    o.result_option(
+        "--tolerance",
+        min=0.0,
+        help="Call what is significant small if it is off by no more than this share.",
+    ),
 ]
 Resamples = Annotated[
     int,
-    typer.Option(
-        "--resamples", min=20, help="Bootstrap samples for intervals.", rich_help_panel=o.RESULT
-    ),
+    o.result_option("--resamples", min=20, help="Bootstrap samples for intervals."),
 ]
 WithValidation = Annotated[
     bool,
-    typer.Option(
+    o.result_option(
         "--validation",
         help="Add the figures of clinical papers: O:E, intercept, slope, ICI, C statistic, …",
-        rich_help_panel=o.RESULT,
     ),
 ]
 Thresholds = Annotated[
     list[float] | None,
-    typer.Option(
+    o.result_option(
         "--threshold",
         min=0.0,
         max=0.999,
         help="Add the net benefit of acting from this probability on; repeat for more.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 MaxGroups = Annotated[
     int,
-    typer.Option(
-        "--max-groups", min=1, help="Look at so many groups, the largest.", rich_help_panel=o.ROWS
-    ),
+    o.rows_option("--max-groups", min=1, help="Look at this many groups, the largest first."),
 ]
 
 
 def evaluate(
-    file: o.File,
-    score: o.Score = ["score"],  # noqa: B006
-    label: o.LabelColumn = "label",
-    weight: o.Weight = None,
+    data: LabelledRowOptions,
     group: o.Group = None,
-    input_scale: o.InputScaleOption = "probability",
-    positive: o.Positive = None,
-    class_names: o.ClassNames = None,
-    input_format: o.InputFormat = None,
-    on_bad_rows: o.OnBad = "error",
-    max_rows: o.MaxRows = 1_000_000,
     max_groups: MaxGroups = 50,
     validation: WithValidation = False,
     threshold: Thresholds = None,
+    tolerance: Tolerance = 0.02,
     level: Level = 0.9,
     resamples: Resamples = 200,
-    seed: o.Seed = 0,
-    memory: o.Memory = MEMORY,
     as_json: o.Json = False,
 ) -> None:
     """Measure how well probabilities agree with what happened.
@@ -92,34 +86,24 @@ def evaluate(
     trueodds evaluate patients.csv --score risk --label died --validation --threshold 0.1
     trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
     """
-    if input_scale == "score":
-        raise UsageError(
-            "margins are not probabilities, so their calibration cannot be measured; "
-            "run 'trueodds fit --input score' first."
-        )
-    columns = ColumnNames(
-        tuple(score), label, weight, tuple(group or ()), (), input_scale, tuple(class_names or ())
-    )
-    options = {"level": level, "n_resamples": resamples, "random_state": seed}
-    with open_source(
-        file, format=input_format, memory=memory, skip_malformed=on_bad_rows == "skip"
-    ) as source:
-        with working("checking rows", source.connection):
-            prepared = prepare(
-                source, columns, on_bad_rows=on_bad_rows, positive=positive, as_probability=True
-            )
+    refuse_margins(data.input_scale)
+    options = {"level": level, "n_resamples": resamples, "random_state": data.seed}
+    columns = data.columns(groups=tuple(group or ()))
+    with data.open(columns) as source:
+        prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
-            result = _whole(prepared, max_rows, options)
-        groups = _groups(prepared, max_groups, options) if columns.groups else None
-        section = _validation(prepared, max_rows, validation, threshold or [], options)
+            result = _whole(data, prepared, options)
+        groups = _groups(prepared, max_groups, options) if group else None
+        section = _validation(prepared, data.max_rows, validation, threshold or [], options)
     if as_json:
-        content = {"file": file, **prepared.describe(), "level": level}
+        content = {"file": data.file, **prepared.describe(), "level": level}
         content["evaluation"] = result.to_dict()
+        content["finding"] = result.finding(tolerance)
         if section is not None:
             content |= section.to_dict()
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
-    _show(file, prepared, result, level)
+    _show(data.file, prepared, result, level, tolerance)
     if section is not None:
         section.show()
     if groups is not None:
@@ -127,7 +111,7 @@ def evaluate(
 
 
 def _whole(
-    prepared: Prepared, max_rows: int, options: dict[str, Any]
+    data: LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> Evaluation | ClassEvaluation:
     from trueodds.metrics import evaluate_classes, evaluate_table
 
@@ -137,15 +121,14 @@ def _whole(
         used = prepared.tally.used
         table = score_table(prepared.relation, used, weight=prepared.columns.weight)
         return evaluate_table(table, **options)
-    from trueodds.cli._rows import fetch_rows
-
-    rows = fetch_rows(prepared, max_rows, options["random_state"])
-    if rows.is_sample:
-        note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
+    rows = data.fetch(prepared)
     classes = list(prepared.classes.labels)
-    return evaluate_classes(
-        rows.y, rows.scores, sample_weight=rows.weight, classes=classes, progress=False, **options
-    )
+    scores = rows.scores
+    if data.input_scale == "logit":
+        from trueodds.numerics.softmax.logits import softmax
+
+        scores = softmax(scores)
+    return evaluate_classes(rows.y, scores, sample_weight=rows.weight, classes=classes, **options)
 
 
 def _validation(
@@ -175,7 +158,11 @@ def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dic
 
 
 def _show(
-    file: str, prepared: Prepared, result: Evaluation | ClassEvaluation, level: float
+    file: str,
+    prepared: Prepared,
+    result: Evaluation | ClassEvaluation,
+    level: float,
+    tolerance: float,
 ) -> None:
     from trueodds.metrics import Evaluation
 
@@ -183,26 +170,45 @@ def _show(
         [
             _title(name),
             number(found.estimate),
-            "–" if name in RAISED_BY_CHANCE else interval(found.low, found.high),
+            "–"
+            if name in RAISED_BY_CHANCE or not math.isfinite(found.estimate)
+            else interval(found.low, found.high),
         ]
         for name, found in result.metrics.items()
     ]
     title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
     show_table(title, ["metric", "value", f"{100 * level:g} % interval"], rows)
-    typer.echo(prepared.classes_line())
+    say(prepared.classes_line())
     if isinstance(result, Evaluation):
-        typer.echo(
+        say(
             f"mean score {number(result.mean_score)}, "
             f"frequency of positives {number(result.prevalence)}."
         )
-    typer.echo(_verdict(result.p_value))
+    say(result.finding(tolerance))
+    for line in _doubts(result, prepared):
+        say(line)
 
 
-def _verdict(p: float) -> str:
-    shown = "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
-    if p < 0.05:
-        return f"The probabilities are not calibrated: chance would do this rarely ({shown})."
-    return f"No miscalibration beyond chance was found ({shown})."
+def _doubts(result: Evaluation | ClassEvaluation, prepared: Prepared) -> Iterator[str]:
+    """What speaks for a mistake in the command rather than in the model."""
+    from trueodds.metrics import Evaluation
+
+    if not isinstance(result, Evaluation):
+        return
+    auc = result.metrics["roc_auc"]
+    if auc.high < 0.5:
+        other = prepared.classes.labels[0]
+        yield (
+            f"High scores go with {other!r} (ROC AUC {auc.estimate:.2f}): if they are its "
+            f"probabilities, pass --positive {shlex.quote(str(other))}."
+        )
+    if 50 * result.prevalence < result.mean_score < 200 * result.prevalence:
+        yield "Scores are about 100 times too high: if they are percentages, pass --scale percent."
+    if result.metrics["log_loss"].estimate == math.inf:
+        yield (
+            "Log-loss is infinite because something happened that had probability 0; "
+            "compare Brier scores instead."
+        )
 
 
 def _title(name: str) -> str:
@@ -218,7 +224,7 @@ def _show_groups(groups: dict[str, Any]) -> None:
             number(entry["prevalence"]),
             number(entry["expected_calibration_error"]),
             number(entry["log_loss"]),
-            number(entry["p_adjusted"]),
+            p_text(entry["p_adjusted"]).removeprefix("p ").removeprefix("= "),
             "yes" if entry["flagged"] else "",
         ]
         for entry in groups["groups"]
@@ -231,6 +237,6 @@ def _show_groups(groups: dict[str, Any]) -> None:
         rows,
     )
     if groups["left_out"]:
-        typer.echo(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
+        say(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
     if groups["one_class"]:
-        typer.echo(f"{groups['one_class']:,} groups have one class only and no measures.")
+        say(f"{groups['one_class']:,} groups have one class only and no measures.")

@@ -6,9 +6,11 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 from trueodds.basics import optional
+from trueodds.basics.signals import Terminated
 from trueodds.exceptions import InputError, MapFormatError
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "OK",
     "TERMINATED",
     "USAGE",
+    "AdvisedError",
     "Terminated",
     "UsageError",
     "code_and_sentence",
@@ -43,8 +46,12 @@ class UsageError(Exception):
     """Options that contradict each other, found after they were read one by one."""
 
 
-class Terminated(BaseException):
-    """SIGTERM, as an exception, so that files are cleaned up on the way out."""
+class AdvisedError(InputError):
+    """Data that cannot be used as it is, with the options that would change that."""
+
+    def __init__(self, message: str, options: Sequence[str]) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
 
 
 require = partial(optional.require, purpose="this", install="trueodds[cli]")
@@ -96,7 +103,9 @@ def engine_sentence(message: str) -> str:
     if found:
         what = next((line for line in lines if line.startswith("Expected Number")), lines[-1])
         if "unicode" in message:
-            what = "it is not UTF-8 text"
+            what = "it is not UTF-8 text (--encoding latin-1 reads most others)"
+        elif too_long := re.search(r"Maximum line size of (\d+) bytes exceeded", message):
+            what = f"it is longer than {int(too_long.group(1)):,} bytes"
         elif "quote" in message.lower().partition("possible")[0]:
             what = "a quoted value has no end"
         what = what.replace("Expected Number of Columns", "expected columns").replace(

@@ -1,4 +1,4 @@
-"""``trueodds export``: a map as SQL, ONNX or Python."""
+"""``trueodds export``: a map as SQL, a dbt macro, ONNX, Python or JavaScript."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from trueodds.exceptions import InputError
 __all__ = ["export"]
 
 Target = Annotated[
-    Literal["sql", "onnx", "python"], typer.Option("--to", help="What to turn the map into.")
+    Literal["sql", "dbt", "onnx", "python", "javascript"],
+    typer.Option("--to", help="What to turn the map into."),
 ]
 Column = Annotated[
     list[str],
@@ -29,19 +30,13 @@ Column = Annotated[
 ]
 Dialect = Annotated[
     Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"],
-    typer.Option("--dialect", help="For SQL."),
+    typer.Option("--dialect", help="For SQL and dbt."),
 ]
-Name = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="For Python: the name of the function.")
-]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Of the function or macro.")]
 Output = Annotated[
     str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="By default, texts are printed; ONNX needs a file.",
-        rich_help_panel=o.RESULT,
+    o.result_option(
+        "--output", "-o", metavar="FILE", help="By default, texts are printed; ONNX needs a file."
     ),
 ]
 End = Annotated[
@@ -60,7 +55,7 @@ def export(
     end: End = None,
     force: o.Force = False,
 ) -> None:
-    """Turn a map into an SQL expression, an ONNX model or a Python function.
+    """Turn a map into SQL, a dbt macro, ONNX, or a function in Python or JavaScript.
 
     Examples
     --------
@@ -69,6 +64,8 @@ def export(
     trueodds export map.json --to sql --column p --end lower
     trueodds export map.json --to onnx -o map.onnx
     trueodds export map.json --to python -o calibrate.py
+    trueodds export map.json --to javascript -o calibrate.mjs
+    trueodds export map.json --to dbt --dialect snowflake -o macros/calibrate.sql
     """
     check_target(output, force=force)
     fitted = load_map(map_file)
@@ -86,6 +83,10 @@ def export(
         if not name.isidentifier():
             raise UsageError(f"--name must be a Python name; got {name!r}.")
         write_text(fitted.to_python(name), output)
+    elif to == "javascript":
+        write_text(fitted.to_javascript(name), output)
+    elif to == "dbt":
+        write_text(fitted.to_dbt(name, dialect=dialect), output)
     else:
         write_text(_sql(fitted, column, dialect), output)
     if output != STANDARD_OUTPUT:

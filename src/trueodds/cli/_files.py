@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import glob
 import gzip
-import io
 import shutil
 import sys
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
 
-__all__ = ["Format", "InputFiles", "csv_header", "format_of", "matching", "named", "resolve"]
+__all__ = ["Format", "InputFiles", "format_of", "matching", "resolve", "uncompressed"]
 
-Format = Literal["csv", "parquet", "arrow", "jsonl"]
+Format = Literal["csv", "parquet", "arrow", "jsonl", "xlsx"]
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -32,11 +32,10 @@ SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
+    ".xlsx": "xlsx",
 }
-DELIMITERS = ",\t;|"
 COMPRESSED = (".gz",)
 STANDARD_INPUT = "-"
-LONGEST_HEADER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def resolve(
     if None in formats:
         raise UsageError(
             f"the format of {paths[0]} cannot be told from its name; "
-            "pass --format csv, parquet, arrow or jsonl."
+            "pass --format csv, parquet, arrow, jsonl or xlsx."
         )
     if len(formats) > 1:
         raise InputError(f"{file!r} matches files of several formats; narrow it down.")
@@ -112,74 +111,18 @@ def _standard_input(given: Format | None, scratch: Path) -> InputFiles:
     return InputFiles("standard input", (copy,), given)
 
 
-def csv_header(path: Path) -> tuple[list[str], str]:
-    """Column names and delimiter of a CSV file; names may be empty, see :func:`named`.
-
-    The delimiter is the one of comma, tab, semicolon and bar that makes the most columns of the
-    first line. Guessing from more lines would let a broken line turn the whole file into one
-    column.
-    """
+@contextmanager
+def uncompressed(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, decompressed if its name says so; what goes wrong becomes a sentence."""
+    open_bytes: Any = gzip.open if path.suffix.lower() in COMPRESSED else open
     try:
-        open_text: Any = gzip.open if path.suffix.lower() in COMPRESSED else open
-        with open_text(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            first = stream.read(LONGEST_HEADER)
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not UTF-8 text.") from None
+        with open_bytes(path, "rb") as stream:
+            yield stream
+    except EOFError:
+        raise InputError(
+            f"{path.name} is cut off: its compressed data has no end. Copy or load it again."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path.name} is not a sound .gz file: {error}.") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from None
-    rows = []
-    for delimiter in DELIMITERS:
-        # A quoted name may hold a delimiter or a line break, so each candidate reads for itself.
-        names = next(csv.reader(io.StringIO(first), delimiter=delimiter), [])
-        rows.append((len(names), names, delimiter))
-    count, names, delimiter = max(rows, key=lambda row: row[0])
-    if count == 0:
-        raise InputError(f"{path.name} has no header line.")
-    if not names[-1]:
-        names = _without_absent_end(names, first, delimiter)
-    folded: dict[str, str] = {}
-    for name in filter(None, names):
-        other = folded.get(name.casefold())
-        if other == name:
-            raise InputError(f"{path.name} has the column {name!r} twice.")
-        if other is not None:
-            raise InputError(
-                f"{path.name}: the columns {other!r} and {name!r} differ in case alone, "
-                "which DuckDB cannot tell apart; rename one."
-            )
-        folded[name.casefold()] = name
-    return names, delimiter
-
-
-def _without_absent_end(names: list[str], text: str, delimiter: str) -> list[str]:
-    """Drop nameless columns at the end of a header that the first row does not have."""
-    try:
-        rows = csv.reader(io.StringIO(text), delimiter=delimiter)
-        next(rows)
-        width = len(next(filter(None, rows), names))  # a blank line is no row
-    except csv.Error:  # the engine will say what is wrong with the row
-        return names
-    end = len(names)
-    while end > width and not names[end - 1]:
-        end -= 1
-    return names[:end]
-
-
-def named(header: Sequence[str]) -> list[str]:
-    """Names for all columns: a nameless one is called after its position, as pandas does.
-
-    Examples
-    --------
-    >>> named(["", "p", "y", ""])
-    ['Unnamed: 0', 'p', 'y', 'Unnamed: 3']
-    """
-    taken = {name.casefold() for name in header}
-    names = []
-    for position, name in enumerate(header):
-        if not name:
-            name = f"Unnamed: {position}"
-            while name.casefold() in taken:
-                name += "_"
-            taken.add(name.casefold())
-        names.append(name)
-    return names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +12,12 @@ import typer
 from trueodds.basics.log import logger
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
-from trueodds.cli._engine import MEMORY, open_source
 from trueodds.cli._exit import UsageError
 from trueodds.cli._files import STANDARD_INPUT
 from trueodds.cli._maps import load_map
 from trueodds.cli._methods_list import AUTO, complete_method, make_calibrator
-from trueodds.cli._prepare import Prepared, prepare
+from trueodds.cli._prepare import Prepared
+from trueodds.cli._row_options import LabelledRowOptions
 from trueodds.cli._show import emit_json, note, working
 from trueodds.cli._write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.exceptions import InputError
@@ -49,11 +48,8 @@ MethodOption = Annotated[
 ]
 Feature = Annotated[
     list[str] | None,
-    typer.Option(
-        "--feature",
-        metavar="COLUMN",
-        help="For --method tree: a column of attributes; repeatable.",
-        rich_help_panel=o.DATA,
+    o.data_option(
+        "--feature", metavar="COLUMN", help="For --method tree: a column of attributes; repeatable."
     ),
 ]
 Interval = Annotated[
@@ -66,53 +62,35 @@ Interval = Annotated[
 ]
 MapOutput = Annotated[
     str,
-    typer.Option(
+    o.result_option(
         "--output",
         "-o",
         metavar="MAP.JSON",
         help="Where to save the map; by default it is printed.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 
 Note = Annotated[
     str | None,
-    typer.Option(
-        "--note",
-        metavar="TEXT",
-        help="What else the map should say of itself.",
-        rich_help_panel=o.RESULT,
-    ),
+    o.result_option("--note", metavar="TEXT", help="What else the map should say of itself."),
 ]
 Parent = Annotated[
     str | None,
-    typer.Option(
+    o.result_option(
         "--parent",
         metavar="MAP.JSON",
         help="The map that this one replaces; its fingerprint is kept.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 
 
 def fit(
-    file: o.File,
+    data: LabelledRowOptions,
     method: Method = AUTO,
-    score: o.Score = ["score"],  # noqa: B006
-    label: o.LabelColumn = "label",
-    weight: o.Weight = None,
     output: MapOutput = STANDARD_OUTPUT,
     option: MethodOption = None,
     feature: Feature = None,
     interval: Interval = None,
-    input_scale: o.InputScaleOption = "probability",
-    positive: o.Positive = None,
-    class_names: o.ClassNames = None,
-    input_format: o.InputFormat = None,
-    on_bad_rows: o.OnBad = "error",
-    max_rows: o.MaxRows = 1_000_000,
-    seed: o.Seed = 0,
-    memory: o.Memory = MEMORY,
     note_text: Note = None,
     parent: Parent = None,
     force: o.Force = False,
@@ -137,49 +115,35 @@ def fit(
     replaced = None if parent is None else load_map(parent)
     if interval is not None and not 0 < interval < 1:
         raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
-    calibrator = make_calibrator(method, input_scale, option or ())
+    calibrator = make_calibrator(method, data.input_scale, option or ())
     promises = calibrator.promises
     if promises.needs_features and not feature:
         raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
     if feature and not promises.needs_features:
         raise UsageError(f"--method {method} takes no --feature.")
-    columns = ColumnNames(
-        score=tuple(score),
-        label=label,
-        weight=weight,
-        features=tuple(feature or ()),
-        input=input_scale,
-        classes=tuple(class_names or ()),
-        sums_to_one=calibrator.rows_sum_to_one,
-    )
-    with open_source(
-        file,
-        format=input_format,
-        memory=memory,
-        skip_malformed=on_bad_rows == "skip",
-        detect_types=bool(feature),
-    ) as source:
-        with working("checking rows", source.connection):
-            prepared = prepare(source, columns, on_bad_rows=on_bad_rows, positive=positive)
+    columns = data.columns(features=tuple(feature or ()), sums_to_one=calibrator.rows_sum_to_one)
+    with data.open(columns, detect_types=bool(feature)) as source:
+        prepared = data.prepare(source, columns)
         with working(f"fitting {method}", source.connection):
-            if feature or len(score) > 1 or not promises.any_order:
-                fitted, about = _fit_rows(calibrator, prepared, max_rows, seed, interval)
+            if feature or len(prepared.scores) > 1 or not promises.any_order:
+                fitted, about = _fit_rows(calibrator, prepared, data, interval)
             else:
                 fitted, about = _fit_counts(calibrator, prepared, interval)
-    about |= {"method": method, **_origin(file, columns, replaced, note_text)}
+    about |= {"method": method, **_origin(data.file, prepared.columns, replaced, note_text)}
     fitted = fitted.with_about(about)
     if method == AUTO:
         note(f"auto: {calibrator.explanation_}")
     write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
-        content = {"file": file, **prepared.describe(), "method": method}
+        content = {"file": data.file, **prepared.describe(), "method": method}
         content |= {"rows_fitted": about["rows"], "family": fitted.family, "output": output}
         content |= {"fingerprint": fitted.fingerprint, "losses": about.get("losses")}
         content["interval"] = interval
         emit_json("fit", content)
-    elif output != STANDARD_OUTPUT:
+    else:
+        where = "standard output" if output == STANDARD_OUTPUT else output
         note(
-            f"{output}: {method} map of {about['rows']:,} rows{prepared.left_out()}; "
+            f"{where}: {method} map of {about['rows']:,} rows{prepared.left_out()}; "
             f"{prepared.classes_line()}{_gain(about)}"
         )
 
@@ -228,7 +192,7 @@ def _fit_counts(
         learned = calibrator.learn(evidence)
     else:
         learned = calibrator.learn_with_band(evidence, level=interval)
-    fitted = replace(learned, classes=prepared.classes.labels)
+    fitted = learned.with_classes(prepared.classes.labels)
     seconds = time.perf_counter() - start
     logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
@@ -238,14 +202,11 @@ def _fit_counts(
 
 
 def _fit_rows(
-    calibrator: Calibrator, prepared: Prepared, max_rows: int, seed: int, interval: float | None
+    calibrator: Calibrator, prepared: Prepared, data: LabelledRowOptions, interval: float | None
 ) -> tuple[CalibrationMap, dict[str, Any]]:
-    from trueodds.cli._rows import fetch_rows
     from trueodds.model_selection import describe_fit
 
-    rows = fetch_rows(prepared, max_rows, seed)
-    if rows.is_sample:
-        note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
+    rows = data.fetch(prepared)
     calibrator.set_params(classes=list(prepared.classes.labels))
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.y, rows.weight, **features)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from trueodds.basics.shown import shown
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import DataSource
 from trueodds.cli._exit import UsageError
@@ -16,6 +18,40 @@ __all__ = ["Classes", "find_classes"]
 
 Label = str | int | float | bool
 MOST_LABELS = 1000
+TRUE_WORDS = {
+    "yes",
+    "y",
+    "true",
+    "t",
+    "ja",
+    "j",
+    "oui",
+    "o",
+    "si",
+    "sí",
+    "s",
+    "sim",
+    "da",
+    "tak",
+    "ano",
+}
+TRUE_WORDS |= {"positive", "pos", "kyllä", "igen", "evet"}
+FALSE_WORDS = {
+    "no",
+    "n",
+    "false",
+    "f",
+    "nein",
+    "non",
+    "não",
+    "nao",
+    "ne",
+    "nie",
+    "nej",
+    "nee",
+    "nem",
+}
+FALSE_WORDS |= {"negative", "neg", "ei", "nu", "net", "hayır"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +83,8 @@ def find_classes(
     found = list(rows)
     if len(found) > MOST_LABELS:
         raise InputError(
-            f"column {name!r} has more than {MOST_LABELS:,} different values, such as "
-            f"{found[0]!r} and {found[1]!r}; labels must be classes."
+            f"column {shown(name)} has more than {MOST_LABELS:,} different values, such as "
+            f"{shown(found[0])} and {shown(found[1])}; labels must be classes."
         )
     # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
     keys = _values_of(found, kind, untyped=source.files.format == "csv")
@@ -105,7 +141,7 @@ def _matches(label: Label, text: str) -> bool:
 
 def _shown(labels: list[Label]) -> str:
     more = ", …" if len(labels) > 10 else ""
-    return ", ".join(repr(label) for label in labels[:10]) + more
+    return ", ".join(map(shown, labels[:10])) + more
 
 
 def _of_two(
@@ -113,20 +149,25 @@ def _of_two(
 ) -> tuple[list[Label], dict[Label, list[str]]]:
     if len(labels) == 1:
         raise InputError(
-            f"column {name!r} holds one label only, {labels[0]!r}; two classes are needed."
+            f"column {shown(name)} holds one label only, {shown(labels[0])}; "
+            "two classes are needed."
         )
     if positive is None:
         if len(labels) > 2:
             raise InputError(
-                f"column {name!r} has {len(labels)} labels ({_shown(labels)}), not two; pass "
+                f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
                 "--positive LABEL to set one against the others, or one --score for each class."
             )
-        return labels, keys
+        # "ja" is a smaller text than "nein", and the positive label all the same.
+        first, second = (str(label).strip().casefold() for label in labels)
+        swapped = first in TRUE_WORDS and second in FALSE_WORDS
+        return labels[::-1] if swapped else labels, keys
     chosen = [label for label in labels if str(label) == positive]
     chosen = chosen or [label for label in labels if _matches(label, positive)]
     if not chosen:
         raise InputError(
-            f"column {name!r} has no label {positive!r} (--positive); it has {_shown(labels)}."
+            f"column {shown(name)} has no label {shown(positive)} (--positive); "
+            f"it has {_shown(labels)}."
         )
     others = [label for label in labels if label != chosen[0]]
     if len(others) == 1:
@@ -136,13 +177,30 @@ def _of_two(
     return [rest, chosen[0]], merged
 
 
+def _named_like(labels: list[Label], columns: tuple[str, ...]) -> list[Label] | None:
+    """The label that each column is named after, such as ``p_cat``; None if one has none."""
+    prefix = os.path.commonprefix(columns)  # noqa: RUF071 (of letters, not of folders)
+    for start in sorted({0, prefix.rfind("_") + 1, len(prefix), len(prefix.rstrip("0123456789"))}):
+        ends = [name[start:] for name in columns]
+        found = [next((x for x in labels if _matches(x, end)), None) for end in ends]
+        if len(set(ends)) == len(ends) and len({*found} - {None}) == len(labels):
+            whole = all(isinstance(label, int) for label in labels)
+            if all(end.isdecimal() for end in ends) or not whole:
+                named = [int(end) if whole else end for end in ends]
+                return [n if f is None else f for f, n in zip(found, named, strict=True)]
+    return None
+
+
 def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[Label]:
     """One label for each score column: as --class says, else in sorted order."""
     count = len(columns.score)
     if not columns.classes:
+        named = _named_like(labels, columns.score)
+        if named is not None:
+            return named
         if len(labels) != count:
             raise InputError(
-                f"column {name!r} has {len(labels)} labels ({_shown(labels)}) but there are "
+                f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}) but there are "
                 f"{count} score columns; name the class of each column with --class."
             )
         return labels
@@ -151,7 +209,7 @@ def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[La
             f"there must be one --class for each --score; got {len(columns.classes)} and {count}."
         )
     if len(labels) == 1:
-        raise InputError(f"column {name!r} holds one label only, {labels[0]!r}.")
+        raise InputError(f"column {shown(name)} holds one label only, {shown(labels[0])}.")
     result: list[Label] = []
     for text in columns.classes:
         found = [label for label in labels if _matches(label, text)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli._exit import UsageError
+from trueodds.exceptions import InputError
 
 AUTO = "auto"
 OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram"}
@@ -33,13 +34,14 @@ def method_class(name: str) -> type[Any]:
         from trueodds.model_selection import AutoCalibrator
 
         return AutoCalibrator
-    if name in calibrator_names():
+    try:
         return find_calibrator(name)
-    names = method_names()
-    near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
-    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
-    raise UsageError(f"there is no method {name!r}; {hint}")
+    except InputError:
+        names = method_names()
+        near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
+        near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
+        raise UsageError(f"there is no method {name!r}; {hint}") from None
 
 
 def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:

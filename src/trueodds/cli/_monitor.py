@@ -9,7 +9,7 @@ import typer
 
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
-from trueodds.cli._engine import MEMORY
+from trueodds.cli._engine import MEMORY, Reading
 from trueodds.cli._exit import ALARM, UsageError
 from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._own_input import _refuse_input
@@ -38,47 +38,38 @@ State = Annotated[
 ]
 Time = Annotated[
     str | None,
-    typer.Option(
+    o.data_option(
         "--time",
         "-t",
         metavar="COLUMN",
         help="Column of times: rows are taken in this order, and only those later than the last.",
-        rich_help_panel=o.DATA,
     ),
 ]
 OneGroup = Annotated[
     str | None,
-    typer.Option(
-        "--group",
-        "-g",
-        metavar="COLUMN",
-        help="Column of groups that are watched one by one.",
-        rich_help_panel=o.DATA,
+    o.data_option(
+        "--group", "-g", metavar="COLUMN", help="Column of groups that are watched one by one."
     ),
 ]
 Force = Annotated[
     bool,
-    typer.Option(
+    o.result_option(
         "--force",
         help="Let --refit replace a map that exists; state, page and metrics are always replaced.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 Period = Annotated[
     Literal["hour", "day", "week", "month", "quarter", "year"] | None,
-    typer.Option(
-        "--period",
-        help="What a line stands for; by default each value of the time, or each file.",
-        rich_help_panel=o.RESULT,
+    o.result_option(
+        "--period", help="What a line stands for; by default each value of the time, or each file."
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(
+    o.rows_option(
         "--until",
         metavar="TIME",
         help="Leave rows after this time for later, because their labels may not be in yet.",
-        rich_help_panel=o.ROWS,
     ),
 ]
 Alpha = Annotated[
@@ -99,26 +90,18 @@ Tolerance = Annotated[
 ]
 Html = Annotated[
     str | None,
-    typer.Option(
-        "--html", metavar="PAGE.HTML", help="Write a timeline as a page.", rich_help_panel=o.RESULT
-    ),
+    o.result_option("--html", metavar="PAGE.HTML", help="Write a timeline as a page."),
 ]
 Metrics = Annotated[
     str | None,
-    typer.Option(
-        "--metrics",
-        metavar="FILE.PROM",
-        help="Write a file that Prometheus scrapes.",
-        rich_help_panel=o.RESULT,
-    ),
+    o.result_option("--metrics", metavar="FILE.PROM", help="Write a file that Prometheus scrapes."),
 ]
 Refit = Annotated[
     str | None,
-    typer.Option(
+    o.result_option(
         "--refit",
         metavar="MAP.JSON",
         help="After an alarm, fit a new map to the rows since the change; needs --time.",
-        rich_help_panel=o.RESULT,
     ),
 ]
 
@@ -137,7 +120,11 @@ def monitor(
     tolerance: Tolerance = None,
     until: Until = None,
     period: Period = None,
+    scale: o.ScaleOption = "fraction",
     input_format: o.InputFormat = None,
+    decimal: o.Decimal = ".",
+    na: o.Missing = None,
+    encoding: o.Encoding = "utf-8",
     on_bad_rows: o.OnBad = "error",
     memory: o.Memory = MEMORY,
     html: Html = None,
@@ -178,10 +165,14 @@ def monitor(
         features=tuple(name for name in (label, time, group) if name is not None),
         input=fitted.input,
         sums_to_one=fitted.family != "one_vs_rest",
+        scale=scale,
     )
     run = WatchRun(watch, fitted, columns, label, time, group, positive, until, period, on_bad_rows)
     fresh = [path for path in paths if watch.is_new(path)]
-    lines = run.read(fresh, files, input_format, memory, quiet=as_json)
+    reading = Reading(
+        input_format, memory, on_bad_rows == "skip", decimal, tuple(na or ()), encoding
+    )
+    lines = run.read(fresh, files, reading, quiet=as_json)
     if not fresh:
         note(f"nothing new: {len(paths)} files were read before.")
     if html is not None:
@@ -197,7 +188,7 @@ def monitor(
     elif refit is not None:
         from trueodds.cli._watch_refit import refit_map
 
-        new_map = refit_map(run, paths, files, input_format, memory, refit)
+        new_map = refit_map(run, paths, files, reading, refit)
     # Last: a run that fails before has counted nothing.
     if until is None:  # otherwise rows are left in them, which their times will tell
         watch.remember(fresh)

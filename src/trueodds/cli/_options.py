@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -10,6 +11,8 @@ from trueodds.cli._files import Format
 
 __all__ = [
     "ClassNames",
+    "Decimal",
+    "Encoding",
     "File",
     "Force",
     "Group",
@@ -19,125 +22,136 @@ __all__ = [
     "LabelColumn",
     "MaxRows",
     "Memory",
+    "Missing",
     "OnBad",
     "Positive",
+    "ScaleOption",
     "Score",
     "Seed",
     "Weight",
+    "data_option",
+    "result_option",
+    "rows_option",
 ]
 
 DATA, ROWS, RESULT = "Data", "Rows", "Result"
+data_option = partial(typer.Option, rich_help_panel=DATA)
+rows_option = partial(typer.Option, rich_help_panel=ROWS)
+result_option = partial(typer.Option, rich_help_panel=RESULT)
 
 File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV, Parquet, Arrow or JSON lines; a glob in quotes for several files; "
+        help="CSV, Parquet, Arrow, JSON lines or xlsx; a glob in quotes for several files; "
         "'-' for standard input.",
     ),
 ]
 Score = Annotated[
     list[str],
-    typer.Option(
+    data_option(
         "--score",
         "-s",
         metavar="COLUMN",
-        help="Column of scores; for several classes, once for each.",
-        rich_help_panel=DATA,
+        help="Column of scores; for several classes, once for each, as a range (x0:x99) or as a "
+        "pattern ('x*').",
     ),
 ]
 LabelColumn = Annotated[
     str,
-    typer.Option(
-        "--label", "-l", metavar="COLUMN", help="Column of true classes.", rich_help_panel=DATA
-    ),
+    data_option("--label", "-l", metavar="COLUMN", help="Column of true classes."),
 ]
 Weight = Annotated[
     str | None,
-    typer.Option(
-        "--weight",
-        metavar="COLUMN",
-        help="Column of weights; k counts as k rows.",
-        rich_help_panel=DATA,
-    ),
+    data_option("--weight", metavar="COLUMN", help="Column of weights; k counts as k rows."),
 ]
 Group = Annotated[
     list[str] | None,
-    typer.Option(
+    data_option(
         "--group",
         "-g",
         metavar="COLUMN",
         help="Column of groups to look at one by one; may be repeated.",
-        rich_help_panel=DATA,
     ),
 ]
 InputScaleOption = Annotated[
     Literal["probability", "logit", "score"],
-    typer.Option(
-        "--input",
-        help="What the scores are: probabilities, log-odds, or margins of any scale.",
-        rich_help_panel=DATA,
+    data_option(
+        "--input", help="What the scores are: probabilities, log-odds, or margins of any scale."
+    ),
+]
+ScaleOption = Annotated[
+    Literal["fraction", "percent"],
+    data_option("--scale", help="Whether probabilities run from 0 to 1 or from 0 to 100."),
+]
+Decimal = Annotated[
+    Literal[".", ","],
+    data_option("--decimal", help="Decimal mark of CSV files."),
+]
+Missing = Annotated[
+    list[str] | None,
+    data_option(
+        "--na",
+        metavar="TEXT",
+        help="A text that stands for a missing value in CSV files; may be repeated.",
+    ),
+]
+Encoding = Annotated[
+    str,
+    data_option(
+        "--encoding", metavar="NAME", help="Encoding of CSV files, such as latin-1 or utf-16."
     ),
 ]
 Positive = Annotated[
     str | None,
-    typer.Option(
+    data_option(
         "--positive",
         metavar="LABEL",
         help="The label that counts as positive; by default the greater of two.",
-        rich_help_panel=DATA,
     ),
 ]
 ClassNames = Annotated[
     list[str] | None,
-    typer.Option(
+    data_option(
         "--class",
         metavar="LABEL",
         help="With several score columns: the label of each, in their order; by default sorted.",
-        rich_help_panel=DATA,
     ),
 ]
 InputFormat = Annotated[
     Format | None,
-    typer.Option(
-        "--format", help="Format of the input; by default by its name.", rich_help_panel=DATA
-    ),
+    data_option("--format", help="Format of the input; by default by its name."),
 ]
 OnBad = Annotated[
     Literal["error", "skip"],
-    typer.Option(
+    rows_option(
         "--on-bad-rows",
         help="Refuse the input if a row is bad, or leave bad rows out and count them.",
-        rich_help_panel=ROWS,
     ),
 ]
 MaxRows = Annotated[
     int,
-    typer.Option(
+    rows_option(
         "--max-rows",
         min=10,
         help="Use a random sample of so many rows if there are more; the same every time.",
-        rich_help_panel=ROWS,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option("--seed", min=0, help="Of everything that is random.", rich_help_panel=ROWS),
+    rows_option("--seed", min=0, help="Seed for all random choices."),
 ]
 Memory = Annotated[
     str,
-    typer.Option(
-        "--memory",
-        metavar="SIZE",
-        help="What DuckDB may use; the rest goes to temporary files.",
-        rich_help_panel=ROWS,
+    rows_option(
+        "--memory", metavar="SIZE", help="What DuckDB may use; the rest goes to temporary files."
     ),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Print a JSON document instead of text.", rich_help_panel=RESULT),
+    result_option("--json", help="Print a JSON document instead of text."),
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Replace the output if it exists.", rich_help_panel=RESULT),
+    result_option("--force", help="Replace the output if it exists."),
 ]

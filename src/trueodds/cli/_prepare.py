@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trueodds.basics.log import logger
-from trueodds.cli._columns import ColumnNames, Rule, check_names, rules_of
+from trueodds.basics.shown import shown
+from trueodds.cli._advice import Advice, advise
+from trueodds.cli._columns import OUTSIDE, ColumnNames, Rule, rules_of, shortened
 from trueodds.cli._engine import DataSource
+from trueodds.cli._exit import AdvisedError
 from trueodds.cli._labels import Classes, find_classes
-from trueodds.cli._sql import as_number, quoted
+from trueodds.cli._sql import quoted
 from trueodds.exceptions import InputError
 
-__all__ = ["OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
+__all__ = ["GOOD", "OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
 
-OnBadRows = Literal["error", "skip"]
+OnBadRows = Literal["error", "skip", "blank"]
 MALFORMED = "malformed lines"
 
 
@@ -69,9 +72,11 @@ class Prepared:
     def classes_line(self) -> str:
         """Which label is positive, or which column belongs to which label."""
         if len(self.columns.score) == 1:
-            return f"positive: {self.classes.labels[1]!r}, negative: {self.classes.labels[0]!r}."
+            negative, positive = map(shown, self.classes.labels)
+            return f"positive: {positive}, negative: {negative}."
         pairs = zip(self.columns.score, self.classes.labels, strict=True)
-        return "classes: " + ", ".join(f"{name} = {label!r}" for name, label in pairs) + "."
+        named = [f"{name} = {shown(label)}" for name, label in pairs]
+        return f"classes: {shortened(named, ', ')}."
 
 
 def prepare(
@@ -91,37 +96,35 @@ def prepare(
     positive : str, default=None
         The label that counts as positive.
     as_probability : bool, default=False
-        Turn log-odds into probabilities.
+        Turn log-odds of two classes into probabilities.
     """
+    columns = columns.found_in(source)
     good, tally = examine(source, columns, on_bad_rows)
-    kinds = source.kinds
     classes = find_classes(source, good, columns, positive)
-    numbers = [as_number(name, kinds[name]) for name in columns.score]
-    if as_probability and columns.input == "logit":
-        numbers = _probabilities(numbers)
+    numbers = [columns.number(source, name) for name in columns.score]
     many = len(numbers) > 1
+    if as_probability and columns.input == "logit" and not many:
+        numbers = [_probability(numbers[0])]
     names = tuple(f"score_{number}" if many else "score" for number in range(len(numbers)))
     parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]
     parts.append(f"{classes.code} AS label")
     if columns.weight is not None:
-        parts.append(f"{as_number(columns.weight, kinds[columns.weight])} AS weight")
+        parts.append(f"{columns.number(source, columns.weight)} AS weight")
     for title, group in (("group", columns.groups), ("feature", columns.features)):
         parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
     return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
 
 
-def _probabilities(logits: list[str]) -> list[str]:
-    if len(logits) == 1:
-        x = f"({logits[0]})"
-        return [f"CASE WHEN {x} >= 0 THEN 1 / (1 + exp(-{x})) ELSE 1 - 1 / (1 + exp({x})) END"]
-    top = f"greatest({', '.join(logits)})"
-    parts = [f"exp({logit} - {top})" for logit in logits]
-    return [f"{part} / ({' + '.join(parts)})" for part in parts]
+def _probability(logit: str) -> str:
+    x = f"({logit})"
+    return f"CASE WHEN {x} >= 0 THEN 1 / (1 + exp(-{x})) ELSE 1 - 1 / (1 + exp({x})) END"
 
 
 def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) -> tuple[Any, Tally]:
-    """The relation of good rows in the file's own columns, and the tally of the others."""
-    check_names(source, columns)
+    """The relation of good rows in the file's own columns, and the tally of the others.
+
+    With ``on_bad_rows="blank"`` the relation has all rows, and ``GOOD`` says which are good.
+    """
     rules = rules_of(source, columns)
     # The first rule that a row breaks is its reason; NULL for a good row.
     cases = " ".join(f"WHEN {rule.condition} THEN {n}" for n, rule in enumerate(rules))
@@ -132,19 +135,25 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
     bad = {rule: bad[rule] for rule in rules if rule in bad}
     if rows == 0:
         raise InputError(f"{source.name} has no rows.")
-    if bad and on_bad_rows == "error":
-        raise InputError(_refusal(source, reason, rules, bad, rows))
+    if bad:
+        outside = sum(count for rule, count in bad.items() if rule.problem == OUTSIDE)
+        advice = advise(source, columns)
+        if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
+            message = _refusal(source, reason, rules, bad, rows, advice, on_bad_rows)
+            raise AdvisedError(message, advice.options)
     skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
-    malformed = source.malformed_lines() if source.skip_malformed else 0
+    malformed = source.malformed_lines() if source.reading.skip_malformed else 0
     if malformed:
         skipped[MALFORMED] = malformed
     tally = Tally(rows + malformed, skipped)
-    left_out = in_words(skipped) or "none left out"
+    left_out = in_words(skipped) if skipped else "none left out"
     logger.info("checked %s rows: %s", f"{tally.rows:,}", left_out)
     if tally.used == 0:
         raise InputError(
             f"{source.name}: none of {tally.rows} rows can be used: {in_words(skipped)}."
         )
+    if on_bad_rows == "blank":
+        return source.relation.project(f"*, ({reason}) IS NULL AS {quoted(GOOD)}"), tally
     if bad:
         return source.relation.filter(f"({reason}) IS NULL"), tally
     source.connection.execute("SET disabled_optimizers = ''")  # every value has been seen
@@ -160,31 +169,38 @@ def in_words(skipped: dict[str, int]) -> str:
 
 
 def _refusal(
-    source: DataSource, reason: str, rules: list[Rule], bad: dict[Rule, int], rows: int
+    source: DataSource,
+    reason: str,
+    rules: list[Rule],
+    bad: dict[Rule, int],
+    rows: int,
+    advice: Advice,
+    on_bad_rows: OnBadRows,
 ) -> str:
     """One sentence: how many rows, why, and where the first of each kind is."""
-    shown = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))
+    found = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))
     numbered = source.relation.project(f"*, row_number() OVER () AS {quoted(ROW)}")
     wrong = numbered.project(
-        f"{quoted(ROW)} AS r, {reason} AS reason, CASE {reason} {shown} END AS shown"
+        f"{quoted(ROW)} AS r, {reason} AS reason, CASE {reason} {found} END AS found"
     ).filter("reason IS NOT NULL")
-    first = wrong.aggregate("reason, min(r), arg_min(shown, r)", "reason").fetchall()
+    first = wrong.aggregate("reason, min(r), arg_min(found, r)", "reason").fetchall()
     places = {rules[number]: (row, value) for number, row, value in first}
     parts = []
     for rule, count in bad.items():
         row, value = places[rule]
-        example = "" if value is None else f": {_shorten(value)!r}"
-        parts.append(f"{rule.column!r} {rule.problem} in {count:,} (first in row {row:,}{example})")
+        example = "" if value is None else f": {shown(value, 40)}"
+        column = shown(rule.column)
+        parts.append(f"{column} {rule.problem} in {count:,} (first in row {row:,}{example})")
     total = sum(bad.values())
+    said = f"{source.name}: {total:,} of {rows:,} rows cannot be used: {'; '.join(parts)}."
+    if advice.options:
+        skip = " To leave such rows out, pass --on-bad-rows skip." * ("blank" in advice.options)
+        return f"{said} {advice.hint}{skip}"
     hint = next((f" {rule.hint[:1].upper()}{rule.hint[1:]}" for rule in bad if rule.hint), "")
-    return (
-        f"{source.name}: {total:,} of {rows:,} rows cannot be used: {'; '.join(parts)}.{hint} "
-        "To leave them out, pass --on-bad-rows skip."
-    )
+    if on_bad_rows == "error":
+        return f"{said}{hint} To leave them out, pass --on-bad-rows skip."
+    return f"{said}{hint} The other rows would not stand for them, so they are not used alone."
 
 
 ROW = "trueodds row number"
-
-
-def _shorten(value: str, length: int = 40) -> str:
-    return value if len(value) <= length else value[: length - 1] + "…"
+GOOD = "trueodds good row"

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from trueodds.cli import _options as o
-from trueodds.cli._columns import ColumnNames
-from trueodds.cli._compare import Folds, Jobs, Methods, chosen_methods, load_rows
-from trueodds.cli._engine import MEMORY
+from trueodds.cli._columns import refuse_margins, shortened
+from trueodds.cli._compare import Folds, Jobs, Methods, chosen_methods
+from trueodds.cli._row_options import LabelledRowOptions
 from trueodds.cli._show import emit_json, note
 from trueodds.cli._write import STANDARD_OUTPUT, check_target, write_text
 
@@ -26,24 +26,13 @@ Title = Annotated[str | None, typer.Option("--title", help="Heading of the page.
 
 def report(
     context: typer.Context,
-    file: o.File,
+    data: LabelledRowOptions,
     output: Output = "report.html",
-    score: o.Score = ["score"],  # noqa: B006
-    label: o.LabelColumn = "label",
-    weight: o.Weight = None,
     group: o.Group = None,
     title: Title = None,
     method: Methods = None,
     cv: Folds = 5,
     jobs: Jobs = 1,
-    input_scale: o.InputScaleOption = "probability",
-    positive: o.Positive = None,
-    class_names: o.ClassNames = None,
-    input_format: o.InputFormat = None,
-    on_bad_rows: o.OnBad = "error",
-    max_rows: o.MaxRows = 1_000_000,
-    seed: o.Seed = 0,
-    memory: o.Memory = MEMORY,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
@@ -57,37 +46,28 @@ def report(
     """
     from trueodds.report import build_report
 
+    refuse_margins(data.input_scale)
     if not as_json:
         check_target(output, force=force)
-    columns = ColumnNames(
-        tuple(score),
-        label,
-        weight,
-        tuple(group or ()),
-        input=input_scale,
-        classes=tuple(class_names or ()),
-    )
-    prepared, rows = load_rows(
-        file, columns, input_format, memory, on_bad_rows, positive, max_rows, seed
-    )
-    names = {"score": ", ".join(score), "label": label}
+    prepared, rows = data.read(groups=tuple(group or ()))
+    names = {"score": shortened(prepared.columns.score, ", "), "label": data.label}
     made = build_report(
         rows.scores,
         rows.y,
         sample_weight=rows.weight,
         groups=rows.groups or None,
-        input=input_scale,
+        input=data.input_scale,
         calibrators=chosen_methods(method),
         cv=cv,
         names=names if title is None else {**names, "title": title},
-        provenance=_provenance(file, prepared, rows),
+        provenance=_provenance(data.file, prepared, rows),
         command=shlex.join(["trueodds", *context.obj["words"]]),
-        random_state=seed,
+        random_state=data.seed,
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
     )
     if as_json:
-        emit_json("report-summary", {"file": file, "report": made.to_json()})
+        emit_json("report-summary", {"file": data.file, "report": made.to_json()})
         return
     write_text(made.to_html(), output)
     if output != STANDARD_OUTPUT:

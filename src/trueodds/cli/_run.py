@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
+import shlex
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,8 @@ from typing import Any
 
 import typer
 
+from trueodds.basics.shown import printable
+from trueodds.basics.signals import STOPPING
 from trueodds.cli import _exit
 from trueodds.cli._app import app
 from trueodds.exceptions import TrueoddsWarning
@@ -30,17 +31,19 @@ def run(arguments: Sequence[str]) -> int:
     debug = "--debug" in flags or bool(os.environ.get("TRUEODDS_DEBUG"))
     command = typer.main.get_command(app)
     try:
-        with _signals(), _warnings(debug), _messages("--verbose" in flags):
+        with _warnings(debug), _messages("--verbose" in flags):
             result = command.main(
                 args=words, prog_name="trueodds", standalone_mode=False, obj={"words": words}
             )
             sys.stdout.flush()
     except SystemExit as leave:  # typer: 0 after shell completion, 1 if the reader has gone
+        if STOPPING.received is not None:
+            return _report(leave, words, debug)
         return _exit.BROKEN_PIPE if leave.code else _exit.OK
     except BaseException as error:  # every way out must end in one sentence and a code
-        return _report(error, debug)
+        return _report(error, words, debug)
     if result == _exit.INTERRUPTED:  # typer turns Ctrl-C into a code by itself
-        return _report(KeyboardInterrupt(), debug)
+        return _report(KeyboardInterrupt(), words, debug)
     return result if isinstance(result, int) else _exit.OK
 
 
@@ -51,42 +54,32 @@ def _without_flags(words: list[str]) -> tuple[list[str], set[str]]:
     return kept, FLAGS.intersection(words[:end])
 
 
-def _report(error: BaseException, debug: bool) -> int:
+def _report(error: BaseException, words: list[str], debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
+    if STOPPING.received is not None:  # whatever a library has made of it
+        error = STOPPING.received()
     if isinstance(error, BrokenPipeError):
         _exit.silence_pipe()
     if isinstance(error, typer.Abort):
         error = KeyboardInterrupt()
     if hasattr(error, "format_message"):  # typer's own: wrong or missing options
         code, sentence = getattr(error, "exit_code", _exit.USAGE), error.format_message()
+        for words_of_a_library, ours in (("Value error, ", ""), ("Input should be", "it must be")):
+            sentence = sentence.replace(words_of_a_library, ours)
     else:
         code, sentence = _exit.code_and_sentence(error)
+    options = getattr(error, "options", ())
+    if options:
+        sentence = f"{sentence} Try: {shlex.join(['trueodds', *words, *options])}"
     if sentence:
         if code == _exit.USAGE:
             path = getattr(getattr(error, "ctx", None), "command_path", "trueodds")
             sentence = sentence.rstrip(" .")
             stop = "" if sentence.endswith("?") else "."
             sentence = f"{sentence}{stop} See '{path} --help'."
-        sys.stderr.write(f"trueodds: {' '.join(sentence.split())}\n")
+        sys.stderr.write(f"trueodds: {printable(' '.join(sentence.split()))}\n")
     return int(code)
-
-
-@contextmanager
-def _signals() -> Iterator[None]:
-    """Turn SIGTERM into an exception, as Python does with Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(_number: int, _frame: Any) -> None:
-        raise _exit.Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -95,7 +88,7 @@ def _warnings(debug: bool) -> Iterator[None]:
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        text = " ".join(str(message).split())
+        text = printable(" ".join(str(message).split()))
         if text not in seen and (debug or issubclass(category, TrueoddsWarning)):
             seen.add(text)
             sys.stderr.write(f"trueodds: warning: {text}\n")

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["console", "emit_json", "interval", "note", "number", "show_table", "working"]
+from trueodds.basics.shown import json_printable, printable
+
+__all__ = ["console", "emit_json", "interval", "note", "number", "say", "show_table", "working"]
 
 PIPE_WIDTH = 160
 
@@ -28,7 +30,7 @@ def emit_json(command: str, content: dict[str, Any]) -> None:
     """Print one versioned document; numbers that JSON cannot hold become null."""
     document = {"format": f"trueodds-{command}", "version": 1, **content}
     text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False, indent=1)
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(json_printable(text) + "\n")
 
 
 def plain(value: Any) -> Any:
@@ -46,7 +48,12 @@ def plain(value: Any) -> Any:
 
 def note(text: str) -> None:
     """Say something beside the result."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    sys.stdout.write(f"{printable(text)}\n")
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -75,10 +82,10 @@ def show_table(
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
-        table.add_column(Text(name), justify="left" if position < left else "right")
+        table.add_column(Text(printable(name)), justify="left" if position < left else "right")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    sys.stdout.write(title + "\n")
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    sys.stdout.write(printable(title) + "\n")
     console().print(table)
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from trueodds.cli import _options as o
 from trueodds.cli._maps import MapFile, load_map
-from trueodds.cli._show import emit_json
+from trueodds.cli._show import emit_json, say
 from trueodds.cli._text_plot import printable, text_plot
 
 __all__ = ["in_brief", "show"]
@@ -45,7 +43,7 @@ def show(map_file: MapFile, as_json: o.Json = False) -> None:
         lines += _aligned(
             {k: in_brief(v) for k, v in _readable(about).items()}, "about (as the file says)"
         )
-    typer.echo("\n".join([*lines, "", *_drawing(fitted, x, curves)]))
+    say("\n".join([*lines, "", *_drawing(fitted, x, curves)]))
 
 
 def _headline(fitted: Any) -> str:

@@ -56,12 +56,26 @@ def is_numeric(kind: str) -> bool:
     return kind in NUMBER_TYPES or kind.startswith("DECIMAL")
 
 
-def as_number(name: str, kind: str) -> str:
-    """A column as DOUBLE; NULL where it is text that is not a number."""
-    column = quoted(name)
-    if kind == "DOUBLE":
-        return column
-    return f"CAST({column} AS DOUBLE)" if is_numeric(kind) else f"TRY_CAST({column} AS DOUBLE)"
+COMMA_NUMBER = r"\s*[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)?(,[0-9]*)?([eE][-+]?[0-9]+)?\s*"
+"""Numbers with a decimal comma, and perhaps points between thousands."""
+
+
+def as_number(name: str, kind: str, decimal: str = ".", *, percent: bool = False) -> str:
+    """A column as DOUBLE; NULL where it is text that is not a number.
+
+    Percentages, with or without their sign, are divided by 100.
+    """
+    number = quoted(name)
+    if not is_numeric(kind):
+        if percent:
+            number = f"rtrim({number}, ' %')"
+        if decimal == ",":
+            plain = f"replace(replace({number}, '.', ''), ',', '.')"
+            number = f"CASE WHEN regexp_full_match({number}, '{COMMA_NUMBER}') THEN {plain} END"
+        number = f"TRY_CAST({number} AS DOUBLE)"
+    elif kind != "DOUBLE":
+        number = f"CAST({number} AS DOUBLE)"
+    return f"({number} / 100)" if percent else number
 
 
 def as_text(name: str, kind: str) -> str:

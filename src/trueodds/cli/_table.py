@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from trueodds.basics.shown import shown
 from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
@@ -42,7 +43,7 @@ def score_table(
     if weight is not None:
         mass = found["weight"]
         if not mass.any():
-            raise InputError(f"weight column {weight!r} is zero in all {n_rows} rows.")
+            raise InputError(f"weight column {shown(weight)} is zero in all {n_rows} rows.")
         if math.isinf(mass.sum()):
             raise InputError("the weights sum to infinity; divide them by a large number.")
     return ScoreTable.from_codes(found["score"], found["label"] == 1, mass)

@@ -15,6 +15,7 @@ from trueodds.cli._watch_rows import NewRows, Piece, time_constant
 from trueodds.cli._write import write_text
 
 if TYPE_CHECKING:
+    from trueodds.cli._engine import Reading
     from trueodds.cli._watch_run import WatchRun
 
 __all__ = ["refit_map"]
@@ -23,7 +24,7 @@ MOST_ROWS = 1_000_000
 
 
 def refit_map(
-    run: WatchRun, paths: list[Path], files: list[str], kind: Any, memory: str, output: str
+    run: WatchRun, paths: list[Path], files: list[str], reading: Reading, output: str
 ) -> dict[str, Any] | None:
     """Fit the default method to the rows since the change, of all files that were named.
 
@@ -39,7 +40,7 @@ def refit_map(
         note("no alarm, so no new map was fitted (--refit).")
         return None
     since = f"moment >= {time_constant(str(run.watch.kind), str(change.time))}"
-    with run.open(files[0], paths, kind, memory) as source:
+    with run.open(files[0], paths, reading) as source:
         with working("reading rows since the change", source.connection):
             rows = run.select(source, files[0], None, keep=since)
             scores, codes, mass = _newest(rows)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import DataSource, arrow_batches
 from trueodds.cli._exit import UsageError
 from trueodds.cli._prepare import OnBadRows, examine, in_words
-from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, is_numeric, literal, quoted, values
+from trueodds.cli._sql import TEXT_TYPES, as_text, is_numeric, literal, quoted, values
 from trueodds.exceptions import InputError
 from trueodds.validation import Floats, Labels
 
@@ -65,16 +66,16 @@ def time_rule(source: DataSource, name: str, period: str | None) -> TimeRule:
     elif kind.startswith(("DATE", "TIMESTAMP")):
         found = "time"
     else:
-        raise InputError(f"column {name!r} must hold times; its type is {kind}.")
+        raise InputError(f"column {shown(name)} must hold times; its type is {kind}.")
     key = f"TRY_CAST({column} AS {TYPES[found]})"
-    text = shown = f"CAST({column} AS VARCHAR)"
+    text = label = f"CAST({column} AS VARCHAR)"
     if period is not None:
         if found != "time":
-            raise UsageError(f"--period needs dates; column {name!r} holds {found}s.")
-        shown = f"strftime(date_trunc('{period}', {key}), '%Y-%m-%d')"
+            raise UsageError(f"--period needs dates; column {shown(name)} holds {found}s.")
+        label = f"strftime(date_trunc('{period}', {key}), '%Y-%m-%d')"
         if period == "hour":
-            shown = f"strftime(date_trunc('hour', {key}), '%Y-%m-%d %H:00')"
-    return TimeRule(found, key, text, shown)
+            label = f"strftime(date_trunc('hour', {key}), '%Y-%m-%d %H:00')"
+    return TimeRule(found, key, text, label)
 
 
 @dataclass(frozen=True)
@@ -197,10 +198,11 @@ def new_rows(
     """
     good, tally = examine(source, columns, on_bad_rows)
     kinds = source.kinds
-    parts = [f"{as_number(name, kinds[name])} AS score_{k}" for k, name in enumerate(columns.score)]
+    scores = [columns.number(source, name) for name in columns.score]
+    parts = [f"{number} AS score_{k}" for k, number in enumerate(scores)]
     parts.append(f"{label.code} AS label")
     if columns.weight is not None:
-        parts.append(f"{as_number(columns.weight, kinds[columns.weight])} AS weight")
+        parts.append(f"{columns.number(source, columns.weight)} AS weight")
     if group is not None:
         parts.append(f"{as_text(group, kinds[group])} AS grouping")
     parts.append(f"{time.shown if time else literal(period)} AS period")

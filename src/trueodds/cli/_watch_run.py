@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
-
-from trueodds.cli._columns import ColumnNames, check_names
-from trueodds.cli._engine import DataSource, open_source
+from trueodds.basics.shown import shown
+from trueodds.cli._columns import ColumnNames
+from trueodds.cli._engine import DataSource, Reading, open_source
 from trueodds.cli._exit import UsageError
 from trueodds.cli._files import matching
-from trueodds.cli._show import note, working
+from trueodds.cli._show import note, say, working
 from trueodds.cli._watch import Watch, map_fingerprint
 from trueodds.cli._watch_rows import NewRows, label_rule, left_out, new_rows, time_rule
 from trueodds.cli._watch_show import period_line
@@ -87,22 +86,17 @@ class WatchRun:
         self.watch, self.fitted, self.columns = watch, fitted, columns
         self.label, self.time, self.group, self.positive = label, time, group, positive
         self.until, self.period, self.on_bad_rows = until, period, on_bad_rows
-        n_classes = max(2, len(columns.score))
-        self.classes = fitted.classes or tuple(range(n_classes))
-        if len(self.classes) != n_classes:
-            raise UsageError(
-                f"the map is for {len(self.classes)} classes; pass one --score for each."
-            )
+        self.classes: tuple[Any, ...] = fitted.classes or ()
 
     def read(
-        self, paths: list[Path], files: list[str], kind: Any, memory: str, *, quiet: bool
+        self, paths: list[Path], files: list[str], reading: Reading, *, quiet: bool
     ) -> list[dict[str, Any]]:
         """Take all new rows; returns the line of each period, which is also printed."""
         lines: list[dict[str, Any]] = []
         # Without times, files are taken one after the other, and each is a period.
         for batch in ([paths] if self.time else [[path] for path in paths]) if paths else ():
             name = files[0] if len(files) == 1 and len(batch) > 1 else batch[0].name
-            with self.open(name, batch, kind, memory) as source:
+            with self.open(name, batch, reading) as source:
                 with working("checking rows", source.connection):
                     rows = self.select(source, batch[0].name, self.watch.last)
                 if left_out(rows):
@@ -110,25 +104,30 @@ class WatchRun:
                 for line in take_rows(self.watch, self.fitted, self.classes, rows):
                     lines.append(line)
                     if not quiet:
-                        typer.echo(period_line(line, self.watch.monitor.alpha))
+                        say(period_line(line, self.watch.monitor.alpha))
         return lines
 
-    def open(self, name: str, paths: list[Path], kind: Any, memory: str) -> Any:
+    def open(self, name: str, paths: list[Path], reading: Reading) -> Any:
         """The files as one relation."""
-        skip = self.on_bad_rows == "skip"
-        return open_source(name, format=kind, memory=memory, skip_malformed=skip, found=paths)
+        return open_source(name, reading, found=paths, columns=self.columns)
 
     def select(
         self, source: DataSource, name: str, after: str | None, *, keep: str | None = None
     ) -> NewRows:
         """Rows after a time."""
-        check_names(source, self.columns)
+        columns = self.columns.found_in(source)
+        n_classes = max(2, len(columns.score))
+        self.classes = self.classes or tuple(range(n_classes))
+        if len(self.classes) != n_classes:
+            raise UsageError(
+                f"the map is for {len(self.classes)} classes; pass one --score for each."
+            )
         rule = None if self.time is None else time_rule(source, self.time, self.period)
         if rule is not None:
             if self.watch.kind not in (None, rule.kind):
                 raise InputError(
-                    f"column {self.time!r} holds {rule.kind}s now, and held {self.watch.kind}s "
-                    "before; times must be of one kind."
+                    f"column {shown(self.time)} holds {rule.kind}s now, "
+                    f"and held {self.watch.kind}s before; times must be of one kind."
                 )
             self.watch.kind = rule.kind
             if self.until is not None:
@@ -136,7 +135,7 @@ class WatchRun:
                 keep = end if keep is None else f"({keep}) AND {end}"
         return new_rows(
             source,
-            self.columns,
+            columns,
             label_rule(source, self.label, self.classes, self.positive),
             rule,
             group=self.group,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import typer
-
-from trueodds.cli._show import interval, number
+from trueodds.cli._show import interval, number, say
 from trueodds.cli._watch import Watch
 
 __all__ = ["metrics_text", "period_line", "say_result"]
@@ -38,27 +36,27 @@ def say_result(watch: Watch) -> None:
         rows += f" ({monitor.n_unlabelled:,} without a label left out)"
     change = monitor.since
     if change is None:
-        typer.echo(f"No alarm after {rows}; greatest evidence {monitor.peak_evidence:.3g}.")
+        say(f"No alarm after {rows}; greatest evidence {monitor.peak_evidence:.3g}.")
         return
     when = monitor.alarm_time if monitor.alarm_time is not None else f"row {monitor.alarm_row:,}"
-    typer.echo(f"ALARM at {when} (row {monitor.alarm_row:,} of {rows}).")
+    say(f"ALARM at {when} (row {monitor.alarm_row:,} of {rows}).")
     first, last = change.time_low, change.time_high
     span = f"{first} … {last}" if first is not None else f"rows {change.low:,} … {change.high:,}"
     start = change.time if change.time is not None else f"row {change.row:,}"
     extra = "; perhaps from the first row on" if change.from_start else ""
-    typer.echo(f"since:    {start} ({span}{extra})")
+    say(f"since:    {start} ({span}{extra})")
     places = monitor.where
     shown = "; ".join(str(place) for place in places[:6]) or "in no single place for certain"
     more = f"; and {len(places) - 6} more" if len(places) > 6 else ""
-    typer.echo(f"where:    {shown}{more}")
+    say(f"where:    {shown}{more}")
     off = monitor.how_much()
     if off is not None:
-        typer.echo(
+        say(
             f"how much: O:E {number(off.ratio, 3)} {interval(off.ratio_low, off.ratio_high, 3)}, "
             f"intercept {off.intercept:+.3f} {interval(off.intercept_low, off.intercept_high, 3)}, "
             f"slope {off.slope:.3f} {interval(off.slope_low, off.slope_high, 3)}"
         )
-    typer.echo(f"to do:    {monitor.advice().sentence}")
+    say(f"to do:    {monitor.advice().sentence}")
 
 
 def metrics_text(watch: Watch, state: str) -> str:

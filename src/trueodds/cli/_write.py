@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import IO, Any
 from trueodds.basics.files import atomic_file
 from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import Format, format_of
+from trueodds.cli._sql import literal
 from trueodds.exceptions import InputError
 
 __all__ = ["atomic_stream", "check_target", "output_format", "table_writer", "write_text"]
@@ -109,11 +111,15 @@ class _TextWriter:
         if self._kind == "csv":
             self._stream.write(self._csv_lines(batch))
             return
-        pyarrow = self._pyarrow
-        rows = self._connection.from_arrow(pyarrow.Table.from_batches([batch]))
-        lines = rows.query(
-            "rows_to_write", "SELECT CAST(to_json(r) AS VARCHAR) FROM rows_to_write r"
+        # Columns by position: as the name of a column, the engine would change some keys.
+        columns = [f"c{number}" for number in range(batch.num_columns)]
+        table = self._pyarrow.Table.from_batches([batch]).rename_columns(columns)
+        keys = [f"{json.dumps(name, ensure_ascii=False)}:" for name in batch.schema.names]
+        pairs = ", ',', ".join(
+            f"{literal(key)}, coalesce(CAST(to_json({column}) AS VARCHAR), 'null')"
+            for key, column in zip(keys, columns, strict=True)
         )
+        lines = self._connection.from_arrow(table).project(f"concat('{{', {pairs}, '}}')")
         text = "".join(f"{line}\n" for (line,) in lines.fetchall())
         self._stream.write(text.encode("utf-8"))
 

@@ -1,0 +1,106 @@
+"""What commands are told of the rows that they read: the same options, with the same meaning."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from trueodds.cli import _options as o
+from trueodds.cli._columns import ColumnNames
+from trueodds.cli._encoding import UTF_8
+from trueodds.cli._engine import MEMORY, DataSource, Reading, open_source
+from trueodds.cli._prepare import Prepared, prepare
+from trueodds.cli._show import note, working
+
+if TYPE_CHECKING:
+    from trueodds.cli._rows import FileRows
+
+__all__ = ["LabelledRowOptions", "RowOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions:
+    """Where the rows are, and how they are read."""
+
+    file: o.File
+    score: o.Score = field(default_factory=lambda: ["score"])
+    scale: o.ScaleOption = "fraction"
+    input_format: o.InputFormat = None
+    decimal: o.Decimal = "."
+    na: o.Missing = None
+    encoding: o.Encoding = UTF_8
+    on_bad_rows: o.OnBad = "error"
+    memory: o.Memory = MEMORY
+
+    def open(
+        self, columns: ColumnNames, *, detect_types: bool = False
+    ) -> AbstractContextManager[DataSource]:
+        """The file as a relation of DuckDB."""
+        reading = Reading(
+            self.input_format,
+            self.memory,
+            self.on_bad_rows == "skip",
+            self.decimal,
+            tuple(self.na or ()),
+            self.encoding,
+        )
+        return open_source(self.file, reading, detect_types=detect_types, columns=columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledRowOptions(RowOptions):
+    """The same of rows whose true classes are known."""
+
+    label: o.LabelColumn = "label"
+    weight: o.Weight = None
+    input_scale: o.InputScaleOption = "probability"
+    positive: o.Positive = None
+    class_names: o.ClassNames = None
+    max_rows: o.MaxRows = 1_000_000
+    seed: o.Seed = 0
+
+    def columns(self, **more: Any) -> ColumnNames:
+        """The columns that are asked for; ``more`` are other fields of :class:`ColumnNames`."""
+        return ColumnNames(
+            score=tuple(self.score),
+            label=self.label,
+            weight=self.weight,
+            input=self.input_scale,
+            classes=tuple(self.class_names or ()),
+            scale=self.scale,
+            **more,
+        )
+
+    def prepare(
+        self, source: DataSource, columns: ColumnNames, *, as_probability: bool = False
+    ) -> Prepared:
+        """Check the rows."""
+        with working("checking rows", source.connection):
+            return prepare(
+                source,
+                columns,
+                on_bad_rows=self.on_bad_rows,
+                positive=self.positive,
+                as_probability=as_probability,
+            )
+
+    def fetch(self, prepared: Prepared) -> FileRows:
+        """The good rows, or a random sample if there are too many."""
+        from trueodds.cli._rows import fetch_rows
+
+        rows = fetch_rows(prepared, self.max_rows, self.seed)
+        if rows.is_sample:
+            note(
+                f"a random sample of {len(rows):,} of {rows.n_available:,} rows is used "
+                f"(--max-rows, --seed {self.seed})."
+            )
+        return rows
+
+    def read(self, **more: Any) -> tuple[Prepared, FileRows]:
+        """Open, check and fetch, for commands that need nothing but the rows."""
+        columns = self.columns(**more)
+        with self.open(columns) as source:
+            prepared = self.prepare(source, columns)
+            with working("reading rows", source.connection):
+                return prepared, self.fetch(prepared)

@@ -1,0 +1,70 @@
+"""A signal at any moment: the run is complete, or it is terminated and nothing is left."""
+
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from trueodds.basics.files import atomic_file
+from trueodds.basics.signals import STOPPING, Terminated
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from terminate_at_random import COMPLETE, endings
+
+
+@pytest.mark.parametrize("made_of_it", ["duckdb", "import"])
+def test_a_signal_counts_whatever_a_library_makes_of_it(run, data, monkeypatch, made_of_it):
+    def swallowed(*_, **__):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except BaseException:
+            errors = {
+                "duckdb": RuntimeError("Query interrupted"),
+                "import": ImportError("circular"),
+            }
+            raise errors[made_of_it] from None
+
+    monkeypatch.setattr("trueodds.cli._prepare.examine", swallowed)
+    result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y")
+    assert (result.code, result.err) == (143, "trueodds: terminated; nothing was left behind.\n")
+
+
+@pytest.mark.parametrize(("number", "kind"), [(2, KeyboardInterrupt), (15, Terminated)])
+def test_a_signal_is_put_off_while_a_temporary_file_is_made(tmp_path, monkeypatch, number, kind):
+    make = tempfile.mkstemp
+
+    def interrupted(*words, **options):
+        made = make(*words, **options)
+        os.kill(os.getpid(), number)
+        return made
+
+    monkeypatch.setattr("tempfile.mkstemp", interrupted)
+    with STOPPING.watched(), pytest.raises(kind), atomic_file(tmp_path / "x"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_comes_when_the_file_is_there_is_too_late(tmp_path, monkeypatch):
+    replace = Path.replace
+
+    def interrupted(self, target):
+        replace(self, target)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with STOPPING.watched():
+        with atomic_file(tmp_path / "x") as stream:
+            stream.write(b"all")
+        with pytest.raises(Terminated):  # but a program that goes on can be stopped
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert (tmp_path / "x").read_bytes() == b"all"
+
+
+@pytest.mark.slow
+def test_commands_stopped_at_random_moments_leave_all_or_nothing():
+    found = [how for _, how in endings(8, seed=1)]
+    assert len(found) == 8
+    assert set(found) - {COMPLETE}
