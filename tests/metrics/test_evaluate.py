@@ -168,6 +168,7 @@ def test_it_is_plain_json_and_the_same_every_time():
         "test",
         "curve",
         "mean_test",
+        "slope_test",
         "p_value",
     }
 

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from metric_samples import binary, several, whole_weight
 
 import naive_metrics as naive
+from property_runs import many_examples
 from trueodds import metrics
 
-many = settings(max_examples=500, deadline=None)
 strategies = st.sampled_from(["uniform", "quantile"])
 bins = st.sampled_from([1, 2, 3, 7, 10, 15, 49])
 MULTICLASS = ("top_label", "classwise", "pooled")
@@ -28,7 +28,7 @@ def weights(w, weighted):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(), bins, st.sampled_from(["mass", "equal"]))
 def test_expected_error_in_uniform_bins(sample, n_bins, weighting):
     p, y, w, weighted = sample
@@ -39,7 +39,7 @@ def test_expected_error_in_uniform_bins(sample, n_bins, weighting):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(whole_weight), bins, st.sampled_from(["mass", "equal"]))
 def test_expected_error_in_quantile_bins(sample, n_bins, weighting):
     p, y, w, weighted = sample
@@ -50,7 +50,7 @@ def test_expected_error_in_quantile_bins(sample, n_bins, weighting):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(several(whole_weight), bins, strategies, st.sampled_from(MULTICLASS))
 def test_expected_and_maximum_error_of_several_classes(sample, n_bins, strategy, multiclass):
     p, y, w, weighted = sample
@@ -69,7 +69,7 @@ def test_expected_and_maximum_error_of_several_classes(sample, n_bins, strategy,
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(whole_weight), bins, strategies)
 def test_maximum_error(sample, n_bins, strategy):
     p, y, w, weighted = sample
@@ -80,7 +80,7 @@ def test_maximum_error(sample, n_bins, strategy):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(whole_weight), bins, strategies)
 def test_debiased_error(sample, n_bins, strategy):
     p, y, w, weighted = sample
@@ -92,7 +92,7 @@ def test_debiased_error(sample, n_bins, strategy):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(), st.sampled_from(["brier", "log"]))
 def test_corp_decomposition(sample, loss):
     p, y, w, weighted = sample
@@ -103,7 +103,7 @@ def test_corp_decomposition(sample, loss):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(), st.sampled_from(["brier", "log"]), bins, strategies)
 def test_calibration_and_refinement_loss(sample, loss, n_bins, strategy):
     p, y, w, weighted = sample
@@ -120,7 +120,7 @@ def test_calibration_and_refinement_loss(sample, loss, n_bins, strategy):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(several())
 def test_losses_of_several_classes(sample):
     p, y, w, weighted = sample
@@ -133,7 +133,7 @@ def test_losses_of_several_classes(sample):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary())
 def test_losses_of_two_classes(sample):
     p, y, w, weighted = sample
@@ -155,7 +155,7 @@ def _log1p(x):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(), st.sampled_from([0.025, 0.1, 0.25, 0.5]))
 def test_confidence_at_the_ends(sample, fraction):
     p, y, w, weighted = sample
@@ -166,7 +166,7 @@ def test_confidence_at_the_ends(sample, fraction):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(max_size=6), st.floats(0.04, 0.6))
 def test_smooth_error_at_a_given_bandwidth(sample, sigma):
     p, y, w, weighted = sample
@@ -175,7 +175,7 @@ def test_smooth_error_at_a_given_bandwidth(sample, sigma):
 
 
 @pytest.mark.slow
-@many
+@many_examples
 @given(binary(max_size=6))
 def test_smooth_error_is_the_bandwidth_that_equals_it(sample):
     p, y, w, weighted = sample

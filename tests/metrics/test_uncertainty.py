@@ -6,11 +6,12 @@ from inspect import signature
 import numpy as np
 import pytest
 from generators import calibrated, charcoal, labelled, overconfident, rare
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from metric_samples import binary
 from scipy import stats
 
 import naive_metrics as naive
+from property_runs import many_examples
 from trueodds import metrics
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning
 from trueodds.metrics import calibration_test, compare_metric, confidence_interval
@@ -214,7 +215,7 @@ def test_p_values_of_equal_models_are_uniform():
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@many_examples
 @given(binary())
 def test_spiegelhalter_agrees_with_the_slow_formula(data):
     p, y, w, weighted = data
@@ -303,3 +304,14 @@ def test_intervals_cover(generator, metric):
         )
         covered += interval.low <= true_value <= interval.high
     assert 0.81 <= covered / 100 <= 0.98
+
+
+def test_an_interval_of_the_maximum_calibration_error_holds_its_estimate():
+    for seed in range(20):  # that of two of them would lie above
+        rng = np.random.default_rng(seed)
+        p = rng.random(200)
+        y = rng.random(200) < p
+        found = confidence_interval(
+            metrics.maximum_calibration_error, y, p, random_state=0, n_resamples=100
+        )
+        assert found.low <= found.estimate <= found.high

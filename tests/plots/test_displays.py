@@ -234,3 +234,20 @@ def test_importing_plots_does_not_load_matplotlib():
 
     code = "import sys, trueodds.plots; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_from_predictions_draws_at_once_on_axes_that_are_given():
+    from matplotlib import pyplot as plt
+
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    figure, ax = plt.subplots()
+    display = ReliabilityDisplay.from_predictions(
+        rng.random(300) < p, p, ax=ax, name="mine", ref_line=False, color="red", linewidth=3
+    )
+    assert display.ax_ is ax
+    (line,) = ax.get_lines()
+    assert (line.get_label(), line.get_color(), line.get_linewidth()) == ("mine", "red", 3)
+    other = ReliabilityDisplay.from_predictions(rng.random(300) < p, p, name="mine")
+    assert other.ax_ is None
+    plt.close(figure)

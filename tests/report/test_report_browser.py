@@ -300,3 +300,15 @@ def test_all_numbers_can_be_downloaded(open_report, binary_report):
         watched.page.click("#download")
     text = download.value.path().read_text(encoding="utf-8")
     assert json.loads(text) == binary_report.to_json()
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_names_contrast_and_keyboard_have_no_violations(
+    browser, binary_report, tmp_path, viewport, scheme
+):
+    axe = pytest.importorskip("axe_core_python.sync_playwright").Axe()
+    watched = Watched(browser, binary_report.save(tmp_path / "r.html"), viewport, scheme)
+    found = axe.run(watched.page)
+    assert not found["violations"], [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]]
+    assert len(found["passes"]) > 20  # so something was looked at
+    watched.context.close()

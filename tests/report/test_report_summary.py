@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -6,10 +7,11 @@ from report_samples import METHODS, calibrated, expit, method, over_confident, s
 
 from trueodds.decisions import net_benefit, realised_cost
 from trueodds.exceptions import InputError
-from trueodds.metrics import calibration_slope
+from trueodds.metrics import calibration_slope, evaluate_table
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
 from trueodds.report._plain import percent, probability_text
+from trueodds.table import ScoreTable
 
 NUMBER = (int, float)
 OPTIONAL = (int, float, type(None))
@@ -176,8 +178,10 @@ def test_the_summary_cannot_be_changed_from_outside(binary_report):
 
 def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_report):
     content = binary_report.to_json()
-    assert "ver-confident below" in content["verdict"]["finding"]
-    assert "above" in content["verdict"]["finding"]
+    assert re.search(
+        r"[Ww]here it says \d+(\.\d)? %, \d+ % happen; where it says 9\S+ %, 8\d % happen",
+        content["verdict"]["finding"],
+    )
     assert content["verdict"]["status"] == "calibrate"
     row = next(r for r in content["methods"] if r["chosen"])
     expected = f"{percent(row['gain'])} % [{percent(row['gain_low'])}, {percent(row['gain_high'])}]"
@@ -192,12 +196,20 @@ def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
         assert ours["gain"] == pytest.approx(theirs["gain"], rel=1e-5)
 
 
+def test_evaluate_and_report_say_the_same_with_the_same_p():
+    p, y, _ = over_confident()
+    diagnosis = build_report(p, y, calibrators=["identity"]).to_json()["diagnosis"]
+    found = evaluate_table(ScoreTable.from_arrays(p, y))
+    assert diagnosis["p_value"] == pytest.approx(found.p_value, rel=1e-5)
+    assert diagnosis["finding"] == found.finding()
+
+
 def test_calibrated_probabilities_are_left_alone():
     p, y = calibrated()
     content = build_report(p, y, calibrators=METHODS).to_json()
     assert content["verdict"]["method"] == "identity"
     assert content["verdict"]["sentence"].startswith(
-        "No sign of miscalibration; leave it alone: no method"
+        "No miscalibration beyond chance was found (p = "
     )
     assert content["verdict"]["status"] == "fine"
     # There is still something to draw beside it.
@@ -209,7 +221,8 @@ def test_scores_that_are_too_high_everywhere_are_called_so():
     truth = rng.normal(-3, 1, 20000)
     y = rng.random(20000) < expit(truth)
     report = build_report(expit(truth + 1.5), y, calibrators=["identity", "logistic"])
-    assert report.verdict.startswith("Probabilities are too high nearly everywhere")
+    words = "It promises 3 times as many as happened: 4,439 expected, "
+    assert report.verdict.startswith(f"{words}{y.sum():,} happened.")
 
 
 def test_one_odd_bin_in_twenty_is_chance_and_not_a_finding():
@@ -255,7 +268,7 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
     report = build_report(p, y, calibrators=METHODS)
     content = report.to_json()
     assert content["methods"][0]["log_loss"] is None
-    assert "would make log-loss finite" in report.verdict
+    assert "would cut the Brier score by" in report.verdict
     assert "∞" in report.to_html()
     json.dumps(content, allow_nan=False)
 
@@ -307,7 +320,7 @@ def test_several_classes_have_a_diagram_of_confidence_and_one_for_each(several_r
     kinds = [diagram["kind"] for diagram in content["diagrams"]]
     assert kinds == ["top"] + 4 * ["class"]
     assert content["costs"]["kind"] == "ask"
-    assert content["verdict"]["finding"].startswith("over-confident")
+    assert content["verdict"]["finding"].startswith("It is too sure of itself: its first choice")
     assert content["verdict"]["method"] == "temperature"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from trueodds.basics.signatures import with_options_of
 from trueodds.metrics._flexible_curve import (
     CurveOptions,
     FlexibleCurve,
@@ -62,11 +63,18 @@ def figures_of_rows(view: BinaryView, options: CurveOptions) -> dict[str, float]
     return curve_figures(gap, prob, weight, float(np.average(view.hit, weights=view.weight)))
 
 
-def _figure(name: str, rows: tuple[Any, ...], options: tuple[Any, ...]) -> float:
-    return figures_of_rows(binary_view(*rows), read_options(*options))[name]
+class CurveFigureOptions(TypedDict, total=False):
+    """What :func:`integrated_calibration_index` and its kin may be told."""
+
+    curve: Smoother
+    span: float
+    kernel: Kernel
+    n_knots: int
+    sample_weight: Any
+    classes: Any
 
 
-def integrated_calibration_index(
+def _figures(
     y_true: Any,
     y_prob: Any,
     *,
@@ -76,6 +84,14 @@ def integrated_calibration_index(
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,
+) -> dict[str, float]:
+    view = binary_view(y_true, y_prob, sample_weight, classes)
+    return figures_of_rows(view, read_options(curve, span, kernel, n_knots))
+
+
+@with_options_of(_figures)
+def integrated_calibration_index(
+    y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]
 ) -> float:
     """Mean distance between the probabilities and a flexible calibration curve (ICI); 0 is best.
 
@@ -121,21 +137,11 @@ def integrated_calibration_index(
     >>> round(integrated_calibration_index(y, p), 2)  # ∫ p − p² = 1/6
     0.17
     """
-    rows, options = (y_true, y_prob, sample_weight, classes), (curve, span, kernel, n_knots)
-    return _figure("ici", rows, options)
+    return _figures(y_true, y_prob, **options)["ici"]
 
 
-def e50_error(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    curve: Smoother = "loess",
-    span: float = 0.75,
-    kernel: Kernel = "epanechnikov",
-    n_knots: int = 5,
-    sample_weight: Any = None,
-    classes: Any = None,
-) -> float:
+@with_options_of(_figures)
+def e50_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
     """Median distance between the probabilities and a flexible calibration curve (E50).
 
     Parameters
@@ -153,21 +159,11 @@ def e50_error(
     >>> round(e50_error([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8]), 6)
     0.2
     """
-    rows, options = (y_true, y_prob, sample_weight, classes), (curve, span, kernel, n_knots)
-    return _figure("e50", rows, options)
+    return _figures(y_true, y_prob, **options)["e50"]
 
 
-def e90_error(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    curve: Smoother = "loess",
-    span: float = 0.75,
-    kernel: Kernel = "epanechnikov",
-    n_knots: int = 5,
-    sample_weight: Any = None,
-    classes: Any = None,
-) -> float:
+@with_options_of(_figures)
+def e90_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
     """The distance that 90 % of the probabilities do not exceed (E90).
 
     Parameters
@@ -185,21 +181,11 @@ def e90_error(
     >>> round(e90_error([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8]), 6)
     0.2
     """
-    rows, options = (y_true, y_prob, sample_weight, classes), (curve, span, kernel, n_knots)
-    return _figure("e90", rows, options)
+    return _figures(y_true, y_prob, **options)["e90"]
 
 
-def emax_error(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    curve: Smoother = "loess",
-    span: float = 0.75,
-    kernel: Kernel = "epanechnikov",
-    n_knots: int = 5,
-    sample_weight: Any = None,
-    classes: Any = None,
-) -> float:
+@with_options_of(_figures)
+def emax_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
     """Greatest distance between the probabilities and a flexible calibration curve (Emax).
 
     It hangs on a few rows at the ends; read it beside the curve.
@@ -219,21 +205,12 @@ def emax_error(
     >>> round(emax_error([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8]), 6)
     0.2
     """
-    rows, options = (y_true, y_prob, sample_weight, classes), (curve, span, kernel, n_knots)
-    return _figure("emax", rows, options)
+    return _figures(y_true, y_prob, **options)["emax"]
 
 
+@with_options_of(_figures)
 def estimated_calibration_index(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    scaled: bool = True,
-    curve: Smoother = "loess",
-    span: float = 0.75,
-    kernel: Kernel = "epanechnikov",
-    n_knots: int = 5,
-    sample_weight: Any = None,
-    classes: Any = None,
+    y_true: Any, y_prob: Any, *, scaled: bool = True, **options: Unpack[CurveFigureOptions]
 ) -> float:
     """Mean squared distance between probabilities and a flexible calibration curve (ECI).
 
@@ -267,6 +244,4 @@ def estimated_calibration_index(
     >>> round(estimated_calibration_index(y, p, scaled=False), 6)
     4.0
     """
-    name = "eci" if scaled else "unscaled_eci"
-    rows, options = (y_true, y_prob, sample_weight, classes), (curve, span, kernel, n_knots)
-    return _figure(name, rows, options)
+    return _figures(y_true, y_prob, **options)["eci" if scaled else "unscaled_eci"]

@@ -22,18 +22,19 @@ from trueodds.metrics._calibration_error import (
     expected_calibration_error,
     maximum_calibration_error,
 )
-from trueodds.metrics._calibration_test import CalibrationTest
+from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._curve import HISTOGRAM_BINS, ReliabilityCurve
 from trueodds.metrics._evaluate_cells import DEBIASED_BINS, MetricCells, auc
 from trueodds.metrics._interval import MetricInterval, _defined, _interval
 from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
+from trueodds.metrics._plain_words import TOLERANCE, finding
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, as_seed, check_integer, check_level
 
-__all__ = ["Evaluation", "evaluate_table"]
+__all__ = ["Evaluation", "evaluate_table", "interval_of"]
 
 CURVE_BINS = 30
 
@@ -55,6 +56,9 @@ class Evaluation:
     mean_test : CalibrationTest
         Whether positives are as many as the mean probability says, which Spiegelhalter's test does
         not see near one half. It errs on the safe side.
+    slope_test : CalibrationTest or None
+        Cox's, of intercept and slope of the log-odds, which sees what the others average out. None
+        if the rows do not determine a slope.
     n : float
         Weight of everything: the number of rows, if they have no weights.
     prevalence : float
@@ -66,14 +70,41 @@ class Evaluation:
     curve: ReliabilityCurve
     test: CalibrationTest
     mean_test: CalibrationTest
+    slope_test: CalibrationTest | None
     n: float
     prevalence: float
     mean_score: float
 
     @property
     def p_value(self) -> float:
-        """How often a calibrated model would be at least as far off: both tests (Bonferroni)."""
-        return min(1.0, 2 * min(self.mean_test.p_value, self.test.p_value))
+        """How often a calibrated model would be at least as far off: all tests (Bonferroni)."""
+        return min(1.0, len(self.tests) * min(test.p_value for test in self.tests))
+
+    @property
+    def tests(self) -> list[CalibrationTest]:
+        """The tests that the p-value is of."""
+        slope = [] if self.slope_test is None else [self.slope_test]
+        return [self.mean_test, self.test, *slope]
+
+    def finding(self, tolerance: float = TOLERANCE) -> str:
+        """What was found, in words and with its size.
+
+        Parameters
+        ----------
+        tolerance : float, default=0.02
+            What is significant is called small if the expected number of positives is within this
+            share of what happened, and the debiased error within this share of the standard
+            deviation of the labels.
+
+        Examples
+        --------
+        >>> from trueodds import ScoreTable
+        >>> from trueodds.metrics import evaluate_table
+        >>> evaluate_table(ScoreTable([0.3], [750], [250])).finding()
+        'It promises 20 % too many: 300 expected, 250 happened. Where it says 30 %, 25 % happen \
+(p = 0.001).'
+        """
+        return finding(self, tolerance)
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
@@ -85,6 +116,9 @@ class Evaluation:
             "test": self.test.to_dict(),
             "curve": self.curve.to_dict(),
             "mean_test": {"method": self.mean_test.method, "p_value": self.mean_test.p_value},
+            "slope_test": None
+            if self.slope_test is None
+            else {"method": self.slope_test.method, "p_value": self.slope_test.p_value},
             "p_value": self.p_value,
         }
 
@@ -158,12 +192,13 @@ def evaluate_table(
     for name, estimate in estimates.items():
         moved = estimate - in_cells[name][0]
         values, jackknife = drawn[name] + moved, left_out[name] + moved
-        metrics[name] = _interval_of(estimate, values, jackknife, level, name)
+        metrics[name] = interval_of(estimate, values, jackknife, level, name)
     return Evaluation(
         metrics=metrics,
         curve=_curve(table, level, n_resamples, rng),
         test=_spiegelhalter(table),
         mean_test=_mean_test(table),
+        slope_test=_slope_test(table),
         n=table.total,
         prevalence=table.total_pos / table.total,
         mean_score=float(table.score @ table.weight / table.total),
@@ -180,7 +215,7 @@ def _estimates(table: ScoreTable, n_bins: int) -> dict[str, float]:
         "expected_calibration_error": expected_calibration_error(
             positive, score, n_bins=n_bins, **rows
         ),
-        # Of the squared error; see _interval_of.
+        # Of the squared error; see interval_of.
         "debiased_calibration_error": debiased_calibration_error(
             positive, score, n_bins=DEBIASED_BINS, squared=True, **rows
         ),
@@ -190,9 +225,10 @@ def _estimates(table: ScoreTable, n_bins: int) -> dict[str, float]:
     }
 
 
-def _interval_of(
+def interval_of(
     estimate: float, values: Floats, jackknife: Floats, level: float, name: str
 ) -> MetricInterval:
+    """The interval of a metric by its name; that of the debiased error is given squared."""
     debiased = name == "debiased_calibration_error"
     method = "centred" if debiased else "bca"
     if not np.isfinite(estimate):
@@ -219,6 +255,17 @@ def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
     else:
         z = top / np.sqrt(variance)
     return CalibrationTest(float(z), float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+
+
+def _slope_test(table: ScoreTable) -> CalibrationTest | None:
+    """Cox's test; None where the likelihood has no optimum, or any slope is as good."""
+    score, positive, weight = table.as_rows()
+    try:
+        return calibration_test(
+            positive, score, method="cox", sample_weight=weight, classes=[False, True]
+        )
+    except InputError:
+        return None
 
 
 def _mean_test(table: ScoreTable) -> CalibrationTest:

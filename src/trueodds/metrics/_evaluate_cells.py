@@ -15,7 +15,7 @@ from trueodds.numerics.reliability_bins import uniform_edges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, Labels
 
-__all__ = ["DEBIASED_BINS", "MetricCells", "auc"]
+__all__ = ["DEBIASED_BINS", "MetricCells", "auc", "squared_debiased"]
 
 DEBIASED_BINS = 15
 FEW_ROWS = 4096
@@ -128,16 +128,22 @@ class MetricCells:
         }
 
     def _debiased(self, weight: Floats, excess: Floats, squares: Floats) -> Floats:
-        """The squared error of :func:`debiased_calibration_error`, by the same formula."""
-        in_bin, gap, spread = (
-            np.add.reduceat(column, self.quantile, axis=1) for column in (weight, excess, squares)
-        )
-        usable = in_bin > 1
-        mean = _ratio(gap, in_bin)
-        deviation = np.maximum(spread - in_bin * mean**2, 0.0)
-        variance = _ratio(deviation, np.where(usable, in_bin - 1, 0.0))
-        top = np.where(usable, in_bin * mean**2 - variance, 0.0).sum(axis=1)
-        return _ratio(top, np.where(usable, in_bin, 0.0).sum(axis=1))
+        columns = (weight, excess, squares)
+        return squared_debiased(*(np.add.reduceat(c, self.quantile, axis=1) for c in columns))
+
+
+def squared_debiased(in_bin: Floats, gap: Floats, spread: Floats) -> Floats:
+    """The squared error of :func:`debiased_calibration_error`, by the same formula.
+
+    Each argument has a row for each resample and a column for each bin: the weight, Σ(p − y)
+    and Σ(p − y)².
+    """
+    usable = in_bin > 1
+    mean = _ratio(gap, in_bin)
+    deviation = np.maximum(spread - in_bin * mean**2, 0.0)
+    variance = _ratio(deviation, np.where(usable, in_bin - 1, 0.0))
+    top = np.where(usable, in_bin * mean**2 - variance, 0.0).sum(axis=1)
+    return _ratio(top, np.where(usable, in_bin, 0.0).sum(axis=1))
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

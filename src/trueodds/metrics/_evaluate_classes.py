@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.metrics._calibration_error import (
-    debiased_calibration_error,
-    expected_calibration_error,
-)
+import numpy as np
+
+from trueodds.metrics._block_sums import BlockSums
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
-from trueodds.metrics._interval import MetricInterval, confidence_interval
-from trueodds.metrics._losses import accuracy, brier_score, log_loss
-from trueodds.validation import as_floats
+from trueodds.metrics._evaluate import interval_of
+from trueodds.metrics._interval import MetricInterval
+from trueodds.metrics._plain_words import TOLERANCE, class_finding
+from trueodds.metrics._sample import binary_views, read_sample
+from trueodds.validation import as_floats, check_integer, check_level
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
 
 METRICS = (
-    log_loss,
-    brier_score,
-    accuracy,
-    expected_calibration_error,
-    debiased_calibration_error,
+    "log_loss",
+    "brier_score",
+    "accuracy",
+    "expected_calibration_error",
+    "debiased_calibration_error",
 )
 
 
@@ -38,22 +39,36 @@ class ClassEvaluation:
         Spiegelhalter's, of the most probable class.
     n : int
         Rows.
+    mean_confidence : float
+        The mean probability of the most probable class, which is the accuracy that it promises.
     """
 
     metrics: dict[str, MetricInterval]
     test: CalibrationTest
     n: int
+    mean_confidence: float
 
     @property
     def p_value(self) -> float:
         """How often a calibrated model would be at least as far off."""
         return self.test.p_value
 
+    def finding(self, tolerance: float = TOLERANCE) -> str:
+        """What was found, in words and with its size.
+
+        Parameters
+        ----------
+        tolerance : float, default=0.02
+            What is significant is called small if confidence and accuracy differ by no more.
+        """
+        return class_finding(self, tolerance)
+
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
         return {
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "n": self.n,
+            "mean_confidence": self.mean_confidence,
             "test": self.test.to_dict(),
             "p_value": self.p_value,
         }
@@ -68,7 +83,6 @@ def evaluate_classes(
     level: float = 0.9,
     n_resamples: int = 200,
     random_state: Any = 0,
-    progress: bool | None = None,
 ) -> ClassEvaluation:
     """Metrics with intervals and calibration test of the probabilities of several classes.
 
@@ -86,12 +100,16 @@ def evaluate_classes(
         Of the intervals.
     n_resamples : int, default=200
     random_state : int or Generator, default=0
-    progress : bool, default=None
-        Show progress; by default on a terminal.
 
     Returns
     -------
     ClassEvaluation
+
+    Notes
+    -----
+    Memory beside the probabilities is that of a few numbers per row. Intervals come from a
+    bootstrap of at most 2,048 random blocks of rows, whose sums are all that a resample needs; bins
+    of equal mass keep the edges that all rows give them.
 
     Examples
     --------
@@ -108,12 +126,21 @@ def evaluate_classes(
     """
     prob = as_floats(y_prob, "y_prob")
     prob = prob / prob.sum(axis=1, keepdims=True)
-    rows = {"sample_weight": sample_weight, "classes": classes}
-    options = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+    sample = read_sample(y_true, prob, sample_weight, classes)
+    check_level(level)
+    rng = np.random.default_rng(random_state)
+    blocks = BlockSums.of(sample, rng)
+    whole = blocks.metrics(np.ones((1, blocks.n_blocks)))
+    drawn = blocks.bootstrap(check_integer(n_resamples, "n_resamples", 2), rng)
+    left = blocks.jackknife(rng)
     metrics = {
-        metric.__name__: confidence_interval(
-            metric, y_true, prob, progress=progress, **rows, **options
-        )
-        for metric in METRICS
+        name: interval_of(float(whole[name][0]), drawn[name], left[name], level, name)
+        for name in METRICS
     }
-    return ClassEvaluation(metrics, calibration_test(y_true, prob, **rows), len(prob))
+    top = binary_views(sample, "top_label")[0]
+    return ClassEvaluation(
+        metrics,
+        calibration_test(y_true, prob, sample_weight=sample_weight, classes=classes),
+        len(prob),
+        mean_confidence=sample.mean(top.prob),
+    )

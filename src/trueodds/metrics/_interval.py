@@ -169,7 +169,8 @@ def confidence_interval(
     Means over rows, AUC and the debiased calibration error are covered as promised. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere: in a bin that
     is calibrated they cannot be smaller than chance makes them, so their intervals tend to lie
-    above the true value. See ``docs/seeing.md`` for the coverage that was measured.
+    above the true value. See ``docs/seeing.md`` for the coverage that was measured. An interval by
+    "bca" reaches at least to the estimate itself.
 
     References
     ----------
@@ -352,7 +353,11 @@ def _interval(
 ) -> tuple[float, float]:
     if method == "centred":
         return _ends(values - values.mean() + estimate, level, 0.0, 0.0)
-    return _ends(values, level, *_correction(estimate, values, jackknife))
+    low, high = _ends(values, level, *_correction(estimate, values, jackknife))
+    if method != "bca":
+        return low, high
+    # Resamples of a maximum may all be larger than it: the correction then leads beyond them.
+    return min(low, estimate), max(high, estimate)
 
 
 def _correction(estimate: float, values: Floats, jackknife: Floats) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from trueodds.kernels.forecast_sums import sum_losses
 from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats
 
-__all__ = ["accuracy", "brier_score", "log_loss", "root_mean_squared_error"]
+__all__ = ["accuracy", "brier_score", "log_loss", "root_mean_squared_error", "row_losses"]
 
 
 def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
@@ -46,8 +46,7 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim == 1:
         return _mean(sample)
-    with np.errstate(divide="ignore"):
-        return 0.0 - sample.mean(np.log(_of_label(sample)))
+    return sample.mean(_log_losses(sample))
 
 
 def _mean(sample: Forecasts, *, squared: bool = False) -> float:
@@ -70,10 +69,24 @@ def _mean_squares(sample: Forecasts) -> float:
     """Mean of Σ (p − y)² over the classes; over the positive class only if binary."""
     if sample.prob.ndim == 1:
         return _mean(sample, squared=True)
+    return sample.mean(_squares(sample))
+
+
+def _log_losses(sample: Forecasts) -> Floats:
+    with np.errstate(divide="ignore"):
+        return 0.0 - np.log(_of_label(sample))
+
+
+def _squares(sample: Forecasts) -> Floats:
     # Σp² + 1 − 2·p_label would cancel for good forecasts.
     label = _of_label(sample)
     others = np.einsum("ij,ij->i", sample.prob, sample.prob) - label**2
-    return sample.mean(np.maximum(others, 0.0) + (1 - label) ** 2)
+    return np.asarray(np.maximum(others, 0.0) + (1 - label) ** 2)
+
+
+def row_losses(sample: Forecasts) -> tuple[Floats, Floats]:
+    """Log-loss and squared error of each row of several classes."""
+    return _log_losses(sample), _squares(sample)
 
 
 def brier_score(

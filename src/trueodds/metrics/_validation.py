@@ -58,7 +58,7 @@ def validation_table(
     y_prob : array-like of shape (n,) or (n, 2)
         Probabilities that the model gave to rows that it was not made from.
     level : float, default=0.95
-        Of all intervals.
+        Level of all intervals.
     curve, span, kernel, n_knots
         The flexible curve of ICI, E50, E90, Emax and ECI, as in
         :func:`integrated_calibration_index`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -60,6 +61,8 @@ class ReliabilityDisplay:
         self.curves = tuple(curves)
         if not self.curves or not all(isinstance(c, ReliabilityCurve) for c in self.curves):
             raise InputError("curves must be one or more ReliabilityCurve.")
+        self._ref_line = True
+        self._line: dict[str, Any] = {}
         self.ax_: Any = None
         self.hist_ax_: Any = None
         self.figure_: Any = None
@@ -70,36 +73,77 @@ class ReliabilityDisplay:
         return cls(curves)
 
     @classmethod
-    def from_predictions(cls, y_true: Any, y_prob: Any, **options: Any) -> ReliabilityDisplay:
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        pos_label: Any = None,
+        ref_line: bool = True,
+        **options: Any,
+    ) -> ReliabilityDisplay:
         """Compute the curves of one model, or of several if ``y_prob`` is a dict of names.
+
+        With ``ax`` they are drawn at once, as scikit-learn's displays do; without it, when
+        :meth:`plot` is called.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
         y_prob : array-like, or dict of str to array-like
+        ax : matplotlib Axes, default=None
+            Draw on these.
+        name : str, default=None
+            What to call the model in the legend.
+        pos_label : label, default=None
+            The class whose probabilities these are.
+        ref_line : bool, default=True
+            Draw the diagonal.
         **options
-            Of :func:`trueodds.metrics.reliability_curve`.
+            Of :func:`trueodds.metrics.reliability_curve`; others go to matplotlib's ``plot`` for
+            the line of each curve, such as ``color=`` and ``linewidth=``.
 
         Returns
         -------
         ReliabilityDisplay
         """
-        if not isinstance(y_prob, Mapping):
-            return cls([reliability_curve(y_true, y_prob, **options)])
-        return cls(
-            [reliability_curve(y_true, p, name=str(n), **options) for n, p in y_prob.items()]
-        )
+        models = y_prob if isinstance(y_prob, Mapping) else {name: y_prob}
+        own, line = _parted(options)
+        own["pos_label"] = pos_label
+        curves = [
+            reliability_curve(y_true, p, name=None if n is None else str(n), **own)
+            for n, p in models.items()
+        ]
+        return cls(curves)._drawn(ax, ref_line, line)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> ReliabilityDisplay:
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        ref_line: bool = True,
+        **options: Any,
+    ) -> ReliabilityDisplay:
         """Predict with a fitted classifier (or a dict of names to classifiers), then as above."""
-        models = estimator if isinstance(estimator, Mapping) else {None: estimator}
+        models = estimator if isinstance(estimator, Mapping) else {name: estimator}
+        options, line = _parted(options)
         curves = []
-        for name, model in models.items():
+        for label, model in models.items():
             own = {"classes": model.classes_, **options}
-            own.setdefault("name", type(model).__name__ if name is None else str(name))
+            own["name"] = type(model).__name__ if label is None else str(label)
             curves.append(reliability_curve(y, model.predict_proba(X), **own))
-        return cls(curves)
+        return cls(curves)._drawn(ax, ref_line, line)
+
+    def _drawn(self, ax: Any, ref_line: bool, line: dict[str, Any]) -> ReliabilityDisplay:
+        """Keep how it is to be drawn, and draw it if there is a place to draw on."""
+        self._ref_line, self._line = ref_line, line
+        return self if ax is None else self.plot(ax)
 
     def plot(
         self,
@@ -140,15 +184,17 @@ class ReliabilityDisplay:
             )
         ax = axes_or_new(ax, (5.0, 5.8 if histogram else 5.0))
         least = _least(self.curves) if scale == "log" else 0.0
-        ends = [least, 1.0]
-        ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
+        most = _most(self.curves) if scale == "linear" and style == "lines" else 1.0
+        ends = [least, most]
+        if self._ref_line:
+            ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
         for index, curve in enumerate(self.curves):
             if style == "gaps":
                 _draw_gaps(ax, curve)
             else:
-                _draw_line(ax, curve, index)
+                _draw_line(ax, curve, index, self._line)
         event = self.curves[0].event
-        limits = (-0.01, 1.01) if scale == "linear" else (least, 1.0)
+        limits = (-0.01 * most, 1.01 * most) if scale == "linear" else (least, 1.0)
         ax.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
         words = "how often it is right" if "most probable" in event else f"frequency of the {event}"
         ax.set_ylabel(words)
@@ -213,6 +259,12 @@ def _least(curves: tuple[ReliabilityCurve, ...]) -> float:
     return float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
 
 
+def _most(curves: tuple[ReliabilityCurve, ...]) -> float:
+    """Where both axes end: at 1, or, if everything happens in the lower half, where the data do."""
+    highest = max(float(max(c.prob_pred.max(), c.prob_true.max())) for c in curves)
+    return 1.0 if highest > 0.5 else max(1.1 * highest, 1e-6)
+
+
 def _band_label(curve: ReliabilityCurve) -> str:
     words = BAND_WORDS[str(curve.band_kind)]
     return f"{100 * float(curve.level or 0):g} % {curve.band_kind} band: {words}"
@@ -236,21 +288,27 @@ def _draw_band(ax: Any, curve: ReliabilityCurve, color: str, label: str | None) 
     )
 
 
-def _draw_line(ax: Any, curve: ReliabilityCurve, index: int) -> None:
-    color = color_of(index)
+def _parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the curve, and those of the line that draws it."""
+    known = inspect.signature(reliability_curve).parameters
+    own = {name: value for name, value in options.items() if name in known}
+    return own, {name: value for name, value in options.items() if name not in known}
+
+
+def _draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]) -> None:
+    color = line.get("color", color_of(index))
     _draw_band(ax, curve, color, _band_label(curve) if curve.band_kind else None)
     binned = curve.edges is not None
-    ax.plot(
-        curve.prob_pred,
-        curve.prob_true,
-        color=color,
-        linestyle=line_of(index),
-        linewidth=1.6,
-        marker=marker_of(index) if binned else None,
-        markersize=4,
-        zorder=3,
-        label=curve.name or "observed frequency",
-    )
+    drawn = {
+        "color": color,
+        "linestyle": line_of(index),
+        "linewidth": 1.6,
+        "marker": marker_of(index) if binned else None,
+        "markersize": 4,
+        "zorder": 3,
+        "label": curve.name or "observed frequency",
+    }
+    ax.plot(curve.prob_pred, curve.prob_true, **(drawn | line))
 
 
 def _draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:

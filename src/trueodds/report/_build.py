@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.model_selection import compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
@@ -46,7 +47,7 @@ def build_report(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
-    max_rows: int = 200_000,
+    max_rows: int = 30_000,
     level: float = 0.9,
 ) -> Report:
     """Find out whether probabilities can be trusted, where not, and what would help.
@@ -79,11 +80,11 @@ def build_report(
         As in :func:`trueodds.model_selection.compare_calibrators`.
     progress : bool, default=False
         Show progress on stderr.
-    max_rows : int, default=200_000
+    max_rows : int, default=30_000
         Methods are compared on at most about so many rows, drawn from each class in proportion.
         What is said of the scores as they are uses all rows.
     level : float, default=0.9
-        Of all intervals and bands.
+        Level of all intervals and bands.
 
     Returns
     -------
@@ -120,23 +121,24 @@ def build_report(
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        comparison = compare_calibrators(
-            sample.score,
-            sample.codes,
-            calibrators=calibrators,
-            input=input,
-            sample_weight=sample.weight,
-            cv=cv,
-            random_state=seed,
-            n_jobs=n_jobs,
-            progress=progress,
-            level=level,
-        )
+        with single_threaded_blas():
+            comparison = compare_calibrators(
+                sample.score,
+                sample.codes,
+                calibrators=calibrators,
+                input=input,
+                sample_weight=sample.weight,
+                cv=cv,
+                random_state=seed,
+                n_jobs=n_jobs,
+                progress=progress,
+                level=level,
+            )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]
         shown = _shown_method(table, comparison.best_method)
-        diagnosis = diagnose(rows, seed)
+        diagnosis = diagnose(rows, seed, level)
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -145,9 +147,7 @@ def build_report(
             "data": data_summary(rows, sample, names, input),
             "verdict": verdict(diagnosis, table, comparison.best_method, level=level),
             "diagnosis": diagnosis,
-            "figures": headline_figures(
-                sample, out_of_fold, table, shown, level=level, seed=seed, n_jobs=n_jobs
-            ),
+            "figures": headline_figures(sample, out_of_fold, table, shown, level=level, seed=seed),
             "baseline": baseline,
             "shown_method": shown,
             "methods": table,
@@ -177,7 +177,7 @@ def build_report(
 
 
 def _columns(prob: Floats) -> Floats:
-    """Probabilities of the positive class in 1-D; out of rounding above 1 none is left."""
+    """Probabilities of the positive class in 1-D, clipped to [0, 1] against rounding."""
     if prob.ndim == 2 and prob.shape[1] == 2:
         prob = prob[:, 1]
     return np.clip(prob, 0.0, 1.0)

@@ -23,7 +23,10 @@ from trueodds.report._sureness import SURENESS_BOX, sureness_lines
 
 __all__ = ["embedded_json", "render"]
 
-SCRIPTS = ("plot.js", "tooltip.js", "reliability.js", "costs.js", "decisions.js", "page.js")
+SCRIPTS = (
+    *("plot.js", "tooltip.js", "cursor.js"),
+    *("reliability.js", "costs.js", "decisions.js", "page.js"),
+)
 
 
 @cache
@@ -107,9 +110,16 @@ def render(content: dict[str, Any]) -> str:
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704
             data=Markup(embedded_json(content)),  # noqa: S704
-            gain_marks=gain_marks(content["methods"]),
+            methods_shown=_sorted(content["methods"]),
             sureness_lines=sureness_lines(content.get("sureness")),
             sureness_box=SURENESS_BOX,
             group_marks=group_marks(content["groups"]["worst"]),
         )
     )
+
+
+def _sorted(methods: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
+    """The baseline, then the others by their log-loss, each with its mark; infinite losses last."""
+    pairs = list(zip(methods, gain_marks(methods), strict=True))
+    others = sorted(pairs[1:], key=lambda pair: (pair[0]["log_loss"] is None, pair[0]["log_loss"]))
+    return [*pairs[:1], *others]

@@ -6,15 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.metrics import confidence_interval, debiased_calibration_error, roc_auc_score
+from trueodds.metrics import (
+    ClassEvaluation,
+    Evaluation,
+    MetricInterval,
+    evaluate_classes,
+    evaluate_table,
+    roc_auc_score,
+)
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
+from trueodds.table import ScoreTable
 from trueodds.validation import Floats
 
 __all__ = ["headline_figures", "method_rows"]
 
 MEASURES = ("log_loss", "brier_score", "expected_calibration_error", "gain")
-N_RESAMPLES = 200
 
 
 def method_rows(comparison: Any) -> list[dict[str, Any]]:
@@ -43,7 +50,6 @@ def headline_figures(
     *,
     level: float,
     seed: int,
-    n_jobs: int | None,
 ) -> list[dict[str, Any]]:
     """Before and after, for the few figures that stand at the top.
 
@@ -60,24 +66,30 @@ def headline_figures(
         figures.append(_figure(measure, title, *sides))
     sides = []
     for method in before_and_after:
-        interval = confidence_interval(
-            debiased_calibration_error,
-            sample.codes,
-            out_of_fold[method],
-            level=level,
-            n_resamples=N_RESAMPLES,
-            sample_weight=sample.weight,
-            classes=np.arange(len(sample.classes)),
-            random_state=seed,
-            n_jobs=n_jobs,
-            progress=False,
-        )
+        interval = _debiased(sample, out_of_fold[method], level, seed)
         sides.append([number(v) for v in (interval.estimate, interval.low, interval.high)])
     figures.append(_figure("debiased_calibration_error", "Calibration error", *sides))
     if sample.binary:
         sides = [[_auc(sample, out_of_fold[method]), None, None] for method in before_and_after]
         figures.append(_figure("roc_auc", "AUC (ranking)", *sides))
     return figures
+
+
+def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> MetricInterval:
+    options: dict[str, Any] = {"level": level, "random_state": seed}
+    found: Evaluation | ClassEvaluation
+    if sample.binary:
+        table = ScoreTable.from_codes(prob, sample.codes == 1, sample.weight)
+        found = evaluate_table(table, **options)
+    else:
+        found = evaluate_classes(
+            sample.codes,
+            prob,
+            sample_weight=sample.weight,
+            classes=np.arange(len(sample.classes)),
+            **options,
+        )
+    return found.metrics["debiased_calibration_error"]
 
 
 def _auc(sample: ReportRows, prob: Floats) -> float | None:

@@ -68,12 +68,14 @@ def sureness_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
     width, height, margin, rim = SURENESS_BOX
     x = content["score"]
     is_probability = x[0] >= 0 and x[-1] <= 1
-    first, last = (0.0, 1.0) if is_probability else (x[0], x[-1])
-    span = (last - first) or 1.0
+    first, last = (0.0, _round_up(x[-1])) if is_probability else (x[0], x[-1])
+    span, top = (last - first) or 1.0, _round_up(max(content["high"]))
+    if is_probability:
+        last = top = span = max(last, top)
 
     def place(score: float, p: float) -> str:
         across = margin + (score - first) / span * (width - margin - rim)
-        return f"{across:.1f},{rim + (1 - p) * (height - margin - rim):.1f}"
+        return f"{across:.1f},{rim + (1 - p / top) * (height - margin - rim):.1f}"
 
     upper = [place(*pair) for pair in zip(x, content["high"], strict=True)]
     lower = [place(*pair) for pair in zip(x, content["low"], strict=True)]
@@ -81,7 +83,16 @@ def sureness_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
     return {
         "line": " ".join(place(*pair) for pair in zip(x, content["probability"], strict=True)),
         "band": " ".join([*upper, *reversed(lower)]),
-        "diagonal": f"{place(0, 0)} {place(1, 1)}" if is_probability else None,
+        "diagonal": f"{place(0, 0)} {place(top, top)}" if is_probability else None,
         "across": [(place(t, 0).split(",")[0], f"{t:.3g}".replace("-", "−")) for t in ticks],
-        "up": [(place(first, p).split(",")[1], f"{p:g}") for p in (0.0, 0.25, 0.5, 0.75, 1.0)],
+        "up": [
+            (place(first, share * top).split(",")[1], f"{share * top:.3g}")
+            for share in (0.0, 0.25, 0.5, 0.75, 1.0)
+        ],
     }
+
+
+def _round_up(p: float) -> float:
+    """The end of an axis that fits, one of 1, 2, 4 and 8 with its power of ten, and at most 1."""
+    step = 10.0 ** np.floor(np.log10(max(p, 1e-6)))
+    return float(min(1.0, next(k * step for k in (1, 2, 4, 8, 10) if p <= k * step * (1 + 1e-9))))

@@ -8,13 +8,15 @@ import numpy as np
 
 from trueodds.decisions import decision_curve
 from trueodds.metrics import validation_table
-from trueodds.report._evidence import ReportRows
+from trueodds.report._evidence import ReportRows, sample_rows
 from trueodds.report._plain import number, numbers
 from trueodds.validation import Floats
 
 __all__ = ["validation_section"]
 
-N_RESAMPLES = 200
+N_RESAMPLES = 100
+MOST_ROWS = 10_000
+"""A loess curve of each resample of more would take most of the report's time."""
 
 
 def validation_section(
@@ -31,9 +33,15 @@ def validation_section(
         "sample_weight": sample.weight,
         "classes": [0, 1],
     }
+    part = sample_rows(sample, MOST_ROWS, np.random.default_rng(seed))
     table = validation_table(
-        sample.codes, sample.prob, n_resamples=N_RESAMPLES, random_state=seed, **options
+        part.codes,
+        part.prob,
+        n_resamples=N_RESAMPLES,
+        random_state=seed,
+        **{**options, "sample_weight": part.weight},
     )
+    sampled = f"Figures are of a random sample of {len(part):,} rows."
     thresholds = _thresholds(float(np.average(sample.codes, weights=sample.weight)))
     curve = decision_curve(sample.codes, out_of_fold, thresholds=thresholds, **options)
     figures = [
@@ -50,7 +58,7 @@ def validation_section(
         "figures": figures,
         "cox_p_value": number(table.cox_test.p_value),
         "hosmer_lemeshow_p_value": number(table.hosmer_lemeshow.p_value),
-        "notes": list(table.notes),
+        "notes": [*table.notes, *([sampled] if part is not sample else [])],
         "thresholds": numbers(curve.threshold),
         "prevalence": number(curve.prevalence),
         "treat_all": numbers(curve.treat_all.net_benefit),

@@ -7,49 +7,50 @@ from typing import Any
 import numpy as np
 
 from trueodds.compare import holm_adjust
-from trueodds.metrics import calibration_test
+from trueodds.metrics import (
+    ClassEvaluation,
+    Evaluation,
+    evaluate_classes,
+    evaluate_table,
+)
 from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._gaps import Gaps, binned_gaps
-from trueodds.report._plain import number, percent, phrase_method, probability_text
+from trueodds.report._plain import number, percent, phrase_method
+from trueodds.table import ScoreTable
 
 __all__ = ["diagnose", "verdict"]
 
 ALPHA = 0.05
 MAX_BINS = 20
 ROWS_PER_BIN = 50
-N_DRAWS = 1000
-ALMOST_ALL = 0.8
-NEARLY_HALF = 0.4
-"""A bin that reaches a little over ½ still belongs to its side."""
 
 
-def diagnose(rows: ReportRows, seed: int) -> dict[str, Any]:
-    """Whether the probabilities are off by more than chance, and where.
+def diagnose(rows: ReportRows, seed: int, level: float) -> dict[str, Any]:
+    """Whether the probabilities are off by more than chance, how much, and where.
 
-    One test of the whole (root mean square gap in 10 bins, labels redrawn) decides whether
-    anything is said; Holm's method over the bins then says where.
+    The tests are those of ``trueodds evaluate``, with the same p-value and the same words; Holm's
+    method over bins then says where.
     """
     event = event_of(rows.prob, rows.codes, rows.weight)
-    test = calibration_test(
-        event.hit.astype(np.intp),
-        event.prob,
-        method="rms",
-        n_resamples=N_DRAWS,
-        sample_weight=event.weight,
-        random_state=seed,
-    )
+    found: Evaluation | ClassEvaluation
+    options: dict[str, Any] = {"level": level, "random_state": seed}
+    if rows.binary:
+        table = ScoreTable.from_codes(event.prob, event.hit, event.weight)
+        found = evaluate_table(table, **options)
+    else:
+        found = evaluate_classes(rows.codes, rows.prob, sample_weight=rows.weight, **options)
     gaps = binned_gaps(event, int(np.clip(len(event) // ROWS_PER_BIN, 1, MAX_BINS)))
-    regions = _regions(gaps, holm_adjust(gaps.p_value) < ALPHA) if test.p_value < ALPHA else []
+    is_off = found.p_value < ALPHA
     return {
-        "p_value": number(test.p_value),
-        "miscalibrated": bool(test.p_value < ALPHA),
-        "test": "root mean square gap in 10 bins of equal mass, labels redrawn 1000 times",
+        "p_value": number(found.p_value),
+        "miscalibrated": bool(is_off),
+        "test": "Spiegelhalter's, Cox's, and a binomial test of the mean (Bonferroni)"
+        if rows.binary
+        else "Spiegelhalter's, of all classes",
         "mean_predicted": number(_mean(event, event.prob)),
         "observed": number(_mean(event, event.hit)),
-        "regions": regions,
-        "finding": _finding(regions, gaps, event, several=not rows.binary)
-        if test.p_value < ALPHA
-        else "no sign of miscalibration",
+        "regions": _regions(gaps, holm_adjust(gaps.p_value) < ALPHA) if is_off else [],
+        "finding": found.finding(),
     }
 
 
@@ -84,57 +85,6 @@ def _regions(gaps: Gaps, proven: Any) -> list[dict[str, Any]]:
     return regions
 
 
-def _finding(regions: list[dict[str, Any]], gaps: Gaps, event: Event, *, several: bool) -> str:
-    if not regions:
-        return "miscalibrated, though it cannot be told where"
-    directions = {region["direction"] for region in regions}
-    share = sum(region["share"] for region in regions)
-    if len(directions) == 1 and share >= ALMOST_ALL:
-        direction = directions.pop()
-        if several:
-            return "over-confident" if direction == "too high" else "under-confident"
-        said, seen = _mean(event, event.prob), _mean(event, event.hit)
-        return (
-            f"probabilities are {direction} nearly everywhere "
-            f"({_short(said)} on average, while {_short(seen)} of cases are positive)"
-        )
-    lowest, highest = float(gaps.mean_prob[0]), float(gaps.mean_prob[-1])
-    # "Confident" only makes sense if the probabilities reach from one side of ½ to the other.
-    both_sides = several or (lowest < 0.3 and highest > 0.7)
-    said_ends: dict[str, list[str]] = {}
-    for region in regions:
-        kind, where = _place(region, both_sides, several)
-        said_ends.setdefault(kind, []).append(where)
-    return "; ".join(f"{kind} {_join(places)}" for kind, places in said_ends.items())
-
-
-def _place(region: dict[str, Any], both_sides: bool, several: bool) -> tuple[str, str]:
-    low, high, direction = region["from"], region["to"], region["direction"]
-    if high == 1 and low == 0:
-        return direction, "on the whole"
-    if high == 1:
-        where = f"above {probability_text(low)}"
-        if both_sides and low >= NEARLY_HALF:
-            return "over-confident" if direction == "too high" else "under-confident", where
-        return direction, where
-    if low == 0:
-        where = f"below {probability_text(high)}"
-        if both_sides and not several and high <= 1 - NEARLY_HALF:
-            return "over-confident" if direction == "too low" else "under-confident", where
-        return direction, where
-    return direction, f"between {probability_text(low)} and {probability_text(high)}"
-
-
-def _join(places: list[str]) -> str:
-    if len(places) == 1:
-        return places[0]
-    return ", ".join(places[:-1]) + " and " + places[-1]
-
-
-def _short(share: float) -> str:
-    return f"{share:.2g}"
-
-
 def verdict(
     diagnosis: dict[str, Any], rows: list[dict[str, Any]], best: str, *, level: float
 ) -> dict[str, Any]:
@@ -147,8 +97,8 @@ def verdict(
     if chosen is rows[0]:
         status, advice = _leave(diagnosis, rows)
     else:
-        status, advice = _apply(chosen)
-    sentence = f"{finding[0].upper()}{finding[1:]}; {advice}."
+        status, advice = _apply(chosen, rows[0])
+    sentence = f"{finding} Advice: {advice}."
     return {
         "sentence": sentence,
         "finding": finding,
@@ -164,24 +114,29 @@ def verdict(
 
 def _leave(diagnosis: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[str, str]:
     if not diagnosis["miscalibrated"]:
-        return "fine", "leave it alone: no method lowers log-loss by more than chance could"
+        return "fine", "leave it alone; no method lowers log-loss by more than chance could"
     others = [row for row in rows[1:] if row["gain"] is not None]
     if not others:
-        return "unclear", "leave it alone for now: no method could be compared"
+        return "unclear", "leave it alone for now; no method could be compared"
     top = max(others, key=lambda row: row["gain"])
     if top["gain"] <= 0:
-        return "unclear", "leave it alone: no method that was tried lowers log-loss"
+        return "unclear", "leave it alone; no method that was tried lowers log-loss"
     return (
         "unclear",
-        f"leave it alone all the same: the best that was tried, {phrase_method(top['method'])}, "
+        f"leave it alone all the same; the best that was tried, {phrase_method(top['method'])}, "
         f"changes log-loss by too little to tell from chance ({_gain(top)})",
     )
 
 
-def _apply(chosen: dict[str, Any]) -> tuple[str, str]:
+def _apply(chosen: dict[str, Any], baseline: dict[str, Any]) -> tuple[str, str]:
     phrase = phrase_method(chosen["method"])
     if chosen["gain"] is None:
-        return "calibrate", f"{phrase} would make log-loss finite, which it is not now"
+        cut = 1 - chosen["brier_score"] / baseline["brier_score"]
+        return (
+            "calibrate",
+            f"{phrase} would cut the Brier score by {percent(cut)} % (log-loss cannot be compared: "
+            "it is infinite now, because something happened that had probability 0)",
+        )
     if chosen["gain_low"] is not None and chosen["gain_low"] <= 0:
         return "unclear", f"{phrase} may cut log-loss, but that is not certain ({_gain(chosen)})"
     return "calibrate", f"{phrase} would cut log-loss by {_gain(chosen)}"

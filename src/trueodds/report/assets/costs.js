@@ -17,39 +17,14 @@ function costText(value) {
   return signed(size >= 100 ? countText(value) : value.toFixed(size >= 10 ? 1 : 2));
 }
 
-class CostPlot {
-  constructor(place) {
-    this.place = place;
-    this.root = svg("svg", { tabindex: 0, role: "img" }, place);
-    this.tooltip = new Tooltip(place);
-    this.at = null;
-    this.root.addEventListener("pointermove", (event) => this.hover(event));
-    this.root.addEventListener("pointerdown", (event) => this.hover(event));
-    this.root.addEventListener("pointerleave", () => this.leave());
-    this.root.addEventListener("blur", () => this.leave());
-    this.root.addEventListener("focus", () => { if (this.root.matches(":focus-visible")) this.select(Number(slider.value), true); });
-    this.root.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (!step && event.key !== "Escape") return;
-      event.preventDefault();
-      if (!step) this.leave();
-      else this.select(clamp((this.at ?? Number(slider.value)) + step, 0, costs.ratios.length - 1), true);
-    });
-  }
-
-  names() {
-    return [...new Set([report.baseline, ...drawnMethods()])];
-  }
+class CostPlot extends CursorPlot {
+  start() { return Number(slider.value); }
+  count() { return costs.ratios.length; }
 
   draw() {
-    const width = this.place.clientWidth || 320;
-    const right = width - COST_MARGIN.right;
+    const right = this.clear(COST_HEIGHT) - COST_MARGIN.right;
     const bottom = COST_HEIGHT - COST_MARGIN.bottom;
     const root = this.root;
-    root.replaceChildren();
-    root.setAttribute("viewBox", `0 0 ${width} ${COST_HEIGHT}`);
-    root.setAttribute("width", width);
-    root.setAttribute("height", COST_HEIGHT);
     const last = costs.ratios.length - 1;
     root.setAttribute("aria-label", `Cost as a share of the cost without a model, for ratios of costs from ${costs.ratios[0]} to ${costs.ratios[last]}: ${this.names().map(labelOf).join(", ")}. Use the arrow keys to read it.`);
     const highest = Math.max(1.05, ...this.names().flatMap((name) => costs.ratios.map((_, i) => relativeCost(name, i))));
@@ -78,7 +53,7 @@ class CostPlot {
     });
     this.cursor = svg("line", { class: "cursor", y1: COST_MARGIN.top, y2: bottom }, root);
     this.markers = svg("g", {}, root);
-    this.moveCursor(this.at ?? Number(slider.value));
+    this.moveCursor(this.at ?? this.start());
   }
 
   moveCursor(i) {
@@ -101,9 +76,7 @@ class CostPlot {
   }
 
   hover(event) {
-    const box = this.root.getBoundingClientRect();
-    const place = (event.clientX - box.left) * (this.root.viewBox.baseVal.width / box.width);
-    const value = this.x.invert(place);
+    const value = this.valueAt(event);
     let best = 0;
     costs.ratios.forEach((ratio, i) => {
       if (Math.abs(Math.log10(ratio) - value) < Math.abs(Math.log10(costs.ratios[best]) - value)) best = i;

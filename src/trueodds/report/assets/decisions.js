@@ -3,40 +3,15 @@ const validation = report.validation;
 const DECISION_HEIGHT = 300;
 const DECISION_MARGIN = { left: 52, right: 20, top: 12, bottom: 44 };
 
-class DecisionPlot {
-  constructor(place) {
-    this.place = place;
-    this.root = svg("svg", { tabindex: 0, role: "img" }, place);
-    this.tooltip = new Tooltip(place);
-    this.at = null;
-    this.root.addEventListener("pointermove", (event) => this.hover(event));
-    this.root.addEventListener("pointerdown", (event) => this.hover(event));
-    this.root.addEventListener("pointerleave", () => this.leave());
-    this.root.addEventListener("blur", () => this.leave());
-    this.root.addEventListener("focus", () => { if (this.root.matches(":focus-visible")) this.select(9, true); });
-    this.root.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (!step && event.key !== "Escape") return;
-      event.preventDefault();
-      if (!step) this.leave();
-      else this.select(clamp((this.at ?? 9) + step, 0, validation.thresholds.length - 1), true);
-    });
-  }
-
-  names() {
-    return [...new Set([report.baseline, ...drawnMethods()])];
-  }
+class DecisionPlot extends CursorPlot {
+  start() { return 9; }
+  count() { return validation.thresholds.length; }
 
   draw() {
     const { left, top } = DECISION_MARGIN;
-    const width = this.place.clientWidth || 320;
-    const right = width - DECISION_MARGIN.right;
+    const right = this.clear(DECISION_HEIGHT) - DECISION_MARGIN.right;
     const bottom = DECISION_HEIGHT - DECISION_MARGIN.bottom;
     const root = this.root;
-    root.replaceChildren();
-    root.setAttribute("viewBox", `0 0 ${width} ${DECISION_HEIGHT}`);
-    root.setAttribute("width", width);
-    root.setAttribute("height", DECISION_HEIGHT);
     root.setAttribute("aria-label", `Net benefit for thresholds up to ${validation.thresholds[validation.thresholds.length - 1]}: ${this.names().map(labelOf).join(", ")}, act always, act never. Use the arrow keys to read it.`);
     const best = validation.prevalence;
     const last = validation.thresholds.length - 1;
@@ -83,9 +58,7 @@ class DecisionPlot {
   }
 
   hover(event) {
-    const box = this.root.getBoundingClientRect();
-    const place = (event.clientX - box.left) * (this.root.viewBox.baseVal.width / box.width);
-    this.select(clamp(Math.round(this.x.invert(place) / validation.thresholds[0]) - 1, 0, validation.thresholds.length - 1));
+    this.select(clamp(Math.round(this.valueAt(event) / validation.thresholds[0]) - 1, 0, this.count() - 1));
   }
 
   leave() {
