@@ -7,10 +7,13 @@ STAMP := $(VENV)/.installed
 READY := $(VENV)/.kernels
 KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd src/trueodds/kernels/*.h)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Torch comes first and pinned; where the index's build would bring CUDA along, set TORCH to the file of
+# a CPU build.
+TORCH ?= torch==2.13.0
 # Settings of other projects must not leak into this environment, and modules are compiled once only.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons lint docs bench \
+.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons audit lint docs bench \
   bench-full arena gate stubs clean
 
 demo: $(READY)
@@ -86,6 +89,16 @@ $(OLDEST_DUCKDB)/.installed: $(STAMP)
 	  duckdb==$$(sed -n 's/^cli = .*"duckdb>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 	@touch $@
 
+# Known problems of what is installed; said and left out where their database cannot be reached.
+AUDIT := build/audit
+audit: $(READY)
+	@$(PYTHON) -m venv $(AUDIT) && $(AUDIT)/bin/python -m pip install -q pip-audit
+	@$(AUDIT)/bin/pip-audit --skip-editable --path "$$(ls -d $(VENV)/lib/python3*/site-packages)" \
+	  >$(AUDIT)/log 2>&1 \
+	  && { grep -c "could not be audited" $(AUDIT)/log | sed 's/$$/ packages could not be looked up/'; } \
+	  || { grep -qi "connection\|resolve" $(AUDIT)/log && echo "audit: no database can be reached; left out"; } \
+	  || { cat $(AUDIT)/log; exit 1; }
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -98,9 +111,7 @@ docs: $(READY)
 	$(BIN)/python tools/check_links.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# Rivals live in an environment of their own. Torch comes first and pinned; where the index's build
-# would bring CUDA along, set TORCH to the file of a CPU build.
-TORCH ?= torch==2.13.0
+# Rivals live in an environment of their own.
 RIVALS := .venv-rivals
 $(RIVALS)/.installed: pyproject.toml studies/pyproject.toml
 	$(PYTHON) -m venv --clear $(RIVALS)
@@ -142,7 +153,8 @@ $(STAMP): pyproject.toml studies/pyproject.toml Makefile
 	@sh tools/install_compiler.sh $(PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e ".[dev,all,docs]" -e studies
+	$(BIN)/python -m pip install -q "$(TORCH)"
+	$(BIN)/python -m pip install -q -e ".[dev,all,docs,integrations]" -e studies
 	@touch $(STAMP)
 
 $(READY): $(STAMP) $(KERNELS)

@@ -20,10 +20,16 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starting Spark takes longer than any test."""
+    """Starting Spark takes longer than any test, so its tests come first, in one process."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if _needs_spark(item):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not _needs_spark(item))
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return "spark" in getattr(item, "fixturenames", ()) or parameters.get("engine") == "spark"
 
 
 @pytest.fixture(autouse=True)

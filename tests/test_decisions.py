@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from property_runs import many_examples
 from trueodds import maps
 from trueodds.decisions import (
     adjust_map_prior,
@@ -35,7 +36,7 @@ def test_costs_that_need_no_probability_are_refused(costs):
         optimal_threshold(*costs)
 
 
-@settings(max_examples=500, deadline=None)
+@many_examples
 @given(st.floats(0.1, 50), st.floats(0.1, 50), st.lists(rate, min_size=1, max_size=20))
 def test_best_decision_is_the_threshold_rule(cost_fp, cost_fn, prob):
     threshold = optimal_threshold(cost_fp, cost_fn)
@@ -67,7 +68,7 @@ def test_realised_cost_by_hand():
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@many_examples
 @given(
     st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.integers(0, 1)), min_size=2),
     # The best threshold of the second is 0.25 exactly, where there are rows.
@@ -119,7 +120,7 @@ def test_adjusted_probabilities_by_hand():
     assert np.allclose(three, [[0.4, 0.6, 0.0]])
 
 
-@settings(max_examples=500, deadline=None)
+@many_examples
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=10), rate, rate)
 def test_adjusting_there_and_back_changes_nothing(prob, old, new):
     there = adjust_prior(prob, old, new)

@@ -134,3 +134,30 @@ def test_several_classes_leave_no_attributes_of_the_last_one():
         left = {key for key in vars(fitted) if key.endswith("_")} - {"map_", "classes_"}
         allowed = {"effective_sample_size_", "r_hat_"} if name == "bayesian_isotonic" else set()
         assert left <= allowed, name
+
+
+def test_ordinary_evidence_is_not_touched_by_its_bounds():
+    rng = np.random.default_rng(0)
+    scores, positive = rng.normal(size=50), rng.random(50) < 0.5
+    for weight in (None, rng.uniform(1e-6, 1e6, 50)):
+        evidence = Evidence(scores, positive, weight)
+        assert evidence.bounded("score") is evidence
+    table = Evidence.of_table(evidence.table)
+    assert table.bounded("logit") is table
+    classes = ClassEvidence(rng.normal(size=(50, 3)), np.arange(50) % 3, weight)
+    assert classes.bounded("score") is classes
+
+
+def test_numbers_at_the_ends_of_float64_are_brought_to_where_one_can_calculate():
+    scores = np.array([-np.inf, -1.7e308, -1e-320, 0.0, 5e-324, 2.0, 1e300, 1e308])
+    bounded = Evidence(scores, scores > 0, np.full(8, 3e-310)).bounded("logit")
+    assert bounded.score.tolist() == [-np.inf, -(2.0**1020), 0, 0, 0, 2.0, 1e300, 2.0**1020]
+    assert (bounded.weight == bounded.weight[0]).all()
+    assert 1e-61 < bounded.weight[0] < 1e-59
+    assert Evidence(scores, scores > 0).bounded("probability").score is scores
+    light = Evidence(scores, scores > 0, np.array([1e-300, 1.0] * 4)).bounded("probability")
+    assert set(light.weight.tolist()) == {1.0, 2.0**-400}
+    table = ScoreTable([0.1, 0.2], [1e-310, 0.0], [0.0, 2e-310])
+    found = Evidence.of_table(table).bounded("probability")
+    assert found.total_pos / found.total_neg == pytest.approx(2, rel=1e-3)
+    assert found.source.n_pos[0] == 0

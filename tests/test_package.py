@@ -9,7 +9,10 @@ import pytest
 
 import trueodds
 
-HEAVY = ("matplotlib", "pandas", "polars", "pyarrow", "torch", "duckdb")
+HEAVY = (
+    "matplotlib", "pandas", "polars", "pyarrow", "torch", "duckdb", "onnx", "onnxruntime",
+    "skl2onnx", "onnxmltools", "lightgbm", "xgboost", "catboost", "mlflow", "skops", "pyspark",
+)  # fmt: skip
 
 
 def modules_after(code: str) -> set[str]:
@@ -41,6 +44,16 @@ def test_fitting_a_parametric_method_needs_numpy_alone():
         "BetaCalibrator().fit([0.1, 0.4, 0.3, 0.8], [0, 1, 0, 1]).predict_proba([0.2])"
     )
     assert not {"scipy", "sklearn", *HEAVY} & loaded
+
+
+def test_a_calibrated_classifier_loads_no_library_that_it_was_not_given():
+    loaded = modules_after(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "from trueodds import CalibratedClassifier\n"
+        "model = CalibratedClassifier(GaussianNB(), cv=2)\n"
+        "model.fit([[0.0], [1.0], [0.4], [0.6]], [0, 1, 0, 1])"
+    )
+    assert not (set(HEAVY) - {"pandas", "pyarrow"}) & loaded  # scikit-learn itself loads these
 
 
 def test_no_calibrator_loads_scikit_learn():

@@ -8,12 +8,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from trueodds import BetaCalibrator, IsotonicCalibrator
 from trueodds.calibrators import Promises
+from trueodds.maps import StepMap
 from trueodds.testing import calibrator_checks, check_calibrator
 
 
-def failures(calibrator):
+def failures(calibrator, name=""):
     failed = set()
     for check in calibrator_checks(calibrator):
+        if name not in check.function.__name__:
+            continue
         try:
             check()
         except Exception:
@@ -77,9 +80,74 @@ class Forgetful(BetaCalibrator):
         return super().fit(scores, y, sample_weight)
 
 
+class Dividing(BetaCalibrator):
+    def predict_proba(self, scores):
+        p = super().predict_proba(scores)
+        with np.errstate(all="ignore"):
+            tiny = (np.asarray(scores) > 0) & np.isinf(1 / np.asarray(scores))
+        p[:, 1] = np.where(tiny, np.inf, p[:, 1])
+        return p
+
+
+class Gappy(BetaCalibrator):
+    def fit(self, scores, y, sample_weight=None):
+        distinct = np.unique(scores)
+        if len(distinct) > 50 and np.diff(distinct).min() < 1e-15:
+            raise ZeroDivisionError("a gap")
+        return super().fit(scores, y, sample_weight)
+
+
+class SquaredWeights(BetaCalibrator):
+    def fit(self, scores, y, sample_weight=None):
+        return super().fit(scores, y, None if sample_weight is None else sample_weight**2)
+
+
+class Ranked(BetaCalibrator):
+    def predict_proba(self, scores):
+        p = super().predict_proba(scores)
+        at_one = np.asarray(scores) == 1
+        p[at_one, 1] *= 1 - 1e-9 * np.arange(at_one.sum())
+        p[:, 0] = 1 - p[:, 1]
+        return p
+
+
+class CutTies(IsotonicCalibrator):
+    """Two bins of as many rows, wherever the cut falls."""
+
+    def _fit(self, evidence):
+        score, positive, _ = evidence.rows()
+        order = np.argsort(score, kind="stable")
+        rates = [float(positive[part].mean()) for part in np.array_split(order, 2)]
+        edge = float(score[order[len(order) // 2]])
+        return StepMap(edges=[edge], values=rates, input=self.input)
+
+
+class Remembering(BetaCalibrator):
+    def fit(self, scores, y, sample_weight=None):
+        self.__dict__.setdefault("most", len(np.unique(y)))
+        return super().fit(scores, y, sample_weight)
+
+    def predict_proba(self, scores):
+        p = super().predict_proba(scores)
+        return p if self.most == 2 or p.shape[1] > 2 else (p + 0.5) / 2
+
+
+class Overflowing(BetaCalibrator):
+    def predict_proba(self, scores):
+        np.exp(np.abs(np.asarray(scores, dtype=float)))
+        return super().predict_proba(scores)
+
+
 @pytest.mark.parametrize(
     ("calibrator", "check"),
     [
+        (Dividing(), "subnormal_scores_give_probabilities"),
+        (Gappy(), "scores_one_ulp_apart_give_probabilities"),
+        (SquaredWeights(), "extreme_weights_give_probabilities_or_a_sentence"),
+        (Ranked(), "ties_at_the_ends_are_legal"),
+        (CutTies(), "a_tie_is_not_cut"),
+        (Remembering(), "a_refit_on_other_classes_forgets_the_first"),
+        (Overflowing(), "no_warning_of_numpy_is_seen"),
         (Unweighted(), "weights_equal_repetition"),
         (Unweighted(), "one_class_in_weight_is_refused"),
         (Unsmoothed(), "smoothing_is_used"),
@@ -93,7 +161,7 @@ class Forgetful(BetaCalibrator):
 )
 def test_a_planted_bug_is_caught(calibrator, check):
     with warnings.catch_warnings():
-        assert check in failures(calibrator)
+        assert check in failures(calibrator, check)
 
 
 class Careless(ClassifierMixin, BaseEstimator):

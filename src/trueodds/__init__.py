@@ -40,6 +40,8 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":  # from trueodds import *
+        return sorted({*_HOMES, *_own_calibrators()})
     if name in _MODULES:
         return importlib.import_module(f"trueodds.{name}")
     home = _HOMES.get(name)
@@ -53,10 +55,13 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES, *_own_calibrators()})
+
+
+def _own_calibrators() -> list[str]:
     from trueodds.calibrators import all_calibrators
 
-    methods = [kind.__name__ for kind in all_calibrators().values() if _is_ours(kind)]
-    return sorted({*globals(), *_HOMES, *_MODULES, *methods})
+    return [kind.__name__ for kind in all_calibrators().values() if _is_ours(kind)]
 
 
 def _is_ours(kind: type[Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.exceptions import InputError
 from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats, InputScale, LabelledScores, Labels, LabelSmoothing
 
-__all__ = ["ClassEvidence", "Evidence", "evidence_of"]
+__all__ = [
+    "ClassEvidence",
+    "Evidence",
+    "bounded_scores",
+    "bounded_weights",
+    "calculating",
+    "evidence_of",
+]
+
+LARGEST_SCORE = 2.0**1020
+"""Log-odds and margins are learned from as if they were no larger: twice as much is a float64."""
+SMALLEST_SCORE = 2.0**-1020
+"""Nearer to 0 they count as 0: what a slope must multiply them by to be seen is no float64."""
+SMALLEST_WEIGHT = 2.0**-400
+"""A weight counts at least as much, so that products of weights are not 0."""
+LIGHT = 2.0**-200
+"""If no row weighs more, all are multiplied by a power of two: next to nothing either way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +66,21 @@ class Evidence:
     def of_table(cls, table: ScoreTable) -> Evidence:
         """A table as evidence."""
         return cls(table.score, source=table)
+
+    def bounded(self, scale: InputScale) -> Evidence:
+        """The same rows as numbers that can be calculated with; itself if they are ordinary."""
+        score = bounded_scores(self.score, scale)
+        if self.source is None:
+            weight = None if self.weight is None else bounded_weights(self.weight)
+            if score is self.score and weight is self.weight:
+                return self
+            return replace(self, score=score, weight=weight)
+        counts = np.stack([self.source.n_neg, self.source.n_pos])
+        bounded = bounded_weights(counts)
+        if score is self.score and bounded is counts:
+            return self
+        table = ScoreTable.of_sorted(score, *bounded)
+        return replace(self, score=table.score, source=table)
 
     def smoothed(self, label_smoothing: LabelSmoothing) -> Evidence:
         """The same rows with other targets."""
@@ -143,6 +176,14 @@ class ClassEvidence:
     weight: Floats | None
     label_smoothing: LabelSmoothing = None
 
+    def bounded(self, scale: InputScale) -> ClassEvidence:
+        """The same rows as numbers that can be calculated with; itself if they are ordinary."""
+        scores = bounded_scores(self.scores, scale)
+        weight = None if self.weight is None else bounded_weights(self.weight)
+        if scores is self.scores and weight is self.weight:
+            return self
+        return replace(self, scores=scores, weight=weight)
+
     def smoothed(self, label_smoothing: LabelSmoothing) -> ClassEvidence:
         """The same rows with other targets."""
         return replace(self, label_smoothing=label_smoothing)
@@ -183,3 +224,55 @@ def evidence_of(rows: LabelledScores) -> Evidence | ClassEvidence:
     """What a method learns from rows that have been validated."""
     kind = Evidence if rows.n_classes == 2 else ClassEvidence
     return kind(rows.scores, rows.codes, rows.weight)
+
+
+def bounded_scores(scores: Floats, scale: InputScale) -> Floats:
+    """Log-odds and margins within the bounds above; infinite log-odds stay infinite."""
+    if scale == "probability":
+        return scores
+    size = np.abs(scores)
+    beyond = (size > LARGEST_SCORE) & (size < np.inf)
+    vanishing = (size < SMALLEST_SCORE) & (size > 0)
+    if not (beyond.any() or vanishing.any()):
+        return scores
+    bounded = np.where(vanishing, 0.0, scores)
+    return np.where(beyond, np.copysign(LARGEST_SCORE, scores), bounded)
+
+
+def bounded_weights(weights: Floats) -> Floats:
+    """Weights none of which vanishes beside the largest; 0 stays 0."""
+    if weights.min() >= LIGHT:
+        return weights
+    largest = weights.max()
+    if largest < LIGHT:
+        weights = np.ldexp(weights, int(np.frexp(LIGHT)[1] - np.frexp(largest)[1]))
+    small = (weights > 0) & (weights < SMALLEST_WEIGHT)
+    return np.where(small, SMALLEST_WEIGHT, weights) if small.any() else weights
+
+
+@contextmanager
+def calculating(name: str, scores: Floats, weight: Floats | None) -> Iterator[None]:
+    """Fit inside; an error that is not ours becomes one that says what the numbers are like.
+
+    NumPy is silent meanwhile: what overflows is infinite, and no map takes what is not a number.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except InputError:
+        raise
+    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be fitted to these rows, whose numbers lie too far apart for float64: "
+            f"{_sizes(scores, weight)}. Bring them to an ordinary size, or take another method "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+def _sizes(scores: Floats, weight: Floats | None) -> str:
+    words = f"scores are {_span(scores)}"
+    return words if weight is None else f"{words}, weights {_span(weight)}"
+
+
+def _span(values: Floats) -> str:
+    return f"{values.min():.6g} to {values.max():.6g}"

@@ -15,6 +15,7 @@ __all__ = [
     "MissingLibraryError",
     "NotIncreasingWarning",
     "PoorMixingWarning",
+    "SampledRowsWarning",
     "SeparableScoresWarning",
     "StateFormatError",
     "TooFewInstancesError",
@@ -81,6 +82,10 @@ class DominantMapWarning(TrueoddsWarning):
 
 class PoorMixingWarning(TrueoddsWarning):
     """Markov chains disagree, or were stopped before they had drawn enough."""
+
+
+class SampledRowsWarning(TrueoddsWarning):
+    """A map was learned from a random sample of the rows; the message says what that adds."""
 
 
 class UndefinedReplicatesWarning(TrueoddsWarning):

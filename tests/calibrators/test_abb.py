@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
 
 from naive_isotonic import naive_abb
 from trueodds.calibrators import all_calibrators
@@ -98,25 +97,6 @@ def test_margins_so_high_that_they_look_alike_give_probabilities():
     assert np.isfinite(fitted.map_([30.0, 55.0, 80.0])).all()
     mixed = ABBCalibrator(input="score").fit([-1.0, 0.0, 50.0, 60.0], [0, 1, 0, 1])
     assert np.isfinite(mixed.map_([-3.0, 55.0, 80.0])).all()
-
-
-@pytest.mark.parametrize("scale", ["logit", "score"])
-def test_margins_and_log_odds_give_the_values_of_their_logistic_function(scale):
-    rng = np.random.default_rng(0)
-    margins = rng.normal(0, 2, 300)
-    y = rng.random(300) < expit(np.sin(margins) * 3)
-    found = ABBCalibrator(input=scale).fit(margins, y).map_(margins)
-    expected = ABBCalibrator().fit(expit(margins), y).map_(expit(margins))
-    np.testing.assert_allclose(found, expected, atol=1e-11)
-
-
-def test_infinite_log_odds_are_ordinary_scores():
-    logits = np.array([-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf] * 20)
-    y = np.arange(120) % 7 > 2
-    finite = np.clip(logits, -50, 50)
-    infinite = ABBCalibrator(input="logit").fit(logits, y).map_(logits)
-    expected = ABBCalibrator(input="logit").fit(finite, y).map_(finite)
-    np.testing.assert_allclose(infinite, expected, atol=1e-12)
 
 
 def test_three_classes_are_calibrated_one_against_the_rest():

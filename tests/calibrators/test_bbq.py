@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from naive_isotonic import FIXTURE_SETS, naive_bbq, read_columns
@@ -150,25 +149,6 @@ def test_weights_sum_to_one_and_are_zero_for_what_is_left_out(average):
     assert math.isclose(fitted.weights_.sum(), 1)
     assert (np.count_nonzero(fitted.weights_) == 1) == (average == "best")
     assert fitted.weights_[np.argmin(fitted.scores_)] == fitted.weights_.max()
-
-
-@pytest.mark.parametrize("scale", ["logit", "score"])
-def test_margins_and_log_odds_give_the_values_of_their_logistic_function(scale):
-    rng = np.random.default_rng(0)
-    margins = rng.normal(0, 2, 800)
-    y = rng.random(800) < expit(np.sin(margins) * 3)
-    found = BBQCalibrator(input=scale).fit(margins, y).map_(margins)
-    expected = BBQCalibrator().fit(expit(margins), y).map_(expit(margins))
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_infinite_log_odds_are_ordinary_scores():
-    logits = np.array([-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf] * 20)
-    y = np.arange(120) % 7 > 2
-    finite = np.clip(logits, -50, 50)
-    infinite = BBQCalibrator(input="logit").fit(logits, y).map_(logits)
-    expected = BBQCalibrator(input="logit").fit(finite, y).map_(finite)
-    np.testing.assert_allclose(infinite, expected, atol=1e-12)
 
 
 def test_three_classes_are_calibrated_one_against_the_rest():

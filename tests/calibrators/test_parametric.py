@@ -414,10 +414,14 @@ def test_absent_classes_keep_their_scores_and_are_reported():
         VectorCalibrator().fit(p, y)
 
 
-def test_binary_methods_learn_several_classes_one_against_the_rest():
+def three_classes(n):
     rng = np.random.default_rng(0)
-    p = rng.dirichlet([1, 1, 1], size=400)
-    y = (p.cumsum(axis=1) > rng.random((400, 1))).argmax(axis=1)
+    p = rng.dirichlet([1, 1, 1], size=n)
+    return p, (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+
+
+def test_binary_methods_learn_several_classes_one_against_the_rest():
+    p, y = three_classes(400)
     fitted = BetaCalibrator().fit(p, y)
     wrapped = OneVsRestCalibrator(BetaCalibrator()).fit(p, y)
     np.testing.assert_array_equal(fitted.predict_proba(p), wrapped.predict_proba(p))
@@ -440,9 +444,7 @@ def test_one_vs_rest_takes_columns_that_do_not_sum_to_one():
 
 
 def test_a_row_of_0998_changes_no_other_row():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet([1, 1, 1], size=300)
-    y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    p, y = three_classes(300)
     fitted = TemperatureCalibrator().fit(p, y)
     clean = fitted.predict_proba(p[:2])
     rounded = p[:2].copy()
@@ -488,3 +490,19 @@ def test_a_million_to_one_imbalance_is_fitted():
     p = LogisticCalibrator().fit(expit(z), y).predict_proba(expit(z))[:, 1]
     assert p.mean() == pytest.approx(y.mean(), rel=0.5)
     assert logit(p).std() > 0
+
+
+@pytest.mark.parametrize("kind", [VectorCalibrator, MatrixCalibrator])
+def test_a_class_without_rows_keeps_its_share(kind):
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 2, (2000, 4))
+    y = (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1)
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    with pytest.warns(MissingClassWarning):
+        fitted = kind(classes=range(4)).fit(p[y != 3], y[y != 3])
+    found = fitted.predict_proba(p)
+    assert 0.22 < found[:, 3].mean() < 0.28
+    # Among the others nothing but what the rows say.
+    seen = TemperatureCalibrator(classes=range(4)).fit(p[y != 3], y[y != 3]).predict_proba(p)
+    shares, plain = (q[:, :3] / q[:, :3].sum(axis=1, keepdims=True) for q in (found, seen))
+    assert np.abs(shares - plain).mean() < 0.03

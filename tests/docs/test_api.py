@@ -16,9 +16,11 @@ MODULES = (
     "trueodds.exceptions",
     "trueodds.maps",
     "trueodds.metrics",
+    "trueodds.mlflow",
     "trueodds.model_selection",
     "trueodds.plots",
     "trueodds.report",
+    "trueodds.spark",
     "trueodds.testing",
     "trueodds_studies.datasets",
 )

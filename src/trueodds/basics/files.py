@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from trueodds.basics.signals import STOPPING
+
 __all__ = ["atomic_file", "write_text"]
 
 LONGEST_NAME = 100
@@ -35,11 +37,13 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
         with target.open("wb") as stream:
             yield stream
         return
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.name[:LONGEST_NAME]}.", suffix=".tmp", dir=target.parent
-    )
-    temporary = Path(name)
+    temporary = None
     try:
+        with STOPPING.held():
+            handle, name = tempfile.mkstemp(
+                prefix=f".{target.name[:LONGEST_NAME]}.", suffix=".tmp", dir=target.parent
+            )
+            temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
@@ -48,10 +52,12 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
+        with STOPPING.finishing():
+            temporary.replace(target)
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
         raise
 
 

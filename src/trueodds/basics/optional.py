@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from trueodds.basics.signals import STOPPING
 from trueodds.exceptions import MissingLibraryError
 
 __all__ = ["require"]
@@ -22,7 +23,8 @@ def require(module: str, purpose: str, install: str) -> Any:
         What to give to ``pip install``: ``"trueodds[engines]"``.
     """
     try:
-        return import_module(module)
+        with STOPPING.held():  # compiled libraries crash if their import is cut short
+            return import_module(module)
     except ImportError as error:
         missing = (error.name or module).partition(".")[0]
         package = f'"{install}"' if "[" in install else install

@@ -13,27 +13,27 @@ __all__ = ["BLOCK", "in_blocks", "single_threaded_blas"]
 
 BLOCK = 16384
 """Rows of a block."""
-BLOCKS_PER_THREAD = 4
-"""A thread is not worth its start for less."""
+LEAST_PER_THREAD = 4 * BLOCK
+"""A thread is not worth its start for fewer rows."""
 
 Result = TypeVar("Result")
 
 
-def in_blocks(work: Callable[[slice], Result], n_rows: int) -> list[Result]:
+def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) -> list[Result]:
     """What ``work`` returns for consecutive blocks of rows, in their order.
 
-    ``work`` must release the interpreter's lock for threads to be of use. Blocks do not depend on
-    the number of threads, and so no result does.
+    ``work`` must release the interpreter's lock for threads to be of use. Blocks of ``block`` rows
+    do not depend on the number of threads, and so no result does.
 
     Examples
     --------
     >>> in_blocks(lambda rows: rows.stop - rows.start, 40_000)
     [16384, 16384, 7232]
     """
-    if n_rows <= BLOCK:
+    if n_rows <= block:
         return [work(slice(0, n_rows))]
-    blocks = [slice(begin, min(begin + BLOCK, n_rows)) for begin in range(0, n_rows, BLOCK)]
-    n_threads = min(_cores(), len(blocks) // BLOCKS_PER_THREAD)
+    blocks = [slice(begin, min(begin + block, n_rows)) for begin in range(0, n_rows, block)]
+    n_threads = min(_cores(), n_rows // LEAST_PER_THREAD, len(blocks))
     if n_threads < 2:
         return [work(block) for block in blocks]
     cuts = [k * len(blocks) // n_threads for k in range(n_threads + 1)]

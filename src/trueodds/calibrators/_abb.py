@@ -38,8 +38,7 @@ class ABBCalibrator(Calibrator):
     max_rows : int, default=10000
         Above so many distinct scores the table is coarsened to that many, with a warning.
     input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores. Log-odds and margins go through the logistic function where a
-        score must be a probability; edges lie halfway between scores on the given scale.
+        The scale of the scores; see :class:`~trueodds.BBQCalibrator`.
 
     Attributes
     ----------
@@ -69,9 +68,9 @@ class ABBCalibrator(Calibrator):
     >>> from trueodds import ABBCalibrator
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random(500)
-    >>> y = rng.random(500) < 4 * (scores - 0.5) ** 2  # high at both ends
-    >>> ABBCalibrator().fit(scores, y).predict_proba([0.02, 0.5, 0.98])[:, 1].round(2)
-    array([0.79, 0.04, 0.87])
+    >>> fitted = ABBCalibrator().fit(scores, rng.random(500) < np.where(scores < 0.6, 0.2, 0.8))
+    >>> fitted.predict_proba([0.3, 0.9])[:, 1].round(1)  # a step at 0.6
+    array([0.2, 0.8])
     """
 
     mean_n_bins_: float

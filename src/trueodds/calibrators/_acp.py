@@ -158,7 +158,10 @@ def _frequency(table: ScoreTable, first: Labels, last: Labels) -> Floats:
     last = np.where(empty, np.minimum(last + 1, len(table)), last)
     n_pos = np.append(0.0, np.cumsum(table.n_pos))
     weight = np.append(0.0, np.cumsum(table.weight))
-    rate = (n_pos[last] - n_pos[first]) / (weight[last] - weight[first])
+    mass = weight[last] - weight[first]
+    lost = mass <= 0  # rows so light that a sum over all does not notice them
+    rate = (n_pos[last] - n_pos[first]) / np.where(lost, 1.0, mass)
+    rate[lost] = (table.n_pos / table.weight)[first[lost]]
     return np.asarray(np.clip(rate, 0.0, 1.0))
 
 

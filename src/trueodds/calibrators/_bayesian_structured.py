@@ -6,14 +6,19 @@ import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators._shared.structured import structured_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
-from trueodds.maps import AverageMap, CalibrationMap, IdentityMap, StructuredSoftmaxMap
+from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
 from trueodds.maps._pairs import as_pair
 from trueodds.numerics.label_targets import smooth_counts
-from trueodds.numerics.softmax.logits import margin_exponent
 from trueodds.numerics.structured_softmax.pool import Member, fit_pool
-from trueodds.numerics.structured_softmax.rows import ClassRows, class_probabilities, tops_of
+from trueodds.numerics.structured_softmax.rows import (
+    ClassRows,
+    class_probabilities,
+    margin_unit,
+    tops_of,
+)
 from trueodds.validation import Floats, InputScale
 
 __all__ = ["BayesianStructuredCalibrator"]
@@ -91,11 +96,10 @@ class BayesianStructuredCalibrator(Calibrator):
 
 
 def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
-    exponent = 0 if scale == "probability" else margin_exponent(scores)
-    unit = float(np.ldexp(1.0, exponent))
+    unit = margin_unit(scores, scale)
     rows = ClassRows(class_probabilities(scores, scale, unit), tops_of(scores), counts)
     with single_threaded_blas():
-        members, weights = fit_pool(rows, as_they_are=exponent == 0)
+        members, weights = fit_pool(rows, as_they_are=unit == 1)
     if not all(member.converged for member in members):
         warn_user("the fit of a member of the pool did not converge.", ConvergenceWarning)
     maps = tuple(_as_map(member, scale, unit) for member in members)
@@ -106,11 +110,8 @@ def _as_map(member: Member, scale: InputScale, unit: float) -> CalibrationMap:
     base, found = member.base, member.coefficients
     if base is None or found is None:
         return IdentityMap(input=scale)
-    return StructuredSoftmaxMap(
-        tau=base.tau,
-        floor=base.floor,
-        mixing=base.mixing,
-        prior=base.prior,
+    return structured_map(
+        base,
         bias=found.bias,
         on_logs=found.on_logs,
         on_probabilities=found.on_probabilities,

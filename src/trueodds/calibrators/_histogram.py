@@ -9,7 +9,9 @@ import numpy as np
 from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, StepMap
-from trueodds.numerics.binning import bin_index, equal_mass_edges
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.label_targets import smooth_counts
+from trueodds.numerics.reliability_bins import bin_sums
 from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = ["HistogramCalibrator"]
@@ -74,14 +76,12 @@ class HistogramCalibrator(Calibrator):
             edges = equal_mass_edges(evidence.score, evidence.row_weight, int(self.n_bins))
         else:
             edges = self._uniform_edges(evidence.score)
-        bin_of = bin_index(edges, evidence.score)
-        n_neg, n_pos = evidence.smoothed_counts()
-        positives = np.bincount(bin_of, n_pos, len(edges) + 1)
-        weight = positives + np.bincount(bin_of, n_neg, len(edges) + 1)
-        filled = np.flatnonzero(weight > 0)
-        rates = np.clip(positives[filled] / weight[filled], 0.0, 1.0)
-        values = np.interp(np.arange(len(weight)), filled, rates)
-        return StepMap(edges=edges, values=values, input=self.input)
+        sums = bin_sums(*evidence.rows(), edges)
+        n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *evidence.targets)
+        filled = np.flatnonzero(sums.weight)
+        rates = n_pos[filled] / (n_neg[filled] + n_pos[filled])
+        values = np.interp(np.arange(len(n_pos)), filled, rates)
+        return StepMap(edges=edges, values=np.minimum(values, 1.0), input=self.input)
 
     def _uniform_edges(self, score: Floats) -> Floats:
         low, high = 0.0, 1.0

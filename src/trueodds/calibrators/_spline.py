@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, Unpack
 
+import numpy as np
+
 from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import Evidence
@@ -120,4 +122,6 @@ class SplineCalibrator(Calibrator):
         if not fit.converged:
             warn_not_converged(fit.n_iter)
         self.strength_ = fit.strength
-        return LogOddsCurveMap(x=fit.x, y=fit.y, input=self.input)
+        # Log-odds that differ in their last digit may have one place.
+        rises = np.append(True, fit.x[1:] > np.maximum.accumulate(fit.x)[:-1])
+        return LogOddsCurveMap(x=fit.x[rises], y=fit.y[rises], input=self.input)

@@ -17,10 +17,8 @@ class StructuredVectorCalibrator(MixedStructuredCalibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores. Logits are turned into the logarithms of their softmax.
-    classes : array-like, default=None
-        All labels; for a class without instances d and the bias stay 0.
+    input, classes
+        As in :class:`~trueodds.StructuredMatrixCalibrator`.
 
     Attributes
     ----------
@@ -43,10 +41,11 @@ class StructuredVectorCalibrator(MixedStructuredCalibrator):
     >>> import numpy as np
     >>> from trueodds import StructuredVectorCalibrator
     >>> rng = np.random.default_rng(0)
-    >>> p = rng.dirichlet([1, 1, 1], size=500)
-    >>> y = (p.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
-    >>> StructuredVectorCalibrator().fit(p, y).predict_proba([[0.2, 0.3, 0.5]]).round(2)
-    array([[0.23, 0.32, 0.45]])
+    >>> z = 2 * rng.normal(size=(500, 3))
+    >>> y = (z + 2 * rng.gumbel(size=z.shape)).argmax(axis=1)  # logits twice too large
+    >>> calibrator = StructuredVectorCalibrator(input="logit").fit(z, y)
+    >>> calibrator.predict_proba([[0.0, 0.0, 2.0]]).round(1)
+    array([[0.2, 0.2, 0.6]])
     """
 
     about = About(

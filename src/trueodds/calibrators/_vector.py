@@ -28,7 +28,7 @@ class VectorCalibrator(Calibrator):
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels, for k classes.
     classes : array-like, default=None
-        All labels; a class without instances keeps weight 1 and bias 0.
+        All labels; a class without instances has the mean weight of the others and bias 0.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class VectorCalibrator(Calibrator):
     On two classes it works on ln p and ln(1−p) and so is beta calibration without a constraint.
     The log-loss is convex and minimised by Newton's method with conjugate gradients.
     Logits that typically spread by less than 1/65,536 or more than 65,536 within a row are scaled
-    by a power of two for the fit; a class without instances then keeps weight 1 on that scale.
+    by a power of two for the fit.
 
     References
     ----------

@@ -67,6 +67,8 @@ class VennAbersCalibrator(Calibrator):
 
     about = About(title="Venn–Abers calibration", label="Venn–Abers", complexity=72)
 
+    by_order_alone = True
+
     p0_: StepMap
     p1_: StepMap
 
@@ -129,7 +131,8 @@ def _two_probabilities(table: ScoreTable) -> tuple[Floats, Floats]:
     """
     p1 = np.append(flattest_slopes(table.n_pos, table.weight), 1.0)
     q1 = np.append(flattest_slopes(_reversed(table.n_neg), _reversed(table.weight)), 1.0)
-    return 1 - np.maximum.accumulate(q1)[::-1], np.maximum.accumulate(p1)
+    p0, p1 = 1 - np.maximum.accumulate(q1)[::-1], np.maximum.accumulate(p1)
+    return np.clip(p0, 0.0, 1.0), np.clip(p1, 0.0, 1.0)  # extreme weights round beyond
 
 
 def _edges_around(score: Floats) -> Floats:

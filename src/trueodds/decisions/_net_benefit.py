@@ -30,10 +30,8 @@ def net_benefit(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels of two classes.
-    y_prob : array-like of shape (n,) or (n, 2)
-        Probabilities of the positive class (the greater label), or of both.
+    y_true, y_prob
+        Labels of two classes, and probabilities of the positive one (the greater label) or of both.
     threshold : float or array-like
         In [0, 1).
     standardised : bool, default=False

@@ -5,12 +5,16 @@ from __future__ import annotations
 import cython
 from cython.cimports.libc import math
 
+INFINITY = cython.declare(cython.double, float("inf"))
+
 if cython.compiled:
     from cython.cimports.trueodds.kernels.map_rows import log_or_infinity
 else:
     from trueodds.kernels.map_rows import log_or_infinity
 
-__all__ = ["apply_softmax", "deep_enough"]
+__all__ = ["apply_softmax", "deep_enough", "far_enough"]
+
+FAR = cython.declare(cython.double, 1.7e308)  # with a bias of at most 1e300 it is still finite
 
 
 def softmax_row(rows, i):
@@ -27,15 +31,26 @@ def softmax_row(rows, i):
         rows[i, k] /= total
 
 
-def deep_enough(weights):
-    """How far below 0 a logit of −inf is put, such that no sum overflows."""
+def _largest(weights):
     largest: cython.double = 1e-8
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     for i in range(weights.shape[0]):
         for k in range(weights.shape[1]):
             largest = max(largest, abs(weights[i, k]))
-    return 1e300 / min(largest, 1.0)
+    return largest
+
+
+def far_enough(weights):
+    """How far from 0 a logit may be, such that no sum of products with the weights overflows."""
+    largest: cython.double = _largest(weights)
+    n: cython.double = weights.shape[1]
+    return FAR / n / largest if n * largest > 1.0 else FAR
+
+
+def deep_enough(weights):
+    """How far below 0 a logit of −inf is put, such that no sum overflows."""
+    return min(1e300 / min(_largest(weights), 1.0), far_enough(weights))
 
 
 def apply_softmax(
@@ -54,6 +69,7 @@ def apply_softmax(
     k: cython.Py_ssize_t
     logit: cython.double
     deepest: cython.double = -deep_enough(weights)
+    farthest: cython.double = far_enough(weights)
     with cython.nogil:
         for i in range(scores.shape[0]):
             largest: cython.double = scores[i, 0]
@@ -65,9 +81,12 @@ def apply_softmax(
                 out[i, k] = bias[k]
             for k in range(n):
                 logit = log_or_infinity(scores[i, k]) if is_probability else scores[i, k]
-                logit = max(logit, largest + floor)
+                logit = min(max(logit, largest + floor), farthest)
                 if diagonal:
-                    # A weight of 0 ignores its class's logit, even one of −inf.
+                    # A weight of 0 ignores its class's logit, even one of −inf, and a positive
+                    # one makes it impossible.
+                    if logit < -farthest and not (weights[0, k] > 0.0 and logit == -INFINITY):
+                        logit = -farthest
                     if weights[0, k] != 0.0:
                         out[i, k] += weights[0, k] * logit
                 else:

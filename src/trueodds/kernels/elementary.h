@@ -1,4 +1,4 @@
-/* Exponentials and logarithms of many numbers, within one unit in the last place.
+/* Exponentials and logarithms of many numbers, within one unit in the last place; and their bins.
 
    The mathematical library of C answers for one number after the other. These are written without
    branches, so that one instruction works on two numbers, or on four where the processor can. No
@@ -95,6 +95,21 @@ static void log_of_each(double *x, ptrdiff_t n) {
     } else {
         for (ptrdiff_t i = 0; i < n; i++) x[i] = log_of_normal(x[i]);
     }
+}
+
+/* The whole part of x times a number of bins, for x in [0, 1]; and whether rounding may have put
+   some x on the wrong side of an edge. */
+FOR_TWO_KINDS
+static int bin_of_each(const double *x, double n_bins, int *bin, ptrdiff_t n) {
+    const double near_edge = 1e-9;
+    int near = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double scaled = x[i] * n_bins;
+        bin[i] = (int)scaled;
+        double rest = scaled - bin[i];
+        near |= (rest < near_edge) | (rest > 1.0 - near_edge);
+    }
+    return near;
 }
 
 #endif

@@ -1,12 +1,13 @@
-"""Exponentials and logarithms of many numbers, several at a time; see ``elementary.h``."""
+"""Exponentials, logarithms and bins of many numbers, several at a time; see ``elementary.h``."""
 
 from __future__ import annotations
 
 import cython
 from cython.cimports.libc import math
 
-__all__ = ["exp_in_place", "log_in_place"]
+__all__ = ["exp_in_place", "log_in_place", "uniform_bins"]
 
+NEAR_EDGE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
 
 
@@ -35,3 +36,26 @@ def log_in_place(x: cython.double[::1]) -> cython.void:
     else:
         for i in range(len(x)):
             x[i] = math.log(x[i]) if x[i] > 0.0 else -INFINITY
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def uniform_bins(
+    x: cython.const[cython.double][::1], n_bins: cython.double, bin_of: cython.int[::1]
+) -> cython.int:
+    """Write the whole parts of x·n_bins, for x in [0, 1], into ``bin_of``.
+
+    True if some x is so near to an edge that it may be on the wrong side of it.
+    """
+    i: cython.Py_ssize_t
+    near: cython.int = False
+    if cython.compiled:
+        near = bin_of_each(  # noqa: F821
+            cython.address(x[0]), n_bins, cython.address(bin_of[0]), x.shape[0]
+        )
+    else:
+        for i in range(x.shape[0]):
+            bin_of[i] = int(x[i] * n_bins)
+            near |= not NEAR_EDGE <= x[i] * n_bins - bin_of[i] <= 1.0 - NEAR_EDGE
+    return near

@@ -179,6 +179,25 @@ def _sigmoid_in_place(x: cython.double[::1]) -> cython.void:
         x[i] = min(1.0 / (1.0 + x[i]), BELOW_ONE)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _nearest_coal(
+    z: cython.double, means: cython.const[cython.double][::1],
+    widths: cython.const[cython.double][::1],
+) -> cython.Py_ssize_t:  # fmt: skip
+    """The coal that is nearest in widths, by logarithms, which do not overflow."""
+    found: cython.Py_ssize_t = 0
+    least: cython.double = INFINITY
+    k: cython.Py_ssize_t
+    for k in range(means.shape[0]):
+        distance: cython.double = math.log(abs(0.5 * z - 0.5 * means[k])) - math.log(widths[k])
+        if distance < least:
+            least = distance
+            found = k
+    return found
+
+
 def apply_charcoal_grill(
     scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint,
     means: cython.const[cython.double][::1], temperatures: cython.const[cython.double][::1],
@@ -202,12 +221,15 @@ def apply_charcoal_grill(
                     nearest = min(nearest, off * off)
                 total: cython.double = 0.0
                 heat: cython.double = 0.0
-                for k in range(n):
-                    off = (z - means[k]) / widths[k]
-                    weight: cython.double = math.exp(-0.5 * (off * off - nearest))
-                    total += weight
-                    heat += weight * temperatures[k]
-                field = heat / total
+                if math.isinf(nearest):  # all so far that a square overflows: the nearest is alone
+                    field = temperatures[_nearest_coal(z, means, widths)]
+                else:
+                    for k in range(n):
+                        off = (z - means[k]) / widths[k]
+                        weight: cython.double = math.exp(-0.5 * (off * off - nearest))
+                        total += weight
+                        heat += weight * temperatures[k]
+                    field = heat / total
             out[i] = sigmoid(z / field + bias)
 
 

@@ -14,6 +14,24 @@ else:
 
 __all__ = ["linear_probabilities", "route"]
 
+FAR = cython.declare(cython.double, 1e308)
+SMALL = cython.declare(cython.double, 2.0**-600)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _saturated(
+    coef: cython.const[cython.double][::1], columns: cython.const[cython.double][::1]
+) -> cython.double:
+    """±10³⁰⁸ or 0, with the sign of a sum that is beyond float64."""
+    n: cython.Py_ssize_t = columns.shape[0]
+    f: cython.double = coef[n] * SMALL * SMALL
+    a: cython.Py_ssize_t
+    for a in range(n):
+        f += (coef[a] * SMALL) * (columns[a] * SMALL)
+    return FAR if f > 0.0 else (-FAR if f < 0.0 else 0.0)
+
 
 def route(
     X: cython.const[cython.double][:, ::1],
@@ -71,6 +89,8 @@ def linear_probabilities(
                 f: cython.double = coef[node, k, n_columns]
                 for a in range(n_columns):
                     f += coef[node, k, a] * columns[i, a]
+                if not -FAR < f < FAR:
+                    f = _saturated(coef[node, k], columns[i])
                 p[i, k] = f
             if n_models == 1:
                 p[i, 0] = sigmoid(p[i, 0])

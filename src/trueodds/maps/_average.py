@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueodds.exceptions import InputError, MapFormatError
-from trueodds.export.expressions import Dot, Expression
+from trueodds.exceptions import InputError
+from trueodds.export.expressions import Dot, Expression, minimum
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._pairs import AnyClassesMap
 from trueodds.maps._tree import TreeMap
@@ -78,22 +78,18 @@ class AverageMap(AnyClassesMap):
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        documents = parameters["maps"]
-        if not isinstance(documents, list):
-            raise MapFormatError("maps must be a list of maps.")
-        for document in documents:
-            if isinstance(document, dict) and document.get("family") in (cls.family, "tree"):
-                raise MapFormatError("an average map cannot hold another, nor a tree.")
-        maps = tuple(CalibrationMap.from_dict(document) for document in documents)
+        maps = cls._decode_maps(parameters["maps"], (cls.family, "tree"))
         return {**super()._decode({"weights": parameters["weights"]}), "maps": maps}
 
     def _apply(self, scores: Floats) -> Floats:
         result = np.zeros(scores.shape)
         for weight, m in zip(self.weights.tolist(), self.maps, strict=True):
             result += weight * m._apply(scores)
-        return result
+        return np.minimum(result, 1.0, out=result)  # weights sum to 1 but for rounding
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         outputs = [m.expression(scores) for m in self.maps]
         weights = tuple(self.weights.tolist())
-        return tuple(Dot(weights, tuple(terms)) for terms in zip(*outputs, strict=True))
+        return tuple(
+            minimum(Dot(weights, tuple(terms)), 1.0) for terms in zip(*outputs, strict=True)
+        )

@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
-from trueodds.export import Expression, SqlDialect, render_onnx, render_python, render_sql
+from trueodds.export import Expression
 from trueodds.maps import _json
 from trueodds.maps._about import function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
 from trueodds.maps._banded import Banded
+from trueodds.maps._exported import Exported
 from trueodds.maps._formulas import positive_expression
 from trueodds.maps._provenance import Described
-from trueodds.maps.exporting import feature_columns, formula_of, score_names
 from trueodds.validation import (
     Floats,
     InputScale,
+    answers_in_kind,
     check_scale,
     positive_column,
     validate_scores,
     where,
 )
 
-__all__ = ["BinaryMap", "CalibrationMap", "ClassMap"]
+__all__ = ["BinaryMap", "CalibrationMap", "ClassMap", "check_reach"]
 
-Columns = list[str] | tuple[str, ...]
-Features = Sequence[str] | Mapping[str, str] | None
 SHARED = {"input", "classes", "band"}
 """Fields of every family, which stand in the header of the file."""
+FARTHEST = float(np.finfo(np.float64).max) / 2
+"""The difference of two such numbers is finite."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap(Described, Banded, ABC):
+class CalibrationMap(Described, Banded, Exported, ABC):
     """A learned function from scores to probabilities.
 
     Parameters
@@ -65,14 +66,39 @@ class CalibrationMap(Described, Banded, ABC):
 
     def __post_init__(self) -> None:
         check_scale(self.input)
-        self._check()
-        if self.classes is not None:
-            labels = tuple(_json.plain_label(label) for label in self.classes)
-            object.__setattr__(self, "classes", labels)
-            if len(set(labels)) != len(labels) or len(labels) != (self.n_classes or len(labels)):
-                raise InputError(f"classes must be {self.n_classes} distinct labels; got {labels}.")
+        with np.errstate(all="ignore"):
+            self._check()
+        self._check_classes()
         if self.band is not None:
             check_band(self.band, self)
+
+    def _check_classes(self) -> None:
+        if self.classes is None:
+            return
+        labels = tuple(_json.plain_label(label) for label in self.classes)
+        object.__setattr__(self, "classes", labels)
+        count = max(self.n_classes or len(labels), 2)
+        if len(set(labels)) != len(labels) or len(labels) != count:
+            raise InputError(f"classes must be {count} distinct labels; got {labels}.")
+
+    def with_classes(self, classes: Iterable[_json.Label] | None) -> Self:
+        """The same function for other labels.
+
+        Parameters
+        ----------
+        classes : iterable of str, int, float or bool, or None
+            One for each class, the positive one second if there are two.
+
+        Examples
+        --------
+        >>> from trueodds.maps import IdentityMap
+        >>> IdentityMap().with_classes(["healthy", "ill"]).classes
+        ('healthy', 'ill')
+        """
+        other = self.with_about(None)  # a copy, whose numbers need no second check
+        object.__setattr__(other, "classes", None if classes is None else tuple(classes))
+        other._check_classes()
+        return other
 
     @property
     @abstractmethod
@@ -108,14 +134,19 @@ class CalibrationMap(Described, Banded, ABC):
     def apply(self, scores: Floats) -> Floats:
         """Map validated scores, in blocks that stay in the cache and on all cores if many."""
         if len(scores) <= BLOCK:
-            return self._apply(scores)
+            return self._apply_quietly(scores)
         out = np.empty(scores.shape)
 
         def work(rows: slice) -> None:
-            out[rows] = self._apply(scores[rows])
+            out[rows] = self._apply_quietly(scores[rows])
 
         in_blocks(work, len(scores))
         return out
+
+    def _apply_quietly(self, scores: Floats) -> Floats:
+        """Without warnings of NumPy: log-odds beyond float64 are infinite, as they should be."""
+        with np.errstate(all="ignore"):
+            return self._apply(scores)
 
     def apply_to_both(self, scores: Floats) -> Floats:
         """Probabilities of both classes, of shape (n, 2), from validated scores of the positive.
@@ -125,7 +156,7 @@ class CalibrationMap(Described, Banded, ABC):
         both = np.empty((2, len(scores)))
 
         def work(rows: slice) -> None:
-            p = self._apply(scores[rows])
+            p = self._apply_quietly(scores[rows])
             both[1, rows] = p
             np.subtract(1.0, p, out=both[0, rows])
 
@@ -201,6 +232,15 @@ class CalibrationMap(Described, Banded, ABC):
         MapFormatError
             If anything is missing, superfluous, malformed, or newer than this version knows.
         """
+        try:
+            read = cls._read(document)
+        except RecursionError:
+            raise MapFormatError("the document is nested too deeply to be a map.") from None
+        _json.check_document(document)
+        return read
+
+    @classmethod
+    def _read(cls, document: Any) -> CalibrationMap:
         header = _json.parse(document)
         family, parameters = header.family, header.parameters
         try:
@@ -228,6 +268,17 @@ class CalibrationMap(Described, Banded, ABC):
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
         return {name: _json.decode(value, name) for name, value in parameters.items()}
 
+    @classmethod
+    def _decode_maps(cls, documents: Any, refused: tuple[str, ...]) -> tuple[CalibrationMap, ...]:
+        """Maps inside a map, of other families than those that are refused."""
+        if not isinstance(documents, list):
+            raise MapFormatError("maps must be a list of maps.")
+        for document in documents:
+            if isinstance(document, dict) and document.get("family") in refused:
+                other = "another" if document["family"] == cls.family else document["family"]
+                raise MapFormatError(f"maps of the family {cls.family} cannot hold {other}.")
+        return tuple(CalibrationMap.from_dict(document) for document in documents)
+
     def save(self, path: str | Path) -> None:
         """Write the map to a JSON file; the file appears whole or not at all."""
         _json.write(self.to_dict(), Path(path))
@@ -236,99 +287,6 @@ class CalibrationMap(Described, Banded, ABC):
     def load(cls, path: str | Path) -> CalibrationMap:
         """Read a map from a file written by :meth:`save`; never executes anything."""
         return cls.from_dict(_json.read(Path(path)))
-
-    @overload
-    def to_sql(
-        self, column: str = ..., *, dialect: SqlDialect = ..., features: Features = ...
-    ) -> str: ...
-
-    @overload
-    def to_sql(
-        self, column: Columns, *, dialect: SqlDialect = ..., features: Features = ...
-    ) -> list[str]: ...
-
-    def to_sql(
-        self,
-        column: str | Columns = "score",
-        *,
-        dialect: SqlDialect = "duckdb",
-        features: Features = None,
-    ) -> str | list[str]:
-        """The map as an SQL expression over a column of scores; see ``docs/export.md``.
-
-        Parameters
-        ----------
-        column : str or list of str, default="score"
-            The column of the positive class's scores, or one column for each class. Names are
-            quoted, so they must be spelled as the engine stores them.
-        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"}, \
-                default="duckdb"
-        features : list of str, or mapping, default=None
-            For a tree: the columns of its attributes, in the order of the fit, or a mapping from
-            the names of the fit to columns. None if they have the names of the fit.
-
-        Returns
-        -------
-        str or list of str
-            The probability of the positive class, or of each class if columns are a list. NULL if
-            a score is NULL, NaN, or outside the range of its scale.
-
-        Examples
-        --------
-        >>> from trueodds.maps import StepMap
-        >>> print(StepMap(edges=[0.5], values=[0.2, 0.7]).to_sql("p"))
-        CAST(CASE WHEN CAST("p" AS DOUBLE) BETWEEN 0.0e0 AND 1.0e0 THEN CASE WHEN
-        CAST("p" AS DOUBLE) < 0.5e0 THEN 0.2e0 ELSE 0.7e0 END ELSE NULL END AS DOUBLE)
-        """
-        names = score_names(column)
-        formula = formula_of(self, len(names))
-        written = render_sql(formula, names, dialect, feature_columns(self, formula, features))
-        return written[0] if isinstance(column, str) else written
-
-    def to_onnx(self) -> Any:
-        """The map as an ONNX graph in float64; see ``docs/export.md``.
-
-        Returns
-        -------
-        onnx.ModelProto
-            With the input ``scores`` of shape (N,), or (N, n_classes) if the map needs a column
-            for each class, and the output ``probability`` or ``probabilities`` of the same shape;
-            NaN where a score is NaN or outside the range of its scale. A tree has one more input
-            for each attribute that it asks for, ``feature_<name>`` of shape (N,).
-        """
-        formula = formula_of(self, self._n_scores)
-        classes = None if self.classes is None else list(self.classes)
-        return render_onnx(
-            formula, {"family": self.family, "input": self.input, "classes": classes}
-        )
-
-    def to_python(self, name: str = "calibrate") -> str:
-        """The map as the source of a Python function without dependencies; see ``docs/export.md``.
-
-        Parameters
-        ----------
-        name : str, default="calibrate"
-            What the function is called.
-
-        Returns
-        -------
-        str
-            The function takes one score and returns a float, or takes a sequence of one score for
-            each class and returns a list. NaN if a score is None, NaN, or outside the range of its
-            scale. That of a tree takes the attributes, too: a mapping by their names, or a
-            sequence if it was fitted on an array.
-
-        Examples
-        --------
-        >>> from trueodds.maps import StepMap
-        >>> namespace = {}
-        >>> exec(StepMap(edges=[0.5], values=[0.2, 0.7]).to_python(), namespace)
-        >>> namespace["calibrate"](0.5)
-        0.7
-        """
-        formula = formula_of(self, self._n_scores)
-        named = any(isinstance(attribute, str) for attribute in self.attributes)
-        return render_python(formula, name, named_features=named)
 
     @property
     def _n_scores(self) -> int:
@@ -356,6 +314,7 @@ class BinaryMap(CalibrationMap):
         """Always."""
         return True
 
+    @answers_in_kind
     def __call__(self, scores: Any) -> Floats:
         """Turn scores into probabilities.
 
@@ -389,6 +348,7 @@ class BinaryMap(CalibrationMap):
 class ClassMap(CalibrationMap):
     """A map of one score for each of several classes."""
 
+    @answers_in_kind
     def __call__(self, scores: Any) -> Floats:
         """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
         return self.apply(self._checked(scores))
@@ -398,3 +358,9 @@ class ClassMap(CalibrationMap):
         if array.ndim != 2 or array.shape[1] != self.n_classes:
             raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
         return array
+
+
+def check_reach(knots: Floats, name: str) -> None:
+    """Refuse increasing knots so far apart that their distance is no float64."""
+    if len(knots) and max(-knots[0], knots[-1]) > FARTHEST:
+        raise InputError(f"{name} must lie within ±{FARTHEST:g}; got {knots[0]} to {knots[-1]}.")

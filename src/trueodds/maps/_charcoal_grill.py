@@ -22,6 +22,9 @@ __all__ = ["CharcoalGrillMap"]
 SATURATED = 1e4
 """Log-odds beyond which the logistic function does not change any more."""
 
+MOST_WIDTHS = 1e150
+"""The squares of distances in widths are float64."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CharcoalGrillMap(BinaryMap):
@@ -81,6 +84,12 @@ class CharcoalGrillMap(BinaryMap):
             limit = 1e6 * float(self.widths.max()) + float(np.abs(self.means).max())
             object.__setattr__(self, "lower", max(self.lower, -limit))
             object.__setattr__(self, "upper", min(self.upper, limit))
+        reach = max(-self.lower, self.upper, float(np.abs(self.means).max()))
+        if size > 1 and reach / MOST_WIDTHS > self.widths.min():
+            raise InputError(
+                f"lower, upper and means must lie within {MOST_WIDTHS:g} of every width; got "
+                f"{reach:g} and a width of {self.widths.min():g}."
+            )
 
     def temperature(self, scores: Any) -> Floats:
         """T(z) at each of some scores, given as to the map itself: the paper's figure 7."""

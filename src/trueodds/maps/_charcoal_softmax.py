@@ -25,8 +25,11 @@ LOWEST_POWER = -700.0
 """exp(-700) is a float64 with all its digits."""
 LARGEST_EXPONENT = 256
 """Coals that lie or reach further than 2²⁵⁶ are scaled, lest their squares overflow."""
-FURTHEST = -(2.0**480)
+FURTHEST = -(2.0**300)
 """Logarithms below this have no square; the coals see them here."""
+MOST_WIDTHS = 1e60
+"""The squares of distances in widths are float64."""
+LEAST_TEMPERATURE = 1e-306
 COLD = 2.0**-16
 """Over a temperature below this, what all classes share would swamp what they differ by."""
 
@@ -87,6 +90,12 @@ class CharcoalSoftmaxMap(ClassMap):
             raise InputError("means, temperatures, widths and bias must be finite.")
         if not ((temperatures > 0).all() and (widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
+        largest = max(float(np.abs(means).max()), float(widths.max()), 1.0)
+        if largest / MOST_WIDTHS > widths.min() or temperatures.min() < LEAST_TEMPERATURE:
+            raise InputError(
+                f"no mean may be further off than {MOST_WIDTHS:g} of any width, and no temperature "
+                f"below {LEAST_TEMPERATURE:g}."
+            )
         self._finite_number("floor")
         if self.floor > 0:
             raise InputError(f"floor must not be positive; got {self.floor}.")

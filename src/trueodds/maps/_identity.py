@@ -19,7 +19,7 @@ from trueodds.export.expressions import (
 from trueodds.maps._base import CalibrationMap
 from trueodds.numerics import log_odds
 from trueodds.numerics.softmax.logits import softmax
-from trueodds.validation import Floats, validate_scores
+from trueodds.validation import Floats, answers_in_kind, validate_scores
 
 __all__ = ["IdentityMap"]
 
@@ -52,10 +52,11 @@ class IdentityMap(CalibrationMap):
     def _check(self) -> None:
         pass
 
+    @answers_in_kind
     def __call__(self, scores: Any) -> Floats:
         """Return the probabilities that the scores already are, rows summing to 1."""
         columns = self.n_classes
-        return self._apply(validate_scores(scores, self.input, n_columns=columns))
+        return self.apply(validate_scores(scores, self.input, n_columns=columns))
 
     def _apply(self, scores: Floats) -> Floats:
         if self.input == "probability":

@@ -11,18 +11,21 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from trueodds.basics.files import write_text
-from trueodds.exceptions import MapFormatError
+from trueodds.basics.strict_json import parse_json
+from trueodds.exceptions import InputError, MapFormatError
 from trueodds.maps._about import check_about
 from trueodds.validation import InputScale
 
 __all__ = [
     "Header",
     "Label",
+    "check_document",
     "check_keys",
     "decode",
     "document",
     "encode",
     "parse",
+    "parse_text",
     "plain_label",
     "read",
     "write",
@@ -35,6 +38,12 @@ VERSION = 2
 """Version 1 is the same without ``about``."""
 HEADER = {"format", "version", "family", "input", "classes", "parameters"}
 ABOUT, BAND = "about", "band"
+LARGEST_FILE = 100 * 2**20
+"""Bytes."""
+MOST_VALUES = 4_000_000
+"""Numbers, texts and so on in all: two million knots."""
+DEEPEST = 32
+"""How deeply lists and objects may stand in each other; learned maps need less than half."""
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -95,17 +104,28 @@ def _decode_list(values: list[Any], name: str) -> np.ndarray[Any, np.dtype[np.fl
 
 
 def _decode_row(values: list[Any], name: str) -> list[float]:
-    numbers = [INFINITIES.get(v) if isinstance(v, str) else v for v in values]
-    if not all(type(v) in (int, float) for v in numbers):
+    return [_decode_number(value, name) for value in values]
+
+
+def _decode_number(value: Any, name: str) -> float:
+    number = INFINITIES.get(value) if isinstance(value, str) else None
+    if number is not None:
+        return number
+    if type(value) not in (int, float):
         raise MapFormatError(f"{name} must be a list of numbers.")
-    return [_as_float(v, name) for v in numbers]
+    return _as_float(value, name)
 
 
 def _as_float(value: Any, name: str) -> float:
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         raise MapFormatError(f"{name} holds a number beyond float64.") from None
+    if not math.isfinite(number):  # 1e999 is a number in JSON
+        raise MapFormatError(
+            f'{name} must be finite; got a number beyond float64. Infinities are "inf" and "-inf".'
+        )
+    return number
 
 
 def check_keys(mapping: Any, expected: set[str], what: str) -> None:
@@ -155,6 +175,8 @@ def parse(raw: Any) -> Header:
         isinstance(classes, list) and all(type(c) in (str, int, float, bool) for c in classes)
     ):
         raise MapFormatError('"classes" must be null or a list of labels.')
+    if any(type(c) is float and not math.isfinite(c) for c in classes or ()):
+        raise MapFormatError('"classes" holds a number beyond float64.')
     about = raw.get(ABOUT)
     return Header(
         family,
@@ -166,35 +188,81 @@ def parse(raw: Any) -> Header:
 
 
 def write(content: dict[str, Any], path: Path) -> None:
-    """Write the file, whole or not at all."""
-    text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1)
-    write_text(text + "\n", path)
+    """Write the file, whole or not at all; what could not be read again is not written."""
+    try:
+        check_document(content)
+        text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+        check_text(text)
+    except MapFormatError as error:
+        raise InputError(f"this map cannot be saved: {error}") from None
+    write_text(text, path)
 
 
 def read(path: Path) -> Any:
     """Parse a JSON file, refusing what JSON itself leaves open."""
+    check_file(path)
     try:
-        return json.loads(
-            path.read_text(encoding="utf-8"),
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_refuse_duplicates,
-        )
+        with path.open("rb") as file:  # which may grow meanwhile, or be no file at all
+            text = file.read(LARGEST_FILE + 1).decode("utf-8")
     except UnicodeDecodeError:
         raise MapFormatError(f"{path.name} is not a text file in UTF-8.") from None
-    except RecursionError:
-        raise MapFormatError(f"{path.name} is nested too deeply to be a map.") from None
-    except MapFormatError:
-        raise
-    except ValueError as error:  # malformed JSON, or an integer of thousands of digits
-        raise MapFormatError(f"{path.name} is not valid JSON: {error}") from None
+    return parse_text(text, path.name)
 
 
-def _refuse_constant(name: str) -> Any:
-    raise MapFormatError(f"{name} is not JSON; infinities are written as texts.")
+def parse_text(text: str, name: str) -> Any:
+    """JSON as Python's own values, or one sentence on what is wrong with it."""
+    check_text(text)
+    return parse_json(text, name, MapFormatError)
 
 
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise MapFormatError("a key stands twice in the same object.")
-    return result
+def check_file(path: Path) -> None:
+    """Refuse a file that is too large to be a map, before it is read."""
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise MapFormatError(f"{path.name} has {size:,} bytes; a map has at most {LARGEST_FILE:,}.")
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that would become too much, before it is parsed."""
+    if len(text) > LARGEST_FILE:
+        raise MapFormatError(f"a map is a text of at most {LARGEST_FILE:,} characters.")
+    if text.count(",") > MOST_VALUES or text.count("[") > MOST_VALUES:
+        raise _TOO_MANY
+
+
+_TOO_MANY = MapFormatError(f"a map holds at most {MOST_VALUES:,} values.")
+
+
+def check_document(document: Any) -> None:
+    """Refuse what is nested too deeply, holds too much, or has texts that are not Unicode."""
+    left = MOST_VALUES
+    level, depth = [document], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise MapFormatError(f"a map is nested at most {DEEPEST} levels deep.")
+        below: list[Any] = []
+        for part in level:
+            values = part
+            if isinstance(part, dict):
+                values = [*part.keys(), *part.values()]
+            elif not isinstance(part, list):
+                values = (part,)
+            left -= len(values)
+            if left < 0:
+                raise _TOO_MANY
+            below += [value for value in values if isinstance(value, (list, dict))]
+            for value in values:
+                if isinstance(value, str) and not value.isascii():
+                    _check_unicode(value)
+        level = below
+
+
+def _check_unicode(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise MapFormatError(
+            "a map holds texts of whole characters; got half a surrogate pair in "
+            f"{ascii(text)[:40]}."
+        ) from None

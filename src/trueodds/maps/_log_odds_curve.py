@@ -9,7 +9,6 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import (
-    LARGEST,
     Choose,
     Constant,
     Expression,
@@ -18,7 +17,7 @@ from trueodds.export.expressions import (
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.kernels.map_rows import apply_log_odds_curve
-from trueodds.maps._base import BinaryMap
+from trueodds.maps._base import BinaryMap, check_reach
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.validation import Floats, check_increasing
 
@@ -26,9 +25,6 @@ __all__ = ["LogOddsCurveMap"]
 
 STEEPEST = 1e4
 """Log-odds beyond this say no more, and sums of smaller ones cannot overflow."""
-
-FARTHEST = LARGEST / 2
-"""The difference of two such numbers is finite."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,8 +58,7 @@ class LogOddsCurveMap(BinaryMap):
         if x.ndim != 1 or x.shape != y.shape or len(x) == 0:
             raise InputError("x and y must be 1-D, of one length, and not empty.")
         check_increasing(x, "x")
-        if max(-x[0], x[-1]) > FARTHEST:
-            raise InputError(f"x must lie within ±{FARTHEST:g}; got {x[0]} to {x[-1]}.")
+        check_reach(x, "x")
         if np.abs(y).max() > STEEPEST:
             worst = y[np.abs(y).argmax()]
             raise InputError(f"y must lie between -{STEEPEST:g} and {STEEPEST:g}; got {worst}.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueodds.exceptions import InputError, MapFormatError
+from trueodds.exceptions import InputError
 from trueodds.export.expressions import Choose, Constant, Expression, total
 from trueodds.maps._base import BinaryMap, CalibrationMap, ClassMap
 from trueodds.maps._formulas import one_vs_rest_expressions
@@ -69,13 +69,7 @@ class OneVsRestMap(ClassMap):
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        documents = parameters["maps"]
-        if not isinstance(documents, list):
-            raise MapFormatError("maps must be a list of maps.")
-        for document in documents:
-            if isinstance(document, dict) and document.get("family") == cls.family:
-                raise MapFormatError("a one_vs_rest map cannot hold another.")
-        return {"maps": tuple(CalibrationMap.from_dict(document) for document in documents)}
+        return {"maps": cls._decode_maps(parameters["maps"], (cls.family,))}
 
     def _apply(self, scores: Floats) -> Floats:
         columns = one_vs_rest_scores(scores, self.input)

@@ -12,7 +12,13 @@ from trueodds.export import Expression
 from trueodds.export.expressions import INFINITE, clip, maximum, minimum
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import positive_expression
-from trueodds.validation import Floats, InputScale, positive_column, validate_scores
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    answers_in_kind,
+    positive_column,
+    validate_scores,
+)
 
 __all__ = ["AnyClassesMap", "as_pair", "pair_expression"]
 
@@ -40,6 +46,7 @@ class AnyClassesMap(CalibrationMap):
         """With two classes."""
         return self.n_classes == 2
 
+    @answers_in_kind
     def __call__(self, scores: Any) -> Floats:
         """Turn scores into probabilities.
 

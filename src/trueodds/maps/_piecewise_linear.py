@@ -17,7 +17,7 @@ from trueodds.export.expressions import (
     LinearLookup,
 )
 from trueodds.kernels.map_rows import apply_linear
-from trueodds.maps._base import BinaryMap
+from trueodds.maps._base import BinaryMap, check_reach
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["PiecewiseLinearMap"]
@@ -30,7 +30,8 @@ class PiecewiseLinearMap(BinaryMap):
     Parameters
     ----------
     x : array of shape (n_knots,)
-        Strictly increasing. The first and the last may be infinite (log-odds); a finite score
+        Strictly increasing, none beyond ±9·10³⁰⁷ but for the first and the last, which may be
+        infinite (log-odds); a finite score
         beyond the finite knots then gets the nearest finite knot's value.
     y : array of shape (n_knots,)
         Probabilities.
@@ -52,6 +53,7 @@ class PiecewiseLinearMap(BinaryMap):
         if x.ndim != 1 or x.shape != y.shape or len(x) == 0:
             raise InputError("x and y must be 1-D, of one length, and not empty.")
         check_increasing(x, "x")
+        check_reach(x[np.isfinite(x)], "x")
         check_unit_interval(y, "y")
 
     def _apply(self, scores: Floats) -> Floats:

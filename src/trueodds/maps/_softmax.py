@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export.expressions import Constant, Dot, Expression, Softmax
-from trueodds.kernels.class_rows import apply_softmax, deep_enough
+from trueodds.export.expressions import INFINITE, Constant, Dot, Expression, Softmax, clip
+from trueodds.kernels.class_rows import apply_softmax, deep_enough, far_enough
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.softmax.logits import class_logits, softmax
@@ -18,6 +18,7 @@ from trueodds.validation import Floats
 
 __all__ = ["SoftmaxMap"]
 
+LARGEST_BIAS = 1e300
 FEW_ROWS = 32
 """More than so many are multiplied with a matrix faster by BLAS."""
 
@@ -47,6 +48,7 @@ class SoftmaxMap(ClassMap):
     floor: float = -np.inf
 
     family: ClassVar[str] = "softmax"
+    trained_in_torch: ClassVar[tuple[str, ...]] = ("weights", "bias")
 
     @property
     def n_classes(self) -> int:
@@ -61,13 +63,15 @@ class SoftmaxMap(ClassMap):
             raise InputError("weights must have shape (k,) or (k, k), and bias (k,), with k ≥ 2.")
         if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
             raise InputError("weights and bias must be finite.")
+        if np.abs(bias).max() > LARGEST_BIAS:
+            raise InputError(f"bias must lie within ±{LARGEST_BIAS:g}; got {np.abs(bias).max():g}.")
         if self.floor > 0:
             raise InputError(f"floor must not be positive; got {self.floor}.")
 
     def _apply(self, scores: Floats) -> Floats:
         if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
             logits = class_logits(scores, self.input, self.floor)
-            np.maximum(logits, -deep_enough(self.weights), out=logits)
+            np.clip(logits, -deep_enough(self.weights), far_enough(self.weights), out=logits)
             return softmax(logits @ self.weights.T + self.bias)
         out = np.empty_like(scores)
         weights = self.weights if self.weights.ndim == 2 else self.weights[None]
@@ -78,6 +82,9 @@ class SoftmaxMap(ClassMap):
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """Affine functions of the logits through the softmax."""
         logits = class_logits_expression(scores, self.input, self.floor)
+        far = far_enough(np.atleast_2d(self.weights).astype(np.float64))  # of names, in torch
+        if far < INFINITE:  # of weights that no ordinary margins need
+            logits = tuple(clip(x, -far, far) for x in logits)
         if self.weights.ndim == 1:
             rows = [
                 w * x if w != 0 else Constant(0.0)

@@ -20,6 +20,7 @@ from trueodds.export.expressions import (
     exp,
     log,
     maximum,
+    minimum,
     total,
 )
 from trueodds.maps._pairs import AnyClassesMap, as_pair, pair_expression
@@ -131,7 +132,7 @@ class StructuredSoftmaxMap(AnyClassesMap):
         rows = as_pair(scores, self.input) if scores.ndim == 1 else scores
         p = class_probabilities(rows, self.input, self.unit)
         if self._is_base:
-            result = self.base.mixed(p)
+            result = np.minimum(self.base.mixed(p), 1.0)  # the prior sums to 1 but for rounding
         else:
             coefficients = Coefficients(self.bias, self.on_logs, self.on_probabilities, self.shared)
             result = structured_probabilities(p, tops_of(rows), self.base, coefficients)
@@ -150,7 +151,9 @@ class StructuredSoftmaxMap(AnyClassesMap):
         shares = ((1 - self.mixing) * Softmax(warmed, k) for k in range(len(rows)))
         prior = (self.mixing * self.prior).tolist()
         q = tuple(share + least for share, least in zip(shares, prior, strict=True))
-        if not self._is_base:
+        if self._is_base:
+            q = tuple(minimum(x, 1.0) for x in q)
+        else:
             eta = self._predictors(rows, q)
             q = tuple(Softmax(eta, k) for k in range(len(eta)))
         return q[1:] if alone else q

@@ -19,7 +19,7 @@ from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._tree_formula import tree_expressions
 from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
 from trueodds.maps.tree_text import tree_text
-from trueodds.validation import Floats, positive_column, validate_scores
+from trueodds.validation import Floats, answers_in_kind, positive_column, validate_scores
 
 __all__ = ["TreeMap"]
 
@@ -234,6 +234,7 @@ class TreeMap(CalibrationMap):
         )
         return nodes
 
+    @answers_in_kind
     def __call__(self, scores: Any, features: Any = None) -> Floats:
         """Turn scores into probabilities.
 
@@ -283,7 +284,8 @@ class TreeMap(CalibrationMap):
                 f"Found input variables with inconsistent numbers of samples: scores has "
                 f"{len(scores)} rows, features has {len(nodes)}."
             )
-        return self._apply_maps(scores, nodes)
+        with np.errstate(all="ignore"):
+            return self._apply_maps(scores, nodes)
 
     def at_node(self, node: int, scores: Any) -> Floats:
         """Probabilities (n, n_classes) by the map of one node, whatever the attributes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import StateFormatError
 from trueodds.validation import Floats
 
@@ -23,30 +23,10 @@ def read_json(path: Path) -> Any:
     if path.stat().st_size > LARGEST_FILE:
         raise StateFormatError(f"{path.name} is too large to be the state of a monitor.")
     try:
-        return json.loads(
-            path.read_text(encoding="utf-8"),
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_refuse_duplicates,
-        )
-    except StateFormatError as error:
-        raise StateFormatError(f"{path.name}: {error}") from None
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise StateFormatError(f"{path.name} is not a text file in UTF-8.") from None
-    except RecursionError:
-        raise StateFormatError(f"{path.name} is nested too deeply to be a state.") from None
-    except ValueError as error:  # malformed, or an integer of thousands of digits
-        raise StateFormatError(f"{path.name} is not valid JSON: {error}") from None
-
-
-def _refuse_constant(name: str) -> Any:
-    raise StateFormatError(f"{name} is not JSON.")
-
-
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise StateFormatError("a key stands twice in the same object.")
-    return result
+    return parse_json(text, path.name, StateFormatError)
 
 
 class Fields:

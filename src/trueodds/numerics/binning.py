@@ -60,14 +60,17 @@ def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floa
     neighbours that they part.
     """
     if weight is None:
+        ordered = np.sort(scores)
         cuts = np.floor(len(scores) * np.arange(1, n_bins) / n_bins + 0.5).astype(np.intp)
-        cuts = np.unique(cuts[(cuts > 0) & (cuts < len(scores))])
-        parted = np.partition(scores, np.union1d(cuts - 1, cuts)) if len(cuts) else scores
-        below, above = parted[cuts - 1], parted[cuts]
+        cuts = cuts[(cuts > 0) & (cuts < len(scores))]
+        if n_bins > len(scores):
+            cuts = np.unique(cuts)
+        below, above = ordered[cuts - 1], ordered[cuts]
         if (below < above).all():  # no cut falls among equal scores
             return edges_between(below, above)
-    order = np.argsort(scores)
-    ordered = scores[order]
+    else:
+        order = np.argsort(scores)
+        ordered = scores[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
     if weight is None:
         mass = np.diff(np.append(starts, len(ordered))).astype(np.float64)

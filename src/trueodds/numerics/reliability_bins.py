@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.threads import in_blocks
+from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.kernels.forecast_sums import add_to_bins
 from trueodds.validation import Floats, as_codes
 
@@ -99,5 +99,5 @@ def bin_sums(
         add_to_bins(sums, edges, uniform, prob[rows], hits[rows], part)
         return sums
 
-    sums = reduce(np.add, in_blocks(add, len(prob)))
+    sums = reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK))
     return BinSums(sums[0], sums[1], sums[2], sums[3] if spread else None)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.testing import _estimator_checks, _input_checks, _value_checks
+from trueodds.testing import _edge_checks, _estimator_checks, _input_checks, _value_checks
 
 __all__ = ["CalibratorCheck", "calibrator_checks", "check_calibrator"]
 
@@ -49,7 +49,7 @@ def calibrator_checks(calibrator: Any) -> list[CalibratorCheck]:
     """
     return [
         CalibratorCheck(calibrator, function)
-        for module in (_input_checks, _value_checks, _estimator_checks)
+        for module in (_input_checks, _value_checks, _edge_checks, _estimator_checks)
         for name, function in vars(module).items()
         if name.startswith("check_")
     ]

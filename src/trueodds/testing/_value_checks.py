@@ -16,10 +16,11 @@ from trueodds.testing._sample import (
     predict,
 )
 
-__all__: list[str] = []
+__all__ = ["is_distribution"]
 
 
-def _is_distribution(p: Any, n_classes: int) -> None:
+def is_distribution(p: Any, n_classes: int) -> None:
+    """Rows of probabilities, one column for each class."""
     assert p.ndim == 2, f"predict_proba must return two dimensions; got {p.ndim}."
     assert p.shape[1] == n_classes, f"expected {n_classes} columns; got {p.shape[1]}."
     assert np.isfinite(p).all(), "predict_proba must be finite."
@@ -36,15 +37,15 @@ def _grid(sample: Sample, scores: Any) -> Sample:
 def check_rows_are_distributions(calibrator: Any) -> None:
     sample = binary_sample()
     grid = _grid(sample, np.concatenate([[0, 1, 1e-300, 5e-324], np.linspace(0, 1, 50)]))
-    _is_distribution(predict(fit(calibrator, sample), grid), 2)
+    is_distribution(predict(fit(calibrator, sample), grid), 2)
 
 
 def check_rows_are_distributions_for_three_classes(calibrator: Any) -> None:
     sample = multiclass_sample()
     fitted = fit(calibrator, sample)
-    _is_distribution(predict(fitted, sample), 3)
+    is_distribution(predict(fitted, sample), 3)
     corners = _grid(sample, np.concatenate([np.eye(3), np.full((1, 3), 1 / 3)]))
-    _is_distribution(predict(fitted, corners), 3)
+    is_distribution(predict(fitted, corners), 3)
 
 
 def check_never_decreases_where_promised(calibrator: Any) -> None:
@@ -128,7 +129,7 @@ def check_float32_equals_float64(calibrator: Any) -> None:
 
 def _sensible(calibrator: Any, sample: Sample) -> Any:
     p = predict(fit(calibrator, sample), sample)
-    _is_distribution(p, 2)
+    is_distribution(p, 2)
     return p[:, 1]
 
 
@@ -197,4 +198,4 @@ def check_an_absent_class_can_be_declared(calibrator: Any) -> None:
     sample = multiclass_sample(n_classes=4)
     seen = sample.take(np.flatnonzero(sample.y != 2))
     p = predict(fit(calibrator, seen, classes=[0, 1, 2, 3]), sample)
-    _is_distribution(p, 4)
+    is_distribution(p, 4)

@@ -18,11 +18,13 @@ from trueodds.validation._arrays import (
 )
 from trueodds.validation._labels import encode_labels, label_column
 from trueodds.validation._options import (
+    LabelSmoothing,
     as_seed,
     check_choice,
     check_integer,
     check_level,
     check_number,
+    check_smoothing,
 )
 from trueodds.validation._rows import LabelledScores, read_rows
 from trueodds.validation._scores import (
@@ -34,7 +36,7 @@ from trueodds.validation._scores import (
     positive_column,
     validate_scores,
 )
-from trueodds.validation._smoothing import LabelSmoothing, check_smoothing
+from trueodds.validation._tensors import answers_in_kind
 from trueodds.validation._weights import validate_weights
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "LabelledScores",
     "Labels",
     "Words",
+    "answers_in_kind",
     "as_codes",
     "as_dense",
     "as_floats",

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.validation._tensors import tensor_to_numpy
 
 __all__ = [
     "Floats",
@@ -36,6 +37,9 @@ def as_dense(values: Any, name: str) -> npt.NDArray[Any]:
     if hasattr(values, "tocsr"):
         raise InputError(f"{name} must be dense; got a sparse matrix. Pass {name}.toarray().")
     if not isinstance(values, (list, tuple)) and not np.isscalar(values):
+        tensor = tensor_to_numpy(values)
+        if tensor is not None:
+            return tensor
         # Imported here: narwhals is only needed for frames and series.
         import narwhals as nw
 

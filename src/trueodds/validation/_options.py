@@ -1,15 +1,26 @@
-"""Options: a choice, a whole number, a number in a range, a seed."""
+"""Options: a choice, a whole number, a number in a range, a seed, a way to smooth labels."""
 
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from trueodds.exceptions import InputError
 
-__all__ = ["as_seed", "check_choice", "check_integer", "check_level", "check_number", "is_number"]
+__all__ = [
+    "LabelSmoothing",
+    "as_seed",
+    "check_choice",
+    "check_integer",
+    "check_level",
+    "check_number",
+    "check_smoothing",
+    "is_number",
+]
+
+LabelSmoothing = Literal["platt"] | float | None
 
 
 def check_choice(value: Any, choices: tuple[Any, ...], name: str) -> None:
@@ -72,3 +83,13 @@ def as_seed(random_state: Any, *, below: int = 2**63, draw: bool = True) -> int:
 def is_number(value: Any) -> bool:
     """Whether it is a real number, and not a boolean."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_smoothing(label_smoothing: Any) -> None:
+    """Check that labels can be smoothed in this way."""
+    if label_smoothing is None or (isinstance(label_smoothing, str) and label_smoothing == "platt"):
+        return
+    if not is_number(label_smoothing) or not 0 <= label_smoothing < 1:
+        raise InputError(
+            f'label_smoothing must be None, "platt" or a number in [0, 1); got {label_smoothing!r}.'
+        )

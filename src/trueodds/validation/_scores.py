@@ -1,4 +1,4 @@
-"""Scores on a scale that is said, not guessed."""
+"""Scores on the scale that the caller names."""
 
 from __future__ import annotations
 
@@ -110,10 +110,13 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
         hint = (
             ' If these are log-odds, pass input="logit"; if they are margins of another scale, '
             'pass input="score".'
+            if words.has_scale
+            else ""
         )
+        if lowest >= 0 and 2 < highest <= 100 and outside.mean() >= 0.05:
+            hint = f" These seem to be percentages: pass {words.scores} / 100."
         raise InputError(
-            f"{words.scores} must lie in [0, 1]; got {first:.6g} {where(outside)}."
-            + (hint if words.has_scale else "")
+            f"{words.scores} must lie in [0, 1]; got {first:.6g} {where(outside)}.{hint}"
         )
     if scale == "score" and (np.isinf(lowest) or np.isinf(highest)):
         raise InputError(

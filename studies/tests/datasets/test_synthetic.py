@@ -8,16 +8,6 @@ import pytest
 from trueodds import BetaCalibrator
 from trueodds.exceptions import InputError
 from trueodds_studies import datasets
-from trueodds_studies.datasets import (
-    make_beta_mixture,
-    make_beta_scores,
-    make_compressed_scores,
-    make_disc_and_ring,
-    make_led24,
-    make_regions,
-    make_repeated_evidence,
-    make_sea,
-)
 
 MAKERS = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("make_")]
 
@@ -54,7 +44,7 @@ def test_a_bad_number_of_rows_is_refused(make):
 
 
 def test_repeated_evidence_is_undone_by_beta_calibration_with_a_third():
-    sample = make_repeated_evidence(200_000, copies=3)
+    sample = datasets.make_repeated_evidence(200_000, copies=3)
     fitted = BetaCalibrator().fit(sample.scores, sample.y).map_
     assert fitted.a == pytest.approx(1 / 3, abs=0.01)
     assert fitted.b == pytest.approx(1 / 3, abs=0.01)
@@ -62,43 +52,43 @@ def test_repeated_evidence_is_undone_by_beta_calibration_with_a_third():
 
 
 def test_beta_scores_have_a_beta_map():
-    sample = make_beta_scores(10, negative=(1, 3), positive=(3, 1))
+    sample = datasets.make_beta_scores(10, negative=(1, 3), positive=(3, 1))
     odds = sample.probability / (1 - sample.probability)
     np.testing.assert_allclose(odds, (sample.scores / (1 - sample.scores)) ** 2)
 
 
 def test_the_mixture_has_the_papers_ideal_losses():
     """Allikivi and Kull, section 5.1: Brier score 0.1620 and log-loss 0.4741 (printed swapped)."""
-    _, y, p = make_beta_mixture(400_000)
+    _, y, p = datasets.make_beta_mixture(400_000)
     assert np.mean((p - y) ** 2) == pytest.approx(0.1621, abs=0.001)
     assert -np.mean(np.where(y, np.log(p), np.log1p(-p))) == pytest.approx(0.4741, abs=0.002)
 
 
 def test_compressed_scores_are_right_below_a_half_and_hot_above():
-    scores, _, p = make_compressed_scores(1000, temperature=5)
+    scores, _, p = datasets.make_compressed_scores(1000, temperature=5)
     low = scores <= 0.5
     np.testing.assert_allclose(p[low], scores[low])
     z = np.log(scores[~low] / (1 - scores[~low]))
     np.testing.assert_allclose(np.log(p[~low] / (1 - p[~low])), z / 5)
     with pytest.raises(InputError, match="temperature must be positive"):
-        make_compressed_scores(10, temperature=0)
+        datasets.make_compressed_scores(10, temperature=0)
 
 
 def test_a_disc_in_a_ring_has_a_third_of_positives_inside():
-    X, y, p = make_disc_and_ring(20_000)
+    X, y, p = datasets.make_disc_and_ring(20_000)
     assert y.mean() == pytest.approx(0.36, abs=0.01)
     assert np.mean((p > 0.5) == y) > 0.98
     assert np.hypot(*X[y == 1].T).mean() < 0.8 < 1.8 < np.hypot(*X[y == 0].T).mean()
 
 
 def test_led24_has_seven_segments_that_matter():
-    X, y, p = make_led24(5000)
+    X, y, p = datasets.make_led24(5000)
     assert X.shape == (5000, 24)
     assert np.mean(p.argmax(axis=1) == y) == pytest.approx(0.74, abs=0.02)  # Breiman's Bayes rate
     with pytest.raises(InputError, match="noise must lie between 0 and 1"):
-        make_led24(10, noise=1)
+        datasets.make_led24(10, noise=1)
 
 
 def test_sea_and_regions_have_their_shares():
-    assert make_sea(20_000).y.mean() == pytest.approx(0.38, abs=0.02)
-    assert set(np.unique(make_regions(5000).probability)) == {0.1, 0.65, 0.8, 0.9}
+    assert datasets.make_sea(20_000).y.mean() == pytest.approx(0.38, abs=0.02)
+    assert set(np.unique(datasets.make_regions(5000).probability)) == {0.1, 0.65, 0.8, 0.9}

@@ -26,6 +26,11 @@ def small_rows(**columns):
     return pd.DataFrame({**rows, **columns})
 
 
+def assert_equal_tables(table, wanted):
+    for name in ("score", "n_neg", "n_pos"):
+        np.testing.assert_array_equal(getattr(table, name), getattr(wanted, name))
+
+
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_the_exact_table_is_that_of_the_arrays(engine, make_frame, weight):
     rows = crowded_rows()
@@ -33,9 +38,7 @@ def test_the_exact_table_is_that_of_the_arrays(engine, make_frame, weight):
     table = ScoreTable.from_frame(frame, score="score", label="label", weight=weight)
     wanted = ScoreTable.from_arrays(rows.score, rows.label, None if weight is None else rows.weight)
     # Halves add exactly in any order, so that even sums of weights are equal here.
-    np.testing.assert_array_equal(table.score, wanted.score)
-    np.testing.assert_array_equal(table.n_neg, wanted.n_neg)
-    np.testing.assert_array_equal(table.n_pos, wanted.n_pos)
+    assert_equal_tables(table, wanted)
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])
@@ -45,9 +48,7 @@ def test_the_coarse_table_is_equal_to_the_last_bit(engine, make_frame, weight):
     table = ScoreTable.from_frame(make_frame(engine, rows), **options)
     wanted = ScoreTable.from_frame(rows, **options)
     assert len(table) <= 600
-    np.testing.assert_array_equal(table.score, wanted.score)
-    np.testing.assert_array_equal(table.n_neg, wanted.n_neg)
-    np.testing.assert_array_equal(table.n_pos, wanted.n_pos)
+    assert_equal_tables(table, wanted)
     cells = group_scores(rows, score="score", label="label", max_rows=600).cells
     kept = slice(None) if weight is None else (rows.weight > 0).to_numpy()
     np.testing.assert_array_equal(table.score, np.unique(cells.of_array(rows.score[kept])))
@@ -64,8 +65,7 @@ def test_log_odds_and_margins_are_rounded_alike(engine, make_frame, scale):
     table = ScoreTable.from_frame(make_frame(engine, rows), **options)
     wanted = ScoreTable.from_frame(rows, **options)
     assert len(table) <= 500
-    np.testing.assert_array_equal(table.score, wanted.score)
-    np.testing.assert_array_equal(table.n_pos, wanted.n_pos)
+    assert_equal_tables(table, wanted)
 
 
 @pytest.mark.parametrize("max_rows", [10**6, 600])

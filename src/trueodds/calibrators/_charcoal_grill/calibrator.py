@@ -38,6 +38,9 @@ MOST_COALS = 5
 """The largest number that ``n_coals="auto"`` tries, as in the paper."""
 FINE_CELLS = 1024  # more rows than a few thousand are fitted by their Gauss points
 LOGISTIC_DEVIATION = float(np.pi / np.sqrt(3))
+EXTREME = 2.0**64
+FARTHEST = 2.0**20
+"""Outliers are fitted as if they were no further, in units of the spread: they have squares."""
 
 
 class CharcoalGrillCalibrator(Calibrator):
@@ -151,8 +154,9 @@ class CharcoalGrillCalibrator(Calibrator):
                 )
             return _constant_map(base.c, self.input)
         z = np.clip(log_odds(table.score, self.input), base.lower, base.upper)
-        unit = _unit(z, table.weight) if self.input == "score" else 1.0
-        grill = GrillEvidence(z / unit, table.n_neg, table.n_pos, base.a * unit, base.c)
+        unit = _unit(z, table.weight, self.input)
+        near = np.clip(z / unit, -FARTHEST, FARTHEST)
+        grill = GrillEvidence(near, table.n_neg, table.n_pos, base.a * unit, base.c)
         if z.min() == z.max():
             return _as_map(CoalFit(grill.one_coal, 0.0), grill, base, unit, self.input)
         grill = grill.summary(FINE_CELLS)
@@ -203,11 +207,22 @@ class CharcoalGrillCalibrator(Calibrator):
         return fit
 
 
-def _unit(z: Any, weight: Any) -> float:
-    """What margins are divided by to spread like log-odds."""
-    mean = float(np.average(z, weights=weight))
-    deviation = float(np.sqrt(np.average((z - mean) ** 2, weights=weight)))
-    return deviation / LOGISTIC_DEVIATION if deviation > 0 else 1.0
+def _unit(z: Any, weight: Any, scale: InputScale) -> float:
+    """What margins are divided by to spread like log-odds; 1 for log-odds unless they are extreme.
+
+    A few outliers do not decide, where without them the rest would have no spread at all.
+    """
+    exponent = int(np.frexp(np.abs(z).max())[1])
+    scaled = np.ldexp(z, -exponent)  # squares must not overflow
+    mean = float(np.average(scaled, weights=weight))
+    deviation = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weight)))
+    typical = float(np.median(np.abs(scaled - np.median(scaled))))
+    if deviation > EXTREME * typical > 0:
+        deviation = typical
+    unit = float(np.ldexp(deviation / LOGISTIC_DEVIATION, exponent))
+    if not 0 < unit < np.inf:
+        return 1.0
+    return unit if scale == "score" or not 1 / EXTREME < unit < EXTREME else 1.0
 
 
 def _constant_map(bias: float, scale: InputScale) -> CharcoalGrillMap:

@@ -6,7 +6,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,9 +15,9 @@ from trueodds.basics.log import logger
 from trueodds.calibrators._shared.about import About, Promises
 from trueodds.calibrators._shared.intervals import Intervals
 from trueodds.calibrators._shared.options import show_shared_options
-from trueodds.engines.grouping import MAX_ROWS, collect_columns, group_scores, open_frame
+from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
-from trueodds.evidence import ClassEvidence, Evidence, evidence_of
+from trueodds.evidence import ClassEvidence, Evidence, calculating, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
 from trueodds.table import ScoreTable
@@ -27,6 +26,7 @@ from trueodds.validation import (
     InputScale,
     LabelledScores,
     LabelSmoothing,
+    answers_in_kind,
     as_dense,
     check_length,
     check_scale,
@@ -69,7 +69,11 @@ class Calibrator(Intervals, Estimator, ABC):
     rows_sum_to_one: ClassVar[bool] = True
     """Whether rows of probabilities must sum to 1 when there are several classes."""
 
+    by_order_alone: ClassVar[bool] = False
+    """Whether scores are compared and never calculated with, so that any float64 will do."""
+
     map_: CalibrationMap
+    sampling_error_: float
     classes_: npt.NDArray[Any]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -105,14 +109,23 @@ class Calibrator(Intervals, Estimator, ABC):
         check_smoothing(self.label_smoothing)
         self._check_options()
 
+    @property
+    def _bounded_scale(self) -> InputScale:
+        return "probability" if self.by_order_alone else self.input
+
     def learn(self, evidence: Evidence | ClassEvidence) -> CalibrationMap:
         """The map of evidence that has been validated; classes have no names in it.
 
-        Everything that is ever fitted comes through here, so that labels are smoothed in one way.
+        Everything that is ever fitted comes through here, so that labels are smoothed in one way,
+        numbers are bounded, and what goes wrong all the same is said in a sentence of ours.
         """
-        if isinstance(evidence, Evidence):
-            return self._fit(evidence.smoothed(self.label_smoothing))
-        return self._fit_multiclass(evidence.smoothed(self.label_smoothing))
+        name = type(self).__name__
+        bounded = evidence.bounded(self._bounded_scale)
+        if isinstance(bounded, Evidence):
+            with calculating(name, bounded.score, bounded.weight):
+                return self._fit(bounded.smoothed(self.label_smoothing))
+        with calculating(name, bounded.scores, bounded.weight):
+            return self._fit_multiclass(bounded.smoothed(self.label_smoothing))
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the map.
@@ -150,12 +163,21 @@ class Calibrator(Intervals, Estimator, ABC):
     def _learn_classes(self, evidence: Evidence | ClassEvidence, classes: npt.NDArray[Any]) -> Self:
         start = time.perf_counter()
         with self._fitting():
-            self.map_ = replace(self.learn(evidence), classes=tuple(classes.tolist()))
-            self.classes_ = classes
-            self._keep(evidence)
+            self.take_map(self.learn(evidence), evidence, classes)
         name, family = type(self).__name__, self.map_.family
         logger.info("%s learned a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
+
+    def take_map(
+        self,
+        learned: CalibrationMap,
+        evidence: Evidence | ClassEvidence,
+        classes: npt.NDArray[Any],
+    ) -> None:
+        """Have a map that was learned, with the names of the classes and what intervals need."""
+        self.map_ = learned.with_classes(classes.tolist())
+        self.classes_ = classes
+        self._keep(evidence.bounded(self._bounded_scale))
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -224,15 +246,18 @@ class Calibrator(Intervals, Estimator, ABC):
         score : str or list of str
             One column: the rows are grouped on the frame's engine and never collected, see
             :meth:`trueodds.ScoreTable.from_frame`. Several, one per class in the order of the
-            sorted labels (or of ``classes``): these columns, the labels and the weights are
-            collected into memory, because methods of several classes need whole rows.
+            sorted labels (or of ``classes``): methods that take one class against the rest
+            group each column on the engine. Methods that learn all classes together need whole
+            rows and collect them, or a random sample of ``max_rows``.
         label, weight : str
             Names of columns.
         pos_label : label, default=None
             With one score column, the positive class; by default the last of ``classes``, or
             the greater of two labels.
         max_rows : int, default=1000000
-            With one score column: more distinct scores than this are rounded.
+            More distinct scores of a column than this are rounded. Of several columns of a lazy
+            frame, whole rows beyond this are sampled on the engine, rare classes left whole, and
+            a :class:`~trueodds.exceptions.SampledRowsWarning` says what standard error that adds.
 
         Returns
         -------
@@ -250,7 +275,12 @@ class Calibrator(Intervals, Estimator, ABC):
         self._check_that_counts_suffice()
         columns = [score] if isinstance(score, str) else list(score)
         if len(columns) != 1:
-            return self._fit_columns(frame, columns, label, weight, pos_label)
+            from trueodds.calibrators._shared.class_frames import fit_columns
+
+            if pos_label is not None:
+                raise InputError("pos_label is for one score column; with several, use classes=.")
+            alone = type(self)._fit_multiclass is Calibrator._fit_multiclass
+            return fit_columns(self, frame, columns, label, weight, max_rows, alone=alone)
         declared = None if self.classes is None else _declared_pair(self.classes)
         if pos_label is None and declared is not None:
             pos_label = declared[1]
@@ -272,18 +302,6 @@ class Calibrator(Intervals, Estimator, ABC):
                 )
             classes = declared
         return self._fit_counts(ScoreTable.from_grouped(grouped, max_rows), classes)
-
-    def _fit_columns(
-        self, frame: Any, columns: list[str], label: str, weight: str | None, pos_label: Any
-    ) -> Self:
-        if not columns:
-            raise InputError("score must name at least one column.")
-        if pos_label is not None:
-            raise InputError("pos_label applies to one score column; with several, use classes=.")
-        names = [*columns, label, *([] if weight is None else [weight])]
-        found = collect_columns(open_frame(frame), names)
-        scores = np.column_stack([found[name] for name in columns])
-        return self.fit(scores, found[label], None if weight is None else found[weight])
 
     def _check_that_counts_suffice(self) -> None:
         promises = self.promises
@@ -321,6 +339,7 @@ class Calibrator(Intervals, Estimator, ABC):
     def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
         """Keep what is worth it of the attributes that each class's fit left; by default none."""
 
+    @answers_in_kind
     def predict_proba(self, scores: Any) -> Floats:
         """Calibrated probabilities.
 

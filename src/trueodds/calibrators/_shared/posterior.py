@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,4 +55,4 @@ class PosteriorCalibrator(Calibrator):
             )
         check_integer(n_maps, "n_maps", 1)
         drawn = self._drawn_maps(n_maps, np.random.default_rng(as_seed(random_state)))
-        return [replace(m, classes=self.map_.classes) for m in drawn]
+        return [m.with_classes(self.map_.classes) for m in drawn]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import ClassEvidence
@@ -24,9 +25,11 @@ from trueodds.numerics.softmax.regression import (
 from trueodds.validation import Floats, InputScale
 
 __all__ = [
+    "LEAST_TOTAL",
     "UNSEEN_FLOOR",
     "fit_softmax_map",
     "fit_structured_map",
+    "spare_absent",
     "structured_ridges",
     "warn_missing_classes",
 ]
@@ -34,6 +37,8 @@ __all__ = [
 UNSEEN_FLOOR = float(np.log(np.finfo(np.float64).eps))
 """ln of what a probability of exactly 0 is taken for if fitting saw none."""
 MOST_RIDGE = 1e100  # no further off from infinity for any purpose
+LEAST_TOTAL = 1e-9
+"""A weight of all rows together that is as good as none."""
 
 
 def fit_softmax_map(
@@ -89,7 +94,7 @@ def fit_structured_map(
         part = rows.smoothed()
         base, floor = fit_with_floor(part, TemperatureModel)
     slope = float(base.theta[0])
-    k, n = evidence.n_classes, float(evidence.row_weight.sum())
+    k, n = evidence.n_classes, max(float(evidence.row_weight.sum()), LEAST_TOTAL)
     held = structured_ridges(model_of, k, n, strength)
     raised = part.raised(-np.inf if floor is None else floor)
     scaled = SoftmaxEvidence(slope * raised, part.targets, part.row_weight, part.trainable)
@@ -117,11 +122,31 @@ def warn_missing_classes(evidence: ClassEvidence) -> None:
         )
 
 
+def spare_absent(
+    weights: Floats, bias: Floats, present: npt.NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Take back what was fitted for no other reason than that some classes have no rows.
+
+    What all present classes share makes no difference among them, but it drives the absent ones to
+    0. So the present classes' mean bias becomes 0, and the mean of a matrix's rows what it is if
+    all are left alone; a diagonal gives the absent the mean weight of the others.
+    """
+    if present.all():
+        return weights, bias
+    bias = np.where(present, bias - bias[present].mean(), 0.0)
+    if weights.ndim == 1:
+        return np.where(present, weights, weights[present].mean()), bias
+    own = weights.diagonal()[~present][0]
+    neutral = np.where(present, own / present.sum(), 0.0)
+    shifted = weights - weights[present].mean(axis=0) + neutral
+    return np.where(present[:, None], shifted, weights), bias
+
+
 class _ScaledRows:
     """The rows of the evidence as a fit wants them, and the way back to a map."""
 
     def __init__(self, evidence: ClassEvidence, scale: InputScale, per_class: bool) -> None:
-        self.evidence, self.scale = evidence, scale
+        self.evidence, self.scale, self.per_class = evidence, scale, per_class
         if per_class:
             warn_missing_classes(evidence)
         logits = class_logits(evidence.scores, scale)
@@ -144,9 +169,13 @@ class _ScaledRows:
         if floor is None:
             is_probability = self.scale == "probability"
             floor = min(self.whole.edge, UNSEEN_FLOOR) if is_probability else -np.inf
+        bias = fit.bias
+        if self.per_class:
+            weights, bias = spare_absent(weights, bias, self.evidence.class_weight > 0)
+        largest = np.finfo(np.float64).max
         return SoftmaxMap(
-            weights=np.ldexp(weights, -self.exponent),
-            bias=fit.bias,
+            weights=np.clip(np.ldexp(weights, -self.exponent), -largest, largest),
+            bias=bias,
             floor=float(np.ldexp(floor, self.exponent)),
             input=self.scale,
         )

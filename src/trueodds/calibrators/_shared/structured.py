@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from trueodds.calibrators._shared.base import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
-from trueodds.calibrators._shared.softmax import structured_ridges, warn_missing_classes
+from trueodds.calibrators._shared.softmax import (
+    LEAST_TOTAL,
+    spare_absent,
+    structured_ridges,
+    warn_missing_classes,
+)
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap, StructuredSoftmaxMap
 from trueodds.maps._pairs import as_pair
 from trueodds.numerics.softmax.floor import SoftmaxEvidence
-from trueodds.numerics.softmax.logits import margin_exponent
 from trueodds.numerics.softmax.regression import SoftmaxModel, TemperatureModel
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.features import N_SHARED
-from trueodds.numerics.structured_softmax.rows import class_probabilities
+from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
 from trueodds.validation import InputScale
 
-__all__ = ["MixedStructuredCalibrator", "as_classes", "fit_mixed_structured_map"]
+__all__ = [
+    "MixedStructuredCalibrator",
+    "as_classes",
+    "fit_mixed_structured_map",
+    "structured_map",
+]
 
 LEAST = float(np.finfo(np.float32).tiny)
 """What a probability of 0 is taken for, as in the authors' program."""
@@ -56,10 +65,8 @@ def fit_mixed_structured_map(
 ) -> StructuredSoftmaxMap:
     """Fit a temperature, mix in 1/(n + 1) of chance, and then fit what the model adds."""
     warn_missing_classes(evidence)
-    k, n = evidence.n_classes, float(evidence.row_weight.sum())
-    is_probability = scale == "probability"
-    exponent = 0 if is_probability else margin_exponent(evidence.scores, ORDINARY_EXPONENT)
-    unit = float(np.ldexp(1.0, exponent))
+    k, n = evidence.n_classes, max(float(evidence.row_weight.sum()), LEAST_TOTAL)
+    unit = margin_unit(evidence.scores, scale, ORDINARY_EXPONENT)
     p = class_probabilities(evidence.scores, scale, unit)
     part = SoftmaxEvidence(
         np.log(p + LEAST),
@@ -79,15 +86,21 @@ def fit_mixed_structured_map(
     fit = mixed.fit(partial(model_of, **structured_ridges(model_of, k, n)), -np.inf)
     if not (warmed.converged and fit.converged):
         warn_not_converged(fit.n_iter)
-    return StructuredSoftmaxMap(
-        tau=base.tau,
-        floor=base.floor,
-        mixing=base.mixing,
-        prior=base.prior,
-        bias=fit.bias,
-        on_logs=fit.weights - (np.eye(k) if fit.weights.ndim == 2 else 1),
+    weights, bias = spare_absent(fit.weights, fit.bias, evidence.class_weight > 0)
+    weights = fit.weights if weights.ndim == 1 else weights  # whose neutral weight is 1, beside τ
+    return structured_map(
+        base,
+        bias=bias,
+        on_logs=weights - (np.eye(k) if weights.ndim == 2 else 1),
         on_probabilities=np.empty(0),
         shared=np.zeros(N_SHARED),
         unit=unit,
         input=scale,
+    )
+
+
+def structured_map(base: Base, **what_is_added: Any) -> StructuredSoftmaxMap:
+    """A map of a base and what was learned on top of it."""
+    return StructuredSoftmaxMap(
+        tau=base.tau, floor=base.floor, mixing=base.mixing, prior=base.prior, **what_is_added
     )

@@ -19,7 +19,7 @@ from trueodds.calibrators._tree.growth import (
 )
 from trueodds.calibrators._tree.leaves import leaf_maps, linear_map
 from trueodds.calibrators._tree.rows import TreeRows, canonical_rows
-from trueodds.evidence import Evidence
+from trueodds.evidence import Evidence, bounded_scores, bounded_weights, calculating
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.tree_features import FeatureSpace, score_columns
@@ -211,8 +211,9 @@ class TreeCalibrator(FeatureCalibrator):
         given.of_positive_weight().check_two_classes()
         weight = np.ones(len(given)) if given.weight is None else given.weight
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
-        rows = TreeRows(given.scores, attributes, given.codes, weight)
-        with self._fitting():
+        learned = bounded_scores(given.scores, self.input), bounded_weights(weight)
+        rows = TreeRows(learned[0], attributes, given.codes, learned[1])
+        with self._fitting(), calculating(type(self).__name__, *learned):
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
         forecasts = self._tree()._apply_at(given.scores, features)
         self._keep_forecasts(forecasts, given.codes, weight)

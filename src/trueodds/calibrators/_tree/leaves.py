@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from trueodds.calibrators import Calibrator
@@ -42,5 +40,5 @@ def leaf_maps(
             maps.append(maps[tree.parent[node]])
         else:
             learner.fit(rows.scores[own], codes, sample_weight=weight)
-            maps.append(replace(learner.map_, classes=None))
+            maps.append(learner.map_.with_classes(None))
     return tuple(maps)

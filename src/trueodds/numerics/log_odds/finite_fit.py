@@ -22,6 +22,7 @@ __all__ = ["Design", "LogOddsFit", "fit_finite"]
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
 
 LN2 = float(np.log(2.0))
+LEAST_FEATURE = 1e-305
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ def _features(z: Floats, design: Design) -> tuple[Floats, ...]:
     if design in ("temperature", "logistic"):
         return (z,)
     first, second = log_pair(z, "logit")
+    second[second < LEAST_FEATURE] = 0.0  # a slope that it could be seen by is no float64
     if design == "beta_half":
         first += LN2
         second -= LN2

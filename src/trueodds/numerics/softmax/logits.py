@@ -7,6 +7,7 @@ import numpy as np
 from trueodds.validation import Floats, InputScale
 
 __all__ = [
+    "ORDINARY_EXPONENT",
     "class_logits",
     "log_softmax",
     "margin_exponent",
@@ -83,9 +84,9 @@ def one_vs_rest_scores(scores: Floats, scale: InputScale) -> Floats:
         rest = np.delete(scores, k, axis=1)
         top = rest.max(axis=1)
         safe = np.where(np.isneginf(top), 0.0, top)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # margins at both ends of float64
             others = safe + np.log(np.exp(rest - safe[:, None]).sum(axis=1))
-        result[:, k] = scores[:, k] - others
+            result[:, k] = scores[:, k] - others
     return result
 
 

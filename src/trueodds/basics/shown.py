@@ -1,0 +1,60 @@
+"""Names and values of strangers in messages: cut, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import re
+
+__all__ = ["json_printable", "printable", "shown"]
+
+LONGEST = 60
+# Control characters (the escapes of terminals among them), marks that turn the direction of
+# writing, invisible characters, and halves of characters that cannot be encoded.
+HOSTILE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def shown(value: object, longest: int = LONGEST) -> str:
+    r"""A name or a value in quotes, escaped, and cut in the middle if it is long.
+
+    Examples
+    --------
+    >>> print(shown("p"), shown(3), shown("two\nlines"), shown("\x1b[31mred"))
+    'p' 3 'two\nlines' '\x1b[31mred'
+    >>> print(shown("x" * 1000, longest=20))
+    'xxxxxxxxx…xxxxxxxxx'
+    """
+    if not isinstance(value, str):
+        text = repr(value)
+        return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    if len(value) > longest:
+        half = (longest - 1) // 2
+        value = f"{value[:half]}…{value[-half:]}"
+    return repr(value)
+
+
+def printable(text: str) -> str:
+    r"""A text whose every character can be printed: others as Python writes them, ``\x1b``.
+
+    Tabs and line ends stay.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return HOSTILE.sub(lambda found: repr(found.group())[1:-1], text)
+
+
+def json_printable(text: str) -> str:
+    r"""A JSON text with the same content, and every character printable.
+
+    Examples
+    --------
+    >>> print(json_printable('{"a\x9b2J": 1}'))
+    {"a\u009b2J": 1}
+    """
+    # JSON writes what lies beyond 16 bits as two halves, so its own encoder does it.
+    return HOSTILE.sub(lambda found: json.dumps(found.group())[1:-1], text)

@@ -1,0 +1,94 @@
+"""Ctrl-C and SIGTERM: a program stops with nothing half done, and says what stopped it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["STOPPING", "Stopping", "Terminated"]
+
+
+class Terminated(BaseException):
+    """SIGTERM, as an exception, so that files are cleaned up on the way out."""
+
+
+class Stopping:
+    """What has been received, and whether there is still something to stop.
+
+    Libraries turn the exception of a signal into errors of their own (an interrupted query, an
+    import that fails half-way), so what was received is kept here, and counts.
+    """
+
+    def __init__(self) -> None:
+        self.received: type[BaseException] | None = None
+        self._held = 0
+        self._pending = False
+        self._finished = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Raise for both signals while this lasts; only the main thread may ask for it."""
+        self.__init__()  # type: ignore[misc]
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.signal(number, self._receive)
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or a shell's background
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                if signal.getsignal(number) == self._receive:
+                    signal.signal(number, handler)
+
+    @staticmethod
+    def no_more() -> None:
+        """The end of the process: its code is known, and no signal shall change it."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Put signals off: what is made inside is known to whoever must remove it."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            if self._pending and not self._held:
+                self._raise()
+
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """The result appears inside; from then on the first signal comes too late to stop it."""
+        before, self._finished = self._finished, True
+        try:
+            yield
+        except BaseException:
+            self._finished = before
+            raise
+
+    def _receive(self, number: int, _frame: Any) -> None:
+        if self._finished:
+            self._finished = False
+            return
+        if self.received is None:
+            self.received = KeyboardInterrupt if number == signal.SIGINT else Terminated
+            self._pending = True
+            if not self._held:
+                self._raise()
+
+    def _raise(self) -> None:
+        self._pending = False
+        assert self.received is not None  # noqa: S101
+        raise self.received
+
+
+STOPPING = Stopping()
+"""The one of this process."""

@@ -1,0 +1,43 @@
+"""Every method at the edges of float64: probabilities, or one sentence; see docs/torture.md."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from torture import methods, outcome
+from torture_cases import BINARY, CLASSES
+
+SLOW = {"auto", "bayesian_isotonic", "bayesian_structured", "kernel", "charcoal_grill", "acp"}
+FEW = {"weights 1e-300 to 1e15", "log-odds 1e-320·z", "margins ±1.7e308 and 0"}
+"""For methods that take long."""
+SOME = FEW | {
+    "weights of 5e-324",
+    "probabilities among subnormals",
+    "probabilities of all kinds",
+    "all tied at 0",
+    "one row per class",
+    "log-odds log-uniform 1e-300 to 1e300",
+    "margins one outlier of 1e308",
+    "logits 1e-16·z",
+    "logits ±1e308",
+}
+
+
+@pytest.mark.parametrize("name", methods())
+def test_cases_of_every_kind_give_probabilities_and_nothing_else_is_said(name, capfd):
+    for case in (*BINARY, *CLASSES):
+        if case.name not in (FEW if name in SLOW else SOME):
+            continue
+        found = outcome(name, case)
+        assert found["kind"] == "finite", (case.name, found["words"])
+    written = capfd.readouterr()
+    assert (written.out, written.err) == ("", "")
+
+
+def test_a_refusal_names_the_value_and_its_place():
+    found = outcome("beta", next(case for case in BINARY if case.name == "weights of 1e300"))
+    assert found["kind"] == "refused"
+    assert "got 1e+300 at index 0" in found["words"]
