@@ -116,7 +116,7 @@ def test_arrays_are_refused():
 
 def test_several_columns_take_no_positive_class():
     frame = pd.DataFrame({"a": [0.5, 0.4], "b": [0.5, 0.6], "y": [0, 1]})
-    with pytest.raises(InputError, match="pos_label applies to one score column"):
+    with pytest.raises(InputError, match="pos_label is for one score column"):
         BetaCalibrator().fit_frame(frame, score=["a", "b"], label="y", pos_label=1)
     with pytest.raises(InputError, match="at least one column"):
         BetaCalibrator().fit_frame(frame, score=[], label="y")

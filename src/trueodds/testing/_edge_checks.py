@@ -79,14 +79,18 @@ def check_ties_at_the_ends_are_legal(calibrator: Any) -> None:
 
 
 def check_a_tie_is_not_cut(calibrator: Any) -> None:
-    """Rows of one score belong together: few rows of another do not share their frequency."""
+    """Rows of one score belong together: few rows of another do not share their frequency.
+
+    A method that gives everyone the overall frequency cuts nothing.
+    """
     scores = np.repeat([0.1, 0.9], [150, 12])
     y = np.zeros(162, dtype=int)
     y[:8], y[150:161] = 1, 1
     order = np.random.default_rng(0).permutation(162)
     sample = _at(scores).with_(y=y).take(order)
     low, high = positive(fit(calibrator, sample), _at([0.1, 0.9]))
-    assert high - low > 0.25, f"a tie of 150 rows was cut: {low:.3f} at 0.1 and {high:.3f} at 0.9."
+    same_for_all = low == high and abs(low - y.mean()) < 0.05
+    assert same_for_all or high - low > 0.25, f"a tie of 150 rows was cut: {low:.3f} at 0.1 and {high:.3f} at 0.9."
 
 
 def check_a_refit_on_other_classes_forgets_the_first(calibrator: Any) -> None:
