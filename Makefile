@@ -13,7 +13,7 @@ TORCH ?= torch==2.13.0
 # Settings of other projects must not leak into this environment, and modules are compiled once only.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons audit lint docs bench \
+.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons audit fuzz mutants lint docs bench \
   bench-full arena gate stubs clean
 
 demo: $(READY)
@@ -98,6 +98,11 @@ audit: $(READY)
 	  && { grep -c "could not be audited" $(AUDIT)/log | sed 's/$$/ packages could not be looked up/'; } \
 	  || { grep -qi "connection\|resolve" $(AUDIT)/log && echo "audit: no database can be reached; left out"; } \
 	  || { cat $(AUDIT)/log; exit 1; }
+
+# Coverage-guided fuzzing of maps, monitor states and CSV files, side by side, for so many seconds.
+SECONDS ?= 120
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

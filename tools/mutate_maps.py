@@ -7,15 +7,12 @@ its Python source returns lie in [0, 1] for all scores. Whatever else happens is
 is 1. Memory and the longest time that one map took are shown at the end.
 """
 
-# ruff: noqa: E501, T201, S101, S311
+# ruff: noqa: E501, T201, S101
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
 import argparse
-import copy
-import json
 import math
-import random
 import resource
 import sys
 import time
@@ -24,6 +21,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from mutate_json import Mutator
 
 from trueodds import maps
 from trueodds.exceptions import MapFormatError
@@ -33,15 +31,6 @@ SLOW = 1.0
 EXPORTED = 10
 """One in so many maps that load is also written as Python and as SQL."""
 SAME, HALF = maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.LogOddsMap(a=0.5, b=0.7, c=0.1)
-NUMBERS = [
-    0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-17, 5e-324, -5e-324, 2.2e-308, 1e-300, -1e-300, 1e16, 1e100, -1e100, 1e300,
-    -1e300, 1e308, -1e308, 1.7976931348623157e308, -1.7976931348623157e308, 700.0, -745.0, 1e154, -1e154, 37.0,
-    2**53 + 1, 10**30, -(10**30), 10**400,
-]  # fmt: skip
-OTHERS: list[Any] = [
-    None, True, False, "", "inf", "-inf", "nan", "x", "\ud800", "raw", "logit", "score", "probability", [], {},
-    [[]], [0.5], [1e308, -1e308], ["inf"], {"a": 1}, float("inf"), float("-inf"), float("nan"),
-]  # fmt: skip
 PLACES = [
     0.0, 5e-324, 2e-313, 2.3e-308, 1e-300, 1e-17, 0.1, 0.3, math.nextafter(0.3, 1), 0.5, 0.9, 1 - 2**-53, 1.0,
 ]  # fmt: skip
@@ -106,97 +95,9 @@ def examples() -> list[maps.CalibrationMap]:
     return found
 
 
-class Mutator:
+def map_mutator(seed: int) -> Mutator:
     """Draws documents that are nearly maps."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.documents = [example.to_dict() for example in examples()]
-
-    def text(self) -> str:
-        """The JSON of a map with one to four changes."""
-        rng = self.rng
-        document = copy.deepcopy(rng.choice(self.documents))
-        for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
-            self._change(document)
-        text = json.dumps(document)
-        if rng.random() < 0.1:
-            text = self._garbled(text)
-        return text
-
-    def _change(self, document: dict[str, Any]) -> None:
-        rng = self.rng
-        numbers_only = rng.random() < 0.7
-        places = list(_places(document, numbers_only))
-        if not places:
-            return
-        part, key = rng.choice(places)
-        old = part[key]
-        kind = rng.random()
-        if numbers_only and kind < 0.9:
-            part[key] = self._number(old)
-        elif kind < 0.5:
-            part[key] = copy.deepcopy(rng.choice(OTHERS))
-        elif kind < 0.6:
-            del part[key]
-        elif kind < 0.7:
-            donor = rng.choice(self.documents)
-            place, name = rng.choice(list(_places(donor, numbers_only=False)))
-            part[key] = copy.deepcopy(place[name])
-        elif kind < 0.8 and isinstance(old, list):
-            rng.shuffle(old)
-        elif kind < 0.9 and isinstance(part, list):
-            part.insert(key, copy.deepcopy(old))
-        elif kind < 0.92:
-            for _ in range(rng.choice((3, 40))):
-                old = [old]
-            part[key] = old if rng.random() < 0.9 else {"maps": old}
-        else:
-            part[key] = rng.choice(NUMBERS)
-
-    def _number(self, old: Any) -> Any:
-        rng = self.rng
-        kind = rng.random()
-        if kind < 0.4 or not isinstance(old, (int, float)):
-            return rng.choice(NUMBERS)
-        try:
-            if kind < 0.6:
-                return old * 10.0 ** rng.randint(-330, 308)
-            if kind < 0.7:
-                return math.nextafter(float(old), rng.choice((math.inf, -math.inf)))
-        except OverflowError:
-            return 1e308
-        return rng.choice((-old, old + 1, 1 - old, rng.uniform(-1, 2), rng.gauss(0, 1e3)))
-
-    def _garbled(self, text: str) -> str:
-        rng = self.rng
-        at = rng.randrange(len(text))
-        kind = rng.random()
-        if kind < 0.3:
-            return text[:at]
-        if kind < 0.6:
-            return (
-                text[:at]
-                + chr(rng.choice((0, 34, 44, 48, 57, 91, 93, 101, 123, 0x20AC)))
-                + text[at + 1 :]
-            )
-        if kind < 0.7:
-            return text.replace("0.1", "1e999", 1)
-        if kind < 0.8:
-            depth = rng.choice((30, 900, 20_000))
-            return text.replace("0.1", "[" * depth + "0.1" + "]" * depth, 1)
-        return text[:at] + text[rng.randrange(len(text)) :]
-
-
-def _places(part: Any, numbers_only: bool) -> Any:
-    """Every place in a document, as a container and a key."""
-    keys = part.keys() if isinstance(part, dict) else range(len(part))
-    for key in keys:
-        value = part[key]
-        if not numbers_only or type(value) in (int, float):
-            yield part, key
-        if isinstance(value, (dict, list)):
-            yield from _places(value, numbers_only)
+    return Mutator([example.to_dict() for example in examples()], seed)
 
 
 def asked(scale: str, columns: int) -> np.ndarray[Any, Any]:
@@ -279,7 +180,7 @@ def main() -> int:
     parser.add_argument("--mutations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    mutator = Mutator(arguments.seed)
+    mutator = map_mutator(arguments.seed)
     outcomes: Counter[str] = Counter()
     slowest = 0.0
     begin = time.perf_counter()

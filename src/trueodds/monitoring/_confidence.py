@@ -62,5 +62,7 @@ def line_margins(estimate: Floats, information: Floats, alpha: float, size: int)
     with_prior = np.eye(size) + PRIOR_SD**2 * own
     level = -math.log(alpha) + 0.5 * float(np.linalg.slogdet(with_prior)[1])
     level += 0.5 * float(off @ off) / PRIOR_SD**2
-    covariance = np.linalg.inv(own + 1e-12 * np.eye(size))
-    return np.asarray(np.sqrt(2.0 * level * np.maximum(np.diag(covariance), 0.0)))
+    # A direction of which nothing is known but rounding errors has hardly any information.
+    known, axes = np.linalg.eigh(own)
+    known = np.where(known > 1e-14 * known[-1], known, 0.0) + 1e-12
+    return np.asarray(np.sqrt(2.0 * level * (axes**2 / known).sum(axis=1)))

@@ -11,6 +11,7 @@ from trueodds.monitoring._bets import N_PARTS
 from trueodds.monitoring._history import MAX_STRETCHES, History
 from trueodds.monitoring._stream import MAX_CLASSES, Stream, n_places
 from trueodds.monitoring.state import MOST_ROWS, Fields, is_moment
+from trueodds.validation import MOST_WEIGHT
 
 if TYPE_CHECKING:
     from trueodds.monitoring._monitor import CalibrationMonitor
@@ -132,7 +133,7 @@ def _read_stream(content: Any, max_groups: int) -> Stream:
         open_share=fields.array("open_share", (places,), 0.0, 1.0),
         value=fields.array("value", (places,), 0.0, MOST),
         named=named,
-        sums=fields.array("sums", (sums, 3), 0.0, 1e200),
+        sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),
         history=_read_history(fields.raw("history"), int(rows)),
         groups=fields.texts("groups", n_groups),
         n_unlabelled=fields.count("unlabelled"),
@@ -152,7 +153,7 @@ def _read_history(content: Any, rows: int) -> History:
     moments = fields.listed("moments", MAX_STRETCHES)
     if len(moments) != len(starts) or not all(is_moment(moment) for moment in moments):
         raise StateFormatError("state.stream.history.moments must be one time for each start.")
-    cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, 1e200)
+    cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, rows * MOST_WEIGHT)
     if bool((cells[..., 1:] > cells[..., :1] * (1 + 1e-9) + 1e-9).any()):
         raise StateFormatError("state.stream.history.cells has more positives than rows.")
     return History(list(starts), list(moments), [np.ascontiguousarray(block) for block in cells])

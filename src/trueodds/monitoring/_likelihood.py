@@ -62,7 +62,9 @@ def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
         q = 1.0 / (1.0 + np.exp(-np.clip(theta @ design, -500, 500)))
         information = (design * (weight * q * (1.0 - q))) @ design.T
         slope = (design @ (positives - weight * q) - 0.01 * (theta - [0.0, 1.0]))[:size]
-        step = np.linalg.solve(information[:size, :size] + 0.01 * np.eye(size), slope)
+        # The prior is lost beside great weights; least squares needs no inverse.
+        curvature = information[:size, :size] + 0.01 * np.eye(size)
+        step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
         step = np.clip(step, -1.0, 1.0)
         theta[:size] += step
         if np.abs(step).max() < 1e-10:

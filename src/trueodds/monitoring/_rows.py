@@ -16,6 +16,7 @@ from trueodds.validation import (
     Labels,
     as_floats,
     check_length,
+    check_weight_size,
     positive_column,
     validate_scores,
     where,
@@ -130,6 +131,7 @@ def _weights(weight: Any, n: int) -> Floats:
         raise InputError(
             f"weight must be 0 or more and finite; got {values[bad][0]!r} {where(bad)}."
         )
+    check_weight_size(values, "weight")
     return values
 
 

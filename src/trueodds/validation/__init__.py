@@ -37,10 +37,11 @@ from trueodds.validation._scores import (
     validate_scores,
 )
 from trueodds.validation._tensors import answers_in_kind
-from trueodds.validation._weights import validate_weights
+from trueodds.validation._weights import MOST_WEIGHT, check_weight_size, validate_weights
 
 __all__ = [
     "METRIC_WORDS",
+    "MOST_WEIGHT",
     "ROW_SUM_TOLERANCE",
     "Floats",
     "InputScale",
@@ -62,6 +63,7 @@ __all__ = [
     "check_scale",
     "check_smoothing",
     "check_unit_interval",
+    "check_weight_size",
     "encode_labels",
     "label_column",
     "positive_column",

@@ -9,9 +9,9 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.validation._arrays import Floats, as_floats, where
 
-__all__ = ["validate_weights"]
+__all__ = ["MOST_WEIGHT", "check_weight_size", "validate_weights"]
 
-MOST = 1e15
+MOST_WEIGHT = 1e15
 """Of one row: beyond, float64 cannot count one instance more."""
 
 
@@ -29,10 +29,16 @@ def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
     if not weights.any():
         raise InputError("sample_weight is zero everywhere.")
-    if weights.max() > MOST:
-        place = int(np.argmax(weights > MOST))
+    check_weight_size(weights, "sample_weight")
+    return weights
+
+
+def check_weight_size(weights: Floats, name: str) -> None:
+    """Refuse weights that are no counts any more."""
+    large = weights > MOST_WEIGHT
+    if large.any():
+        place = int(np.argmax(large))
         raise InputError(
-            f"sample_weight must not exceed {MOST:g}, as a weight of k counts like k rows; got "
+            f"{name} must not exceed {MOST_WEIGHT:g}, as a weight of k counts like k rows; got "
             f"{weights[place]:g} at index {place}. Divide all weights by a large number."
         )
-    return weights
