@@ -1,5 +1,7 @@
 """Messages say what was expected, what was found, where, and what to do."""
 
+from enum import Enum, IntEnum
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -137,6 +139,28 @@ def test_unusable_labels_are_refused(y, message):
         encode_labels(array)
 
 
+class Colour(Enum):
+    RED = 1
+
+
+def test_members_of_an_enum_are_labels_if_they_are_texts_or_numbers():
+    answer = Enum("Answer", {"NO": "never", "YES": "always"}, type=str)
+    size = IntEnum("Size", ["S", "M"])
+    for y in ([answer.NO, answer.YES], np.array([answer.NO, answer.YES], dtype=object)):
+        codes, classes = encode_labels(y)
+        assert (codes.tolist(), classes.tolist()) == ([1, 0], ["always", "never"])
+    codes, classes = encode_labels([answer.NO, "always"], [answer.NO, answer.YES])
+    assert (codes.tolist(), classes.tolist()) == ([0, 1], ["never", "always"])
+    codes, classes = encode_labels([size.M, size.S])
+    assert (codes.tolist(), classes.tolist()) == ([1, 0], [1, 2])
+
+
+@pytest.mark.parametrize("y", [[Colour.RED, 1], (Colour.RED,), np.array([Colour.RED])])
+def test_members_of_an_enum_without_an_order_are_refused(y):
+    with pytest.raises(InputError, match=r"Enum Colour.*\[label\.name for label in y\]"):
+        encode_labels(y)
+
+
 def test_weights_are_checked():
     assert validate_weights(None, 3) is None
     for bad, message in (
@@ -144,6 +168,7 @@ def test_weights_are_checked():
         ([0, 0], "zero everywhere"),
         ([1], r"shape \(2,\)"),
         ([1, np.inf], "finite"),
+        ([1, 2e15], r"must not exceed 1e\+15.*got 2e\+15 at index 1"),
     ):
         with pytest.raises(InputError, match=message):
             validate_weights(bad, 2)

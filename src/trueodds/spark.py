@@ -26,6 +26,13 @@ from trueodds.maps import CalibrationMap
 __all__ = ["SparkCalibratedModel", "SparkCalibrator"]
 
 SCORE = "trueodds_score_"
+LABEL = "trueodds_label_"
+
+
+def _column(name: str) -> Any:
+    """A column by its whole name: a dot in it is no field of a structure."""
+    quoted = name.replace("`", "``")
+    return functions.col(f"`{quoted}`")
 
 
 class _Columns(HasOutputCol, HasLabelCol):
@@ -43,7 +50,7 @@ class _Columns(HasOutputCol, HasLabelCol):
         column = self.getOrDefault(self.scoreCol)
         if column not in frame.columns:
             raise InputError(f"the frame has no column {column!r}; it has {frame.columns}.")
-        score = functions.col(f"`{column}`")
+        score = _column(column)
         if frame.schema[column].dataType.typeName() in ("vectorudt", "udt", "vector"):
             score = vector_to_array(score)[1]
         return frame.withColumn(SCORE, score.cast("double"))
@@ -114,9 +121,9 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
 
     def _fit(self, dataset: Any) -> SparkCalibratedModel:
         calibrator = self.calibrator()
-        label = self.getOrDefault(self.labelCol)
+        label = _column(self.getOrDefault(self.labelCol)).alias(LABEL)
         columns = self._with_score(dataset).select(SCORE, label)
-        fitted = calibrator.fit_frame(columns, score=SCORE, label=label)
+        fitted = calibrator.fit_frame(columns, score=SCORE, label=LABEL)
         return self._copyValues(SparkCalibratedModel().of(fitted.map_))
 
 

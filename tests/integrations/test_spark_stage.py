@@ -95,3 +95,22 @@ def test_what_makes_no_sense_is_refused(rows):
         SparkCalibrator().fit(rows)
     with pytest.raises(InputError, match="a map of one score"):
         SparkCalibratedModel().of(SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0]))
+
+
+def test_dots_and_quotes_in_names_are_part_of_them(rows):
+    from trueodds import ScoreTable
+    from trueodds.engines import apply_map
+    from trueodds.spark import SparkCalibrator
+
+    for score, label, into in (("p.q", "y.z", "c.d"), ("p`q", "y`", "c`")):
+        named = rows.selectExpr("1 / (1 + exp(-a)) AS p", "label AS y").toDF(score, label)
+        with pytest.raises(InputError, match=r"rename it: frame\.withColumnRenamed"):
+            ScoreTable.from_frame(named, score=score, label=label)
+        with pytest.raises(InputError, match=r"rename it: frame\.withColumnRenamed"):
+            BetaCalibrator().fit_frame(named, score=score, label=label)
+        stage = SparkCalibrator(scoreCol=score, labelCol=label, outputCol=into).fit(named)
+        found = stage.transform(named).toPandas()
+        expected = stage.calibration_map()(found[score].to_numpy())
+        np.testing.assert_allclose(found[into], expected, atol=1e-12)
+        applied = apply_map(stage.calibration_map(), named, score=score, into=into)
+        assert applied.columns == [score, label, into]

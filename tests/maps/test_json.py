@@ -189,6 +189,25 @@ def test_a_saved_file_has_ordinary_permissions(tmp_path):
     assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_saving_through_a_link_changes_what_it_stands_for(tmp_path, exists):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    if exists:
+        target.write_text("older")
+    MAPS[0].save(link)
+    assert link.is_symlink()
+    assert trueodds.load(target) == MAPS[0]
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "€", "😀"])
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path, letter):
+    path = tmp_path / (letter * (255 // len(letter.encode())))
+    MAPS[0].save(path)
+    assert trueodds.load(path) == MAPS[0]
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_labels_that_json_does_not_know_become_text():
     fitted = maps.IdentityMap(classes=(np.int64(3), np.datetime64("2020-01-01")))
     assert fitted.classes == (3, "2020-01-01")

@@ -1,6 +1,7 @@
 """CalibratedClassifier: cross-fitting, prefit models, weights, rare classes, any calibrator."""
 
 import warnings
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -352,3 +353,31 @@ def test_a_name_or_a_class_in_place_of_a_calibrator_is_refused(calibrator):
 def test_prefit_is_answered_with_what_to_do():
     with pytest.raises(InputError, match="FrozenEstimator"):
         CalibratedClassifier(GaussianNB(), cv="prefit").fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+@pytest.mark.parametrize("nothing", [None, "logistic", GaussianNB])
+def test_what_is_no_model_is_refused(nothing):
+    with pytest.raises(InputError, match=r"estimator must be a model with a method fit.*got"):
+        CalibratedClassifier(nothing).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+def test_a_frozen_model_that_was_never_fitted_is_refused():
+    with pytest.raises(InputError, match="GaussianNB in FrozenEstimator is not fitted"):
+        CalibratedClassifier(FrozenEstimator(GaussianNB())).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+def test_a_generator_of_folds_that_has_given_them_is_refused(binary):
+    X, y = binary
+    model = CalibratedClassifier(GaussianNB(), cv=StratifiedKFold(2).split(X, y)).fit(X, y)
+    with pytest.raises(InputError, match=r"cv has no folds.*list\(generator\)"):
+        model.fit(X, y)
+
+
+def test_members_of_an_enum_of_texts_are_labels_like_others(binary):
+    X, y = binary
+    answer = Enum("Answer", {"NO": "never", "YES": "yes"}, type=str)
+    named = [answer.YES if label else answer.NO for label in y]
+    model = CalibratedClassifier(GaussianNB()).fit(X, named)
+    assert model.classes_.tolist() == ["never", "yes"]
+    plain = CalibratedClassifier(GaussianNB()).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))

@@ -15,7 +15,7 @@ from trueodds.basics.signals import STOPPING
 __all__ = ["atomic_file", "write_text"]
 
 LONGEST_NAME = 100
-"""Of a temporary file, so that long names of the user's own still fit."""
+"""Bytes of the name of a temporary file, so that long names of the user's own still fit."""
 
 
 @contextmanager
@@ -39,10 +39,9 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
         return
     temporary = None
     try:
+        begin = os.fsencode(target.name)[:LONGEST_NAME].decode("utf-8", "ignore")
         with STOPPING.held():
-            handle, name = tempfile.mkstemp(
-                prefix=f".{target.name[:LONGEST_NAME]}.", suffix=".tmp", dir=target.parent
-            )
+            handle, name = tempfile.mkstemp(prefix=f".{begin}.", suffix=".tmp", dir=target.parent)
             temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:
             yield stream

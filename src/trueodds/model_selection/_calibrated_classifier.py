@@ -25,7 +25,7 @@ from trueodds.model_selection._member import CalibratedMember
 from trueodds.model_selection._response import ResponseMethod
 from trueodds.model_selection._routing import share_parameters
 from trueodds.model_selection._training import Training, unfitted
-from trueodds.validation import Floats, Labels, as_dense, encode_labels, validate_weights
+from trueodds.validation import Floats, Labels, dense_labels, encode_labels, validate_weights
 
 __all__ = ["CalibratedClassifier"]
 
@@ -137,9 +137,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         -------
         self
         """
-        X, y = indexable(X, y)
-        labels = column_or_1d(_of_plain_texts(as_dense(y, "y")), warn=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
+        self._check_estimator(frozen)
+        X, y = indexable(X, y)
+        labels = column_or_1d(_of_plain_texts(dense_labels(y)), warn=True)
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
         weight = validate_weights(sample_weight, len(codes))
         if len(classes) < 2:
@@ -161,6 +162,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
         return self
+
+    def _check_estimator(self, frozen: bool) -> None:
+        if not callable(getattr(self.estimator, "fit", None)) or isinstance(self.estimator, type):
+            raise InputError(
+                "estimator must be a model with a method fit, such as LogisticRegression(); got "
+                f"{self.estimator!r}."
+            )
+        if frozen and not hasattr(self.estimator, "classes_"):
+            raise InputError(
+                f"{type(self.estimator.estimator).__name__} in FrozenEstimator is not fitted: fit "
+                "it first, or pass it without FrozenEstimator to have it trained here."
+            )
 
     def _fit_prefit(self, task: FoldTask) -> CalibratedMember:
         scores, method, scale = task.scores(self.estimator, None)

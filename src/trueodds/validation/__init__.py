@@ -16,7 +16,7 @@ from trueodds.validation._arrays import (
     check_unit_interval,
     where,
 )
-from trueodds.validation._labels import encode_labels, label_column
+from trueodds.validation._labels import dense_labels, encode_labels, label_column
 from trueodds.validation._options import (
     LabelSmoothing,
     as_seed,
@@ -64,6 +64,7 @@ __all__ = [
     "check_smoothing",
     "check_unit_interval",
     "check_weight_size",
+    "dense_labels",
     "encode_labels",
     "label_column",
     "positive_column",

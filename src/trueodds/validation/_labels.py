@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -11,17 +13,50 @@ from trueodds.exceptions import InputError
 from trueodds.kernels.scan import has_zeros_and_ones_only
 from trueodds.validation._arrays import Labels, as_dense
 
-__all__ = ["encode_labels", "label_column"]
+__all__ = ["dense_labels", "encode_labels", "label_column"]
 
 
 def label_column(y: Any) -> npt.NDArray[Any]:
     """Labels as a 1-D array; a single column becomes one."""
-    array = as_dense(y, "y")
+    array = dense_labels(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
     if array.ndim != 1:
         raise InputError(f"y must be 1-D; got shape {array.shape}.")
     return array
+
+
+def dense_labels(y: Any, name: str = "y") -> npt.NDArray[Any]:
+    """Labels as an array; members of an Enum of texts or numbers as their values.
+
+    Examples
+    --------
+    >>> from enum import Enum
+    >>> Answer = Enum("Answer", {"NO": "no", "YES": "yes"}, type=str)
+    >>> dense_labels([Answer.NO, Answer.YES])
+    array(['no', 'yes'], dtype=object)
+    """
+    if isinstance(y, (list, tuple)) and _enums(y):
+        members = np.empty(len(y), dtype=object)  # NumPy would cut the names of some
+        members[:] = y
+        y = members
+    array = as_dense(y, name)
+    enums = _enums(array.flat) if array.dtype.kind == "O" else []
+    if not enums:
+        return array
+    if not issubclass(enums[0], (str, int, float)):
+        raise InputError(
+            f"labels must be texts or numbers, which have an order; got members of the Enum "
+            f"{enums[0].__name__}. Pass their names or values: [label.name for label in {name}]."
+        )
+    plain = [label.value if isinstance(label, Enum) else label for label in array.flat]
+    return np.array(plain, dtype=object).reshape(array.shape)
+
+
+def _enums(labels: Iterable[Any]) -> list[type[Enum]]:
+    """The kinds of Enum among labels, those without an order first."""
+    found = [kind for kind in set(map(type, labels)) if issubclass(kind, Enum)]
+    return sorted(found, key=lambda kind: issubclass(kind, (str, int, float)))
 
 
 def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]]:
@@ -42,7 +77,7 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
         array = _plain_labels(array)
     if classes is None:
         return _encode_seen(array)
-    declared = np.asarray(as_dense(classes, "classes"))
+    declared = np.asarray(dense_labels(classes, "classes"))
     if declared.ndim != 1 or len(declared) < 2 or len(set(declared.tolist())) != len(declared):
         raise InputError(f"classes must be two or more distinct labels; got {classes!r}.")
     codes = np.full(array.shape, -1, dtype=np.intp)

@@ -6,7 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.engines.grouping._collect import check_columns, collect_columns, collect_row
+from trueodds.engines.grouping._collect import (
+    check_columns,
+    check_plain_names,
+    collect_columns,
+    collect_row,
+)
 from trueodds.exceptions import InputError
 from trueodds.validation import InputScale
 
@@ -52,7 +57,9 @@ def open_columns(frame: Any, score: str, label: str, weight: str | None) -> Fram
     """Check names and types, which costs no pass over the rows."""
     import narwhals as nw
 
-    check_columns(frame, [score, label, *([] if weight is None else [weight])])
+    names = [score, label, *([] if weight is None else [weight])]
+    check_columns(frame, names)
+    check_plain_names(frame, names)
     schema = frame.collect_schema()
     _check_number(frame, schema[score], score, "score")
     if weight is not None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trueodds.engines.grouping._collect import (
     check_columns,
+    check_plain_names,
     collect_columns,
     collect_row,
     open_frame,
@@ -71,6 +72,7 @@ def sample_class_rows(
     opened = open_frame(frame)
     names = [*scores, label, *([] if weight is None else [weight])]
     check_columns(opened, names)
+    check_plain_names(opened, names)
     _check_rows(opened, list(scores), label, scale, rows_sum_to_one)
     counted = opened.group_by(label).agg(nw.len().alias("trueodds rows"))
     counts = collect_columns(counted, [label, "trueodds rows"])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 
-__all__ = ["check_columns", "collect_columns", "collect_row", "open_frame"]
+__all__ = ["check_columns", "check_plain_names", "collect_columns", "collect_row", "open_frame"]
 
 
 def open_frame(frame: Any) -> Any:
@@ -43,6 +43,19 @@ def check_columns(frame: Any, columns: Sequence[str]) -> None:
             names = ", ".join(repr(name) for name in found)
             raise InputError(
                 f"the frame has no column {column!r}; {word} {names}{more}{'?' if near else '.'}"
+            )
+
+
+def check_plain_names(frame: Any, columns: Sequence[str]) -> None:
+    """Refuse names of Spark columns that narwhals cannot ask for: it does not quote them."""
+    if not frame.implementation.is_spark_like():
+        return
+    for column in columns:
+        if "." in column or "`" in column:
+            plain = column.replace(".", "_").replace("`", "_")
+            raise InputError(
+                f"Spark takes a dot in a name for a field of a structure, so that {column!r} cannot "
+                f"be read; rename it: frame.withColumnRenamed({column!r}, {plain!r})."
             )
 
 
