@@ -28,6 +28,7 @@ from trueodds.exceptions import MapFormatError
 from trueodds.maps._json import parse_text
 
 SLOW = 1.0
+LONGEST_SENTENCE = 1_000
 EXPORTED = 10
 """One in so many maps that load is also written as Python and as SQL."""
 SAME, HALF = maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.LogOddsMap(a=0.5, b=0.7, c=0.1)
@@ -166,7 +167,9 @@ def try_text(text: str, *, exported: bool) -> str:
         warnings.simplefilter("error")
         try:
             fitted = maps.CalibrationMap.from_dict(parse_text(text, "map.json"))
-        except MapFormatError:
+        except MapFormatError as error:
+            if len(str(error)) > LONGEST_SENTENCE:
+                raise AssertionError(f"a sentence of {len(str(error))} characters") from None
             return "refused"
         check_map(fitted, exported=exported)
     return "answered"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueodds.basics.files import write_text
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring import CalibrationMonitor
 from trueodds.monitoring.state import Fields, read_json
@@ -119,8 +120,9 @@ class Watch:
     def _read(cls, content: Any) -> Watch:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise StateFormatError(f'"format" must be {FORMAT!r}.')
-        if content.get("version") != VERSION or type(content["version"]) is not int:
-            raise StateFormatError(f'"version" must be {VERSION}; got {content.get("version")!r}.')
+        version = content.get("version")
+        if version != VERSION or type(version) is not int:
+            raise StateFormatError(f'"version" must be {VERSION}; got {shown(version)}.')
         fields = Fields(content, KEYS, "state")
         optional = {key: fields.raw(key) for key in ("time", "last", "kind")}
         for key, value in optional.items():

@@ -64,7 +64,7 @@ def _settle(
     """
     k: cython.Py_ssize_t
     total: cython.double = 0.0
-    joined: cython.double = open_share[place] - left
+    joined: cython.double = max(open_share[place] - left, 0.0)
     for k in range(8):
         stakes[place, k] = min((stakes[place, k] + joined) * ratio[k], CAP)
         total += stakes[place, k]

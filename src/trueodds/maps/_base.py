@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression
@@ -34,6 +35,8 @@ __all__ = ["BinaryMap", "CalibrationMap", "ClassMap", "check_reach"]
 
 SHARED = {"input", "classes", "band"}
 """Fields of every family, which stand in the header of the file."""
+LONGEST_REASON = 300
+"""Characters of what is said of a malformed document."""
 FARTHEST = float(np.finfo(np.float64).max) / 2
 """The difference of two such numbers is finite."""
 
@@ -248,7 +251,7 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         except KeyError:
             known = ", ".join(sorted(CalibrationMap._families))
             raise MapFormatError(
-                f"unknown family {family!r}; this version knows {known}."
+                f"unknown family {shown(family)}; this version knows {known}."
             ) from None
         if not issubclass(kind, cls):
             raise MapFormatError(
@@ -261,7 +264,8 @@ class CalibrationMap(Described, Banded, Exported, ABC):
             decoded = kind._decode(parameters)
             read = kind(input=header.input, classes=header.classes, band=band, **decoded)
         except InputError as error:
-            raise MapFormatError(f"malformed {family!r} map: {error}") from None
+            reason = str(error)[:LONGEST_REASON]
+            raise MapFormatError(f"malformed {family!r} map: {reason}") from None
         return read.with_about(header.about)
 
     @classmethod

@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from trueodds.basics.files import write_text
+from trueodds.basics.shown import shown
 from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.maps._about import check_about
@@ -44,6 +45,8 @@ MOST_VALUES = 4_000_000
 """Numbers, texts and so on in all: two million knots."""
 DEEPEST = 32
 """How deeply lists and objects may stand in each other; learned maps need less than half."""
+MOST_SHOWN = 5
+"""Names in a message."""
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -135,7 +138,7 @@ def check_keys(mapping: Any, expected: set[str], what: str) -> None:
     missing, extra = expected - mapping.keys(), mapping.keys() - expected
     if missing or extra:
         found = [
-            f"{word} {sorted(keys)}"
+            f"{word} [{', '.join(shown(key) for key in sorted(keys)[:MOST_SHOWN])}]"
             for word, keys in (("missing", missing), ("unknown", extra))
             if keys
         ]
@@ -159,7 +162,7 @@ def parse(raw: Any) -> Header:
         raise MapFormatError(f'not a saved map: "format" must be {FORMAT!r}.')
     version = raw.get("version")
     if type(version) is not int or version < 1:
-        raise MapFormatError(f'"version" must be a positive integer; got {version!r}.')
+        raise MapFormatError(f'"version" must be a positive integer; got {shown(version)}.')
     if version > VERSION:
         raise MapFormatError(
             f"the map has format version {version}; this trueodds reads up to {VERSION}: upgrade."
@@ -170,7 +173,7 @@ def parse(raw: Any) -> Header:
     if not isinstance(family, str):
         raise MapFormatError('"family" must be a text.')
     if scale not in get_args(InputScale):
-        raise MapFormatError(f'"input" must be one of {get_args(InputScale)}; got {scale!r}.')
+        raise MapFormatError(f'"input" must be one of {get_args(InputScale)}; got {shown(scale)}.')
     if classes is not None and not (
         isinstance(classes, list) and all(type(c) in (str, int, float, bool) for c in classes)
     ):

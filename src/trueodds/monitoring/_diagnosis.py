@@ -151,7 +151,8 @@ def _parts_gain(cells: Floats) -> float:
     held = weight > 0
     n, e, o = weight[held], expected[held], observed[held]
     with np.errstate(divide="ignore", invalid="ignore"):
-        hits = np.where(o > 0, o * np.log(o / e), 0.0)
-        misses = np.where(n > o, (n - o) * np.log((n - o) / (n - e)), 0.0)
+        # Quotients could overflow: forecasts may be as small as float64 can hold.
+        hits = np.where(o > 0, o * (np.log(o) - np.log(e)), 0.0)
+        misses = np.where(n > o, (n - o) * (np.log(n - o) - np.log(n - e)), 0.0)
     total = float(np.sum(hits + misses))
     return total if math.isfinite(total) else 0.0

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring._bets import N_PARTS
+from trueodds.monitoring._bets import N_PARTS, kept_for_later
 from trueodds.monitoring._history import MAX_STRETCHES, History
 from trueodds.monitoring._stream import MAX_CLASSES, Stream, n_places
 from trueodds.monitoring.state import MOST_ROWS, Fields, is_moment
@@ -79,7 +80,7 @@ def from_document(content: Any) -> CalibrationMonitor:
         raise StateFormatError(f'not the state of a monitor: "format" must be {FORMAT!r}.')
     version = content.get("version")
     if type(version) is not int or version < 1:
-        raise StateFormatError(f'"version" must be a positive integer; got {version!r}.')
+        raise StateFormatError(f'"version" must be a positive integer; got {shown(version)}.')
     if version > VERSION:
         raise StateFormatError(
             f"the state has format version {version}; this trueodds reads up to {VERSION}: upgrade."
@@ -130,7 +131,7 @@ def _read_stream(content: Any, max_groups: int) -> Stream:
         n_groups,
         clock=clock,
         stakes=fields.array("stakes", (places, 8), 0.0, MOST),
-        open_share=fields.array("open_share", (places,), 0.0, 1.0),
+        open_share=fields.array("open_share", (places,), float(kept_for_later(rows + 1)), 1.0),
         value=fields.array("value", (places,), 0.0, MOST),
         named=named,
         sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import StateFormatError
 from trueodds.validation import Floats
@@ -36,7 +37,7 @@ class Fields:
         if not isinstance(content, dict):
             raise StateFormatError(f"{name} must be an object; got {_kind(content)}.")
         if content.keys() != keys:
-            odd = sorted(map(str, content.keys() ^ keys))[:5]
+            odd = [shown(key, 40) for key in sorted(content.keys() ^ keys)[:5]]
             raise StateFormatError(f"{name} has missing or unknown keys: {', '.join(odd)}.")
         self._content, self._name = content, name
 

@@ -54,8 +54,8 @@ def check_plain_names(frame: Any, columns: Sequence[str]) -> None:
         if "." in column or "`" in column:
             plain = column.replace(".", "_").replace("`", "_")
             raise InputError(
-                f"Spark takes a dot in a name for a field of a structure, so that {column!r} cannot "
-                f"be read; rename it: frame.withColumnRenamed({column!r}, {plain!r})."
+                f"Spark takes a dot in a name for a field of a structure, so {column!r} cannot be "
+                f"read; rename it: frame.withColumnRenamed({column!r}, {plain!r})."
             )
 
 
