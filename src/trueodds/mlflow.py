@@ -72,6 +72,13 @@ def log_model(
     Returns
     -------
     mlflow.models.model.ModelInfo
+
+    Examples
+    --------
+    >>> import mlflow  # doctest: +SKIP
+    >>> from trueodds.mlflow import log_model  # doctest: +SKIP
+    >>> with mlflow.start_run():  # doctest: +SKIP
+    ...     log_model(model, X_test)  # a fitted CalibratedClassifier, and some rows
     """
     require("mlflow", "logging to MLflow", "mlflow")
     from mlflow.models import infer_signature
@@ -98,6 +105,13 @@ def log_report(
     artifact_file : str, default="calibration.html"
     **options : dict
         For :func:`trueodds.report.build_report`.
+
+    Examples
+    --------
+    >>> import mlflow  # doctest: +SKIP
+    >>> from trueodds.mlflow import log_report  # doctest: +SKIP
+    >>> with mlflow.start_run():  # doctest: +SKIP
+    ...     log_report(model.predict_proba(X_test), y_test)
     """
     mlflow = require("mlflow", "logging to MLflow", "mlflow")
     from trueodds.report import build_report

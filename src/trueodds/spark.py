@@ -78,6 +78,12 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
     -----
     Fitting groups by score on the cluster and brings back at most a million scores with their
     counts; see :meth:`trueodds.ScoreTable.from_frame`.
+
+    Examples
+    --------
+    >>> from trueodds.spark import SparkCalibrator  # doctest: +SKIP
+    >>> stage = SparkCalibrator(method="beta", scoreCol="probability")  # doctest: +SKIP
+    >>> fitted = stage.fit(frame)  # doctest: +SKIP
     """
 
     method: Param[str] = Param(
@@ -131,6 +137,13 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
     """Adds the calibrated probability of the positive class to a frame or a stream.
 
     Made by :class:`SparkCalibrator`, or of any binary map: ``SparkCalibratedModel().of(map)``.
+
+    Examples
+    --------
+    >>> import trueodds
+    >>> from trueodds.spark import SparkCalibratedModel  # doctest: +SKIP
+    >>> stage = SparkCalibratedModel().of(trueodds.load("map.json"))  # doctest: +SKIP
+    >>> stage.transform(frame)  # doctest: +SKIP
     """
 
     map: Param[str] = Param(Params._dummy(), "map", "the map as JSON", TypeConverters.toString)

@@ -42,5 +42,18 @@ def test_every_public_name_is_in_the_reference(path):
     assert missing == []
 
 
+@pytest.mark.parametrize("path", MODULES)
+def test_every_public_name_shows_an_example(path):
+    module = importlib.import_module(path)
+    without = [
+        name
+        for name in module.__all__
+        if name not in LEFT_OUT
+        and callable(getattr(module, name))
+        and ">>> " not in (getattr(module, name).__doc__ or "")
+    ]
+    assert without == []
+
+
 def test_every_name_of_the_package_is_in_the_reference():
     assert set(trueodds._HOMES) - LISTED - {"CalibrationMap"} == set()

@@ -27,6 +27,14 @@ class FriedmanTest:
         Iman and Davenport's F_F, less conservative, with its p-value.
     degrees_of_freedom : tuple of int
         Of F_F: k − 1 and (k − 1)(N − 1).
+
+    Examples
+    --------
+    >>> from trueodds.compare import friedman_test
+    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
+    >>> test = friedman_test(losses, methods=["a", "b", "c"])
+    >>> test.chi_square, test.degrees_of_freedom
+    (4.5, (2, 6))
     """
 
     ranks: AverageRanks

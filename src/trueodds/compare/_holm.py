@@ -31,6 +31,14 @@ class RankComparison:
         With Holm's correction for all pairs.
     rejected : bool
         Whether the two differ significantly.
+
+    Examples
+    --------
+    >>> from trueodds.compare import holm
+    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
+    >>> pair = holm(losses, methods=["a", "b", "c"]).comparisons[0]
+    >>> pair.first, pair.second, round(pair.adjusted_p_value, 3), pair.rejected
+    ('a', 'c', 0.102, False)
     """
 
     first: str
@@ -60,6 +68,14 @@ class HolmTest:
     control : str or None
     comparisons : tuple of RankComparison
         Most significant first.
+
+    Examples
+    --------
+    >>> from trueodds.compare import holm
+    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
+    >>> test = holm(losses, methods=["a", "b", "c"])
+    >>> [(pair.first, pair.second) for pair in test.comparisons]
+    [('a', 'c'), ('a', 'b'), ('b', 'c')]
     """
 
     ranks: AverageRanks

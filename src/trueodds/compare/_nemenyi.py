@@ -29,6 +29,14 @@ class NemenyiTest:
     cliques : tuple of tuple of str
         The largest groups of methods that cannot be told apart, best first; a method may be in
         several.
+
+    Examples
+    --------
+    >>> from trueodds.compare import nemenyi
+    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
+    >>> test = nemenyi(losses, methods=["a", "b", "c"])
+    >>> round(test.critical_difference, 2), test.cliques
+    (1.66, (('a', 'b', 'c'),))
     """
 
     ranks: AverageRanks

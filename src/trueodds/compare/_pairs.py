@@ -40,6 +40,13 @@ class WilcoxonTest:
     p_value : float
         Two-sided.
     n_sets : int
+
+    Examples
+    --------
+    >>> from trueodds.compare import wilcoxon_signed_rank
+    >>> test = wilcoxon_signed_rank([1, 2, 1, 1], [2, 1, 3, 5])
+    >>> test.first_sum, test.second_sum, test.n_sets
+    (8.5, 1.5, 4)
     """
 
     first_sum: float
@@ -138,6 +145,13 @@ class SignTest:
         Of the first method.
     p_value : float
         Two-tailed, from the binomial distribution.
+
+    Examples
+    --------
+    >>> from trueodds.compare import sign_test
+    >>> test = sign_test([1, 2, 1, 1], [2, 1, 2, 2])
+    >>> test.wins, test.draws, test.losses
+    (3, 0, 1)
     """
 
     wins: int

@@ -47,6 +47,13 @@ class ResampledTTest:
     low, high : float
         Interval of the difference.
     level : float
+
+    Examples
+    --------
+    >>> from trueodds.compare import corrected_resampled_t_test
+    >>> test = corrected_resampled_t_test([4, 5, 6], [1, 3, 2], n_train=2, n_test=1)
+    >>> test.difference, test.degrees_of_freedom
+    (3.0, 2)
     """
 
     difference: float
@@ -131,6 +138,13 @@ class RelativeGain:
         Interval of the mean.
     level : float
     n_sets : int
+
+    Examples
+    --------
+    >>> from trueodds.compare import relative_gain_interval
+    >>> gain = relative_gain_interval([0.9, 1.0, 0.8], [1.0, 1.1, 1.0])
+    >>> round(gain.mean, 3), gain.n_sets
+    (-0.13, 3)
     """
 
     mean: float

@@ -110,6 +110,14 @@ class AverageRanks:
         In the order of the table.
     ranks : ndarray of shape (n_methods,)
     n_sets : int
+
+    Examples
+    --------
+    >>> from trueodds.compare import average_ranks
+    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
+    >>> ranks = average_ranks(losses, methods=["a", "b", "c"])
+    >>> ranks.methods, ranks.ranks.tolist(), ranks.n_sets
+    (('a', 'b', 'c'), [1.25, 2.0, 2.75], 4)
     """
 
     methods: tuple[str, ...]

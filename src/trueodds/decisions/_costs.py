@@ -191,6 +191,14 @@ class CostCurve:
         What it cost on these rows.
     best_threshold, best_cost : float
         The cheapest on these rows in hindsight. If it is much cheaper, calibrate.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import cost_curve
+    >>> y, p = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8]
+    >>> curve = cost_curve(y, p, cost_fp=1, cost_fn=4)
+    >>> curve.optimal_threshold, curve.cost_at_optimal, curve.best_cost
+    (0.2, 0.25, 0.25)
     """
 
     threshold: Floats

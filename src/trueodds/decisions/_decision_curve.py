@@ -34,6 +34,13 @@ class BenefitCurve:
     avoided, avoided_low, avoided_high : ndarray of shape (n_thresholds,)
         Interventions avoided, as a share of all rows, without missing more events than by treating
         everybody; NaN at a threshold of 0.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import decision_curve
+    >>> y, p = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8]
+    >>> decision_curve(y, p, thresholds=[0.2, 0.5]).treat_all.net_benefit.tolist()
+    [0.375, 0.0]
     """
 
     net_benefit: Floats
@@ -62,6 +69,14 @@ class DecisionCurve:
         Rows of positive weight.
     level : float
         Of the intervals.
+
+    Examples
+    --------
+    >>> from trueodds.decisions import decision_curve
+    >>> y, p = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8]
+    >>> curve = decision_curve(y, p, thresholds=[0.2, 0.5])
+    >>> curve.prevalence, curve.n, list(curve.models)
+    (0.5, 4, ['model'])
     """
 
     threshold: Floats

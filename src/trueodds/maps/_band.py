@@ -29,6 +29,15 @@ class Band:
         With two classes one binary map of the scores each. With several, one for each class, of
         the probability that the map gives to it, or of its score if the map is a
         :class:`OneVsRestMap`. A tree's is of its probabilities always.
+
+    Examples
+    --------
+    >>> from trueodds.maps import LogOddsMap
+    >>> curves = [LogOddsMap(a=1.0, b=1.0, c=shift) for shift in (-1.0, 0.0, 1.0)]
+    >>> banded = curves[1].with_band(curves[0], curves[2], level=0.9)
+    >>> low, high = banded.interval([0.5])
+    >>> banded.band.level, low.round(2).tolist(), high.round(2).tolist()
+    (0.9, [0.27], [0.73])
     """
 
     level: float

@@ -53,6 +53,15 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         The labels that the columns stand for; in a binary map the second one is positive.
     band : Band, default=None
         Between which curves the truth lies, if the map knows; see :meth:`interval`.
+
+    Examples
+    --------
+    >>> from trueodds import BetaCalibrator
+    >>> learned = BetaCalibrator().fit([0.1, 0.3, 0.6, 0.4, 0.9, 0.5], [0, 0, 1, 1, 1, 0]).map_
+    >>> learned.family, learned.input, learned.classes
+    ('log_odds', 'probability', (0, 1))
+    >>> 0 < learned(0.7) < 1
+    array([ True])
     """
 
     input: InputScale = "probability"
@@ -289,7 +298,18 @@ class CalibrationMap(Described, Banded, Exported, ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> CalibrationMap:
-        """Read a map from a file written by :meth:`save`; never executes anything."""
+        """Read a map from a file written by :meth:`save`; never executes anything.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import trueodds
+        >>> from trueodds.maps import IdentityMap
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     IdentityMap().save(f"{folder}/map.json")
+        ...     trueodds.load(f"{folder}/map.json")
+        IdentityMap(input='probability', classes=None, band=None)
+        """
         return cls.from_dict(_json.read(Path(path)))
 
     @property

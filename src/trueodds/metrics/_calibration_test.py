@@ -48,6 +48,14 @@ class CalibrationTest:
     expected : float
         The statistic to expect of a calibrated model: 0 for z, the degrees of freedom for χ², the
         mean of the draws otherwise.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import calibration_test
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> test = calibration_test(y, p)
+    >>> test.method, round(test.p_value, 4)
+    ('spiegelhalter', 0.0)
     """
 
     statistic: float

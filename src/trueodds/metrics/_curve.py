@@ -57,6 +57,14 @@ class ReliabilityCurve:
         What the probabilities are of.
     name : str or None
         What to call the curve in a legend.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import reliability_curve
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> curve = reliability_curve(y, p, n_bins=2, band=None)
+    >>> curve.prob_pred.round(2).tolist(), curve.prob_true.tolist()
+    ([0.3, 0.73], [0.0, 1.0])
     """
 
     strategy: CurveStrategy

@@ -39,6 +39,14 @@ class CorpDecomposition:
         How much better the recalibrated forecast is than the constant base rate; not negative.
     uncertainty : float
         The loss of the base rate, which no forecast changes.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import corp_decomposition
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> parts = corp_decomposition(y, p)
+    >>> round(parts.score, 3), round(parts.miscalibration, 3), round(parts.uncertainty, 3)
+    (0.092, 0.092, 0.25)
     """
 
     score: float
@@ -64,6 +72,15 @@ class CalibrationRefinement:
     within_bins : float
         What the other two leave over because probabilities differ within a bin; 0 (to rounding)
         if they do not. Negative if the forecast ranks rightly within bins.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import calibration_refinement
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> parts = calibration_refinement(y, p)
+    >>> rest = parts.score - parts.calibration_loss - parts.refinement_loss
+    >>> round(rest - parts.within_bins, 12)
+    0.0
     """
 
     score: float

@@ -26,6 +26,14 @@ class EndConfidence:
         Mean probability and frequency of positives in the first part of the ranking.
     high_prob, high_rate : float
         The same in the last part.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import end_confidence
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> ends = end_confidence(y, p, fraction=0.2)
+    >>> round(ends.low_prob, 3), ends.low_rate, round(ends.high_prob, 3), ends.high_rate
+    (0.217, 0.0, 0.867, 1.0)
     """
 
     fraction: float

@@ -64,6 +64,15 @@ class Evaluation:
     prevalence : float
         Share of positives.
     mean_score : float
+
+    Examples
+    --------
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.metrics import evaluate_table
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> found = evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=50)
+    >>> found.n, found.prevalence, round(found.metrics["brier_score"].estimate, 3)
+    (60.0, 0.5, 0.092)
     """
 
     metrics: dict[str, MetricInterval]

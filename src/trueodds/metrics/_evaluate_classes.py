@@ -41,6 +41,14 @@ class ClassEvaluation:
         Rows.
     mean_confidence : float
         The mean probability of the most probable class, which is the accuracy that it promises.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import evaluate_classes
+    >>> scores = [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]] * 10
+    >>> found = evaluate_classes([0, 1, 2] * 10, scores, n_resamples=50)
+    >>> found.n, round(found.mean_confidence, 3), found.metrics["accuracy"].estimate
+    (30, 0.667, 1.0)
     """
 
     metrics: dict[str, MetricInterval]

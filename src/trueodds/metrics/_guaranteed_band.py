@@ -50,6 +50,14 @@ class CalibrationBand:
     n_rows : int
     event : str
         What the probabilities are of.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import calibration_band
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> band = calibration_band(y, p)
+    >>> band.level, band.falls, band.n_rows
+    (0.9, False, 60)
     """
 
     level: float

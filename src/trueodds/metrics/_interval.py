@@ -51,6 +51,14 @@ class MetricInterval:
     method : {"bca", "percentile", "centred"}
     replicates : ndarray
         The metric of each resample.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import brier_score, confidence_interval
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> found = confidence_interval(brier_score, y, p, n_resamples=50, random_state=0)
+    >>> round(found.estimate, 3), found.low < found.estimate < found.high
+    (0.092, True)
     """
 
     estimate: float
@@ -92,6 +100,14 @@ class MetricComparison:
     method : {"bca", "percentile", "centred"}
     replicates : ndarray
         The difference in each resample.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import brier_score, compare_metric
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> found = compare_metric(brier_score, y, p, [0.5] * 60, n_resamples=50, random_state=0)
+    >>> round(found.difference, 3), found.low < found.difference < found.high
+    (-0.158, True)
     """
 
     difference: float

@@ -38,6 +38,15 @@ class ValidationSampleSize:
         Rows that each criterion asks for.
     net_benefit : int or None
         The same for the standardised net benefit, if a threshold was given.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import validation_sample_size
+    >>> size = validation_sample_size(
+    ...     log_odds_mean=-5, log_odds_sd=2.5, prevalence=0.018, c_statistic=0.8
+    ... )
+    >>> size.observed_expected, size.slope, size.c_statistic
+    (21028, 4554, 4252)
     """
 
     n: int

@@ -47,6 +47,14 @@ class ValidationTable:
         Of the intervals.
     notes : tuple of str
         Why a figure has no value.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import validation_table
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> table = validation_table(y, p, n_resamples=20, random_state=0)
+    >>> table.rows()[0]["estimate"]
+    0.9677419354838712
     """
 
     n: int

@@ -51,6 +51,17 @@ class CalibratorComparison:
     level : float
         Level of all intervals.
     n_folds, n_repeats : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import compare_calibrators
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(200)
+    >>> y = rng.random(200) < p
+    >>> found = compare_calibrators(p, y, calibrators=["beta"], cv=2, random_state=0)
+    >>> found.methods, found.n_folds
+    (('identity', 'beta'), 2)
     """
 
     methods: tuple[str, ...]

@@ -48,6 +48,16 @@ class UpdateStep:
     degrees : int
         Parameters that the larger one has more.
     p_value : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.model_selection import update_model
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(500)
+    >>> update = update_model(rng.random(500) < p**2, p)
+    >>> [(step.smaller, step.larger, step.degrees) for step in update.steps]
+    [('none', 'curve', 3), ('intercept', 'curve', 2)]
     """
 
     smaller: str
@@ -77,6 +87,16 @@ class ModelUpdate:
     bounds : tuple of float
         Log-odds between which those of a revision are kept: where probabilities of exactly 0 and 1
         stand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.model_selection import update_model
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(500)
+    >>> update = update_model(rng.random(500) < p**2, p)
+    >>> update.method, update.map_ is not None
+    ('intercept', True)
     """
 
     method: str

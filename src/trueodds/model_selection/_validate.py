@@ -67,6 +67,18 @@ class ModelValidation:
         that were left out. NaN where the metric is not defined.
     groups : tuple
         The groups, in the order of the replicates, for internal–external validation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from trueodds.model_selection import validate
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> y = X[:, 0] + rng.normal(size=80) > 0
+    >>> found = validate(LogisticRegression(), X, y, n_resamples=5, random_state=0)
+    >>> found.method, sorted(found.corrected) == sorted(found.apparent)
+    ('harrell', True)
     """
 
     method: str

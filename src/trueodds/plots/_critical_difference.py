@@ -55,6 +55,14 @@ class CriticalDifferenceDisplay:
     References
     ----------
     Demšar (2006), Statistical comparisons of classifiers over multiple data sets, figure 1.
+
+    Examples
+    --------
+    >>> from trueodds.plots import CriticalDifferenceDisplay
+    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
+    >>> display = CriticalDifferenceDisplay.from_results(losses, methods=["a", "b", "c"])
+    >>> display.methods, display.n_sets
+    (('a', 'b', 'c'), 4)
     """
 
     methods: tuple[str, ...]

@@ -45,6 +45,14 @@ class CalibrationMapDisplay:
     name : str or None
     ax_, figure_ : matplotlib Axes and Figure
         What was drawn on last.
+
+    Examples
+    --------
+    >>> from trueodds.maps import LogOddsMap
+    >>> from trueodds.plots import CalibrationMapDisplay
+    >>> display = CalibrationMapDisplay.from_map(LogOddsMap(a=0.5, b=0.5, c=0.0))
+    >>> display.input, display.low is None
+    ('probability', True)
     """
 
     x: Floats

@@ -48,6 +48,17 @@ class TreeDisplay:
     classes : tuple of str
     ax_, figure_ : matplotlib Axes and Figure
         What was drawn on last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import TreeCalibrator
+    >>> from trueodds.plots import TreeDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> p, town = rng.random(200), rng.integers(0, 2, (200, 1))
+    >>> tree = TreeCalibrator().fit(p, rng.random(200) < p, features=town)
+    >>> TreeDisplay.from_calibrator(tree).input
+    'probability'
     """
 
     x: Floats

@@ -28,6 +28,14 @@ class GroupCounts:
     rows : int
     table : ScoreTable
         Of probabilities.
+
+    Examples
+    --------
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.report import GroupCounts
+    >>> group = GroupCounts("town", "A", 3, ScoreTable.from_arrays([0.1, 0.4, 0.8], [0, 1, 1]))
+    >>> group.column, group.value, group.rows
+    ('town', 'A', 3)
     """
 
     column: str

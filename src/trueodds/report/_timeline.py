@@ -23,6 +23,16 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
         ``ratio_high`` and ``alarm`` of each, in order.
     summary : dict
         As :meth:`trueodds.CalibrationMonitor.summary` gives it.
+
+    Examples
+    --------
+    >>> from trueodds import CalibrationMonitor
+    >>> from trueodds.report import render_timeline
+    >>> monitor = CalibrationMonitor().update([0.2, 0.7], [0, 1])
+    >>> line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "evidence": 1.0}
+    >>> line |= {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False}
+    >>> render_timeline("Nightly", [line], monitor.summary())[:15]
+    '<!doctype html>'
     """
     environment = page_environment()
     style = page_style()

@@ -13,7 +13,15 @@ __all__ = ["CalibratorCheck", "calibrator_checks", "check_calibrator"]
 
 @dataclass(frozen=True)
 class CalibratorCheck:
-    """One check of one calibrator; call it to run it."""
+    """One check of one calibrator; call it to run it.
+
+    Examples
+    --------
+    >>> from trueodds import IdentityCalibrator
+    >>> from trueodds.testing import calibrator_checks
+    >>> check = calibrator_checks(IdentityCalibrator())[0]
+    >>> check()
+    """
 
     calibrator: Any
     function: Callable[[Any], None]

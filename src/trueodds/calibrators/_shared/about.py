@@ -24,6 +24,12 @@ class Promises:
         ``fit`` and ``predict_proba`` take the original attributes as ``features=``.
     any_order : bool
         The order of the rows does not matter; without it, a table of counts is not enough.
+
+    Examples
+    --------
+    >>> from trueodds import BetaCalibrator, TreeCalibrator
+    >>> BetaCalibrator().promises.monotone, TreeCalibrator().promises.needs_features
+    (True, True)
     """
 
     monotone: bool = True
@@ -50,6 +56,12 @@ class About:
         The fewest and the most classes with which it takes part in a comparison by default.
     promises : Promises
         What it guarantees; a method whose options decide overrides ``Calibrator.promises``.
+
+    Examples
+    --------
+    >>> from trueodds import BetaCalibrator
+    >>> BetaCalibrator.about.title, BetaCalibrator.about.complexity
+    ('beta calibration', 30)
     """
 
     title: str

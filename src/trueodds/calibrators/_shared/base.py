@@ -63,6 +63,13 @@ class Calibrator(Intervals, Estimator, ABC):
         What was learned.
     classes_ : ndarray of shape (n_classes,)
         The labels; with two, the second one is positive.
+
+    Examples
+    --------
+    >>> from trueodds import BetaCalibrator
+    >>> from trueodds.calibrators import Calibrator
+    >>> isinstance(BetaCalibrator(input="logit"), Calibrator)
+    True
     """
 
     about: ClassVar[About] = About(title="calibration")

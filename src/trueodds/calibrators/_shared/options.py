@@ -15,7 +15,14 @@ ENTRY = re.compile(r"^(\w[\w, ]*?)(?: :|$)", re.MULTILINE)
 
 
 class SharedOptions(TypedDict, total=False):
-    """Keyword arguments that a method passes on to :class:`Calibrator`."""
+    """Keyword arguments that a method passes on to :class:`Calibrator`.
+
+    Examples
+    --------
+    >>> from trueodds.calibrators import SharedOptions
+    >>> sorted(SharedOptions.__annotations__)
+    ['classes', 'input', 'label_smoothing']
+    """
 
     input: InputScale
     label_smoothing: LabelSmoothing

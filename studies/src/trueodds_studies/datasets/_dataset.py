@@ -26,6 +26,14 @@ class Dataset:
         Where it was read from.
     notes : str
         What to know before using it: substitutes, rows left out, columns to drop.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from trueodds_studies.datasets import Dataset
+    >>> rows = Dataset("two", pd.DataFrame({"x": [1, 2]}), pd.Series([0, 1]), "made up", "")
+    >>> rows.name, rows.X.shape
+    ('two', (2, 1))
     """
 
     name: str

@@ -36,6 +36,13 @@ class ScoredLabels(NamedTuple):
     y : ndarray of int, shape (n,)
     probability : ndarray of shape (n,)
         Of a positive, given the score: what a perfect calibration map would say.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_beta_scores
+    >>> rows = make_beta_scores(5)
+    >>> rows.scores.shape, rows.y.shape, rows.probability.shape
+    ((5,), (5,), (5,))
     """
 
     scores: Floats
@@ -52,6 +59,13 @@ class LabelledRows(NamedTuple):
     y : ndarray of int, shape (n,)
     probability : ndarray of shape (n,) or (n, n_classes)
         Given the attributes.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_regions
+    >>> rows = make_regions(5)
+    >>> rows.X.shape, rows.y.shape, rows.probability.shape
+    ((5, 2), (5,), (5,))
     """
 
     X: Floats
@@ -121,6 +135,13 @@ def make_beta_scores(
     References
     ----------
     Kull, Silva Filho and Flach (2017), section 3.1.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_beta_scores
+    >>> rows = make_beta_scores(6)
+    >>> rows.scores.shape
+    (6,)
     """
     from scipy.stats import beta  # slow to import
 
@@ -150,6 +171,13 @@ def make_beta_mixture(
     References
     ----------
     Allikivi and Kull (2019), Non-parametric Bayesian isotonic calibration, section 5.1.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_beta_mixture
+    >>> rows = make_beta_mixture(6)
+    >>> int(rows.y.sum())
+    3
     """
     from scipy.stats import beta  # slow to import
 
@@ -180,6 +208,13 @@ def make_compressed_scores(
     References
     ----------
     Charcoal Grill Scaling, section 3, equation 5.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_compressed_scores
+    >>> rows = make_compressed_scores(6)
+    >>> rows.scores.shape
+    (6,)
     """
     if not temperature > 0:
         raise InputError(f"temperature must be positive; got {temperature!r}.")
@@ -205,6 +240,13 @@ def make_disc_and_ring(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
     ----------
     Naeini and Cooper (2016), Binary classifier calibration using an ensemble of near isotonic
     regression models, section IV.B and figure 2.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_disc_and_ring
+    >>> rows = make_disc_and_ring(6)
+    >>> rows.X.shape
+    (6, 2)
     """
     from scipy.stats import norm  # slow to import
 
@@ -235,6 +277,13 @@ def make_regions(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
     References
     ----------
     Leathart, Frank, Holmes and Pfahringer (2017), Probability calibration trees, section 4.3.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_regions
+    >>> rows = make_regions(6)
+    >>> rows.X.shape
+    (6, 2)
     """
     rng = _begin(n, random_state)
     X = rng.random((n, 2))
@@ -267,6 +316,13 @@ def make_led24(n: int = 5000, *, noise: float = 0.1, random_state: Any = 0) -> L
     ----------
     Breiman et al. (1984), the LED generator with 24 attributes, ``led24`` in Leathart et al.
     (2017), Table 1.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_led24
+    >>> rows = make_led24(6)
+    >>> rows.X.shape
+    (6, 24)
     """
     if not 0 < noise < 1:
         raise InputError(f"noise must lie between 0 and 1; got {noise!r}.")
@@ -299,6 +355,13 @@ def make_sea(n: int = 20_000, *, noise: float = 0.1, random_state: Any = 0) -> L
     References
     ----------
     Street and Kim (2001), A streaming ensemble algorithm; SEA(50) in Allikivi and Kull (2019).
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import make_sea
+    >>> rows = make_sea(8)
+    >>> rows.X.shape, rows.y.shape
+    ((8, 3), (8,))
     """
     rng = _begin(n, random_state)
     X = rng.uniform(0, 10, (n, 3))
