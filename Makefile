@@ -104,6 +104,13 @@ SECONDS ?= 120
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS)
 
+# Small changes of what must not be wrong: does a test notice? See docs/mutants.md.
+OPTIONS ?=
+COSMIC_RAY := cosmic-ray==8.7.0
+mutants: $(READY)
+	@$(BIN)/python -m pip install -q "$(COSMIC_RAY)"
+	$(BIN)/python tools/mutants.py $(OPTIONS)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -138,7 +145,6 @@ bench-full: $(RIVALS)/.installed
 # Accuracy: all methods on the predictions in ARENA (see docs/arena.md). It goes on where it stopped;
 # OPTIONS="--methods 'trueodds/*'" runs some of them.
 ARENA ?= ../shared/arena
-OPTIONS ?=
 arena: $(RIVALS)/.installed
 	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena.py $(OPTIONS)
 

@@ -24,11 +24,11 @@ COMPARISONS = {
 }  # fmt: skip
 """Every comparison by its neighbour and by its opposite, not by all others."""
 ARITHMETIC = {
-    "Add": "Sub", "Sub": "Add", "Mul": "Div", "Div": "Mul", "FloorDiv": "Mul", "Mod": "Mul", "Pow": "Mul",
-    "BitAnd": "BitOr", "BitOr": "BitAnd",
+    "Add": "Sub", "Sub": "Add", "Mul": "Div", "Div": "Mul", "FloorDiv": "Mul", "Mod": "Mul",
+    "Pow": "Mul", "BitAnd": "BitOr", "BitOr": "BitAnd",
 }  # fmt: skip
 OPERATORS = [
-    *(f"core/ReplaceComparisonOperator_{a}_{b}" for a, others in COMPARISONS.items() for b in others),
+    *(f"core/ReplaceComparisonOperator_{a}_{b}" for a in COMPARISONS for b in COMPARISONS[a]),
     *(f"core/ReplaceBinaryOperator_{a}_{b}" for a, b in ARITHMETIC.items()),
     *("core/ReplaceUnaryOperator_USub_UAdd", "core/ReplaceUnaryOperator_Delete_Not", "core/AddNot"),
     *("core/ReplaceUnaryOperator_Delete_Invert", "core/ReplaceTrueWithFalse"),

@@ -1,10 +1,10 @@
-"""Change the code a little, and see whether a test notices: a mutation score for what must not be wrong.
+"""Change the code a little, and see whether a test notices.
 
     make mutants                                   # a sample of all, as in docs/mutants.md
     python tools/mutants.py --only decisions --sample 1000 --seed 3
 
-Mutants are Cosmic Ray's. Each is tried in a process of its own, by the tests that run the changed line
-(``COMPARED``); one that no test notices survives and is listed.
+Mutants are Cosmic Ray's. Each is tried in a process of its own, by the tests of its group
+(``COMPARED``) that run the changed line; one that no test notices survives and is listed.
 """
 
 # ruff: noqa: T201
@@ -33,10 +33,13 @@ SOURCE = ROOT / "src" / "trueodds"
 WORK = ROOT / "build" / "mutants"
 LOG = WORK / "last-run.log"
 COMPARED = {
-    "maps": (["maps/*.py"], ["tests/maps", "tests/export/test_export_texts.py", "src/trueodds/maps"]),
+    "maps": (
+        ["maps/*.py"],
+        ["tests/maps", "tests/export/test_export_texts.py", "src/trueodds/maps"],
+    ),
     "validation": (
         ["validation/*.py"],
-        ["tests/test_validation.py", "tests/test_table.py", "src/trueodds/validation"],
+        ["tests/test_validation.py", "tests/test_validation_limits.py", "tests/test_table.py"],
     ),
     "comparison": (
         ["model_selection/_comparison*.py"],
@@ -79,9 +82,11 @@ class Recorder:
         self.coverage, self.seconds = coverage, Counter[str]()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Lines belong to this test from here on."""
         self.coverage.switch_context(nodeid)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        """Set-up, call and end of a test."""
         self.seconds[report.nodeid] += report.duration
 
 
@@ -92,6 +97,7 @@ class Chooser:
         self.wanted, self.seconds = wanted, seconds
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Keep the tests that are wanted."""
         items[:] = [item for item in items if item.nodeid in self.wanted]
         items.sort(key=lambda item: self.seconds[item.nodeid])
 
@@ -120,7 +126,7 @@ def run_pytest(paths: list[str], plugin: Any, *extra: str) -> int:
     """Run tests in this process."""
     import pytest
 
-    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(ROOT)]
+    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
     return int(pytest.main([*options, *extra, *paths], plugins=[plugin]))
 
 
@@ -170,7 +176,7 @@ def outcome(mutant: Mutant, tests: Selection) -> str:
 
 def preload() -> None:
     """Import what tests need and mutants do not change, once for all."""
-    import pandas
+    import pandas as pd
     import pytest
     import scipy.optimize
     import scipy.stats
@@ -178,7 +184,7 @@ def preload() -> None:
     import sklearn.linear_model
     import sklearn.model_selection
 
-    _ = pandas, pytest, scipy, sklearn
+    _ = pd, pytest, scipy, sklearn
 
 
 def main() -> int:
@@ -208,7 +214,8 @@ def main() -> int:
             how = outcome(mutant, tests)
             found[how] += 1
             if how != KILLED:
-                print(f"{how}: {mutant.path.relative_to(SOURCE)}:{mutant.line}", *_change(mutant), sep="\n    ")
+                place = f"{how}: {mutant.path.relative_to(SOURCE)}:{mutant.line}"
+                print(place, *_change(mutant), sep="\n    ", flush=True)
         total += found
         print(
             f"{name}: {found[KILLED]} of {len(tried)} killed ({found[KILLED] / len(tried):.0%}), "

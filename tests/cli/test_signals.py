@@ -1,6 +1,7 @@
 """A signal at any moment: the run is complete, or it is terminated and nothing is left."""
 
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -61,6 +62,22 @@ def test_a_signal_that_comes_when_the_file_is_there_is_too_late(tmp_path, monkey
         with pytest.raises(Terminated):  # but a program that goes on can be stopped
             os.kill(os.getpid(), signal.SIGTERM)
     assert (tmp_path / "x").read_bytes() == b"all"
+
+
+def test_a_signal_while_temporary_files_are_removed_keeps_none_of_them(
+    run, data, tmp_path, monkeypatch
+):
+    remove = shutil.rmtree
+
+    def interrupted(folder, **options):
+        monkeypatch.setattr(shutil, "rmtree", remove)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y", "--resamples", "20")
+    assert (result.code, result.err) == (143, "trueodds: terminated; nothing was left behind.\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

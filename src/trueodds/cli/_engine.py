@@ -145,10 +145,17 @@ def open_source(
             raise  # that was the proposal
         raise _of_encoding(error, files, reading, columns) from None
     finally:
-        if connection is not None:
-            connection.close()
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
+        try:
+            _clear(connection, scratch)
+        finally:  # a signal may have cut that short, but comes only once
+            _clear(connection, scratch)
+
+
+def _clear(connection: Any, scratch: Path | None) -> None:
+    if connection is not None:
+        connection.close()
+    if scratch is not None:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _of_encoding(
