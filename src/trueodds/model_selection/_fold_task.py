@@ -18,7 +18,7 @@ from trueodds.validation import Floats, InputScale, Labels
 __all__ = ["FoldTask", "ScoredFold"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScoredFold:
     """Out-of-fold scores, of which rows, and what their model knew."""
 

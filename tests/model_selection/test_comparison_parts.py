@@ -1,0 +1,197 @@
+"""The parts of a comparison by hand: cells, folds, losses, the choice."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+from trueodds import IdentityCalibrator, compare_calibrators
+from trueodds.exceptions import TooFewInstancesError
+from trueodds.model_selection._comparison_choice import choose
+from trueodds.model_selection._comparison_folds import deal_folds, group_cells
+from trueodds.model_selection._comparison_losses import LossTable, cell_losses, row_losses
+from trueodds.model_selection._comparison_run import HeldOut
+
+
+def cells_of(scores, codes, weight=None, n_classes=2):
+    weight = None if weight is None else np.asarray(weight, dtype=float)
+    return group_cells(np.asarray(scores, dtype=float), np.asarray(codes), weight, n_classes)
+
+
+def test_rows_of_one_class_and_score_share_a_cell():
+    cells = cells_of([0.3, 0.1, 0.3, 0.3], [1, 0, 1, 0], [0.4, 2.6, 0.2, 0.0])
+    assert cells.scores.tolist() == [0.1, 0.3, 0.3]
+    assert cells.codes.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(cells.weight, [2.6, 0.0, 0.6])
+    assert cells.units.tolist() == [3, 0, 1]
+    assert cells.cell_of_row.tolist() == [2, 0, 2, 1]
+    np.testing.assert_allclose(cells.square_weight, [2.6**2 / 3, 0.0, 0.36])
+    assert cells.total == pytest.approx(3.2)
+
+
+def test_rows_of_several_classes_are_ordered_by_class_then_by_first_column():
+    cells = cells_of([[0.1, 0.9], [0.5, 0.2], [0.1, 0.3], [0.5, 0.2]], [0, 0, 0, 0])
+    assert cells.scores.tolist() == [[0.1, 0.3], [0.1, 0.9], [0.5, 0.2]]
+    assert cells.cell_of_row.tolist() == [1, 2, 0, 2]
+
+
+def test_folds_share_out_every_instance_once_and_classes_evenly():
+    cells = cells_of(np.arange(20) % 7 / 7, np.arange(20) % 2)
+    folds = deal_folds(cells, 4, seed=3)
+    assert folds.n_folds == 4
+    assert (folds.counts.sum(axis=1) == cells.units).all()
+    of_class = [folds.counts[cells.codes == k].sum(axis=0) for k in (0, 1)]
+    assert all(np.ptp(counts) <= 1 for counts in of_class)
+    assert np.ptp(folds.counts.sum(axis=0)) <= 1  # a class begins where the one before ended
+    for fold in range(4):
+        both = folds.train_weight(fold) + folds.test_weight(fold)
+        np.testing.assert_allclose(both, cells.weight)
+        rows = np.bincount(cells.cell_of_row[folds.fold_of_row == fold], minlength=len(both))
+        np.testing.assert_array_equal(rows, folds.counts[:, fold])
+        table = folds.train_evidence(fold).table
+        assert table.total == pytest.approx(folds.train_weight(fold).sum())
+        assert table.total_pos == pytest.approx(folds.train_weight(fold)[cells.codes == 1].sum())
+
+
+def test_cells_without_weight_are_held_out_once():
+    cells = cells_of([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 1, 1, 1, 0])
+    folds = deal_folds(cells, 2, seed=0)
+    idle = int(np.flatnonzero(cells.units == 0)[0])
+    assert [idle in folds.test_cells(fold) for fold in (0, 1)] == [True, False]
+    assert folds.fold_of_row[4] == 0
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([folds.test_cells(0), folds.test_cells(1)])), np.arange(5)
+    )
+
+
+def test_very_many_instances_are_dealt_by_draws(monkeypatch):
+    monkeypatch.setattr("trueodds.model_selection._comparison_folds.MOST_CARDS", 99)
+    cells = cells_of([0.2, 0.8], [0, 1], [1_000, 1_000])
+    folds = deal_folds(cells, 5, seed=0)
+    assert (folds.counts.sum(axis=1) == 1_000).all()
+    assert (np.abs(folds.counts - 200) < 60).all()
+
+
+def test_two_classes_must_be_left_whatever_is_held_out():
+    with pytest.raises(TooFewInstancesError, match="found 3, 1 of each class"):
+        deal_folds(cells_of([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 1]), 2, seed=0)
+    deal_folds(cells_of([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]), 2, seed=0)
+
+
+def test_losses_of_rows_by_hand():
+    codes = np.array([0, 1])
+    np.testing.assert_allclose(
+        row_losses("log_loss", codes, np.array([0.2, 0.2])), -np.log([0.8, 0.2])
+    )
+    np.testing.assert_allclose(row_losses("brier_score", codes, np.array([0.2, 0.2])), [0.04, 0.64])
+    prob = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
+    np.testing.assert_allclose(row_losses("log_loss", codes, prob), -np.log([0.5, 0.3]))
+    np.testing.assert_allclose(
+        row_losses("brier_score", codes, prob), [0.25 + 0.09 + 0.04, 0.49 + 0.25 + 0.04]
+    )
+    assert row_losses("log_loss", np.array([1]), np.array([0.0])).tolist() == [np.inf]
+
+
+def test_a_cell_has_the_mean_of_its_repeats_and_idle_ones_cost_nothing():
+    cells = cells_of([0.0, 0.5], [1, 1], [0.0, 2.0])
+    parts = [
+        HeldOut(np.array([0, 1]), np.array([0.0, 2.0]), np.array([0.0, 0.5])),
+        HeldOut(np.array([1]), np.array([2.0]), np.array([0.1])),
+    ]
+    losses, folds = cell_losses("brier_score", cells, parts)
+    np.testing.assert_allclose(losses, [0.0, (0.25 + 0.81) / 2])
+    np.testing.assert_allclose(folds, [0.25, 0.81])
+
+
+@pytest.fixture
+def table():
+    cells = cells_of([0.1, 0.2, 0.3], [0, 0, 1], [1, 2, 0])
+    infinite = np.array([np.inf, 1.0, np.inf])
+    losses = {"a": [0.1, 0.4, 9.0], "b": [0.4, 0.7, np.inf], "c": infinite, "d": infinite + 1}
+    losses["zero"] = [0.0, 0.0, 0.0]
+    return LossTable(cells, {name: np.asarray(loss) for name, loss in losses.items()})
+
+
+def test_means_and_paired_differences_by_hand(table):
+    assert table.mean("a") == pytest.approx(0.9 / 3)
+    # Σ w²/units (x − mean)² = 1·0.04 + 2·0.01
+    assert table.standard_error("a") == pytest.approx(np.sqrt(0.06) / 3)
+    assert table.difference("b", "a") == (pytest.approx(0.3), pytest.approx(0.0))
+    assert table.difference("a", "b")[0] == pytest.approx(-0.3)
+    assert table.mean("c") == table.standard_error("c") == np.inf
+    assert table.difference("c", "a") == (np.inf, np.inf)
+    assert table.difference("a", "c") == (-np.inf, np.inf)
+    assert table.difference("c", "d") == (0.0, np.inf)
+    assert table.difference("c", "c") == (0.0, np.inf)
+
+
+def test_relative_gains_by_hand(table):
+    gain, error = table.relative_gain("a", "b")
+    assert gain == pytest.approx(1 - 0.3 / 0.6)
+    residual = (np.array([0.1, 0.4]) - 0.5 * np.array([0.4, 0.7])) / 0.6
+    assert error == pytest.approx(np.sqrt((residual**2) @ [1, 2]) / 3)
+    assert table.relative_gain("c", "a") == (-np.inf, np.inf)
+    assert table.relative_gain("a", "c") == (1.0, 0.0)
+    assert table.relative_gain("c", "d") is None
+    assert table.relative_gain("c", "c") == (0.0, 0.0)
+    assert table.relative_gain("a", "zero") is None
+    assert table.relative_gain("zero", "zero") == (0.0, 0.0)
+    assert table.relative_gain("zero", "a") == (1.0, pytest.approx(0.0, abs=1e-9))
+
+
+def chosen(rule="one_standard_error", certain=(), scoring="log_loss", **losses):
+    cells = cells_of(np.arange(4) / 4, [0, 0, 1, 1])
+    table = LossTable(cells, {name: np.asarray(loss, dtype=float) for name, loss in losses.items()})
+    brier = LossTable(cells, {name: np.zeros(4) for name in losses})
+    return choose({"log_loss": table, "brier_score": brier}, scoring, rule, certain)
+
+
+def test_the_simplest_within_one_standard_error_is_taken():
+    simple, best = [1.0, 0.0, 1.0, 0.2], [0.5, 0.4, 0.5, 0.5]
+    found = chosen(simple=simple, best=best)
+    assert found.method == "simple"
+    assert "the simplest of 2 methods within one standard error of the lowest" in found.explanation
+    assert "(best, 0.47500; difference 0.07500 ± " in found.explanation
+    assert found.explanation.endswith("the scores are best left as they are.")
+    assert chosen("best", simple=simple, best=best).method == "best"
+    far = chosen(simple=[2.0, 2.0, 2.0, 2.1], best=best)
+    assert far.method == "best"
+    assert (
+        "0.47500, the lowest of 2 methods; uncalibrated it is 2.02500 (difference 1.55000 ± "
+        in far.explanation
+    )
+
+
+def test_certain_methods_are_out_unless_no_other_is_left():
+    sure, other = [0.0] * 4, [0.5] * 4
+    found = chosen(certain=["sure"], sure=sure, other=other)
+    assert found.method == "other"
+    assert "1 methods (1 more with forecasts of 0 or 1 are out)" in found.explanation
+    assert chosen(certain=["sure"], sure=sure).method == "sure"
+    assert chosen(certain=["sure"], scoring="brier_score", sure=sure, other=other).method == "sure"
+    nobody = chosen(sure=[np.inf] * 4, other=[np.inf] * 4)
+    assert nobody.explanation.startswith("every method gave probability 0")
+    only = chosen(sure=[np.inf] * 4, other=other)
+    assert only.explanation.endswith("; uncalibrated it is infinite.")
+
+
+class Foreign(IdentityCalibrator):
+    def _fit(self, evidence):
+        warnings.warn("from elsewhere", RuntimeWarning, stacklevel=2)
+        return super()._fit(evidence)
+
+
+def test_warnings_of_other_libraries_are_passed_on():
+    p, y = np.tile([0.2, 0.4, 0.6, 0.8], 10), np.tile([0, 0, 1, 1], 10)
+    with pytest.warns(RuntimeWarning, match="from elsewhere"):
+        compare_calibrators(p, y, calibrators=[Foreign()], cv=2)
+
+
+def test_five_folds_and_no_bar_unless_asked_for(capfd):
+    parameters = inspect.signature(compare_calibrators).parameters
+    assert parameters["cv"].default == 5
+    p, y = np.tile([0.2, 0.4, 0.6, 0.8], 10), np.tile([0, 0, 1, 1], 10)
+    found = compare_calibrators(p, y, calibrators=["identity"])
+    assert found.n_folds == 5
+    assert capfd.readouterr() == ("", "")
