@@ -43,7 +43,10 @@ COMPARED = {
     ),
     "comparison": (
         ["model_selection/_comparison*.py"],
-        ["tests/model_selection/test_comparison.py", "src/trueodds/model_selection"],
+        [
+            "tests/model_selection/test_comparison_parts.py",
+            "tests/model_selection/test_comparison.py",
+        ],
     ),
     "decisions": (
         ["decisions/*.py"],
@@ -51,7 +54,7 @@ COMPARED = {
     ),
     "verdict": (
         ["report/_verdict.py", "metrics/_plain_words.py"],
-        ["tests/report/test_report_summary.py", "tests/metrics/test_plain_words.py"],
+        ["tests/report/test_verdict.py", "tests/metrics/test_plain_words.py"],
     ),
 }
 """What is changed, and the tests that should notice."""

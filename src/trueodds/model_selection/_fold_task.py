@@ -28,7 +28,7 @@ class ScoredFold:
     rounds: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FoldTask:
     """What every fold needs."""
 

@@ -15,7 +15,7 @@ from trueodds.validation import Floats, Labels
 __all__ = ["CalibratedMember"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CalibratedMember:
     """A fitted model with its calibrator, for the classes that the model knows.
 

@@ -42,7 +42,7 @@ def unfitted(estimator: Any) -> Any:
         return copy.deepcopy(estimator)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Training:
     """The rows, and what the model's ``fit`` is given beside them.
 

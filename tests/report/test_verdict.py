@@ -1,0 +1,118 @@
+"""The verdict by hand: where probabilities are off, and what is advised."""
+
+import numpy as np
+import pytest
+
+from trueodds.report._gaps import Gaps
+from trueodds.report._verdict import _regions, verdict
+
+
+def gaps(mean_prob, frequency, weight=None):
+    n = len(mean_prob)
+    weight = np.full(n, 10.0) if weight is None else np.asarray(weight, dtype=float)
+    edges = np.linspace(0, 1, n + 1)
+    return Gaps(
+        low=edges[:-1],
+        high=edges[1:],
+        rows=weight,
+        square_weight=weight,
+        mean_prob=np.asarray(mean_prob),
+        frequency=np.asarray(frequency),
+        weight=weight,
+        p_value=np.ones(n),
+    )
+
+
+def regions(mean_prob, frequency, proven, weight=None):
+    return _regions(gaps(mean_prob, frequency, weight), np.asarray(proven, dtype=bool))
+
+
+def test_a_run_of_bins_is_cut_to_those_that_are_proven_and_what_lies_between():
+    found = regions(
+        [0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.1, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 2, 3, 4, 10]
+    )
+    assert len(found) == 1
+    assert found[0] == {
+        "direction": "too high",
+        "from": pytest.approx(0.2),
+        "to": pytest.approx(0.8),
+        "share": pytest.approx(9 / 20),
+        "predicted": pytest.approx((2 * 0.3 + 3 * 0.4 + 4 * 0.5) / 9),
+        "observed": pytest.approx((2 * 0.1 + 3 * 0.3 + 4 * 0.4) / 9),
+    }
+
+
+def test_runs_that_are_off_the_other_way_are_told_apart():
+    found = regions([0.1, 0.2, 0.7, 0.8], [0.2, 0.3, 0.5, 0.6], [1, 1, 0, 1])
+    assert [part["direction"] for part in found] == ["too low", "too high"]
+    assert [(part["from"], part["to"]) for part in found] == [(0.0, 0.5), (0.75, 1.0)]
+
+
+def test_bins_that_are_right_and_runs_without_proof_are_no_region():
+    assert regions([0.1, 0.5, 0.9], [0.1, 0.5, 0.9], [1, 1, 1]) == []
+    assert regions([0.1, 0.5], [0.2, 0.6], [0, 0]) == []
+    assert len(regions([0.1, 0.5, 0.7], [0.2, 0.5, 0.8], [1, 1, 1])) == 2
+
+
+def row(method, gain=0.0, low=0.0, high=0.0, brier=0.2):
+    return {
+        "method": method,
+        "gain": gain,
+        "gain_low": low,
+        "gain_high": high,
+        "brier_score": brier,
+    }
+
+
+def said(best, *others, off=True):
+    diagnosis = {"finding": "It is off.", "miscalibrated": off}
+    return verdict(diagnosis, [row("identity"), *others], best, level=0.9)
+
+
+def test_a_gain_is_promised_with_its_interval():
+    found = said("beta", row("beta", 0.1234, 0.05, 0.2))
+    assert (
+        found["sentence"]
+        == "It is off. Advice: beta calibration would cut log-loss by 12 % [5.0, 20]."
+    )
+    assert (found["status"], found["method"], found["level"]) == ("calibrate", "beta", 0.9)
+    assert (found["gain"], found["gain_low"], found["gain_high"]) == (0.1234, 0.05, 0.2)
+    plain = said("beta", row("beta", 0.1234, None, None))
+    assert plain["advice"] == "beta calibration would cut log-loss by 12 %"
+    assert said("beta", row("beta", 0.1, 0.05, None))["advice"].endswith("by 10 %")
+
+
+@pytest.mark.parametrize(
+    ("low", "status"), [(-0.01, "unclear"), (0.0, "unclear"), (0.01, "calibrate")]
+)
+def test_a_gain_that_may_be_nothing_is_only_possible(low, status):
+    found = said("beta", row("beta", 0.1, low, 0.2))
+    assert found["status"] == status
+    assert ("may cut log-loss, but that is not certain" in found["advice"]) == (status == "unclear")
+    assert ("−1" in found["advice"]) == (low < 0)
+
+
+def test_an_infinite_loss_is_compared_by_the_brier_score():
+    found = said("beta", row("beta", None, None, None, brier=0.15))
+    assert found["status"] == "calibrate"
+    assert found["advice"].startswith(
+        "beta calibration would cut the Brier score by 25 % (log-loss"
+    )
+
+
+def test_what_is_right_is_left_alone():
+    found = said("identity", row("beta", 0.1), off=False)
+    assert found["status"] == "fine"
+    assert found["advice"].startswith(
+        "leave it alone; no method lowers log-loss by more than chance"
+    )
+
+
+def test_what_is_off_and_not_helped_is_left_alone_with_the_reason():
+    assert "no method could be compared" in said("identity", row("beta", None))["advice"]
+    worse = said("identity", row("beta", -0.1), row("logistic", 0.0))
+    assert worse["advice"] == "leave it alone; no method that was tried lowers log-loss"
+    little = said("identity", row("beta", 0.001, -0.01, 0.01), row("logistic", 0.002, -0.02, 0.03))
+    assert "the best that was tried, logistic calibration, changes" in little["advice"]
+    assert little["advice"].endswith("too little to tell from chance (0.2 % [−2.0, 3.0])")
+    assert {found["status"] for found in (worse, little)} == {"unclear"}
