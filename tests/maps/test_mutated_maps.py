@@ -119,3 +119,21 @@ def test_a_map_that_is_too_large_is_refused_and_not_written(tmp_path, monkeypatc
     monkeypatch.setattr(_json, "LARGEST_FILE", 100)
     with pytest.raises(MapFormatError, match="bytes; a map has at most 100"):
         trueodds.load(path)
+
+
+@pytest.mark.parametrize("fitted", MAPS, ids=lambda m: f"{m.family}-{m.input}")
+def test_the_python_source_of_a_map_answers_as_the_map_does(fitted):
+    columns = 1 if fitted.takes_one_score else fitted.n_classes or 3
+    rng = np.random.default_rng(0)
+    if fitted.input == "probability":
+        scores = rng.dirichlet(np.ones(max(columns, 2)), 20)
+        scores = scores[:, 0] if columns == 1 else scores
+        ends = np.eye(columns)[:2] if columns > 1 else np.array([0.0, 1.0, 1e-300, 1 - 2**-53])
+    else:
+        scores = rng.normal(0, 20, (20, columns) if columns > 1 else 20)
+        ends = np.zeros((1, columns)) if columns > 1 else np.array([0.0, -700.0, 700.0, 1e300])
+    scores = np.concatenate([scores, ends])
+    names = {}
+    exec(fitted.to_python(), names)  # noqa: S102
+    found = np.array([names["calibrate"](row) for row in scores.tolist()])
+    np.testing.assert_allclose(found, fitted(scores), rtol=1e-9, atol=1e-12)
