@@ -137,3 +137,12 @@ def test_the_python_source_of_a_map_answers_as_the_map_does(fitted):
     exec(fitted.to_python(), names)  # noqa: S102
     found = np.array([names["calibrate"](row) for row in scores.tolist()])
     np.testing.assert_allclose(found, fitted(scores), rtol=1e-9, atol=1e-12)
+
+
+def test_thirty_two_levels_are_read_and_no_more():
+    deep = 1.0
+    for _ in range(32):
+        deep = [deep]
+    _json.check_document(deep)
+    with pytest.raises(MapFormatError, match="at most 32 levels deep"):
+        _json.check_document([deep])
