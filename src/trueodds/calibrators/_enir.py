@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Unpack, assert_never, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -172,18 +173,15 @@ class ENIRCalibrator(Calibrator):
 
 def _cost(criterion: Criterion, n_bins: Integers, total: float) -> Floats:
     """Half the penalty of models with so many bins."""
+    k: Floats = n_bins.astype(np.float64)
     match criterion:
         case "bic":
-            return n_bins * np.log(total) / 2
+            k *= math.log(total) / 2
         case "bic-authors":
-            return n_bins * (np.log(total) + np.log(2 * np.pi)) / 2
-        case "aic":
-            return n_bins * 1.0
+            k *= (math.log(total) + math.log(2 * math.pi)) / 2
         case "aicc":
-            left = np.maximum(total - n_bins - 1, 0.5)  # as many bins as rows: costly, yet finite
-            return n_bins * total / left
-        case _:
-            assert_never(criterion)
+            k *= total / np.maximum(total - k - 1, 0.5)  # finite if there are as many bins as rows
+    return k
 
 
 @dataclass(frozen=True)
