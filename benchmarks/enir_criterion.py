@@ -3,8 +3,8 @@
 Usage: python benchmarks/enir_criterion.py [replicates]
 
 Scores uniform on [0, 1], labels drawn from a known curve, ENIR fitted with each criterion: the root
-mean square distance of its map to the curve on a fine grid, mean over replicates. The standard error
-is that of the difference from the authors' criterion, replicate by replicate.
+mean square distance of its map to the curve on a fine grid, mean over replicates. Standard errors
+are those of the difference from the authors' criterion, replicate by replicate.
 """
 
 import sys
