@@ -61,7 +61,7 @@ class Mutant:
         sys.meta_path.insert(0, _Finder(name.removesuffix(".__init__"), self))
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):  # type: ignore[misc]
     """Finds one module, whose text it was given."""
 
     def __init__(self, name: str, mutant: Mutant) -> None:

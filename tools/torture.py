@@ -189,8 +189,8 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
     ]
     names = list(results)
     for title, group in (("Two classes", "2"), ("Several classes", "k"), ("Many", "n")):
-        found = {key[1]: None for row in results.values() for key in row if key[0] == group}
-        cases = list(found)
+        tried = [key[1] for row in results.values() for key in row if key[0] == group]
+        cases = list(dict.fromkeys(tried))
         if not cases:
             continue
         parts.append(f"## {title}\n| sample | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
