@@ -14,6 +14,7 @@ from trueodds.decisions import (
     cost_curve,
     estimate_prior,
     expected_cost,
+    net_benefit,
     optimal_threshold,
     realised_cost,
     undersampling_correction,
@@ -222,3 +223,35 @@ def test_estimated_prior_with_weights_equals_repetition():
     assert weighted == pytest.approx(estimate_prior(np.repeat(p, w), 0.4))
     with pytest.warns(ConvergenceWarning, match="after 2 steps"):
         estimate_prior(p, 0.4, max_iter=2)
+
+
+def test_a_base_rate_is_that_of_the_positive_class_or_of_every_class():
+    one, each = adjust_prior([0.3, 0.6], 0.5, 0.2), adjust_prior([0.3, 0.6], [0.5, 0.5], [0.8, 0.2])
+    np.testing.assert_allclose(one, each)
+    with pytest.raises(InputError, match=r"one number per class \(3\).*got shape \(\)"):
+        adjust_prior([[0.2, 0.3, 0.5]], 0.5, [0.2, 0.3, 0.5])
+    for bad in (0.0, 1.0, [0.5, 0.500002], [0.5, 0.4]):
+        with pytest.raises(InputError, match="strictly between 0 and 1 and sum to 1"):
+            adjust_prior([0.3], bad, 0.5)
+
+
+@pytest.mark.parametrize(
+    "bad", [[1, 2], [[1, 2]], [[1], [2]], [[[0, 1], [1, 0]]], [[0, np.inf], [1, 0]]]
+)
+def test_costs_are_a_finite_table(bad):
+    with pytest.raises(InputError, match="cost_matrix must be finite numbers, one row per class"):
+        expected_cost([0.3], bad)
+
+
+def test_costs_have_a_row_for_every_class():
+    with pytest.raises(InputError, match="one row for each of 2 classes; got 3"):
+        expected_cost([0.3], [[0, 1], [1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"), [([0.2, 1.0, 1.5], "1"), ([-0.1, 2.0], "-0.1"), (np.nan, "nan")]
+)
+def test_thresholds_lie_in_the_half_open_interval(bad, shown):
+    with pytest.raises(InputError, match=rf"at least 0 and below 1; got {shown}\. From 1 on"):
+        net_benefit([0, 1], [0.1, 0.9], bad)
+    assert net_benefit([0, 1], [0.1, 0.9], 0.0) == 0.5

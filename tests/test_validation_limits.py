@@ -174,6 +174,7 @@ def test_one_class_alone():
 def test_labels_at_their_place():
     refused("'z' at index 1, not in classes", encode_labels, ["b", "z", "y", "a"], ["a", "b"])
     refused("'z' at index 0, not in classes", encode_labels, ["z", "a"], ["a", "b"])
+    refused("'z' at index 1, not in classes", encode_labels, ["a", "z"], ["a", "b"])
     assert encode_labels(np.array([3, 5], dtype=object))[1].dtype.kind == "i"
     assert encode_labels([7, 7])[0].tolist() == [0, 0]
     assert label_column([[1], [2]]).tolist() == [1, 2]

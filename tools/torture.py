@@ -207,6 +207,8 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
         for (_, case), found in row.items():
             if found["kind"] != "finite":
                 said.setdefault(found["words"].split("; got")[0], []).append((name, case))
+    if not said:
+        parts.pop()  # no heading without sentences
     for words, places in said.items():
         methods_of = sorted({name for name, _ in places})
         cases_of = list(dict.fromkeys(case for _, case in places))
