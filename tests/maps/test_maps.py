@@ -195,3 +195,20 @@ def test_maps_are_frozen():
         fitted.edges = 0
     with pytest.raises(ValueError, match="read-only"):
         fitted.values[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("scale", "rows", "usable"),
+    [
+        ("probability", [[0.0], [1.0], [-0.1], [1.1], [np.nan]], [1, 1, 0, 0, 0]),
+        ("logit", [[-np.inf], [np.inf], [0.0], [np.nan]], [1, 1, 1, 0]),
+        ("score", [[-np.inf], [np.inf], [1e308], [np.nan]], [0, 0, 1, 0]),
+        ("probability", [[0.5, 0.54], [0.5, 0.56], [0.5, 0.44], [1.0, 0.0]], [1, 0, 0, 1]),
+        ("logit", [[-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [0.0, np.nan]], [1, 0, 0, 0]),
+    ],
+)
+def test_the_rows_that_a_formula_answers_are_those_that_the_map_takes(scale, rows, usable):
+    from trueodds.maps.exporting import usable_rows
+
+    found = usable_rows(maps.IdentityMap(input=scale), np.array(rows))
+    assert found.tolist() == [bool(each) for each in usable]

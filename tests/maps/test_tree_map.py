@@ -205,3 +205,12 @@ def test_a_very_deep_tree_is_read_without_recursion():
     )
     assert tree.nodes_of([[1e9], [-1.0]]).tolist() == [n - 1, 1]
     assert len(tree.export_text().splitlines()) == n - 1
+
+
+def test_a_single_node_can_be_asked_and_no_other():
+    tree = small_tree()
+    for node, inner in enumerate(tree.maps):
+        np.testing.assert_allclose(tree.at_node(node, [0.2, 0.7])[:, 1], inner([0.2, 0.7]))
+    for bad in (-1, len(tree.maps)):
+        with pytest.raises(InputError, match=rf"node must be one of 0 to 4; got {bad}\."):
+            tree.at_node(bad, [0.2])
