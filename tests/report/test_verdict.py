@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from trueodds.report._evidence import ReportRows
 from trueodds.report._gaps import Gaps
-from trueodds.report._verdict import _regions, verdict
+from trueodds.report._verdict import _regions, diagnose, verdict
 
 
 def gaps(mean_prob, frequency, weight=None):
@@ -116,3 +117,15 @@ def test_what_is_off_and_not_helped_is_left_alone_with_the_reason():
     assert "the best that was tried, logistic calibration, changes" in little["advice"]
     assert little["advice"].endswith("too little to tell from chance (0.2 % [−2.0, 3.0])")
     assert {found["status"] for found in (worse, little)} == {"unclear"}
+
+
+@pytest.mark.parametrize("off", [True, False])
+def test_regions_are_named_only_where_something_is_off(off):
+    prob = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 200)
+    happened = np.tile(np.arange(200) / 200, 5) < (prob**2 if off else prob)
+    rows = ReportRows(prob, prob, happened.astype(np.intp), None, np.array([0, 1]), np.arange(1000))
+    found = diagnose(rows, seed=0, level=0.9)
+    assert found["miscalibrated"] == off
+    assert [part["direction"] for part in found["regions"]] == (["too high"] if off else [])
+    assert found["mean_predicted"] == pytest.approx(0.5)
+    assert found["observed"] == pytest.approx(happened.mean())
