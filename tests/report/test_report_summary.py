@@ -7,7 +7,7 @@ from report_samples import METHODS, calibrated, expit, method, over_confident, s
 
 from trueodds.decisions import net_benefit, realised_cost
 from trueodds.exceptions import InputError
-from trueodds.metrics import calibration_slope, evaluate_table
+from trueodds.metrics import calibration_slope, evaluate_table, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
 from trueodds.report._plain import percent, probability_text
@@ -22,6 +22,12 @@ CURVE = {
     "weight": [NUMBER],
     "band_low": [NUMBER],
     "band_high": [NUMBER],
+    "smooth": {
+        "predicted": [NUMBER],
+        "observed": [NUMBER],
+        "band_low": [NUMBER],
+        "band_high": [NUMBER],
+    },
     "histogram": {
         "linear": {"events": [NUMBER], "others": [NUMBER]},
         "log_odds": {"events": [NUMBER], "others": [NUMBER]},
@@ -301,6 +307,16 @@ def test_the_saving_lies_within_its_interval_and_that_covers_a_bootstrap(binary_
     assert width == pytest.approx(np.subtract(*np.quantile(draws, [0.95, 0.05])), rel=0.1)
 
 
+def test_the_smooth_curve_is_a_spline_with_its_confidence_band(binary_report):
+    p, y, _ = over_confident()
+    smooth = binary_report.to_json()["diagrams"][0]["before"]["smooth"]
+    whole = reliability_curve(y, p, strategy="splines", band="confidence", level=0.9)
+    seen = np.interp(smooth["predicted"], whole.prob_pred, whole.prob_true)
+    assert np.allclose(smooth["observed"], seen, atol=2e-3)
+    low, high = np.array(smooth["band_low"]), np.array(smooth["band_high"])
+    assert ((low < smooth["observed"]) & (smooth["observed"] < high)).all()
+
+
 def test_diagrams_count_every_row_and_bands_hold_the_diagonal(binary_report):
     diagram = binary_report.to_json()["diagrams"][0]
     for curve in [diagram["before"], *diagram["methods"].values()]:
@@ -395,6 +411,7 @@ def test_constant_scores_make_a_report():
     y = np.arange(300) % 3 == 0
     report = build_report(np.full(300, 0.7), y, calibrators=METHODS)
     assert report.to_json()["diagnosis"]["miscalibrated"]
+    assert report.to_json()["diagrams"][0]["before"]["smooth"] is None
     report.to_html()
 
 

@@ -12,6 +12,7 @@ from trueodds.exceptions import InputError
 from trueodds.metrics import ReliabilityCurve, reliability_curve
 from trueodds.plots._look import (
     GAP,
+    LANDSCAPE,
     NEUTRAL,
     axes_or_new,
     color_of,
@@ -28,6 +29,11 @@ BAND_WORDS = {
     "confidence": "where this curve may lie",
     "guaranteed": "the true curve is in it, all of it, if it does not fall",
 }
+
+
+# A new figure has room at its right; on given axes, near-diagonal curves leave this corner free.
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "frameon": False}
+INSIDE: dict[str, Any] = {"loc": "upper left", "framealpha": 0.8}
 
 
 class ReliabilityDisplay:
@@ -81,6 +87,7 @@ class ReliabilityDisplay:
         ax: Any = None,
         name: str | None = None,
         pos_label: Any = None,
+        multiclass: Literal["top_label", "pooled", "classwise"] = "top_label",
         ref_line: bool = True,
         **options: Any,
     ) -> ReliabilityDisplay:
@@ -99,6 +106,9 @@ class ReliabilityDisplay:
             What to call the model in the legend.
         pos_label : label, default=None
             The class whose probabilities these are.
+        multiclass : {"top_label", "pooled", "classwise"}, default="top_label"
+            As in :func:`trueodds.metrics.reliability_curve`; or ``"classwise"``: a curve for each
+            class against the rest, which :meth:`plot_grid` draws side by side.
         ref_line : bool, default=True
             Draw the diagonal.
         **options
@@ -111,7 +121,12 @@ class ReliabilityDisplay:
         """
         models = y_prob if isinstance(y_prob, Mapping) else {name: y_prob}
         own, line = _parted(options)
-        own["pos_label"] = pos_label
+        if multiclass == "classwise":
+            curves = [
+                curve for n, p in models.items() for curve in _class_curves(y_true, p, n, own)
+            ]
+            return cls(curves)._drawn(ax, ref_line, line)
+        own |= {"pos_label": pos_label, "multiclass": multiclass}
         curves = [
             reliability_curve(y_true, p, name=None if n is None else str(n), **own)
             for n, p in models.items()
@@ -153,6 +168,7 @@ class ReliabilityDisplay:
         scale: Literal["linear", "log"] = "linear",
         histogram: bool = True,
         legend: bool = True,
+        title: str | None = None,
     ) -> ReliabilityDisplay:
         """Draw all curves in one picture.
 
@@ -169,6 +185,9 @@ class ReliabilityDisplay:
         histogram : bool, default=True
             Draw the distribution of the probabilities beneath.
         legend : bool, default=True
+            Beside the diagram in a new figure, inside it on given axes.
+        title : str, default=None
+            By default what is drawn, unless the axes have a title already.
 
         Returns
         -------
@@ -182,10 +201,9 @@ class ReliabilityDisplay:
                 'style="gaps" draws one curve made of bins; use plot_grid for several, and '
                 'strategy="uniform" or "quantile".'
             )
-        ax = axes_or_new(ax, (5.0, 5.8 if histogram else 5.0))
-        least = _least(self.curves) if scale == "log" else 0.0
-        most = _most(self.curves) if scale == "linear" and style == "lines" else 1.0
-        ends = [least, most]
+        beside = ax is None
+        ax = axes_or_new(ax, LANDSCAPE)
+        ends = _ends(self.curves, scale, style)
         if self._ref_line:
             ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
         for index, curve in enumerate(self.curves):
@@ -194,7 +212,8 @@ class ReliabilityDisplay:
             else:
                 _draw_line(ax, curve, index, self._line)
         event = self.curves[0].event
-        limits = (-0.01 * most, 1.01 * most) if scale == "linear" else (least, 1.0)
+        rim = 0.01 * (ends[1] - ends[0]) if scale == "linear" else 0.0
+        limits = (ends[0] - rim, ends[1] + rim)
         ax.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
         words = "how often it is right" if "most probable" in event else f"frequency of the {event}"
         ax.set_ylabel(words)
@@ -204,8 +223,10 @@ class ReliabilityDisplay:
         if histogram:
             lowest = self.hist_ax_ = _draw_histograms(ax, self.curves)
         lowest.set_xlabel(f"probability of the {event}")
+        if title is not None or not ax.get_title():
+            ax.set_title(_title(self.curves) if title is None else title)
         if legend:
-            _legend(ax, self.curves)
+            _legend(ax, self.curves, beside=beside)
         return self
 
     def plot_grid(
@@ -252,17 +273,42 @@ class ReliabilityDisplay:
         return self
 
 
-def _least(curves: tuple[ReliabilityCurve, ...]) -> float:
-    """The power of ten below the smallest probability that is not 0."""
+def _class_curves(
+    y_true: Any, y_prob: Any, model: str | None, own: dict[str, Any]
+) -> list[ReliabilityCurve]:
+    """A curve for each class against the rest, named after the class and the model."""
+    given = own.get("classes")
+    classes = np.unique(np.asarray(y_true)) if given is None else np.asarray(given)
+    before = "" if model is None else f"{model}, "
+    return [
+        reliability_curve(
+            y_true, y_prob, **{**own, "pos_label": label, "name": f"{before}class {label}"}
+        )
+        for label in classes.tolist()
+    ]
+
+
+def _ends(curves: tuple[ReliabilityCurve, ...], scale: str, style: str) -> tuple[float, float]:
+    """Where both axes begin and end.
+
+    Logarithmic ones begin at the power of ten below the smallest probability that is not 0. Linear
+    ones reach from 0 to 1, or, if one half would be empty, as far as the data.
+    """
     shown = np.concatenate([np.append(c.prob_pred, c.prob_true) for c in curves])
-    shown = shown[shown > 0]
-    return float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
+    if scale == "log":
+        shown = shown[shown > 0]
+        return (float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1, 1.0)
+    low, high = float(shown.min()), float(shown.max())
+    if style == "gaps" or low < 0.5 < high:
+        return 0.0, 1.0
+    if high <= 0.5:
+        return 0.0, max(1.1 * high, 1e-6)
+    return 1 - max(1.1 * (1 - low), 1e-6), 1.0
 
 
-def _most(curves: tuple[ReliabilityCurve, ...]) -> float:
-    """Where both axes end: at 1, or, if everything happens in the lower half, where the data do."""
-    highest = max(float(max(c.prob_pred.max(), c.prob_true.max())) for c in curves)
-    return 1.0 if highest > 0.5 else max(1.1 * highest, 1e-6)
+def _title(curves: tuple[ReliabilityCurve, ...]) -> str:
+    name = curves[0].name
+    return "Reliability diagram" if len(curves) > 1 or not name else f"Reliability of {name}"
 
 
 def _band_label(curve: ReliabilityCurve) -> str:
@@ -377,7 +423,7 @@ def _draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
     return below
 
 
-def _legend(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> None:
+def _legend(ax: Any, curves: tuple[ReliabilityCurve, ...], *, beside: bool) -> None:
     """The names of the curves, and what the bands mean, said once for bands of one kind."""
     handles, labels = ax.get_legend_handles_labels()
     shown: dict[str, Any] = {}
@@ -389,9 +435,6 @@ def _legend(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> None:
     ax.legend(
         [shown[label] for label in order],
         [label.replace(": ", ":\n") if label in bands else label for label in order],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
-        frameon=False,
         fontsize="small",
+        **(BESIDE if beside else INSIDE),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-__all__ = ["MARK_WIDTH", "gain_marks", "group_marks"]
+__all__ = ["MARK_WIDTH", "gain_axis", "gain_marks", "group_marks"]
 
-MARK_WIDTH = 120.0
-PADDING = 6.0
+MARK_WIDTH = 160.0
+PADDING = 14.0
+"""Room for half a label of the axis."""
 
 
 def _scale(values: list[float]) -> Any:
@@ -22,8 +24,8 @@ def _scale(values: list[float]) -> Any:
     return place
 
 
-def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
-    """Gain with its interval for each method, on an axis that shows 0.
+def _gain_range(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """Where the axis of gains begins and ends; 0 is on it.
 
     A method that makes things much worse would squeeze all others into a point, so the axis ends
     at twice the range of those that help; what lies beyond is drawn at its end.
@@ -31,8 +33,13 @@ def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
     found = [row[k] for row in rows for k in ("gain", "gain_high") if row[k] is not None]
     top = max([0.001, *found])
     lows = [row["gain_low"] for row in rows if row["gain_low"] is not None]
-    bottom = max(min([0.0, *lows]), -2 * top)
-    place = _scale([bottom, 0.0, top])
+    return max(min([0.0, *lows]), -2 * top), top
+
+
+def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
+    """Gain with its interval for each method, on one axis."""
+    bottom, top = _gain_range(rows)
+    place = _scale([bottom, top])
 
     def inside(value: float | None) -> float | None:
         return None if value is None else place(max(bottom, min(top, value)))
@@ -45,6 +52,19 @@ def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
             "high": inside(row["gain_high"]),
         }
         for row in rows
+    ]
+
+
+def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
+    """Ticks of that axis, up to five: where each stands, and what it says in per cent."""
+    bottom, top = _gain_range(rows)
+    place = _scale([bottom, top])
+    raw = (top - bottom) / 4
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999)
+    ticks = range(math.ceil(bottom / step - 1e-9), math.floor(top / step + 1e-9) + 1)
+    return [
+        (place(k * step), f"{100 * k * step:+g} %".replace("-", "−") if k else "0") for k in ticks
     ]
 
 

@@ -16,7 +16,8 @@ __all__ = ["SURENESS_BOX", "sureness", "sureness_lines"]
 
 POINTS = 121
 ROWS_SHOWN = 7
-SURENESS_BOX = (320.0, 300.0, 44.0, 12.0)
+OUTERMOST = 0.005
+SURENESS_BOX = (480.0, 360.0, 52.0, 14.0)
 """Width and height of the picture, and its margins: left and below, right and above."""
 
 
@@ -57,7 +58,9 @@ def _grid(score: Floats, scale: InputScale) -> Floats:
     finite = score[np.isfinite(log_odds(score, scale))]
     if not len(finite):
         finite = score
-    by_rank = np.quantile(finite, np.linspace(0, 1, POINTS), method="nearest")
+    # The outermost scores would stretch the picture for a handful of rows.
+    shares = np.linspace(OUTERMOST, 1 - OUTERMOST, POINTS)
+    by_rank = np.quantile(finite, shares, method="nearest")
     return np.unique(np.concatenate([np.linspace(by_rank[0], by_rank[-1], POINTS), by_rank]))
 
 
