@@ -33,6 +33,9 @@ BAND_WORDS = {
 
 # A new figure has room at its right; on given axes, near-diagonal curves leave this corner free.
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "frameon": False}
+HISTOGRAM_DEPTH = 0.2
+FEWEST_BARS = 5
+"""In a fitted range that shows fewer of the bars of [0, 1], the histogram would say nothing."""
 INSIDE: dict[str, Any] = {"loc": "upper left", "framealpha": 0.8}
 
 
@@ -183,7 +186,8 @@ class ReliabilityDisplay:
             With rare positives nearly everything happens near 0: use ``"log"`` there. A
             frequency of 0 is then at the lower edge, and no histogram is drawn.
         histogram : bool, default=True
-            Draw the distribution of the probabilities beneath.
+            Draw the distribution of the probabilities beneath, unless the axes end so early that
+            they would show fewer than five of its bars.
         legend : bool, default=True
             Beside the diagram in a new figure, inside it on given axes.
         title : str, default=None
@@ -204,6 +208,7 @@ class ReliabilityDisplay:
         beside = ax is None
         ax = axes_or_new(ax, LANDSCAPE)
         ends = _ends(self.curves, scale, style)
+        histogram = histogram and ends[1] - ends[0] >= FEWEST_BARS / len(self.curves[0].hist_weight)
         if self._ref_line:
             ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
         for index, curve in enumerate(self.curves):
@@ -403,7 +408,12 @@ def _draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
 
 
 def _draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
-    # Inset, so that any layout engine counts it as a part of the axes above.
+    # Inset, so that any layout engine counts it as a part of the axes above. Without an engine
+    # they are made smaller, once.
+    if ax.figure.get_layout_engine() is None and not ax.child_axes:
+        box = ax.get_position()
+        depth = box.height * HISTOGRAM_DEPTH
+        ax.set_position([box.x0, box.y0 + depth, box.width, box.height - depth])
     below = ax.inset_axes([0.0, -0.21, 1.0, 0.17], sharex=ax)
     for index, curve in enumerate(curves):
         share = curve.hist_weight / curve.hist_weight.sum()
