@@ -90,7 +90,7 @@ def export(
     else:
         write_text(_sql(fitted, column, dialect), output)
     if output != STANDARD_OUTPUT:
-        note(f"{output}: {to} of a {fitted.family} map.")
+        note(f"{output}: a {fitted.family} map as {SHOWN[to]}.")
 
 
 def _sql(fitted: Any, column: list[str], dialect: str) -> str:

@@ -52,7 +52,7 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     labels = np.array(prepared.classes.labels)
     weight = None if prepared.columns.weight is None else table.column("weight").to_numpy()
     groups = {
-        name: _texts(table.column(f"group_{number}"))
+        name: _group_values(pa, table.column(f"group_{number}"))
         for number, name in enumerate(prepared.columns.groups)
     }
     features = None
@@ -64,7 +64,10 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     return FileRows(scores, y, weight, groups, features, n_rows)
 
 
-def _texts(column: Any) -> npt.NDArray[Any]:
+def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
+    """Numbers as they are, so that a report can cut them into bands; anything else as texts."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy())
     return np.array(
         ["(missing)" if v is None else str(v) for v in column.to_pylist()], dtype=object
     )

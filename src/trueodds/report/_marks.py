@@ -10,6 +10,7 @@ __all__ = ["MARK_WIDTH", "gain_axis", "gain_marks", "group_marks"]
 MARK_WIDTH = 160.0
 PADDING = 14.0
 """Room for half a label of the axis."""
+LABEL_WIDTH = 38.0
 
 
 def _scale(values: list[float]) -> Any:
@@ -59,13 +60,21 @@ def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
     """Ticks of that axis, up to five: where each stands, and what it says in per cent."""
     bottom, top = _gain_range(rows)
     place = _scale([bottom, top])
-    raw = (top - bottom) / 4
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999)
-    ticks = range(math.ceil(bottom / step - 1e-9), math.floor(top / step + 1e-9) + 1)
+    for count in (4, 3, 2, 1):
+        step = _round_step((top - bottom) / count)
+        ticks = range(math.ceil(bottom / step - 1e-9), math.floor(top / step + 1e-9) + 1)
+        apart = step / (top - bottom) * (MARK_WIDTH - 2 * PADDING)
+        if apart >= LABEL_WIDTH:
+            break
     return [
         (place(k * step), f"{100 * k * step:+g} %".replace("-", "−") if k else "0") for k in ticks
     ]
+
+
+def _round_step(least: float) -> float:
+    """The next of 1, 2 and 5 with a power of ten."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(k * power for k in (1, 2, 5, 10) if k * power >= least * 0.999)
 
 
 def group_marks(groups: list[dict[str, Any]]) -> list[dict[str, float | None]]:

@@ -14,6 +14,7 @@ function ratioText(ratio) {
 }
 function costText(value) {
   const size = Math.abs(value);
+  if (size < 0.005) return "0";
   return signed(size >= 100 ? countText(value) : value.toFixed(size >= 10 ? 1 : 2));
 }
 
