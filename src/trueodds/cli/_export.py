@@ -15,6 +15,13 @@ from trueodds.exceptions import InputError
 
 __all__ = ["export"]
 
+SHOWN = {
+    "sql": "SQL",
+    "dbt": "a dbt macro",
+    "onnx": "ONNX",
+    "python": "Python",
+    "javascript": "JavaScript",
+}
 Target = Annotated[
     Literal["sql", "dbt", "onnx", "python", "javascript"],
     typer.Option("--to", help="What to turn the map into."),

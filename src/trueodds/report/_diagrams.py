@@ -16,7 +16,7 @@ __all__ = ["diagrams"]
 
 MAX_BINS = 20
 ROWS_PER_BIN = 30
-N_DRAWS = 300
+N_DRAWS = 200
 SMOOTH_POINTS = 61
 OUTERMOST = 0.005
 HELD_AT = (0.05, 0.275, 0.5, 0.725, 0.95)

@@ -10,9 +10,9 @@ from trueodds.metrics import (
     ClassEvaluation,
     Evaluation,
     MetricInterval,
+    c_statistic,
     evaluate_classes,
     evaluate_table,
-    roc_auc_score,
 )
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
@@ -93,7 +93,7 @@ def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> Metr
 
 
 def _auc(sample: ReportRows, prob: Floats) -> float | None:
-    return number(roc_auc_score(sample.codes, prob, sample_weight=sample.weight))
+    return number(c_statistic(sample.codes, prob, sample_weight=sample.weight))
 
 
 def _figure(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.estimator import unfitted
 from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
 from trueodds.report._evidence import ReportRows
@@ -29,12 +30,10 @@ def sureness(
     level: float,
 ) -> dict[str, Any] | None:
     """The map of a method at scores in the data, with the interval of each; of two classes."""
-    from sklearn.base import clone
-
     calibrator = comparison.calibrators[method]
     if not sample.binary or not hasattr(calibrator, "map_with_band"):
         return None
-    fitted = clone(calibrator).set_params(input=scale)
+    fitted = unfitted(calibrator).set_params(input=scale)
     fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)
     grid = _grid(sample.score, scale)
     low, high = fitted.predict_interval(grid, level=level)
