@@ -65,7 +65,7 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
 
 
 def _numbers(column: Any) -> npt.NDArray[Any]:
-    """A column without nulls; pyarrow's own conversion would import pandas, which takes a second."""
+    """A column without nulls; pyarrow's own conversion would import pandas, which is slow."""
     return np.from_dlpack(column.combine_chunks())
 
 

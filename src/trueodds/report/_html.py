@@ -84,7 +84,7 @@ def _environment() -> Any:
         probability=lambda v: "–" if v is None else probability_text(v),
         count=lambda v: f"{v:,}",
         method=show_method,
-        signed=lambda v, places: ("+" if (v or 0) > 0 else "") + fixed(v, places),
+        signed=lambda v, places=3: ("+" if (v or 0) > 0 else "") + fixed(v, places),
         date=_date,
     )
     return environment
