@@ -20,7 +20,7 @@ from trueodds.cli._write import check_target, write_text
 __all__ = ["demo"]
 
 Folder = Annotated[
-    str, typer.Argument(metavar="[FOLDER]", help="Where files are written; made if need be.")
+    str, typer.Argument(metavar="[FOLDER]", help="Folder to write to; made if it is missing.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")]
 Full = Annotated[bool, typer.Option("--full", help="Show everything that the commands print.")]

@@ -39,11 +39,11 @@ Dialect = Annotated[
     Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"],
     typer.Option("--dialect", help="For SQL and dbt."),
 ]
-Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Of the function or macro.")]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the function or macro.")]
 Output = Annotated[
     str,
     o.result_option(
-        "--output", "-o", metavar="FILE", help="By default, texts are printed; ONNX needs a file."
+        "--output", "-o", metavar="FILE", help="By default, text is printed; ONNX needs a file."
     ),
 ]
 End = Annotated[

@@ -82,7 +82,7 @@ def build_report(
     progress : bool, default=False
         Show progress on stderr.
     max_rows : int, default=30_000
-        Methods are compared on at most about so many rows, drawn from each class in proportion.
+        Methods are compared on about this many rows at most, drawn from each class in proportion.
         What is said of the scores as they are uses all rows.
     level : float, default=0.9
         Level of all intervals and bands.
@@ -196,5 +196,6 @@ def _explanation(comparison: CalibratorComparison) -> str:
     """Why the method was chosen, with methods called as in the rest of the page."""
     sentence = comparison.explanation
     for name in comparison.methods:
-        sentence = re.sub(rf"\b{re.escape(name)}\b", lambda _, n=name: show_method(n), sentence)
+        shown = show_method(name).replace("\\", r"\\")
+        sentence = re.sub(rf"\b{re.escape(name)}\b", shown, sentence)
     return sentence[:1].upper() + sentence[1:]
