@@ -131,3 +131,15 @@ def test_importing_loads_neither_jinja2_nor_matplotlib(run_fresh):
         "import sys, trueodds.report\n"
         "assert not {'jinja2', 'matplotlib', 'duckdb'} & set(sys.modules)"
     )
+
+
+@pytest.mark.slow
+def test_a_report_needs_neither_sklearn_nor_pandas(run_fresh):
+    run_fresh(
+        "import sys, numpy as np\n"
+        "from trueodds.report import build_report\n"
+        "p = np.random.default_rng(0).random(300)\n"
+        "y = np.random.default_rng(1).random(300) < p\n"
+        "build_report(p, y, calibrators=['beta', 'isotonic']).to_html()\n"
+        "assert not {'sklearn', 'pandas'} & set(sys.modules)"
+    )

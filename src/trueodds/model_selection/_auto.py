@@ -1,4 +1,4 @@
-"""The calibrator to take without thinking: it knows which method to use, or compares them."""
+"""The recommended calibrator: it knows which method to use, or compares them."""
 
 from __future__ import annotations
 

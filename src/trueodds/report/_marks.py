@@ -10,7 +10,7 @@ __all__ = ["MARK_WIDTH", "gain_axis", "gain_marks", "group_marks"]
 MARK_WIDTH = 160.0
 PADDING = 14.0
 """Room for half a label of the axis."""
-LABEL_WIDTH = 38.0
+LABEL_WIDTH = 34.0
 
 
 def _scale(values: list[float]) -> Any:
