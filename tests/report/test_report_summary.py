@@ -103,6 +103,7 @@ SCHEMA = {
             "shown": str,
             "seconds": OPTIONAL,
             "chosen": bool,
+            "gain_of": str,
             **{m + end: OPTIONAL for m in MEASURES for end in ("", "_low", "_high")},
         }
     ],
@@ -274,7 +275,15 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
     report = build_report(p, y, calibrators=METHODS)
     content = report.to_json()
     assert content["methods"][0]["log_loss"] is None
-    assert "would cut the Brier score by" in report.verdict
+    assert re.search(
+        r"would cut the Brier score by \d+ % \[[\d.]+, \d+\]; log-loss is inf", report.verdict
+    )
+    assert {row["gain_of"] for row in content["methods"]} == {"brier_score"}
+    beta = next(row for row in content["methods"] if row["method"] == "beta")
+    gain = 1 - beta["brier_score"] / content["methods"][0]["brier_score"]
+    assert beta["gain"] == pytest.approx(gain, rel=1e-4)
+    assert "Brier score cut" in report.to_html()
+    assert "+100" not in report.to_html()
     assert "∞" in report.to_html()
     json.dumps(content, allow_nan=False)
 
