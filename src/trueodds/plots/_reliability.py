@@ -27,7 +27,7 @@ __all__ = ["ReliabilityDisplay"]
 BAND_WORDS = {
     "consistency": "where a calibrated model would lie",
     "confidence": "where this curve may lie",
-    "guaranteed": "the true curve is in it, all of it, if it does not fall",
+    "guaranteed": "holds the whole true curve if that never falls",
 }
 
 
