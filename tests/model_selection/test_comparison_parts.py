@@ -167,7 +167,7 @@ def test_certain_methods_are_out_unless_no_other_is_left():
     sure, other = [0.0] * 4, [0.5] * 4
     found = chosen(certain=["sure"], sure=sure, other=other)
     assert found.method == "other"
-    assert "1 methods (1 more with forecasts of 0 or 1 are out)" in found.explanation
+    assert "1 methods (not counting 1 with forecasts of 0 or 1)" in found.explanation
     assert chosen(certain=["sure"], sure=sure).method == "sure"
     assert chosen(certain=["sure"], scoring="brier_score", sure=sure, other=other).method == "sure"
     nobody = chosen(sure=[np.inf] * 4, other=[np.inf] * 4)

@@ -55,13 +55,13 @@ def test_bins_that_are_right_and_runs_without_proof_are_no_region():
     assert len(regions([0.1, 0.5, 0.7], [0.2, 0.5, 0.8], [1, 1, 1])) == 2
 
 
-def row(method, gain=0.0, low=0.0, high=0.0, brier=0.2):
+def row(method, gain=0.0, low=0.0, high=0.0, of="log_loss"):
     return {
         "method": method,
         "gain": gain,
         "gain_low": low,
         "gain_high": high,
-        "brier_score": brier,
+        "gain_of": of,
     }
 
 
@@ -94,10 +94,11 @@ def test_a_gain_that_may_be_nothing_is_only_possible(low, status):
 
 
 def test_an_infinite_loss_is_compared_by_the_brier_score():
-    found = said("beta", row("beta", None, None, None, brier=0.15))
+    found = said("beta", row("beta", 0.25, 0.2, 0.3, of="brier_score"))
     assert found["status"] == "calibrate"
-    assert found["advice"].startswith(
-        "beta calibration would cut the Brier score by 25 % (log-loss"
+    assert found["advice"] == (
+        "beta calibration would cut the Brier score by 25 % [20, 30]; log-loss is infinite now, "
+        "because something happened that had probability 0"
     )
 
 
