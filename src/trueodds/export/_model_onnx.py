@@ -8,6 +8,7 @@ converted (``onnx_converter``), so it need not be registered.
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
 from typing import Any
 
 from trueodds.basics.optional import require
@@ -18,6 +19,11 @@ __all__ = ["register_onnx_converters", "to_onnx"]
 HINT = "trueodds[onnx] skl2onnx onnxmltools"
 OPSETS = {"": 17, "ai.onnx.ml": 3}
 """What skl2onnx, onnxmltools and the maps can all write."""
+TREE_OPSET = 5
+"""Of ai.onnx.ml, since which trees can be in float64. skl2onnx knows nothing of it, so its number is
+written into the graph afterwards."""
+TREES_IN_FLOAT64: ContextVar[bool] = ContextVar("TREES_IN_FLOAT64", default=False)
+"""Whether the graph that is being written may have trees in float64."""
 
 
 def to_onnx(model: Any, X: Any = None) -> Any:
@@ -38,8 +44,9 @@ def to_onnx(model: Any, X: Any = None) -> Any:
 
     Notes
     -----
-    Converters compute trees in float32, and everything if X is float32. Where such a score is a
-    hair below the edge of a step, it counts as on it; see ``docs/export.md``.
+    Everything is computed in float64, but for XGBoost's trees, forests of several classes, and
+    models other than trees if X is float32. Where a score of these is a hair below the edge of a
+    step, it counts as on it; see ``docs/export.md``.
 
     Examples
     --------
@@ -63,9 +70,33 @@ def to_onnx(model: Any, X: Any = None) -> Any:
             raise InputError("the model does not say how many features it takes; pass rows as X.")
         doubles = skl2onnx.common.data_types.DoubleTensorType
         initial = [("X", doubles([None, int(model.n_features_in_)]))]
-    return skl2onnx.to_onnx(
-        model, None if X is None else X[:1], initial_types=initial, target_opset=OPSETS
-    )
+
+    def write(*, float64: bool) -> Any:
+        token = TREES_IN_FLOAT64.set(float64)
+        try:
+            return skl2onnx.to_onnx(
+                model, None if X is None else X[:1], initial_types=initial, target_opset=OPSETS
+            )
+        finally:
+            TREES_IN_FLOAT64.reset(token)
+
+    graph = write(float64=True)
+    kinds = {node.op_type for node in graph.graph.node}
+    if "TreeEnsemble" not in kinds:
+        return graph
+    if kinds & {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}:  # which that opset has no more
+        return write(float64=False)
+    return _with_tree_opset(graph)
+
+
+def _with_tree_opset(graph: Any) -> Any:
+    from onnx.helper import find_min_ir_version_for
+
+    for opset in graph.opset_import:
+        if opset.domain == "ai.onnx.ml":
+            opset.version = TREE_OPSET
+    graph.ir_version = max(graph.ir_version, find_min_ir_version_for(graph.opset_import))
+    return graph
 
 
 def register_onnx_converters() -> None:

@@ -1,7 +1,8 @@
 """Formulas as ONNX graphs in float64.
 
-Numbers are vectors with one entry for each row. Lookups are binary searches that are unrolled into
-as many steps as the table has binary digits, so they are exact and need no matrix of rows × knots.
+Numbers are vectors with one entry for each row; if the scores come as the only column of a matrix,
+so do all numbers. Lookups are searches of :data:`PARTS` parts at a time, unrolled into as many rounds
+as the table needs: exact, a few nodes even for large tables, and no matrix of rows × knots.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ OPSET = 17
 ML_OPSET = 3
 IR_VERSION = 8
 MISSING_TEXT = -2
+PARTS = 16
+"""Of the places that are left, how many parts a round of a search tells apart: what one row costs is
+the number of nodes, what many rows cost is the number of comparisons."""
 
 COMPARISONS = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
 OPERATORS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}
@@ -138,8 +142,8 @@ class _Graph(Renderer[str]):
     def stack(self, columns: Sequence[str]) -> str:
         """Vectors as the columns of one matrix."""
         wide = [self._for_all_rows(name) for name in columns]
-        standing = [self.op("Unsqueeze", name, self.integers(1)) for name in wide]
-        return self.op("Concat", *standing, axis=1)
+        standing = [self.op("Unsqueeze", name, self.integers(-1)) for name in wide]
+        return self.op("Concat", *standing, axis=-1)
 
     def _for_all_rows(self, name: str) -> str:
         if name not in self.scalars:
@@ -150,7 +154,7 @@ class _Graph(Renderer[str]):
         return self._score(e.Score(0))
 
     def _column(self, matrix: str, index: int) -> str:
-        return self.op("Gather", matrix, self.table(np.array(index, dtype=np.int64)), axis=1)
+        return self.op("Gather", matrix, self.table(np.array(index, dtype=np.int64)), axis=-1)
 
     def _rename(self, result: str, name: str) -> None:
         self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name]))
@@ -189,7 +193,7 @@ class _Graph(Renderer[str]):
     def _softmax(self, node: e.Softmax) -> str:
         logits = self._matrix(node.logits)
         if logits not in self.shares:
-            self.shares[logits] = self.op("Softmax", logits, axis=1)
+            self.shares[logits] = self.op("Softmax", logits, axis=-1)
         return self._column(self.shares[logits], node.index)
 
     def _choose(self, node: e.Choose) -> str:
@@ -202,9 +206,7 @@ class _Graph(Renderer[str]):
         if not len(node.edges):
             return self.constant(float(node.values[0]))
         edges = node.edges - self.edges_below * np.abs(node.edges)
-        place, n_places = self._search(self.number(node.at), edges)
-        values = np.append(node.values, np.full(n_places - len(node.values), node.values[-1]))
-        return self.op("Gather", self.table(values), place)
+        return self._entry(node.values, self._search(self.number(node.at), edges))
 
     def _linearlookup(self, node: e.LinearLookup) -> str:
         x, y = node.x, node.y
@@ -212,36 +214,47 @@ class _Graph(Renderer[str]):
             return self.constant(float(y[0]))
         low, high = self.constant(float(x[0])), self.constant(float(x[-1]))
         at = self.op("Min", self.op("Max", self.number(node.at), low), high)
-        place, n_places = self._search(at, x[1:])
+        place = self._search(at, x[1:])
         with np.errstate(over="ignore"):
             slope = np.append(np.diff(y) / np.diff(x), 0.0)
         slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
-        slopes, begins, levels = (
-            self.op(
-                "Gather",
-                self.table(np.append(part, np.full(n_places - len(part), part[-1]))),
-                place,
-            )
-            for part in (slope, x, y)
-        )
+        slopes, begins, levels = (self._entry(part, place) for part in (slope, x, y))
         return self.op("Add", self.op("Mul", slopes, self.op("Sub", at, begins)), levels)
 
-    def _search(self, at: str, edges: Floats) -> tuple[str, int]:
-        """How many edges are at most ``at``, and how many answers there could be.
+    def _entry(self, values: Floats, place: str) -> str:
+        return self.op("Gather", self.table(values), place)
 
-        The table is filled up with +inf to one less than a power of two. After each step the
-        answer lies between ``place`` and place + step − 1.
+    def _search(self, at: str, edges: Floats) -> str:
+        """How many edges are at most ``at``.
+
+        Written with ``PARTS`` as base, the answer has as many digits as there are rounds; a round
+        finds the next digit by counting the pivots of its row that are reached. Beyond the last
+        edge pivots are NaN, which nothing reaches.
         """
-        digits = len(edges).bit_length()
-        n_places = 1 << digits
-        filled = self.table(np.append(edges, np.full(n_places - 1 - len(edges), np.inf)))
-        place = self.integers(0)
-        for digit in reversed(range(digits)):
-            step = 1 << digit
-            pivot = self.op("Gather", filled, self.op("Add", place, self.integers(step - 1)))
-            reached = self.op("GreaterOrEqual", at, pivot)
-            place = self.op("Where", reached, self.op("Add", place, self.integers(step)), place)
-        return place, n_places
+        wide = self.op("Unsqueeze", at, self.integers(-1))
+        step = 1
+        while step * PARTS <= len(edges):
+            step *= PARTS
+        place = None
+        while step:
+            n_rows = len(edges) // (step * PARTS) + 1
+            pivots = np.full(n_rows * PARTS, np.nan)
+            reached_by = edges[step - 1 :: step]
+            pivots[: len(reached_by)] = reached_by
+            table = pivots.reshape(n_rows, PARTS)[:, :-1]
+            if place is None:
+                row = self.table(table[0])
+            else:
+                row = self.op("Gather", self.table(np.ascontiguousarray(table)), place, axis=0)
+            reached = self.op("GreaterOrEqual", wide, row)
+            counted = self.op("Cast", reached, to=self.onnx.TensorProto.INT64)
+            digit = self.op("ReduceSum", counted, self.integers(-1), keepdims=0)
+            if place is None:
+                place = digit
+            else:
+                place = self.op("Add", self.op("Mul", place, self.integers(PARTS)), digit)
+            step //= PARTS
+        return str(place)
 
     # Conditions -----------------------------------------------------------------------------
 
