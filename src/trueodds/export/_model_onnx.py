@@ -8,6 +8,7 @@ converted (``onnx_converter``), so it need not be registered.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -74,11 +75,13 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     def write(*, float64: bool) -> Any:
         token = TREES_IN_FLOAT64.set(float64)
         try:
-            return skl2onnx.to_onnx(
+            written = skl2onnx.to_onnx(
                 model, None if X is None else X[:1], initial_types=initial, target_opset=OPSETS
             )
         finally:
             TREES_IN_FLOAT64.reset(token)
+        _drop_unused(written.graph)
+        return written
 
     graph = write(float64=True)
     kinds = {node.op_type for node in graph.graph.node}
@@ -87,6 +90,27 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     if kinds & {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}:  # which that opset has no more
         return write(float64=False)
     return _with_tree_opset(graph)
+
+
+def _drop_unused(graph: Any) -> None:
+    """Drop what nobody asks for, such as the labels of base models; runtimes would compute it."""
+    used = {output.name for output in graph.output}
+    for node in reversed(graph.node):  # which are in the order of computation
+        if used.intersection(node.output):
+            used.update(_asked_for(node))
+    for parts in (graph.node, graph.initializer):
+        for index in reversed(range(len(parts))):
+            names = parts[index].output if parts is graph.node else [parts[index].name]
+            if not used.intersection(names):
+                del parts[index]
+
+
+def _asked_for(node: Any) -> Iterator[str]:
+    """Names that a node uses, by itself or in a graph inside it (a loop)."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from _asked_for(inner)
 
 
 def _with_tree_opset(graph: Any) -> Any:

@@ -26,7 +26,7 @@ OPSET = 17
 ML_OPSET = 3
 IR_VERSION = 8
 MISSING_TEXT = -2
-PARTS = 16
+PARTS = 32
 """Of the places that are left, how many parts a round of a search tells apart: what one row costs is
 the number of nodes, what many rows cost is the number of comparisons."""
 
@@ -180,7 +180,16 @@ class _Graph(Renderer[str]):
         return self.op(OPERATORS[node.operator], self.number(node.left), self.number(node.right))
 
     def _function(self, node: e.Function) -> str:
+        if node.name == "min" and len(node.arguments) == 2:
+            raised, high = node.arguments
+            if isinstance(high, e.Constant) and isinstance(raised, e.Function):
+                x, *low = raised.arguments
+                if raised.name == "max" and len(low) == 1 and isinstance(low[0], e.Constant):
+                    return self._clip(self.number(x), low[0].value, high.value)
         return self.op(FUNCTIONS[node.name], *[self.number(x) for x in node.arguments])
+
+    def _clip(self, x: str, low: float, high: float) -> str:
+        return self.op("Clip", x, self.constant(low), self.constant(high))
 
     def _matrix(self, terms: tuple[e.Expression, ...]) -> str:
         if id(terms) not in self.known:
@@ -212,8 +221,7 @@ class _Graph(Renderer[str]):
         x, y = node.x, node.y
         if len(x) == 1:
             return self.constant(float(y[0]))
-        low, high = self.constant(float(x[0])), self.constant(float(x[-1]))
-        at = self.op("Min", self.op("Max", self.number(node.at), low), high)
+        at = self._clip(self.number(node.at), float(x[0]), float(x[-1]))
         place = self._search(at, x[1:])
         with np.errstate(over="ignore"):
             slope = np.append(np.diff(y) / np.diff(x), 0.0)
@@ -280,9 +288,7 @@ class _Graph(Renderer[str]):
 
     def _usable(self, node: e.Usable) -> str:
         score = self._score(node.score)
-        low, high = node.limits
-        above = self.op("GreaterOrEqual", score, self.constant(low))
-        return self.op("And", above, self.op("LessOrEqual", score, self.constant(high)))
+        return self.op("Equal", score, self._clip(score, *node.limits))  # NaN equals nothing
 
     def _featureatmost(self, node: e.FeatureAtMost) -> str:
         return self.op("LessOrEqual", _feature_name(node.feature), self.constant(node.cut))
