@@ -18,6 +18,7 @@ from trueodds.exceptions import InputError
 __all__ = ["register_onnx_converters", "to_onnx"]
 
 HINT = "trueodds[onnx] skl2onnx onnxmltools"
+OURS = "TrueoddsCalibratedClassifier"
 OPSETS = {"": 17, "ai.onnx.ml": 3}
 """What skl2onnx, onnxmltools and the maps can all write."""
 TREE_OPSET = 5
@@ -32,7 +33,7 @@ def to_onnx(model: Any, X: Any = None) -> Any:
 
     Parameters
     ----------
-    model : CalibratedClassifier, or a Pipeline that ends with one
+    model : CalibratedClassifier, or a pipeline or a vote with such inside
         Fitted. The base model may be whatever skl2onnx, onnxmltools or CatBoost can convert.
     X : {array, pandas frame}, default=None
         A row or more as the model gets them: the graph takes what has their types. A frame gives
@@ -76,7 +77,11 @@ def to_onnx(model: Any, X: Any = None) -> Any:
         token = TREES_IN_FLOAT64.set(float64)
         try:
             written = skl2onnx.to_onnx(
-                model, None if X is None else X[:1], initial_types=initial, target_opset=OPSETS
+                model,
+                None if X is None else X[:1],
+                initial_types=initial,
+                target_opset=OPSETS,
+                options={"zipmap": False},
             )
         finally:
             TREES_IN_FLOAT64.reset(token)
@@ -124,10 +129,11 @@ def _with_tree_opset(graph: Any) -> Any:
 
 
 def register_onnx_converters() -> None:
-    """Tell skl2onnx how models of LightGBM, XGBoost and CatBoost are converted.
+    """Tell skl2onnx how models of LightGBM, XGBoost and CatBoost are converted, and ours.
 
     :func:`to_onnx` does so itself; call it once before ``skl2onnx.to_onnx`` of a calibrated model
-    of theirs. Only libraries that are loaded already are registered.
+    of theirs, or of calibrated models that vote. Only libraries that are loaded already are
+    registered.
     """
     skl2onnx = require("skl2onnx", "an export of a model to ONNX", HINT)
     from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
@@ -148,6 +154,7 @@ def register_onnx_converters() -> None:
     if "catboost" in sys.modules:
         kind = sys.modules["catboost"].CatBoostClassifier
         known[kind] = "CatBoostClassifier", _convert_catboost
+    options = {"nocl": [True, False], "zipmap": [True, False, "columns"]}
     for kind, (alias, convert) in known.items():
         skl2onnx.update_registered_converter(
             kind,
@@ -155,7 +162,17 @@ def register_onnx_converters() -> None:
             calculate_linear_classifier_output_shapes,
             convert,
             parser=_parse_classifier,
-            options={"nocl": [True, False], "zipmap": [True, False, "columns"]},
+            options=options,
+            overwrite=True,
+        )
+    if "trueodds.model_selection" in sys.modules:  # for voting and stacking, which look it up
+        skl2onnx.update_registered_converter(
+            sys.modules["trueodds.model_selection"].CalibratedClassifier,
+            OURS,
+            lambda operator: operator.raw_operator.onnx_shape_calculator()(operator),
+            _convert_calibrated,
+            parser=_parse_calibrated,
+            options=options,
             overwrite=True,
         )
 
@@ -179,6 +196,18 @@ def _parse_classifier(scope: Any, model: Any, inputs: Any, custom_parsers: Any =
     operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
     operator.outputs.append(scope.declare_local_variable("probabilities", FloatTensorType()))
     return operator.outputs
+
+
+def _parse_calibrated(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001
+    operator = scope.declare_local_operator(OURS, model)
+    operator.inputs = inputs
+    for variable in model.onnx_parser()(scope=scope, inputs=inputs):
+        operator.outputs.append(variable)
+    return operator.outputs
+
+
+def _convert_calibrated(scope: Any, operator: Any, container: Any) -> None:
+    operator.raw_operator.onnx_converter()(scope, operator, container)
 
 
 def _convert_catboost(scope: Any, operator: Any, container: Any) -> None:

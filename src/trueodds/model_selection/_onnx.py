@@ -18,6 +18,7 @@ __all__ = ["convert", "parse", "set_shapes"]
 ROUNDED = 2.5e-7
 """How far below an edge a score that was computed in float32 still counts as on it, relatively."""
 FLOAT32_PACKAGES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "sklearn.tree")
+"""Whose trees are converted in float32 where they are not written here."""
 FLOAT, DOUBLE = 1, 11  # as onnx.TensorProto numbers types
 
 
@@ -161,8 +162,9 @@ class _Writer:
             return result
         if model.slope != 1:
             result = self.op("Mul", result, self.table(np.array(model.slope)))
-        if model.link == "sigmoid":
-            return self.op("Sigmoid", result)
+        if model.link == "sigmoid":  # not by the operator, which says 0 below −37
+            power = self.op("Exp", self.op("Neg", result))
+            return self.op("Reciprocal", self.op("Add", power, self.table(np.array(1.0))))
         shares = self.op("Softmax", result, axis=1)
         if len(model.base) > 2:
             return shares
