@@ -243,7 +243,7 @@ def test_from_predictions_draws_at_once_on_axes_that_are_given():
     p = rng.random(300)
     figure, ax = plt.subplots()
     display = ReliabilityDisplay.from_predictions(
-        rng.random(300) < p, p, ax=ax, name="mine", ref_line=False, color="red", linewidth=3
+        rng.random(300) < p, p, ax=ax, name="mine", ref_line=False, c="red", linewidth=3
     )
     assert display.ax_ is ax
     (line,) = ax.get_lines()

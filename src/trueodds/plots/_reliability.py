@@ -292,7 +292,13 @@ def _parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the curve, and those of the line that draws it."""
     known = inspect.signature(reliability_curve).parameters
     own = {name: value for name, value in options.items() if name in known}
-    return own, {name: value for name, value in options.items() if name not in known}
+    line = {name: value for name, value in options.items() if name not in known}
+    if not line:
+        return own, line
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return own, normalize_kwargs(line, Line2D)  # "lw" is "linewidth"
 
 
 def _draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]) -> None:
