@@ -4,11 +4,7 @@ import fakesnow
 import numpy as np
 import pytest
 import snowflake.connector
-from map_examples import N_SPECIAL, examples
-
-LONGEST = 4_000
-"""Characters of SQL. The emulator takes seconds to read long expressions, of which Snowflake has many:
-without names for parts that occur often, they are written out."""
+from map_examples import N_SPECIAL, small_examples
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the emulator's own libraries
 
@@ -43,19 +39,11 @@ def as_literal(value) -> str:
     return f"'{value!r}'::DOUBLE"
 
 
-def short_examples():
-    """Of each family and scale, a map that is read in no time."""
-    found = {}
-    for example in examples():
-        if sum(map(len, example.sql("snowflake"))) <= LONGEST:
-            found.setdefault((example.map.family, example.map.input, example.n_scores), example)
-    return list(found.values())
-
-
+@pytest.mark.slow
 def test_sql_in_snowflake_equals_numpy(cursor):
     rows = slice(0, N_SPECIAL // 10)  # each special score once
     shown = set()
-    for example in short_examples():
+    for example in small_examples():
         parts = [f"{sql} AS p{k}" for k, sql in enumerate(example.sql("snowflake"))]
         found = in_snowflake(cursor, example.frame()[rows], parts)
         expected = example.expected[rows]
