@@ -13,7 +13,7 @@ def test_sql_for_bigquery_equals_numpy():
     for example in small_examples():
         frame = example.frame()[rows]
         parts = ", ".join(f"{sql} AS p{k}" for k, sql in enumerate(example.sql("bigquery")))
-        read = sqlglot.transpile(f"SELECT {parts} FROM t", read="bigquery", write="duckdb")[0]
+        read = sqlglot.transpile(f"SELECT {parts} FROM t", read="bigquery", write="duckdb")[0]  # noqa: S608
         connection.register("t", frame)
         found = np.array(connection.execute(read).fetchall(), dtype=float)
         expected = example.expected[rows]

@@ -54,7 +54,9 @@ def test_a_pipeline_gives_what_the_local_calibrator_gives(rows, fitted):
 def test_fitting_brings_counts_to_the_driver_and_no_rows(spark, monkeypatch):  # noqa: F811
     from trueodds.spark import SparkCalibrator
 
-    frame = spark.sql("select id % 20 / 20 as probability, id % 7 < id % 20 / 3 as label from range(2000)")
+    frame = spark.sql(
+        "select id % 20 / 20 as probability, id % 7 < id % 20 / 3 as label from range(2000)"
+    )
     brought = []
     for name in ("collect", "toArrow", "toPandas", "toLocalIterator", "take", "head"):
         plain = getattr(type(frame), name)

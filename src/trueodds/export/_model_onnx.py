@@ -22,7 +22,7 @@ OURS = "TrueoddsCalibratedClassifier"
 OPSETS = {"": 17, "ai.onnx.ml": 3}
 """What skl2onnx, onnxmltools and the maps can all write."""
 TREE_OPSET = 5
-"""Of ai.onnx.ml, since which trees can be in float64. skl2onnx knows nothing of it, so its number is
+"""Of ai.onnx.ml, since which trees can be in float64. skl2onnx does not know it, so its number is
 written into the graph afterwards."""
 TREES_IN_FLOAT64: ContextVar[bool] = ContextVar("TREES_IN_FLOAT64", default=False)
 """Whether the graph that is being written may have trees in float64."""

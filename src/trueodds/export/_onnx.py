@@ -1,8 +1,8 @@
 """Formulas as ONNX graphs in float64.
 
 Numbers are vectors with one entry for each row; if the scores come as the only column of a matrix,
-so do all numbers. Lookups are searches of :data:`PARTS` parts at a time, unrolled into as many rounds
-as the table needs: exact, a few nodes even for large tables, and no matrix of rows × knots.
+so do all numbers. Lookups are searches of :data:`PARTS` parts at a time, unrolled into as many
+rounds as the table needs: exact, a few nodes even for large tables, no matrix of rows × knots.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ML_OPSET = 3
 IR_VERSION = 8
 MISSING_TEXT = -2
 PARTS = 32
-"""Of the places that are left, how many parts a round of a search tells apart: what one row costs is
-the number of nodes, what many rows cost is the number of comparisons."""
+"""Of the places that are left, how many parts a round of a search tells apart: one row costs as
+many nodes as there are rounds, many rows cost as many comparisons as there are parts."""
 
 COMPARISONS = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
 OPERATORS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}

@@ -2,8 +2,8 @@
 
 Converters write trees in float32, and a score that is rounded can fall on the other side of a map's
 step. The operator ``TreeEnsemble`` of ai.onnx.ml 5 knows float64, so the trees of scikit-learn,
-LightGBM and CatBoost are written here. What is not known here (categories, other losses) is left to the
-libraries' converters.
+LightGBM and CatBoost are written here. What is not known here (categories, other losses) is left to
+the libraries' converters.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class TreeScores:
             roots.append(n_inner)
             n_inner, n_leaves = n_inner + int(inner.sum()), n_leaves + int((~inner).sum())
         whole = {name: np.concatenate(part) for name, part in parts.items()}
-        tensors = {
+        tensors: dict[str, npt.NDArray[Any]] = {
             "nodes_splits": whole.pop("nodes_splits").astype(np.float64),
             "nodes_modes": np.full(n_inner, AT_MOST, dtype=np.uint8),
             "leaf_weights": whole.pop("value").astype(np.float64),
@@ -199,9 +199,7 @@ def _read_histogram_boosting(model: Any) -> TreeScores | None:
                     output,
                 )
             )
-    return TreeScores(
-        trees, base, "softmax" if len(base) > 1 else "sigmoid", rounds_features=False
-    )
+    return TreeScores(trees, base, "softmax" if len(base) > 1 else "sigmoid", rounds_features=False)
 
 
 # LightGBM ------------------------------------------------------------------------------------
@@ -211,8 +209,7 @@ def _read_lightgbm(model: Any) -> TreeScores | None:
     dumped = model.booster_.dump_model()
     objective, *options = dumped["objective"].split()
     settings = dict(option.split(":") for option in options if ":" in option)
-    known = {"binary": "sigmoid", "multiclass": "softmax"}
-    if objective not in known or dumped["average_output"]:
+    if objective not in ("binary", "multiclass") or dumped["average_output"]:
         return None
     n_outputs = dumped["num_tree_per_iteration"]
     trees = []
@@ -220,8 +217,8 @@ def _read_lightgbm(model: Any) -> TreeScores | None:
         rows = list(_lightgbm_rows(tree["tree_structure"]))
         if None in rows:
             return None
-        columns = [np.array(column) for column in zip(*rows, strict=True)]
-        trees.append(Tree(*columns, output=index % n_outputs))
+        columns: list[Any] = [np.array(column) for column in zip(*rows, strict=True)]
+        trees.append(Tree(*columns, index % n_outputs))
     return TreeScores(
         trees,
         np.zeros(n_outputs),

@@ -90,7 +90,9 @@ def check_a_tie_is_not_cut(calibrator: Any) -> None:
     sample = _at(scores).with_(y=y).take(order)
     low, high = positive(fit(calibrator, sample), _at([0.1, 0.9]))
     same_for_all = low == high and abs(low - y.mean()) < 0.05
-    assert same_for_all or high - low > 0.25, f"a tie of 150 rows was cut: {low:.3f} at 0.1 and {high:.3f} at 0.9."
+    assert same_for_all or high - low > 0.25, (
+        f"a tie of 150 rows was cut: {low:.3f} at 0.1 and {high:.3f} at 0.9."
+    )
 
 
 def check_a_refit_on_other_classes_forgets_the_first(calibrator: Any) -> None:
