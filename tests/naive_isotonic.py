@@ -113,7 +113,7 @@ def naive_enir(
     n_pos: Floats,
     n_neg: Floats,
     *,
-    penalty: float | None = None,
+    criterion: str = "bic-authors",
     smoothing: bool = True,
     decimals: int | None = None,
 ) -> tuple[Floats, Floats]:
@@ -123,8 +123,7 @@ def naive_enir(
     the authors' program.
     """
     weight = n_pos + n_neg
-    if penalty is None:
-        penalty = math.log(weight.sum()) + math.log(2 * math.pi)
+    total = weight.sum()
     scores, predictions = [], []
     for _, exact in models:
         values = np.array(exact, dtype=float)
@@ -133,7 +132,14 @@ def naive_enir(
         values = np.clip(values, 0, 1)
         likelihood = float(np.sum(xlogy(n_pos, values) + xlogy(n_neg, 1 - values)))
         bins = runs(values)
-        scores.append(-2 * likelihood + len(bins) * penalty)
+        k = len(bins)
+        penalty = {
+            "bic": k * math.log(total),
+            "bic-authors": k * (math.log(total) + math.log(2 * math.pi)),
+            "aic": 2 * k,
+            "aicc": 2 * k * total / max(total - k - 1, 0.5),
+        }
+        scores.append(-2 * likelihood + penalty[criterion])
         predicted = values.copy()
         if smoothing:
             for a, b in bins:

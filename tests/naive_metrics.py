@@ -40,6 +40,18 @@ def quantile_bins(prob: Values, weight: Values, n_bins: int) -> list[int]:
     return [sum(values.index(p) >= c for c in cuts) for p in prob]
 
 
+def equal_groups(prob: Values, hit: Values, weight: Values, n_bins: int) -> list[Rows]:
+    """Rows sorted by probability and label, dealt into groups of equal count; whole weights."""
+    rows = sorted((p, y) for p, y, w in zip(prob, hit, weight, strict=True) for _ in range(int(w)))
+    each, left = divmod(len(rows), n_bins)
+    found = []
+    for k in range(n_bins):
+        size = each + (k < left)
+        found.append([(p, y, 1.0) for p, y in rows[:size]])
+        del rows[:size]
+    return [group for group in found if group]
+
+
 def groups(prob: Values, hit: Values, weight: Values, n_bins: int, strategy: str) -> list[Rows]:
     """Rows (p, y, w) of each bin that is not empty."""
     rows = [r for r in zip(prob, hit, weight, strict=True) if r[2] > 0]

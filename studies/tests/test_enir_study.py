@@ -8,7 +8,9 @@ import pytest
 
 from trueodds_studies import find_study, run_study
 from trueodds_studies._papers import enir
+from trueodds_studies._papers._enir_claims import Duel, judged
 from trueodds_studies._papers._enir_numbers import (
+    ALL_FOLDS,
     INTERVALS,
     MEASURES,
     METHODS,
@@ -16,8 +18,12 @@ from trueodds_studies._papers._enir_numbers import (
     SETS,
     SIMULATED,
     SUPERIOR,
+    VIEWS,
+    column_of,
 )
 from trueodds_studies._papers._enir_report import report
+from trueodds_studies._papers._enir_simulated import simulated_sources
+from trueodds_studies._report import Claim
 from trueodds_studies._study import Results
 
 
@@ -46,6 +52,9 @@ def test_profiles_share_tasks(monkeypatch):
     small = [name for name, source in SETS.items() if source.rows <= enir.MOST_ROWS["standard"]]
     shared = [t for t in study.tasks_of("standard") if t.part == "real" and t["set"] in small]
     assert {study.key(task) for task in shared} < full
+    runs = {t["set"]: t["repeat"] + 1 for t in shared}
+    assert runs["ad"] == 1
+    assert runs["heart"] == 10
 
 
 def test_three_sets_run_from_end_to_end(tmp_path, monkeypatch):
@@ -65,13 +74,52 @@ def test_three_sets_run_from_end_to_end(tmp_path, monkeypatch):
     n = frame[frame["part"] == "real"]["set"].nunique()
     assert n >= 2
     assert len(frame) == 2 * 2 * 4 + n * (10 + 1) * 3 * 4
+    assert frame[frame["fold"] == ALL_FOLDS]["rarer"].between(0.1, 0.5).all()
     linear = frame[(frame["part"] == "simulated") & (frame["kernel"] == "linear")]
     auc = linear.groupby("method")["AUC"].mean()
     assert auc["ENIR"] == pytest.approx(0.85, abs=0.03)  # as printed
     assert auc["IsoRegC"] == pytest.approx(0.65, abs=0.05)
     assert f"{n} of the paper's 40 data sets, 1 × 10-fold" in found.markdown
     assert found.save(tmp_path / "out").exists()
-    assert (tmp_path / "out" / "enir-gain.png").stat().st_size > 5_000
+    for name in ("gain", "ties"):
+        assert (tmp_path / "out" / f"enir-{name}.png").stat().st_size > 5_000
+
+
+@pytest.mark.skipif("authors" not in simulated_sources(), reason="needs the authors' rows")
+def test_the_authors_measures_give_the_papers_table_on_the_authors_rows():
+    todo = [
+        t for t in enir.tasks("quick")
+        if t.part == "simulated" and t["source"] == "authors" and t["kernel"] == "linear"
+    ]  # fmt: skip
+    rows = [{**task.options, **row} for task, row in enir.run(todo, None)]
+    means = pd.DataFrame(rows).groupby("method").mean(numeric_only=True)
+    for place, method in enumerate(("base", *METHODS)):
+        for measure in ("AUC", "ACC", "RMSE", "ECE"):
+            printed = SIMULATED["linear"][measure][place]
+            found = means.loc[method, column_of(measure, "program")]
+            # One cell is 0.021 off, with any cut of the rows: ECE of isotonic regression.
+            assert found == pytest.approx(printed, abs=0.025), (method, measure)
+    # Isotonic regression is not as badly calibrated as the measure that cuts ties says.
+    assert means.loc["IsoRegC", "ECE shared"] < 0.05
+    assert means.loc["IsoRegC", "ECE program"] > 0.3
+
+
+def test_a_claim_that_the_authors_measure_alone_confirms_says_so():
+    claims = [Claim("a", "b", verdict, f"{verdict}") for verdict in (True, False, "inconclusive")]
+    pairs = [(one, other) for one in claims for other in claims]
+    words = [claim.word for claim in judged(*map(list, zip(*pairs, strict=True)))]
+    authors = "confirmed with the authors' measure"
+    assert words == [*["confirmed"] * 3, authors, "not confirmed", "inconclusive",
+                     authors, "inconclusive", "inconclusive"]  # fmt: skip
+
+
+def test_a_lead_that_could_be_chance_is_inconclusive_with_the_sets_it_would_need():
+    duel = Duel(sign=0, lead=0.25, n_sets=40, figures="")
+    assert duel.needed == pytest.approx((3.08 / 0.25) ** 2, abs=1)
+
+
+def in_all_readings(values):
+    return {column_of(name, view): value for view in VIEWS for name, value in values.items()}
 
 
 def results_of(enir_is_better):
@@ -81,21 +129,20 @@ def results_of(enir_is_better):
     lift = {"base": 0.0, "BBQ": 0.01, "IsoRegC": 0.02, "ENIR": 0.03}
     rows = []
     for number, name in enumerate(SETS):
-        for part in ("real", "pooled"):
+        for fold in (number % 10, ALL_FOLDS):
             for model in ("LR", "SVM", "NB"):
                 for method, gain in lift.items():
-                    place = {"set": name, "rows": 1000, "repeat": 0, "fold": number % 10}
-                    if part == "pooled":
-                        place["fold"] = np.nan
+                    place = {"set": name, "rows": 1000, "repeat": 0, "fold": fold, "rarer": 0.2}
                     change = sign * gain * (method == "ENIR" or sign > 0) + 1e-4 * rng.normal()
                     values = dict.fromkeys(("AUC", "ACC"), 0.8 + change)
                     values |= dict.fromkeys(("RMSE", "ECE", "MCE"), 0.4 - change)
-                    rows.append({"part": part, **place, "model": model, "method": method, **values})
+                    task = {"part": "real", **place, "model": model, "method": method}
+                    rows.append(task | in_all_readings(values))
     for kernel, table in SIMULATED.items():
         for position, method in enumerate(("base", *METHODS)):
             values = {measure: line[position] for measure, line in table.items()}
-            rows.append({"part": "simulated", "kernel": kernel, "repeat": 0, "method": method,
-                         **values})  # fmt: skip
+            task = {"part": "simulated", "source": "ours", "kernel": kernel, "repeat": 0}
+            rows.append(task | {"method": method} | in_all_readings(values))
     return Results(pd.DataFrame(rows), "standard", len(rows))
 
 

@@ -20,6 +20,7 @@ from trueodds.exceptions import InputError
 from trueodds.maps import PiecewiseLinearMap
 from trueodds.table import ScoreTable
 
+CRITERIA = ("bic", "bic-authors", "aic", "aicc")
 ROWS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 1), st.integers(1, 4)), min_size=2, max_size=80
 ).filter(lambda rows: len({label for _, label, _ in rows}) == 2)
@@ -75,12 +76,11 @@ def test_models_equal_those_of_the_authors_program(name, fixtures):
 @settings(max_examples=200, deadline=None)
 def naive_twin(fitted, **options):
     table = fitted.path_.table
-    penalty = 2.0 if fitted.criterion == "aic" else None
     counts = (table.score, table.n_pos, table.n_neg)
-    return naive_enir(models_of(fitted.path_), *counts, penalty=penalty, **options)
+    return naive_enir(models_of(fitted.path_), *counts, criterion=fitted.criterion, **options)
 
 
-@given(ROWS, st.sampled_from(["bic", "aic"]), st.sampled_from(["authors", None]))
+@given(ROWS, st.sampled_from(CRITERIA), st.sampled_from(["authors", None]))
 def test_the_one_map_equals_the_average_over_all_models(rows, criterion, smoothing):
     scores, y, weight = columns(rows)
     scores /= 30
@@ -92,7 +92,7 @@ def test_the_one_map_equals_the_average_over_all_models(rows, criterion, smoothi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("criterion", ["bic", "aic"])
+@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: 0.5 + 0.45 * np.sin(12 * s)])
 @pytest.mark.parametrize("label_smoothing", [None, "platt"])
 def test_models_left_out_by_the_bound_do_not_matter(criterion, truth, label_smoothing):
@@ -112,7 +112,7 @@ def test_scores_equal_likelihood_minus_penalty_for_any_penalty(penalty):
     table = ScoreTable.from_arrays(scores, y)
     path = near_isotonic_path(table)
     models = np.arange(1, len(path.lambdas))
-    found = model_scores(path, models, penalty)
+    found = model_scores(path, models, path.n_bins[models] * penalty / 2)
     for index, (_, values) in enumerate(models_of(path)):
         likelihood = np.log(np.where(table.n_pos > 0, values, 1 - values)).sum()
         expected = likelihood - penalty / 2 * path.n_bins[index + 1]
@@ -258,7 +258,7 @@ def test_the_map_has_no_more_knots_than_the_first_model_that_matters_needs():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"criterion": "BIC"}, "criterion must be one of 'bic', 'aic'"),
+        ({"criterion": "BIC"}, "criterion must be one of 'bic', 'bic-authors', 'aic'"),
         ({"smoothing": "yes"}, "smoothing must be one of 'authors', None"),
         ({"max_models": 0}, "max_models must be None or an integer of at least 1"),
         ({"max_models": 2.5}, "max_models must be None or an integer of at least 1"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -30,6 +31,8 @@ BOUND_SLACK = 1e-12
 
 CHUNK = 1 << 20  # pairs of a bin and a model that are scored at a time
 
+Criterion = Literal["bic", "bic-authors", "aic", "aicc"]
+
 
 class ENIRCalibrator(Calibrator):
     """A weighted average of all near-isotonic regressions between no smoothing and isotonic.
@@ -40,9 +43,10 @@ class ENIRCalibrator(Calibrator):
 
     Parameters
     ----------
-    criterion : {"bic", "aic"}, default="bic"
-        What models are weighted by. ``"bic"``: −2·ln L + k·(ln N + ln 2π) for k bins, with the
-        constant of the authors' program; ``"aic"``: −2·ln L + 2·k, which keeps more bins.
+    criterion : {"bic", "bic-authors", "aic", "aicc"}, default="bic-authors"
+        What models are weighted by: −2·ln L and a penalty for k bins. ``"bic"``: k·ln N, as in the
+        paper; ``"bic-authors"``: k·(ln N + ln 2π), as in the authors' program; ``"aic"``: 2·k,
+        which keeps more bins; ``"aicc"``: 2·k·N/(N − k − 1), its correction for small samples.
     smoothing : {"authors", None}, default="authors"
         Each bin's value is drawn towards the mean score in it as if by at most one more
         instance, which keeps it off 0 and 1, as in the authors' program; or not at all, as in
@@ -118,7 +122,7 @@ class ENIRCalibrator(Calibrator):
     def __init__(
         self,
         *,
-        criterion: Literal["bic", "aic"] = "bic",
+        criterion: Criterion = "bic-authors",
         smoothing: Literal["authors"] | None = "authors",
         max_models: int | None = None,
         **shared: Unpack[SharedOptions],
@@ -129,7 +133,7 @@ class ENIRCalibrator(Calibrator):
         super().__init__(**shared)
 
     def _check_options(self) -> None:
-        check_choice(self.criterion, ("bic", "aic"), "criterion")
+        check_choice(self.criterion, get_args(Criterion), "criterion")
         check_choice(self.smoothing, ("authors", None), "smoothing")
         if self.max_models is not None:
             check_integer(self.max_models, "max_models", 1, "None or ")
@@ -138,8 +142,8 @@ class ENIRCalibrator(Calibrator):
         table = evidence.table
         path = near_isotonic_path(table)
         models = self._models(path)
-        penalty = 2.0 if self.criterion == "aic" else np.log(table.total) + np.log(2 * np.pi)
-        scores = model_scores(path, models, float(penalty))
+        cost = _cost(self.criterion, path.n_bins[models], table.total)
+        scores = model_scores(path, models, cost)
         weights = np.exp(scores - scores.max())
         weights /= weights.sum()
         self.path_, self.weights_ = path, weights
@@ -165,6 +169,19 @@ class ENIRCalibrator(Calibrator):
         if self.max_models is None or self.max_models >= last:
             return np.arange(1, last + 1)
         return np.unique(np.linspace(last, 1, int(self.max_models)).round().astype(np.int64))
+
+
+def _cost(criterion: Criterion, n_bins: Integers, total: float) -> Floats:
+    """Half the penalty of models with so many bins."""
+    k: Floats = n_bins.astype(np.float64)
+    match criterion:
+        case "bic":
+            k *= math.log(total) / 2
+        case "bic-authors":
+            k *= (math.log(total) + math.log(2 * math.pi)) / 2
+        case "aicc":
+            k *= total / np.maximum(total - k - 1, 0.5)  # finite if there are as many bins as rows
+    return k
 
 
 @dataclass(frozen=True)
@@ -232,18 +249,17 @@ class _PathBins:
         return np.cumsum(added - removed, dtype=np.longdouble)[:n_models].astype(np.float64)
 
 
-def model_scores(path: NearIsotonicPath, models: Integers, penalty: float) -> Floats:
-    """−½·BIC of each model: ln L − ½·penalty·n_bins; −inf for models that cannot matter.
+def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floats:
+    """−½·BIC, or its like, of each model: ln L − cost; −inf for models that cannot matter.
 
     Parameters
     ----------
     path : NearIsotonicPath
     models : ndarray of shape (n_models,)
         Increasing indices of breakpoints.
-    penalty : float
-        Per bin.
+    cost : ndarray of shape (n_models,)
+        Of each model's bins; the fewer they are, the smaller.
     """
-    cost = path.n_bins[models] * penalty / 2
     last = len(models) - 1
     best = float(_log_likelihoods(path, models[[last]])[0] - cost[last])
     # ln L ≤ 0: models of very many bins are out at once, and with them most of the path.

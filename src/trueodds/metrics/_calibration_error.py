@@ -6,13 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
-from trueodds.numerics.reliability_bins import BinSums, bin_sums, uniform_edges
+from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
 from trueodds.validation import check_choice, check_integer
 
 __all__ = [
     "BinStrategy",
+    "Ties",
     "binned",
     "debiased_calibration_error",
     "expected_calibration_error",
@@ -20,12 +22,22 @@ __all__ = [
 ]
 
 BinStrategy = Literal["uniform", "quantile"]
+Ties = Literal["whole", "shared", "by_label"]
 
 
 def binned(
-    view: BinaryView, n_bins: int, strategy: BinStrategy, *, spread: bool = False
+    view: BinaryView,
+    n_bins: int,
+    strategy: BinStrategy,
+    *,
+    spread: bool = False,
+    ties: Ties = "whole",
 ) -> BinSums:
     """Sums over the bins that are not empty."""
+    if ties != "whole":
+        by_label = ties == "by_label"
+        sums = equal_count_sums(view.prob, view.hit, view.weight, n_bins, by_label=by_label)
+        return sums.filled()
     uniform = strategy == "uniform"
     edges = uniform_edges(n_bins) if uniform else equal_mass_edges(view.prob, view.weight, n_bins)
     sums = bin_sums(view.prob, view.hit, view.weight, edges, uniform=uniform, spread=spread)
@@ -40,13 +52,18 @@ def _binned_views(
     multiclass: Multiclass,
     sample_weight: Any,
     classes: Any,
+    *,
     spread: bool = False,
+    ties: Ties = "whole",
 ) -> list[BinSums]:
     n_bins = check_integer(n_bins, "n_bins", 1)
     check_choice(strategy, ("uniform", "quantile"), "strategy")
+    check_choice(ties, ("whole", "shared", "by_label"), "ties")
+    if ties != "whole" and strategy != "quantile":
+        raise InputError(f'ties={ties!r} needs bins of equal mass: pass strategy="quantile".')
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     views = binary_views(sample, multiclass)
-    return [binned(view, n_bins, strategy, spread=spread) for view in views]
+    return [binned(view, n_bins, strategy, spread=spread, ties=ties) for view in views]
 
 
 def expected_calibration_error(
@@ -55,6 +72,7 @@ def expected_calibration_error(
     *,
     n_bins: int = 10,
     strategy: BinStrategy = "uniform",
+    ties: Ties = "whole",
     weighting: Literal["mass", "equal"] = "mass",
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
@@ -75,8 +93,14 @@ def expected_calibration_error(
         Probabilities: of the positive class (the greater label), or one column per class.
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width on [0, 1], or of equal mass (equal probabilities are never parted, so
-        there may be fewer).
+        Bins of equal width on [0, 1], or of equal mass.
+    ties : {"whole", "shared", "by_label"}, default="whole"
+        With bins of equal mass, what happens to equal probabilities at the edge of a bin.
+        ``"whole"``: they stay together, so there may be fewer bins. ``"shared"``: the bins are
+        filled to the same number of rows, and each gets its share of the labels of the tie.
+        ``"by_label"``: likewise, but the negatives of a tie come first, as in the program of the
+        ENIR paper's authors. This finds errors in forecasts that have none: a calibrated
+        constant gets a large ECE.
     weighting : {"mass", "equal"}, default="mass"
         ``"mass"``: a bin counts by the weight in it. ``"equal"``: every bin that is not empty
         counts alike, the "unweighted ECE" of the charcoal grill paper (whose equation 3 divides
@@ -112,7 +136,9 @@ def expected_calibration_error(
     0.45
     """
     check_choice(weighting, ("mass", "equal"), "weighting")
-    views = _binned_views(y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes)
+    views = _binned_views(
+        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
+    )
     return float(np.mean([_expected(sums, weighting) for sums in views]))
 
 
@@ -128,6 +154,7 @@ def maximum_calibration_error(
     *,
     n_bins: int = 10,
     strategy: BinStrategy = "uniform",
+    ties: Ties = "whole",
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
     classes: Any = None,
@@ -139,7 +166,7 @@ def maximum_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes
+    y_true, y_prob, n_bins, strategy, ties, multiclass, sample_weight, classes
         As in :func:`expected_calibration_error`; ``"classwise"`` takes the greatest over the
         classes also. Empty bins are left out.
 
@@ -159,7 +186,9 @@ def maximum_calibration_error(
     >>> round(maximum_calibration_error([0, 1, 1], [0.1, 0.1, 0.7]), 6)
     0.4
     """
-    views = _binned_views(y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes)
+    views = _binned_views(
+        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
+    )
     return float(max(np.abs(sums.gap).max() for sums in views))
 
 

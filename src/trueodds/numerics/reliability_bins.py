@@ -13,7 +13,7 @@ from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.kernels.forecast_sums import add_to_bins
 from trueodds.validation import Floats, as_codes
 
-__all__ = ["BinSums", "bin_sums", "uniform_bin_index", "uniform_edges"]
+__all__ = ["BinSums", "bin_sums", "equal_count_sums", "uniform_bin_index", "uniform_edges"]
 
 NEAR_EDGE = 1e-9
 """Products p·n_bins this close to a whole number are compared with the edge itself."""
@@ -101,3 +101,41 @@ def bin_sums(
 
     sums = reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK))
     return BinSums(sums[0], sums[1], sums[2], sums[3] if spread else None)
+
+
+def equal_count_sums(
+    prob: Floats,
+    positive: npt.NDArray[Any],
+    weight: Floats | None,
+    n_bins: int,
+    *,
+    by_label: bool,
+) -> BinSums:
+    """Add up groups of equal weight in the order of the probabilities, cutting ties to fill them.
+
+    N rows make groups of ⌊N/n_bins⌋, the first N mod n_bins of them one larger. A tie that is cut
+    gives each group its share of both labels; with ``by_label`` the negatives of a tie come first,
+    as if rows were sorted by probability and label.
+    """
+    hit = np.asarray(positive) != 0
+    order = np.lexsort((hit, prob))
+    prob, hit = prob[order], hit[order]
+    mass = np.ones(len(prob)) if weight is None else weight[order]
+    new = prob[1:] > prob[:-1]
+    if by_label:
+        new |= hit[1:] != hit[:-1]
+    starts = np.flatnonzero(np.concatenate([[True], new]))
+
+    def cumulated(values: Floats) -> Floats:
+        return np.concatenate([[0.0], np.cumsum(np.add.reduceat(values, starts))])
+
+    filled = cumulated(mass)
+    each, left = divmod(filled[-1], n_bins)
+    place = np.arange(n_bins + 1)
+    ends = each * place + np.minimum(place, left)
+    ends[-1] = filled[-1]
+
+    def between(values: Floats) -> Floats:
+        return np.diff(np.interp(ends, filled, cumulated(values)))
+
+    return BinSums(np.diff(ends), between(mass * prob), between(mass * hit))

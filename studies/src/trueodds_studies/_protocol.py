@@ -26,6 +26,7 @@ __all__ = [
     "averaged",
     "binary_labels",
     "clipped_log_loss",
+    "coded_matrix",
     "inner_scores",
     "quietly",
     "stratified_fold",
@@ -53,25 +54,30 @@ def binary_labels(y: Any) -> npt.NDArray[np.int8]:
     return np.asarray(codes == positive, dtype=np.int8)
 
 
-def as_matrix(X: Any) -> Floats:
-    """A float64 matrix of a pandas frame: categories as codes, missing as the column's mean.
+def coded_matrix(X: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """A float64 matrix of a pandas frame, NaN where a value is missing; which columns are codes.
 
     Codes number the categories in their order (sorted, unless the data set says otherwise), which
     is what the programs of the papers do.
     """
-    columns = []
-    for name in X.columns:
-        column = X[name]
-        if hasattr(column, "cat"):
-            values = column.cat.codes.to_numpy().astype(np.float64)
-            values[values < 0] = np.nan
-        else:
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        missing = np.isnan(values)
+    nominal = np.array([hasattr(X[name], "cat") for name in X.columns])
+    columns = [
+        np.where(X[name].cat.codes < 0, np.nan, X[name].cat.codes)
+        if is_nominal
+        else X[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        for name, is_nominal in zip(X.columns, nominal, strict=True)
+    ]
+    return np.column_stack(columns), nominal
+
+
+def as_matrix(X: Any) -> Floats:
+    """A float64 matrix of a pandas frame: categories as codes, missing as the column's mean."""
+    matrix, _ = coded_matrix(X)
+    for column in matrix.T:
+        missing = np.isnan(column)
         if missing.any():
-            values = np.where(missing, 0.0 if missing.all() else np.nanmean(values), values)
-        columns.append(values)
-    return np.column_stack(columns)
+            column[missing] = 0.0 if missing.all() else np.nanmean(column)
+    return matrix
 
 
 def stratified_fold(strata: Any, *, n_folds: int, fold: int, seed: int) -> Fold:

@@ -14,9 +14,25 @@ from trueodds.basics.files import atomic_file
 from trueodds.exceptions import InputError
 from trueodds_studies._optional import need
 
-__all__ = ["Claim", "Figure", "ReportContent", "StudyReport", "Table", "Verdict", "beside"]
+__all__ = [
+    "Claim",
+    "Figure",
+    "Reason",
+    "ReportContent",
+    "StudyReport",
+    "Table",
+    "Verdict",
+    "beside",
+]
 
-Verdict = Literal["confirmed", "not confirmed", "not tested"]
+Verdict = Literal[
+    "confirmed",
+    "confirmed with the authors' measure",
+    "inconclusive",
+    "not confirmed",
+    "not tested",
+]
+Reason = Literal["protocol", "data", "learner", "measure", "solver", "criterion", "refuted"]
 Cell = str | float | int | None
 
 
@@ -30,23 +46,34 @@ class Claim:
         The claim, in the paper's terms.
     where : str
         ``"Table 2"``, ``"section 4"``, ….
-    verdict : bool or None
-        True: confirmed; False: not confirmed; None: not tested.
+    verdict : bool, None or str
+        True: confirmed; False: not confirmed; None: not tested; or the words of a ``Verdict``.
     evidence : str
         The figures that the verdict rests on, or why it was not tested.
+    reason : str, default=None
+        Of any verdict but *confirmed*: what it most likely comes from. ``"refuted"`` where the
+        opposite is significant here.
     """
 
     text: str
     where: str
-    verdict: bool | None
+    verdict: bool | Verdict | None
     evidence: str
+    reason: Reason | None = None
 
     @property
     def word(self) -> Verdict:
         """The verdict as the report prints it."""
+        if isinstance(self.verdict, str):
+            return self.verdict
         if self.verdict is None:
             return "not tested"
         return "confirmed" if self.verdict else "not confirmed"
+
+    @property
+    def verdict_and_reason(self) -> str:
+        """Both in one text."""
+        return self.word if self.reason is None else f"{self.word} ({self.reason})"
 
 
 @dataclass(frozen=True)
@@ -184,7 +211,9 @@ class StudyReport:
         ]
 
     def _claims(self) -> Table:
-        rows = [[c.text, c.where, f"*{c.word}*", c.evidence] for c in self.content.claims]
+        rows = [
+            [c.text, c.where, f"*{c.verdict_and_reason}*", c.evidence] for c in self.content.claims
+        ]
         return Table("", ["claim", "in the paper", "verdict", "our figures"], rows)
 
     def _picture(self, figure: Figure) -> str:

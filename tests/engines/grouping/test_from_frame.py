@@ -71,7 +71,17 @@ def test_log_odds_and_margins_are_rounded_alike(engine, make_frame, scale):
 @pytest.mark.parametrize("max_rows", [10**6, 600])
 def test_maps_are_the_same_on_every_engine(engine, make_frame, max_rows):
     rows = crowded_rows()
-    frame = make_frame(engine, rows)
+    assert_equal_maps(make_frame(engine, rows), rows, max_rows)
+
+
+@pytest.mark.slow
+def test_maps_are_the_same_on_a_cluster_of_dask(dask_client, make_frame):
+    rows = crowded_rows()
+    assert_equal_maps(make_frame("dask", rows), rows, max_rows=600)
+    assert dask_client.scheduler_info()["workers"]
+
+
+def assert_equal_maps(frame, rows, max_rows):
     names = {"score": "score", "label": "label", "weight": "weight", "max_rows": max_rows}
     grid = np.linspace(0, 1, 1001)
     for calibrator in (BetaCalibrator(), IsotonicCalibrator()):

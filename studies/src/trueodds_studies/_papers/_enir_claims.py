@@ -1,12 +1,17 @@
-"""Verdicts of the ENIR study: each claim of the paper, and what our results say to it."""
+"""Verdicts of the ENIR study: each claim of the paper, and what our results say to it.
+
+Claims are judged twice, by the measures of the paper's text and by those of the authors' program.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 from trueodds.compare import RelativeGain, friedman_test, holm, relative_gain_interval
 from trueodds_studies._papers._enir_numbers import INTERVALS, MEASURES, METHODS, MODELS, SUPERIOR
-from trueodds_studies._report import Claim
+from trueodds_studies._report import Claim, Verdict
 
 __all__ = [
     "MODEL_NAMES",
@@ -17,6 +22,7 @@ __all__ = [
     "better",
     "gain_of",
     "interval",
+    "judged",
     "real_claims",
     "simulated_claims",
 ]
@@ -29,6 +35,26 @@ TABLE_OF = {"LR": "Table IV", "SVM": "Table V", "NB": "Table VI"}
 MODEL_NAMES = {"LR": "logistic regression", "SVM": "SVM", "NB": "naive Bayes"}
 PRINTED = 0.0101
 """One unit of the last digit in Table I, and rounding."""
+BY_MEASURE: Verdict = "confirmed with the authors' measure"
+LIKELY = 2.24 + 0.84
+"""Standard errors between two ranks that Holm's first step (two rivals, 5 %) sees in 80 %."""
+
+
+def judged(by_text: list[Claim], by_program: list[Claim]) -> list[Claim]:
+    """One verdict on each claim: what the text's measures say, or else the program's."""
+    found = []
+    for text, program in zip(by_text, by_program, strict=True):
+        if text.word == "confirmed" or text == program:
+            found.append(text)
+            continue
+        both = f"by the text's measures: {text.evidence}; by the program's: {program.evidence}"
+        claim = replace(text, evidence=both)
+        if program.word == "confirmed":
+            claim = replace(claim, verdict=BY_MEASURE, reason="measure")
+        elif program.word == "inconclusive":
+            claim = replace(claim, verdict="inconclusive", reason=program.reason)
+        found.append(claim)
+    return found
 
 
 def real_claims(tables: Tables, gains: Gains) -> list[Claim]:
@@ -70,9 +96,8 @@ def simulated_claims(tables: dict[str, Any]) -> list[Claim]:
             "It does so by ECE and MCE too.",
             "Table I (a)",
             ahead(linear, errors),
-            shown(linear, errors, "ENIR", "IsoRegC")
-            + ". Isotonic regression is calibrated on its own training data by construction; it "
-            "cannot rank here, which ECE does not see",
+            shown(linear, errors, "ENIR", "IsoRegC"),
+            None if ahead(linear, errors) else "measure",
         ),
         Claim(
             "IsoRegC improves discrimination only to a limited degree, ENIR and BBQ much more.",
@@ -86,6 +111,7 @@ def simulated_claims(tables: dict[str, Any]) -> list[Claim]:
             "Table I (b)",
             ahead(quadratic, MEASURES, slack=PRINTED),
             shown(quadratic, MEASURES, "ENIR", "IsoRegC"),
+            None if ahead(quadratic, MEASURES, slack=PRINTED) else "measure",
         ),
     ]
 
@@ -105,37 +131,26 @@ def _gain_claims(gains: Gains) -> list[Claim]:
     def listed(measure: str, models: tuple[str, ...] = MODELS) -> str:
         return ", ".join(f"{model} {interval(gains[model, measure])}" for model in models)
 
+    areas = [gains[model, "AUC"] for model in MODELS]
+    same = all(gain.low <= 0 <= gain.high for gain in areas)
+    kept = all(gain.low >= -0.0105 for gain in areas)  # as printed: −0.010
     claims = [
         Claim(
             "By AUC ENIR does not differ significantly from the base classifiers.",
             "Table II",
-            all(gains[model, "AUC"].low <= 0 <= gains[model, "AUC"].high for model in MODELS),
+            same,
             listed("AUC"),
+            None if same else "learner",
         ),
         Claim(
             "At 95 % confidence ENIR loses no more than 1 % of the AUC.",
             "section IV.C",
-            all(gains[model, "AUC"].low >= -0.0105 for model in MODELS),  # as printed: −0.010
+            kept or ("inconclusive" if all(gain.high >= -0.0105 for gain in areas) else False),
             listed("AUC"),
+            None if kept else "data",
         ),
-        *(
-            Claim(
-                f"ENIR improves the accuracy of {MODEL_NAMES[model]}.",
-                "Table II",
-                gains[model, "ACC"].low > 0,
-                listed("ACC", (model,)),
-            )
-            for model in ("LR", "NB")
-        ),
-        *(
-            Claim(
-                f"ENIR improves the {measure} of all three classifiers.",
-                "Table II",
-                all(gains[model, measure].high < 0 for model in MODELS),
-                listed(measure),
-            )
-            for measure in ("RMSE", "ECE", "MCE")
-        ),
+        *(_improvement(gains, "ACC", (model,)) for model in ("LR", "NB")),
+        *(_improvement(gains, measure, MODELS) for measure in ("RMSE", "ECE", "MCE")),
     ]
     apart = [
         f"{model} {measure} {interval(gain)}, paper [{low:+.3f}, {high:+.3f}]"
@@ -150,13 +165,57 @@ def _gain_claims(gains: Gains) -> list[Claim]:
             not apart,
             f"{len(gains) - len(apart)} of {len(gains)} overlap"
             + (f"; apart: {'; '.join(apart)}" if apart else ""),
+            "learner" if apart else None,
         )
     )
     return claims
 
 
-def against(table: Any, measure: str, rival: str) -> tuple[int, str]:
-    """+1 if ENIR is significantly better than the rival, −1 if worse, 0 if neither; the figures."""
+def _improvement(gains: Gains, measure: str, models: tuple[str, ...]) -> Claim:
+    """That ENIR improves a measure of some base classifiers, each by itself."""
+    sign = 1 if better(measure) == "higher" else -1
+    ends = {model: sorted((sign * gains[model, measure].low, sign * gains[model, measure].high))
+            for model in models}  # fmt: skip
+    names = "all three classifiers" if len(models) > 1 else MODEL_NAMES[models[0]]
+    words = "accuracy" if measure == "ACC" else measure
+    claim = Claim(
+        f"ENIR improves the {words} of {names}.",
+        "Table II",
+        True,
+        ", ".join(f"{model} {interval(gains[model, measure])}" for model in models),
+    )
+    if all(low > 0 for low, _ in ends.values()):
+        return claim
+    if any(high < 0 for _, high in ends.values()):
+        return replace(claim, verdict=False, reason="refuted")
+    if all(low + high > 0 for low, high in ends.values()):
+        # An interval reaches 1.96 standard errors to either side.
+        needed = max(
+            gains[model, measure].n_sets * ((1.96 + 0.84) / 1.96 * (high - low) / (high + low)) ** 2
+            for model, (low, high) in ends.items()
+        )
+        evidence = f"{claim.evidence}; {math.ceil(needed)} such sets would show it in 80 %"
+        return replace(claim, verdict="inconclusive", evidence=evidence, reason="data")
+    return replace(claim, verdict=False, reason="learner")
+
+
+class Duel(NamedTuple):
+    """ENIR against one method."""
+
+    sign: int  # +1 if ENIR is significantly better, −1 if worse, 0 if neither
+    lead: float  # by how much its average rank is better
+    n_sets: int
+    figures: str
+
+    @property
+    def needed(self) -> int:
+        """Sets on which a lead as large as this one would probably be significant."""
+        standard_error = math.sqrt(1 / self.n_sets)  # k(k + 1)/6N of three methods
+        return math.ceil(self.n_sets * (LIKELY * standard_error / self.lead) ** 2)
+
+
+def against(table: Any, measure: str, rival: str) -> Duel:
+    """Friedman's test, then Holm's procedure with ENIR as control."""
     way = better(measure)
     part = table[list(METHODS)]
     whole = friedman_test(part, better=way)
@@ -167,41 +226,58 @@ def against(table: Any, measure: str, rival: str) -> tuple[int, str]:
         f"ranks {ranks['ENIR']:.2f} and {ranks[rival]:.2f}, F_F p = {whole.f_p_value:.2g}, Holm p "
         f"= {pair.adjusted_p_value:.2g}"
     )
-    if whole.f_p_value > ALPHA or not pair.rejected:
-        return 0, figures
-    return (1 if ranks["ENIR"] < ranks[rival] else -1), figures
+    lead = float(ranks[rival] - ranks["ENIR"])
+    significant = whole.f_p_value <= ALPHA and pair.rejected
+    sign = 0 if not significant else 1 if lead > 0 else -1
+    return Duel(sign, lead, len(part), figures)
+
+
+def _superiority(name: str, where: str, measure: str, rival: str, duel: Duel) -> Claim:
+    text = f"With {name} ENIR is significantly better than {rival} by {measure}."
+    if duel.sign > 0:
+        return Claim(text, where, True, duel.figures)
+    if duel.sign < 0:
+        return Claim(text, where, False, duel.figures, "refuted")
+    if duel.lead > 0:
+        figures = f"{duel.figures}; {duel.needed} such sets would show it in 80 %"
+        return Claim(text, where, "inconclusive", figures, "data")
+    return Claim(text, where, False, duel.figures, "learner")
+
+
+def _best_rank(tables: Tables, model: str, where: str) -> Claim:
+    exempt, words = ([], "in everything") if model == "NB" else (["MCE"], "except by MCE")
+    listed, behind, beaten = [], False, False
+    for measure in MEASURES:
+        table = tables[model, measure]
+        found = friedman_test(table[list(METHODS)], better=better(measure))
+        ranks = dict(zip(found.ranks.methods, found.ranks.ranks, strict=True))
+        listed.append(f"{measure} " + " / ".join(f"{ranks[m]:.2f}" for m in METHODS))
+        if measure not in exempt:
+            behind |= bool(ranks["ENIR"] > min(ranks.values()))
+            beaten |= any(against(table, measure, rival).sign < 0 for rival in METHODS[:2])
+    return Claim(
+        f"With {MODEL_NAMES[model]} ENIR has the best average rank {words}.",
+        where,
+        not behind or (False if beaten else "inconclusive"),
+        "IsoRegC / BBQ / ENIR: " + ", ".join(listed),
+        "refuted" if beaten else "data" if behind else None,
+    )
 
 
 def _rank_claims(tables: Tables) -> list[Claim]:
     claims = []
     for model, where in TABLE_OF.items():
         name = MODEL_NAMES[model]
-        exempt = [] if model == "NB" else ["MCE"]
-        words = "in everything" if model == "NB" else "except by MCE"
-        best, listed = [], []
-        for measure in MEASURES:
-            found = friedman_test(tables[model, measure][list(METHODS)], better=better(measure))
-            ranks = dict(zip(found.ranks.methods, found.ranks.ranks, strict=True))
-            best.append(measure in exempt or ranks["ENIR"] <= min(ranks.values()))
-            listed.append(f"{measure} " + " / ".join(f"{ranks[m]:.2f}" for m in METHODS))
-        claims.append(
-            Claim(
-                f"With {name} ENIR has the best average rank {words}.",
-                where,
-                all(best),
-                "IsoRegC / BBQ / ENIR: " + ", ".join(listed),
-            )
-        )
+        claims.append(_best_rank(tables, model, where))
         for measure, rival in SUPERIOR[model]:
-            sign, figures = against(tables[model, measure], measure, rival)
-            text = f"With {name} ENIR is significantly better than {rival} by {measure}."
-            claims.append(Claim(text, where, sign > 0, figures))
+            duel = against(tables[model, measure], measure, rival)
+            claims.append(_superiority(name, where, measure, rival, duel))
         others = [(m, r) for m in MEASURES for r in METHODS[:2] if (m, r) not in SUPERIOR[model]]
-        signs = {pair: against(tables[model, pair[0]], *pair) for pair in others}
+        duels = {pair: against(tables[model, pair[0]], *pair) for pair in others}
         differ = [
-            f"{'better' if sign > 0 else 'worse'} than {rival} by {measure} ({figures})"
-            for (measure, rival), (sign, figures) in signs.items()
-            if sign
+            f"{'better' if duel.sign > 0 else 'worse'} than {rival} by {measure} ({duel.figures})"
+            for (measure, rival), duel in duels.items()
+            if duel.sign
         ]
         claims.append(
             Claim(
@@ -209,6 +285,7 @@ def _rank_claims(tables: Tables) -> list[Claim]:
                 where,
                 not differ,
                 "; ".join(differ) or f"none of {len(others)}",
+                "learner" if differ else None,
             )
         )
     return claims
@@ -219,11 +296,11 @@ def _overall_claims(tables: Tables) -> list[Claim]:
     wins = 0
     for (model, measure), table in tables.items():
         for rival in METHODS[:2]:
-            sign, figures = against(table, measure, rival)
-            wins += sign > 0
-            if sign < 0:
+            duel = against(table, measure, rival)
+            wins += duel.sign > 0
+            if duel.sign < 0:
                 kind = measure in ("AUC", "ACC")
-                worse[kind].append(f"{rival}, {MODEL_NAMES[model]}, {measure}: {figures}")
+                worse[kind].append(f"{rival}, {MODEL_NAMES[model]}, {measure}: {duel.figures}")
     total, printed = 2 * len(tables), sum(map(len, SUPERIOR.values()))
     kinds = {True: "discrimination (AUC, accuracy)", False: "calibration (ECE, MCE, RMSE)"}
     return [
@@ -233,6 +310,7 @@ def _overall_claims(tables: Tables) -> list[Claim]:
                 "section IV.C",
                 not worse[kind],
                 "; ".join(worse[kind]) or "never",
+                "refuted" if worse[kind] else None,
             )
             for kind, words in kinds.items()
         ),
@@ -242,11 +320,14 @@ def _overall_claims(tables: Tables) -> list[Claim]:
             wins >= printed / 2,
             f"in {wins} of {total} comparisons (paper: {printed}); judged: at least half of the "
             "paper's number",
+            None if wins >= printed / 2 else "criterion",
         ),
         Claim(
             "ENIR takes O(N log N) time.",
             "Table VII",
             None,
-            "a study has no timings; `benchmarks/enir_speed.py` measures it",
+            "a report shows no timings, because it must be the same on every machine (they are in "
+            "the column `seconds` of its results); `benchmarks/enir_speed.py` measures it",
+            "protocol",
         ),
     ]

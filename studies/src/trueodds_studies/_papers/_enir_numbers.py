@@ -8,6 +8,7 @@ from trueodds_studies._optional import need
 from trueodds_studies.datasets import available
 
 __all__ = [
+    "ALL_FOLDS",
     "INTERVALS",
     "MEASURES",
     "METHODS",
@@ -15,8 +16,11 @@ __all__ = [
     "RANKS",
     "SETS",
     "SIMULATED",
+    "SIZES",
     "SUPERIOR",
+    "VIEWS",
     "EnirSource",
+    "column_of",
     "interval_table",
     "rank_table",
     "sets_at_hand",
@@ -24,6 +28,14 @@ __all__ = [
 ]
 
 MEASURES = ("AUC", "ACC", "RMSE", "ECE", "MCE")
+VIEWS = {
+    "text": {},
+    "program": {"AUC": "AUC program", "ECE": "ECE program", "MCE": "MCE program"},
+    "shared": {"ECE": "ECE shared", "MCE": "MCE shared"},
+}
+"""Readings of the measures, and under which names results keep those that differ."""
+ALL_FOLDS = -1
+"""The number of the fold that is all folds of a run together."""
 METHODS = ("IsoRegC", "BBQ", "ENIR")
 MODELS = ("LR", "SVM", "NB")
 
@@ -175,6 +187,18 @@ SUPERIOR: dict[str, list[tuple[str, str]]] = {
     ],
 }
 """The stars of Tables IV to VI: where ENIR is significantly better, and than which method."""
+
+
+SIZES = {
+    "rows": (42.0, 683.0, 1861.0, 8973.0, 581012.0),
+    "share of the rarer class": (0.009, 0.076, 0.340, 0.443, 0.500),
+}
+"""Table III: least, quartiles and greatest over the 40 sets."""
+
+
+def column_of(measure: str, view: str) -> str:
+    """The column of the results that holds a measure as one reads it."""
+    return VIEWS[view].get(measure, measure)
 
 
 def sets_at_hand() -> list[str]:

@@ -23,7 +23,13 @@ from trueodds_studies._learners import Learner
 from trueodds_studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
 from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, TreesSource, sets_at_hand
 from trueodds_studies._papers._trees_report import FIGURE_5, report
-from trueodds_studies._protocol import Fold, inner_scores, quietly, stratified_fold
+from trueodds_studies._protocol import (
+    Fold,
+    coded_matrix,
+    inner_scores,
+    quietly,
+    stratified_fold,
+)
 from trueodds_studies._scratch import Scratch
 from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed, stable_seed
@@ -109,14 +115,8 @@ def _data(name: str, rows: int) -> _Data:
     if source in NOMINAL:
         frame = frame.astype("category")
     frame = frame.reset_index(drop=True)
-    nominal = np.array([hasattr(frame[column], "cat") for column in frame])
-    columns = [
-        np.where(frame[c].cat.codes < 0, np.nan, frame[c].cat.codes)
-        if is_nominal
-        else frame[c].to_numpy(dtype=np.float64, na_value=np.nan)
-        for c, is_nominal in zip(frame, nominal, strict=True)
-    ]
-    return _Data(frame, np.column_stack(columns), nominal, y, len(names))
+    matrix, nominal = coded_matrix(frame)
+    return _Data(frame, matrix, nominal, y, len(names))
 
 
 def _learner(model: str, data: _Data, fold: Fold, seed: int) -> Learner:
