@@ -217,8 +217,8 @@ def _read_lightgbm(model: Any) -> TreeScores | None:
         rows = list(_lightgbm_rows(tree["tree_structure"]))
         if None in rows:
             return None
-        columns: list[Any] = [np.array(column) for column in zip(*rows, strict=True)]
-        trees.append(Tree(*columns, index % n_outputs))
+        left, right, feature, cut, missing_left, value = map(np.array, zip(*rows, strict=True))
+        trees.append(Tree(left, right, feature, cut, missing_left, value, index % n_outputs))
     return TreeScores(
         trees,
         np.zeros(n_outputs),
