@@ -43,7 +43,11 @@ FUNCTIONS = {
 
 
 def render_onnx(
-    formula: e.Formula, metadata: Mapping[str, Any], *, edges_below: float = 0.0
+    formula: e.Formula,
+    metadata: Mapping[str, Any],
+    *,
+    edges_below: float = 0.0,
+    n_models: int | None = None,
 ) -> Any:
     """A checked ``onnx.ModelProto``.
 
@@ -52,10 +56,12 @@ def render_onnx(
     output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
 
     With ``edges_below``, edges of steps are lowered by that share of themselves: for scores that
-    were rounded.
+    were rounded. With ``n_models``, the formula is that of several models
+    (:func:`~trueodds.export._side_by_side.side_by_side`); scores and output then have a column for
+    each.
     """
     onnx = require("onnx", "an export to ONNX", "trueodds[onnx]")
-    graph = _Graph(onnx, formula, edges_below)
+    graph = _Graph(onnx, formula, edges_below, n_models)
     model = onnx.helper.make_model(
         graph.build(),
         producer_name="trueodds",
@@ -72,10 +78,13 @@ def render_onnx(
 
 
 class _Graph(Renderer[str]):
-    def __init__(self, onnx: Any, formula: e.Formula, edges_below: float) -> None:
+    def __init__(
+        self, onnx: Any, formula: e.Formula, edges_below: float, n_models: int | None
+    ) -> None:
         self.onnx = onnx
         self.formula = formula
         self.edges_below = edges_below
+        self.n_models = n_models
         self.nodes: list[Any] = []
         self.tables: dict[tuple[str, bytes, tuple[int, ...]], str] = {}
         self.initializers: list[Any] = []
@@ -91,6 +100,7 @@ class _Graph(Renderer[str]):
         double, text = self.onnx.TensorProto.DOUBLE, self.onnx.TensorProto.STRING
         info = self.onnx.helper.make_tensor_value_info
         shape: list[str | int] = ["N", self.formula.n_scores] if several else ["N"]
+        shape += [] if self.n_models is None else [self.n_models]
         inputs = [info("scores", double, shape)]
         inputs += [
             info(_feature_name(f), text if f.text else double, ["N"]) for f in self.formula.features
@@ -107,7 +117,7 @@ class _Graph(Renderer[str]):
             outputs = [info("probabilities", double, ["N", len(results)])]
         else:
             self._rename(results[0], "probability")
-            outputs = [info("probability", double, ["N"])]
+            outputs = [info("probability", double, shape)]
         return self.onnx.helper.make_graph(
             self.nodes, "calibration", inputs, outputs, self.initializers
         )
@@ -131,7 +141,7 @@ class _Graph(Renderer[str]):
             self.initializers.append(self.onnx.numpy_helper.from_array(values, name))
         return self.tables[key]
 
-    def constant(self, value: float) -> str:
+    def constant(self, value: float | Floats) -> str:
         name = self.table(np.array(value, dtype=np.float64))
         self.scalars.add(name)
         return name
@@ -188,8 +198,11 @@ class _Graph(Renderer[str]):
                     return self._clip(self.number(x), low[0].value, high.value)
         return self.op(FUNCTIONS[node.name], *[self.number(x) for x in node.arguments])
 
-    def _clip(self, x: str, low: float, high: float) -> str:
-        return self.op("Clip", x, self.constant(low), self.constant(high))
+    def _clip(self, x: str, low: float | Floats, high: float | Floats) -> str:
+        ends = self.constant(low), self.constant(high)
+        if np.ndim(low) or np.ndim(high):  # which Clip does not take
+            return self.op("Min", self.op("Max", x, ends[0]), ends[1])
+        return self.op("Clip", x, *ends)
 
     def _matrix(self, terms: tuple[e.Expression, ...]) -> str:
         if id(terms) not in self.known:
@@ -214,55 +227,70 @@ class _Graph(Renderer[str]):
     def _steplookup(self, node: e.StepLookup) -> str:
         if not len(node.edges):
             return self.constant(float(node.values[0]))
-        edges = node.edges - self.edges_below * np.abs(node.edges)
-        return self._entry(node.values, self._search(self.number(node.at), edges))
+        edges = [part - self.edges_below * np.abs(part) for part in _tables(node.edges)]
+        place = self._search(self.number(node.at), edges)
+        return self._entry(_tables(node.values), place)
 
     def _linearlookup(self, node: e.LinearLookup) -> str:
-        x, y = node.x, node.y
-        if len(x) == 1:
-            return self.constant(float(y[0]))
-        at = self._clip(self.number(node.at), float(x[0]), float(x[-1]))
-        place = self._search(at, x[1:])
-        with np.errstate(over="ignore"):
-            slope = np.append(np.diff(y) / np.diff(x), 0.0)
-        slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
-        slopes, begins, levels = (self._entry(part, place) for part in (slope, x, y))
+        x, y = _tables(node.x), _tables(node.y)
+        if len(x) == 1 and len(x[0]) == 1:
+            return self.constant(float(y[0][0]))
+        low, high = ([float(part[end]) for part in x] for end in (0, -1))
+        single = len(x) == 1
+        at = self._clip(
+            self.number(node.at),
+            low[0] if single else np.array(low),
+            high[0] if single else np.array(high),
+        )
+        place = self._search(at, [part[1:] for part in x])
+        slopes, begins, levels = (
+            self._entry(part, place) for part in (list(map(_slopes, x, y)), x, y)
+        )
         return self.op("Add", self.op("Mul", slopes, self.op("Sub", at, begins)), levels)
 
-    def _entry(self, values: Floats, place: str) -> str:
-        return self.op("Gather", self.table(values), place)
+    def _entry(self, tables: Sequence[Floats], place: str) -> str:
+        table = _filled(tables, 0.0)
+        return self.op("Gather", self.table(table.ravel()), self._after(place, table.shape))
 
-    def _search(self, at: str, edges: Floats) -> str:
-        """How many edges are at most ``at``.
+    def _after(self, place: str, shape: tuple[int, ...]) -> str:
+        """Places in tables of that shape, one after the other."""
+        if shape[0] == 1:
+            return place
+        return self.op("Add", place, self.integers(*range(0, shape[0] * shape[1], shape[1])))
+
+    def _search(self, at: str, edges: Sequence[Floats]) -> str:
+        """How many edges are at most ``at``; the edges of each model that stands beside others.
 
         Written with ``PARTS`` as base, the answer has as many digits as there are rounds; a round
         finds the next digit by counting the pivots of its row that are reached. Beyond the last
         edge pivots are NaN, which nothing reaches.
         """
+        filled = _filled(edges, np.nan)
+        n_models, n_edges = filled.shape
         wide = self.op("Unsqueeze", at, self.integers(-1))
         step = 1
-        while step * PARTS <= len(edges):
+        while step * PARTS <= n_edges:
             step *= PARTS
-        place = None
+        place = ""
         while step:
-            n_rows = len(edges) // (step * PARTS) + 1
-            pivots = np.full(n_rows * PARTS, np.nan)
-            reached_by = edges[step - 1 :: step]
-            pivots[: len(reached_by)] = reached_by
-            table = pivots.reshape(n_rows, PARTS)[:, :-1]
-            if place is None:
-                row = self.table(table[0])
+            n_rows = n_edges // (step * PARTS) + 1
+            pivots = np.full((n_models, n_rows * PARTS), np.nan)
+            reached_by = filled[:, step - 1 :: step]
+            pivots[:, : reached_by.shape[1]] = reached_by
+            rows = np.ascontiguousarray(pivots.reshape(-1, PARTS)[:, :-1])
+            if place:
+                row = self._after(place, (n_models, n_rows))
+                pivot = self.op("Gather", self.table(rows), row, axis=0)
             else:
-                row = self.op("Gather", self.table(np.ascontiguousarray(table)), place, axis=0)
-            reached = self.op("GreaterOrEqual", wide, row)
+                pivot = self.table(rows if n_models > 1 else rows[0])
+            reached = self.op("GreaterOrEqual", wide, pivot)
             counted = self.op("Cast", reached, to=self.onnx.TensorProto.INT64)
             digit = self.op("ReduceSum", counted, self.integers(-1), keepdims=0)
-            if place is None:
-                place = digit
-            else:
-                place = self.op("Add", self.op("Mul", place, self.integers(PARTS)), digit)
+            if place:
+                digit = self.op("Add", self.op("Mul", place, self.integers(PARTS)), digit)
+            place = digit
             step //= PARTS
-        return str(place)
+        return place
 
     # Conditions -----------------------------------------------------------------------------
 
@@ -329,6 +357,26 @@ class _Graph(Renderer[str]):
 
     def _has_code(self, feature: e.Feature, code: int) -> str:
         return self.op("Equal", self.encoded[feature.index], self.integers(code))
+
+
+def _tables(given: Any) -> list[Floats]:
+    """The tables of models that stand side by side, or of one."""
+    return list(given) if isinstance(given, tuple) else [given]
+
+
+def _filled(tables: Sequence[Floats], fill: float) -> Floats:
+    """Tables as the rows of one, filled up to the longest."""
+    rows = np.full((len(tables), max(map(len, tables))), fill)
+    for row, table in zip(rows, tables, strict=True):
+        row[: len(table)] = table
+    return rows
+
+
+def _slopes(x: Floats, y: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        slope = np.append(np.diff(y) / np.diff(x), 0.0)
+    slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+    return slope
 
 
 def _feature_name(feature: e.Feature) -> str:

@@ -10,7 +10,11 @@ from sklearn.pipeline import Pipeline
 
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
+from trueodds.export import render_onnx
 from trueodds.export._model_onnx import TREES_IN_FLOAT64
+from trueodds.export._side_by_side import side_by_side
+from trueodds.maps import CalibrationMap
+from trueodds.maps.exporting import formula_of
 from trueodds.model_selection._onnx_trees import TreeScores, trees_of
 
 __all__ = ["convert", "parse", "set_shapes"]
@@ -46,16 +50,15 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     """Write the graph of a fitted classifier."""
     model = operator.raw_operator
     graph = _Writer(scope, container)
-    n_classes = len(model.classes_)
-    total, *others = [
-        _member(graph, member, operator.inputs, n_classes)
-        for member in model.calibrated_classifiers_
-    ]
-    for other in others:
-        total = graph.op("Add", total, other)
-    if others:
-        total = graph.op("Div", total, graph.table(np.array(1.0 + len(others))))
-    if n_classes == 2:
+    members = model.calibrated_classifiers_
+    total = _together(graph, members, operator.inputs)
+    if total is None:
+        total, *others = [_member(graph, member, operator.inputs) for member in members]
+        for other in others:
+            total = graph.op("Add", total, other)
+        if others:
+            total = graph.op("Div", total, graph.table(np.array(float(len(members)))))
+    if len(model.classes_) == 2:
         total = graph.both_classes(total)
     graph.op("Identity", total, into=operator.outputs[1].full_name)
     best = graph.op("ArgMax", total, axis=1, keepdims=0)
@@ -63,27 +66,46 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     graph.op("Gather", labels, best, into=operator.outputs[0].full_name)
 
 
-def _member(graph: _Writer, member: Any, inputs: list[Any], n_classes: int) -> str:
+def _together(graph: _Writer, members: list[Any], inputs: list[Any]) -> str | None:
+    """The mean of models of two classes whose maps differ in their numbers alone, or None."""
+    if len(members) == 1 or any(member.n_classes != 2 for member in members):
+        return None
+    formula = side_by_side([formula_of(_map_of(member), 1) for member in members])
+    if formula is None:
+        return None
+    scored = [graph.scores(member, inputs) for member in members]
+    rounded = any(rounds for _, rounds in scored)
+    columns = graph.op("Concat", *(scores for scores, _ in scored), axis=1)
+    lowered = ROUNDED if rounded else 0.0
+    drawn = render_onnx(formula, {}, edges_below=lowered, n_models=len(members))
+    return graph.op("ReduceMean", graph.inline(drawn, columns), axes=[1], keepdims=1)
+
+
+def _member(graph: _Writer, member: Any, inputs: list[Any]) -> str:
     """Probabilities of all classes from one model and its map; of two, those of the second."""
-    calibrator = member.calibrator
-    if not isinstance(calibrator, Calibrator):
+    drawn = _map_of(member)
+    scores, rounded = graph.scores(member, inputs)
+    result = graph.inline(drawn.to_onnx(edges_below=ROUNDED if rounded else 0.0), scores)
+    n_known = len(member.known)
+    if n_known == member.n_classes:
+        return result
+    if n_known == 2:
+        result = graph.both_classes(result)
+    places = np.zeros((n_known, member.n_classes))
+    places[np.arange(n_known), member.known] = 1.0
+    return graph.op("MatMul", result, graph.table(places))
+
+
+def _map_of(member: Any) -> CalibrationMap:
+    if not isinstance(member.calibrator, Calibrator):
         raise InputError("only calibrators of trueodds can be exported to ONNX.")
-    drawn = calibrator.map_
+    drawn: CalibrationMap = member.calibrator.map_
     if drawn.attributes:
         raise InputError(
             "a map that asks for attributes cannot be joined to its model in ONNX; export it with "
             "map.to_onnx() and give it scores and attributes."
         )
-    scores, rounded = graph.scores(member, inputs)
-    result = graph.inline(drawn.to_onnx(edges_below=ROUNDED if rounded else 0.0), scores)
-    n_known = len(member.known)
-    if n_known == n_classes:
-        return result
-    if n_known == 2:
-        result = graph.both_classes(result)
-    places = np.zeros((n_known, n_classes))
-    places[np.arange(n_known), member.known] = 1.0
-    return graph.op("MatMul", result, graph.table(places))
+    return drawn
 
 
 class _Writer:
@@ -156,8 +178,6 @@ class _Writer:
             op_version=1,
             **model.attributes(),
         )
-        if model.base.any():
-            result = self.op("Add", result, self.table(model.base))
         if model.link == "identity" or margins:
             return result
         if model.slope != 1:

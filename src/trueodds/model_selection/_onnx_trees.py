@@ -85,8 +85,11 @@ class TreeScores:
 
         parts: dict[str, list[Any]] = {name: [] for name in (*BRANCHES, "value", "output")}
         roots, n_inner, n_leaves = [], 0, 0
+        base = self.base.copy()
         for tree in map(_with_a_branch, self.trees):
             inner = tree.left >= 0
+            value = tree.value[~inner] + base[tree.output]
+            base[tree.output] = 0.0  # the first tree of an output has it
             number = np.where(inner, n_inner + np.cumsum(inner), n_leaves + np.cumsum(~inner)) - 1
             left, right = tree.left[inner], tree.right[inner]
             parts["nodes_featureids"].append(tree.feature[inner])
@@ -96,7 +99,7 @@ class TreeScores:
             parts["nodes_falsenodeids"].append(number[right])
             parts["nodes_trueleafs"].append(~inner[left])
             parts["nodes_falseleafs"].append(~inner[right])
-            parts["value"].append(tree.value[~inner])
+            parts["value"].append(value)
             parts["output"].append(np.full((~inner).sum(), tree.output))
             roots.append(n_inner)
             n_inner, n_leaves = n_inner + int(inner.sum()), n_leaves + int((~inner).sum())
