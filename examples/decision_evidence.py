@@ -163,11 +163,12 @@ def grill_panels(folder):
 
 def enir_panels(folder):
     rows = read(folder, "enir")
-    simulated = rows[rows["part"] == "simulated"]
+    simulated = rows[(rows["part"] == "simulated") & (rows["source"] == "ours")]
     for panel, kernel in (("ranking-wrong", "linear"), ("ranking-right", "quadratic")):
         table = wide(simulated[simulated["kernel"] == kernel], "RMSE", "repeat")
         yield compare(panel, "RMSE", table, ENIR_STUDY, by="repeat")
-    for model, some in rows[rows["part"] == "real"].groupby("model"):
+    single_folds = rows[(rows["part"] == "real") & (rows["fold"] >= 0)]
+    for model, some in single_folds.groupby("model"):
         table = wide(some, "RMSE", "set", "repeat", "fold")
         yield compare(f"enir-{model}", "RMSE", table, ENIR_STUDY, by="set")
 

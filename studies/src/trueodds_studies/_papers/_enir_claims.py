@@ -50,7 +50,7 @@ def judged(by_text: list[Claim], by_program: list[Claim]) -> list[Claim]:
         both = f"by the text's measures: {text.evidence}; by the program's: {program.evidence}"
         claim = replace(text, evidence=both)
         if program.word == "confirmed":
-            claim = replace(claim, verdict=BY_MEASURE, reason="measure")
+            claim = replace(claim, verdict=BY_MEASURE, reason=None)
         elif program.word == "inconclusive":
             claim = replace(claim, verdict="inconclusive", reason=program.reason)
         found.append(claim)

@@ -238,7 +238,7 @@ _SUBSTITUTES = (
     "(groups of equal count that cut ties by label; the greater of AUC and 1 − AUC). "
     "*Inconclusive*: the figures point the paper's way, or no difference is significant; with how "
     "many sets like these a difference of this size would be found in 80 % of studies stands "
-    "beside it. Reasons: *measure*, another measure decides; *data*, too few sets or other "
+    "beside it. Reasons: *data*, too few sets or other "
     "ones; *learner*, the result depends on the base classifier's program and settings, which "
     "the paper does not give; *criterion*, our rule for a claim in words; *protocol*, not part of "
     "this study; *refuted*, the opposite is significant here."
