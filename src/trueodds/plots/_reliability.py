@@ -7,29 +7,25 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
 from trueodds.metrics import ReliabilityCurve, reliability_curve
 from trueodds.plots._look import (
-    GAP,
     NEUTRAL,
     axes_or_new,
-    color_of,
-    line_of,
-    marker_of,
     pyplot,
+)
+from trueodds.plots._reliability_drawing import (
+    draw_gaps,
+    draw_histograms,
+    draw_legend,
+    draw_line,
+    end_of_axes,
+    least_shown,
 )
 from trueodds.validation import check_choice
 
 __all__ = ["ReliabilityDisplay"]
-
-BAND_WORDS = {
-    "consistency": "where a calibrated model would lie",
-    "confidence": "where this curve may lie",
-    "guaranteed": "the true curve is in it, all of it, if it does not fall",
-}
 
 
 class ReliabilityDisplay:
@@ -186,16 +182,16 @@ class ReliabilityDisplay:
                 'strategy="uniform" or "quantile".'
             )
         ax = axes_or_new(ax, (5.0, 5.8 if histogram else 5.0))
-        least = _least(self.curves) if scale == "log" else 0.0
-        most = _most(self.curves) if scale == "linear" and style == "lines" else 1.0
+        least = least_shown(self.curves) if scale == "log" else 0.0
+        most = end_of_axes(self.curves) if scale == "linear" and style == "lines" else 1.0
         ends = [least, most]
         if self._ref_line:
             ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
         for index, curve in enumerate(self.curves):
             if style == "gaps":
-                _draw_gaps(ax, curve)
+                draw_gaps(ax, curve)
             else:
-                _draw_line(ax, curve, index, self._line)
+                draw_line(ax, curve, index, self._line)
         event = self.curves[0].event
         limits = (-0.01 * most, 1.01 * most) if scale == "linear" else (least, 1.0)
         ax.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
@@ -205,10 +201,10 @@ class ReliabilityDisplay:
         self.ax_, self.hist_ax_, self.figure_ = ax, None, ax.figure
         lowest = ax
         if histogram:
-            lowest = self.hist_ax_ = _draw_histograms(ax, self.curves)
+            lowest = self.hist_ax_ = draw_histograms(ax, self.curves)
         lowest.set_xlabel(f"probability of the {event}")
         if legend:
-            _legend(ax, self.curves)
+            draw_legend(ax, self.curves)
         return self
 
     def frame(self) -> Any:
@@ -299,42 +295,6 @@ class ReliabilityDisplay:
         return self
 
 
-def _least(curves: tuple[ReliabilityCurve, ...]) -> float:
-    """The power of ten below the smallest probability that is not 0."""
-    shown = np.concatenate([np.append(c.prob_pred, c.prob_true) for c in curves])
-    shown = shown[shown > 0]
-    return float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
-
-
-def _most(curves: tuple[ReliabilityCurve, ...]) -> float:
-    """Where both axes end: at 1, or, if everything happens in the lower half, where the data do."""
-    highest = max(float(max(c.prob_pred.max(), c.prob_true.max())) for c in curves)
-    return 1.0 if highest > 0.5 else max(1.1 * highest, 1e-6)
-
-
-def _band_label(curve: ReliabilityCurve) -> str:
-    words = BAND_WORDS[str(curve.band_kind)]
-    return f"{100 * float(curve.level or 0):g} % {curve.band_kind} band: {words}"
-
-
-def _draw_band(ax: Any, curve: ReliabilityCurve, color: str, label: str | None) -> None:
-    if curve.band_x is None:
-        return
-    if len(curve.band_x) == 1:  # a single bin has a bar, not an area
-        ax.vlines(curve.band_x, curve.band_low, curve.band_high, color=color, alpha=0.5, lw=6)
-        return
-    ax.fill_between(
-        curve.band_x,
-        curve.band_low,
-        curve.band_high,
-        color=color,
-        alpha=0.3,
-        linewidth=0,
-        zorder=1,
-        label=label,
-    )
-
-
 def _parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the curve, and those of the line that draws it."""
     known = inspect.signature(reliability_curve).parameters
@@ -350,105 +310,3 @@ def _line_options(given: dict[str, Any]) -> dict[str, Any]:
     from matplotlib.lines import Line2D
 
     return dict(normalize_kwargs(given, Line2D))
-
-
-def _draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]) -> None:
-    color = line.get("color", color_of(index))
-    _draw_band(ax, curve, color, _band_label(curve) if curve.band_kind else None)
-    binned = curve.edges is not None
-    drawn = {
-        "color": color,
-        "linestyle": line_of(index),
-        "linewidth": 1.6,
-        "marker": marker_of(index) if binned else None,
-        "markersize": 4,
-        "zorder": 3,
-        "label": curve.name or "observed frequency",
-    }
-    ax.plot(curve.prob_pred, curve.prob_true, **(drawn | line))
-
-
-def _draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
-    inner = np.asarray(curve.edges)
-    edges = np.concatenate([[0.0], inner, [1.0]])
-    left, width = edges[curve.filled], np.diff(edges)[curve.filled]
-    low = np.minimum(curve.prob_true, curve.prob_pred)
-    gap = np.abs(curve.prob_pred - curve.prob_true)
-    ax.bar(left, low, width, align="edge", color=color_of(0), alpha=0.55, ec=NEUTRAL, lw=0.6)
-    ax.bar(
-        left,
-        gap,
-        width,
-        bottom=low,
-        align="edge",
-        color=GAP,
-        alpha=0.45,
-        edgecolor=GAP,
-        hatch="///",
-        linewidth=0.6,
-        label="gap to the mean probability",
-    )
-    ax.hlines(
-        curve.prob_true,
-        left,
-        left + width,
-        color=color_of(0),
-        linewidth=2.5,
-        zorder=3,
-        label="observed frequency",
-    )
-    if curve.band_kind == "guaranteed":
-        _draw_band(ax, curve, NEUTRAL, _band_label(curve))
-    elif curve.band_low is not None and curve.band_high is not None:
-        ax.errorbar(
-            curve.band_x,
-            (curve.band_low + curve.band_high) / 2,
-            yerr=(curve.band_high - curve.band_low) / 2,
-            fmt="none",
-            ecolor=NEUTRAL,
-            elinewidth=1.4,
-            capsize=3,
-            zorder=4,
-            label=_band_label(curve),
-        )
-
-
-def _draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
-    # Inset, so that any layout engine counts it as a part of the axes above.
-    below = ax.inset_axes([0.0, -0.21, 1.0, 0.17], sharex=ax)
-    for index, curve in enumerate(curves):
-        share = curve.hist_weight / curve.hist_weight.sum()
-        single = len(curves) == 1
-        below.stairs(
-            share,
-            curve.hist_edges,
-            color=color_of(index),
-            linestyle="-" if single else line_of(index),
-            fill=single,
-            alpha=0.75 if single else 1.0,
-        )
-    below.set_ylabel("share")
-    below.set_ylim(bottom=0)
-    below.locator_params(axis="y", nbins=2)
-    ax.tick_params(labelbottom=False)
-    return below
-
-
-def _legend(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> None:
-    """The names of the curves, and what the bands mean, said once for bands of one kind."""
-    handles, labels = ax.get_legend_handles_labels()
-    shown: dict[str, Any] = {}
-    for handle, label in zip(handles, labels, strict=True):
-        shown.setdefault(label, handle)
-    # Names first, bands last; two lines for the long words of a band.
-    bands = {_band_label(c) for c in curves if c.band_kind}
-    order = sorted(shown, key=lambda label: label in bands)
-    ax.legend(
-        [shown[label] for label in order],
-        [label.replace(": ", ":\n") if label in bands else label for label in order],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
-        frameon=False,
-        fontsize="small",
-    )
