@@ -62,6 +62,7 @@ def _draw_band(ax: Any, curve: ReliabilityCurve, color: str, label: str | None) 
 
 
 def draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]) -> None:
+    """Points and lines, with options of matplotlib's for the line."""
     color = line.get("color", color_of(index))
     _draw_band(ax, curve, color, _band_label(curve) if curve.band_kind else None)
     binned = curve.edges is not None
@@ -78,6 +79,7 @@ def draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]
 
 
 def draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
+    """Bars up to the frequency, with the gap to the mean probability."""
     inner = np.asarray(curve.edges)
     edges = np.concatenate([[0.0], inner, [1.0]])
     left, width = edges[curve.filled], np.diff(edges)[curve.filled]
@@ -123,6 +125,7 @@ def draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
 
 
 def draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
+    """How the probabilities are distributed, beneath."""
     # Inset, so that any layout engine counts it as a part of the axes above.
     below = ax.inset_axes([0.0, -0.21, 1.0, 0.17], sharex=ax)
     for index, curve in enumerate(curves):
