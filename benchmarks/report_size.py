@@ -1,7 +1,6 @@
 """Size of a report, time to build it and time until Chromium has drawn it.
 
     python benchmarks/report_size.py [--rows 1000000] [--max-rows 200000] [--out report.html]
-                                     [--picture docs/images/report.png]
 
 Prints the size of the page against 3 MB and the time from navigation to the first frame after
 the diagrams are drawn against 2 s (median of five loads in a fresh context).
@@ -73,24 +72,11 @@ def load_seconds(path, repeats=5):
     return statistics.median(times)
 
 
-def take_picture(path, picture):
-    """The top of the page, with a tooltip that the keyboard opened."""
-    with chromium() as browser:
-        page = browser.new_context(viewport={"width": 1000, "height": 1230}).new_page()
-        page.goto(path.absolute().as_uri())
-        page.locator("#plot-before svg").focus()
-        for _ in range(12):
-            page.keyboard.press("ArrowRight")
-        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-        page.screenshot(path=picture)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--max-rows", type=int, default=None)
     parser.add_argument("--out", type=Path, default=None)
-    parser.add_argument("--picture", type=Path, default=None)
     options = parser.parse_args()
     score, y, groups = make_rows(options.rows)
     limit = {} if options.max_rows is None else {"max_rows": options.max_rows}
@@ -101,8 +87,6 @@ def main():
         path = report.save(options.out or Path(folder) / "report.html")
         size = path.stat().st_size / 1e6
         seconds = load_seconds(path)
-        if options.picture is not None:
-            take_picture(path, options.picture)
     print(report.verdict)
     print(f"rows {options.rows}; built in {elapsed:.1f} s ({cpu:.1f} s of CPU)")
     print(f"size {size:.3f} MB, {LIMIT_MB / size:.1f} times below {LIMIT_MB:g} MB")

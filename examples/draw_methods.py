@@ -1,4 +1,6 @@
-"""Draw every method's map, for the pages of the methods: of the same 500 scores where that can be.
+"""Draw every method's map, for the pages of the methods.
+
+At the left of the same 500 scores for all, at the right of 2,000 whose truth suits the method.
 
 Usage: python examples/draw_methods.py [folder, default docs/images]
 """
@@ -51,6 +53,49 @@ def truth(p):
     return np.where(p < 0.5, p, 0.5 + 0.6 * (p - 0.5))
 
 
+def falls(p):
+    """Most often in the middle: the ranking is wrong."""
+    return 0.15 + 0.6 * np.exp(-(((p - 0.5) / 0.18) ** 2))
+
+
+def steps(p):
+    """Three levels."""
+    return np.select([p < 0.3, p < 0.7], [0.1, 0.45], 0.85)
+
+
+def steep(p):
+    """Flat at both ends, and steep in the middle."""
+    return 0.05 + 0.9 * expit(10 * (p - 0.5))
+
+
+def half_sure(p):
+    """Right below one half; above it the log-odds are three times too large."""
+    z = np.log(p / (1 - p))
+    return expit(np.where(z < 0, z, z / 3))
+
+
+def bent(p):
+    """The log-odds bend once."""
+    z = np.log(p / (1 - p))
+    return expit(0.25 * z**2 + z - 1)
+
+
+SUITED = {
+    "identity": ("right already", lambda p: p),
+    "temperature": ("twice too sure", lambda p: expit(np.log(p / (1 - p)) / 2)),
+    "logistic": ("too sure and too high", lambda p: expit(0.6 * np.log(p / (1 - p)) - 1)),
+    "beta": ("too sure at one end", lambda p: p**0.4 / (p**0.4 + 2 * (1 - p) ** 1.6)),
+    "quadratic": ("bent once", bent),
+    **dict.fromkeys(("isotonic", "histogram", "bayesian_isotonic"), ("three levels", steps)),
+    **dict.fromkeys(("centered_isotonic", "venn_abers", "spline"), ("steep in the middle", steep)),
+    **dict.fromkeys(("charcoal_grill", "scaling_binning"), ("too sure at one end", half_sure)),
+    **dict.fromkeys(
+        ("enir", "bbq", "abb", "acp", "kernel", "bayesian_smooth"), ("wrong ranking", falls)
+    ),
+}
+"""For each method, a truth that it is made for."""
+
+
 def square(ax, title):
     """Make the axes of a map look alike everywhere."""
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
@@ -58,9 +103,9 @@ def square(ax, title):
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def draw(ax, name, fitted, *, band=False):
+def draw(ax, title, fitted, true=truth, *, band=False):
     """One method's map beside the truth; its band too, if it has one and there is room."""
-    ax.plot(GRID, truth(GRID), "--", color=GRAY, linewidth=1)
+    ax.plot(GRID, true(GRID), "--", color=GRAY, linewidth=1)
     if band and isinstance(fitted, PosteriorCalibrator):
         low, high = fitted.predict_interval(GRID, level=0.9)
         ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
@@ -69,7 +114,7 @@ def draw(ax, name, fitted, *, band=False):
             GRID, *fitted.predict_bounds(GRID).T, color=BLUE, alpha=0.15, linewidth=0, step="mid"
         )
     ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8)
-    square(ax, (TITLES | FURTHER)[name])
+    square(ax, title)
 
 
 def fit(name, scores, y):
@@ -164,14 +209,20 @@ def main(folder):
         3, 4, figsize=(9, 7), sharex=True, sharey=True, layout="constrained"
     )
     for ax, name in zip(axes.flat, TITLES, strict=True):
-        draw(ax, name, fitted[name])
+        draw(ax, TITLES[name], fitted[name])
     figure.supxlabel("score")
     figure.supylabel("calibrated probability")
     figure.savefig(folder / "methods.png", dpi=110)
-    for name in fitted:
-        figure, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
-        draw(ax, name, fitted[name], band=True)
-        ax.set(xlabel="score", ylabel="calibrated probability")
+    more = rng.beta(0.8, 0.8, 2000)
+    chance = rng.random(2000)
+    for name, title in (TITLES | FURTHER).items():
+        figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True, layout="constrained")
+        draw(axes[0], f"{title}, 500 rows", fitted[name], band=True)
+        words, true = SUITED[name]
+        draw(axes[1], f"{words}, 2,000 rows", fit(name, more, chance < true(more)), true, band=True)
+        axes[0].set_ylabel("calibrated probability")
+        for ax in axes:
+            ax.set_xlabel("score")
         figure.savefig(folder / f"method-{name.replace('_', '-')}.png", dpi=110)
     draw_several_classes(folder)
     draw_tree(folder / "method-tree.png")

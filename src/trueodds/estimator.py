@@ -8,12 +8,26 @@ calibrators keep the contract by themselves and import scikit-learn only when it
 
 from __future__ import annotations
 
+import copy
 import inspect
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from trueodds.exceptions import InputError
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "unfitted"]
+
+AnyEstimator = TypeVar("AnyEstimator")
+
+
+def unfitted(estimator: AnyEstimator) -> AnyEstimator:
+    """A copy with the same options that has learned nothing, as ``sklearn.base.clone`` makes it."""
+    options = estimator.get_params(deep=False)  # type: ignore[attr-defined]  # duck-typed
+    return type(estimator)(**{name: _copied(value) for name, value in options.items()})
+
+
+def _copied(value: Any) -> Any:
+    nested = hasattr(value, "get_params") and not isinstance(value, type)
+    return unfitted(value) if nested else copy.deepcopy(value)
 
 
 class Estimator:

@@ -405,7 +405,7 @@ def test_with_log_loss_a_method_that_is_ever_certain_is_not_chosen():
     losses = {row["method"]: row["log_loss"] for row in result.rows()}
     assert min(losses, key=losses.get) == "isotonic"
     assert result.best_method == "temperature"
-    assert "1 more with forecasts of 0 or 1 are out" in result.explanation
+    assert "not counting 1 with forecasts of 0 or 1" in result.explanation
     assert compare_calibrators(p, y, **options, scoring="brier_score").best_method == "isotonic"
     assert result.choose(scoring="brier_score", rule="best") == "isotonic"
 

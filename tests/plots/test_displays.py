@@ -17,7 +17,7 @@ from trueodds import BetaCalibrator, IsotonicCalibrator
 from trueodds.exceptions import InputError
 from trueodds.maps import CharcoalGrillMap, LogOddsMap, SoftmaxMap, StepMap
 from trueodds.metrics import reliability_curve
-from trueodds.plots import CalibrationMapDisplay, ReliabilityDisplay
+from trueodds.plots import CalibrationMapDisplay, CostCurveDisplay, ReliabilityDisplay
 
 
 @pytest.fixture
@@ -143,6 +143,69 @@ def test_gaps_refuse_what_has_no_bins(sample):
         ReliabilityDisplay.from_predictions(y, p, band=None).plot(style="bars")
     with pytest.raises(InputError, match="one or more ReliabilityCurve"):
         ReliabilityDisplay.from_curves()
+
+
+def test_a_new_figure_is_landscape_has_a_title_and_clips_nothing(sample):
+    y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p, name="network", random_state=0).plot()
+    width, height = display.figure_.get_size_inches()
+    assert width > 1.3 * height
+    assert display.ax_.get_title() == "Reliability of network"
+    assert overlapping(display.figure_) == []
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.x1 <= display.figure_.bbox.x1
+    assert legend.x0 >= display.ax_.get_window_extent().x1  # beside the diagram, not on it
+
+
+def test_given_axes_without_a_layout_keep_the_histogram_inside_the_figure(sample):
+    y, p = sample
+    figure, (ax, _) = plt.subplots(1, 2, figsize=(10, 4.5))
+    ax.set_title("mine")
+    display = ReliabilityDisplay.from_predictions(y, p, ax=ax, random_state=0)
+    assert ax.get_title() == "mine"
+    assert overlapping(figure) == []
+    assert display.hist_ax_.get_window_extent().y0 > 0
+
+
+def test_axes_end_where_the_data_do(sample):
+    y, p = sample
+    low = ReliabilityDisplay.from_predictions(y, p / 10, strategy="corp", random_state=0).plot()
+    assert low.ax_.get_xlim()[1] == pytest.approx(1.01)  # half of them happen
+    rng = np.random.default_rng(0)
+    rare = rng.random(600) < p / 10
+    shown = ReliabilityDisplay.from_predictions(rare, p / 10, n_bins=5, random_state=0).plot()
+    assert shown.ax_.get_xlim()[1] < 0.2
+    assert shown.hist_ax_ is None
+    sure = ReliabilityDisplay.from_predictions(~rare, 1 - p / 10, n_bins=5, random_state=0).plot()
+    assert sure.ax_.get_xlim()[0] > 0.8
+
+
+def test_classes_have_a_curve_each():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 300)
+    y = np.array(["ant", "bee", "cat"])[(p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)]
+    display = ReliabilityDisplay.from_predictions(y, p, multiclass="classwise", random_state=0)
+    assert [curve.name for curve in display.curves] == ["class ant", "class bee", "class cat"]
+    alone = reliability_curve(y, p, pos_label="bee", random_state=0)
+    assert np.array_equal(display.curves[1].prob_true, alone.prob_true)
+    assert display.plot_grid().ax_.shape == (1, 3)
+
+
+def test_a_cost_curve_shows_both_thresholds(sample):
+    y, p = sample
+    display = CostCurveDisplay.from_predictions(y, {"a": p, "b": p**2}, cost_fp=1, cost_fn=9)
+    ax = display.plot().ax_
+    curve = display.curves["a"]
+    dots = [line for line in ax.get_lines() if line.get_marker() == "o"]
+    assert dots[0].get_xdata()[0] == curve.best_threshold
+    assert dots[0].get_ydata()[0] == curve.best_cost
+    assert texts(ax) == ["a", "b", "best if calibrated: 0.1"]
+    assert overlapping(display.figure_) == []
+    line = ax.get_lines()[0]
+    at = np.searchsorted(line.get_xdata(), curve.optimal_threshold)  # a step to the left of x
+    assert line.get_ydata()[at] == pytest.approx(curve.cost_at_optimal)
+    with pytest.raises(InputError, match="must be a CostCurve"):
+        CostCurveDisplay({"a": 1})
 
 
 def test_it_draws_on_given_axes_and_opens_no_figure(sample):

@@ -2,10 +2,15 @@
 
 import json
 import os
+import re
 import shutil
 
+import numpy as np
 import pytest
-from report_samples import HOSTILE
+from PIL import Image
+from report_samples import HOSTILE, METHODS, expit
+
+from trueodds.report import build_report
 
 FLAGS = [
     "--no-sandbox",
@@ -140,7 +145,8 @@ def test_the_keyboard_reads_the_points_one_by_one(open_report, binary_report):
     assert f"came true: {curve['observed'][1]:.3f}" in page.locator("#announce").text_content()
     page.keyboard.press("Escape")
     assert not page.locator("#plot-before .tooltip").is_visible()
-    page.keyboard.press("Tab")
+    for _ in range(3):  # past the two buttons that save the picture
+        page.keyboard.press("Tab")
     assert watched.page.locator("#plot-after .tooltip").is_visible()
 
 
@@ -148,7 +154,7 @@ def test_every_control_is_reached_by_tab_and_shows_that_it_is(open_report, binar
     watched = open_report(binary_report)
     page = watched.page
     reached = set()
-    for _ in range(60):
+    for _ in range(75):
         page.keyboard.press("Tab")
         reached.add(
             page.evaluate(
@@ -160,6 +166,7 @@ def test_every_control_is_reached_by_tab_and_shows_that_it_is(open_report, binar
         )
     assert not [name for name in reached if name.startswith("invisible")]
     wanted = {"theme", "axis-linear", "axis-log", "zoom-in", "zoom-out", "zoom-reset", "ratio"}
+    wanted |= {"curve-smooth", "curve-bins", "zoom-fit"}
     assert wanted | {"plot-before", "plot-after", "plot-costs", "download"} <= reached
     assert {"identity", "temperature", "beta"} <= reached
 
@@ -186,12 +193,16 @@ def test_methods_are_toggled_in_all_pictures_at_once(open_report, binary_report)
     watched = open_report(binary_report)
     page = watched.page
     assert watched.count("#plot-after .curve") == 1
-    page.locator("[data-chips] label", has_text="uncalibrated").first.click()
-    page.locator("#costs [data-chips] label", has_text="temperature").click()
-    assert watched.count("#plot-after .curve") >= 2
-    assert page.locator("#reliability [data-chips] input[value=temperature]").is_checked()
+    page.locator("[data-chips] label", has_text="uncalibrated").click()
+    page.locator("[data-chips] label", has_text="temperature").click()
+    for plot in ("#plot-after", "#plot-costs", "#plot-decisions"):
+        assert watched.count(f"{plot} .curve") == 3, plot
+        legend = page.locator(f"{plot} .legend").text_content()
+        assert "temperature" in legend, plot
+        assert "uncalibrated" in legend, plot
     for name in ("identity", "temperature", "beta"):
-        page.locator(f"#reliability [data-chips] input[value={name}]").uncheck(force=True)
+        page.locator(f"[data-chips] input[value={name}]").uncheck(force=True)
+    assert watched.text("[data-drawn]") == "none"
     assert watched.count("#plot-after .curve") == 0
     assert watched.count("#plot-before .curve") == 1
 
@@ -275,6 +286,71 @@ def test_hostile_names_do_nothing_but_are_shown(open_report, hostile_report):
     assert page.title() == HOSTILE.strip()
     assert page.evaluate("document.images.length") == 0
     assert HOSTILE in watched.text("[data-chips]")
+
+
+TICKS = "() => [...document.querySelectorAll('#plot-before text')].map(t => t.textContent)"
+
+
+def test_rare_events_fill_the_picture_on_a_log_odds_axis(open_report):
+    rng = np.random.default_rng(0)
+    z = rng.normal(-6, 1.5, 20_000)
+    report = build_report(expit(z), rng.random(20_000) < expit(z), calibrators=METHODS)
+    watched = open_report(report)
+    assert watched.page.locator("#axis-log").get_attribute("aria-pressed") == "true"
+    assert "0.5" not in watched.page.evaluate(TICKS)
+    watched.page.click("#axis-linear")  # fitted, too
+    assert {"0.00", "0.10"} <= set(watched.page.evaluate(TICKS))
+    assert "0.5" not in watched.page.evaluate(TICKS)
+    watched.page.click("#zoom-reset")
+    assert "1.0" in watched.page.evaluate(TICKS)
+
+
+def test_the_smooth_curve_has_its_confidence_band_and_bins_are_joined_on_request(
+    open_report, binary_report
+):
+    watched = open_report(binary_report)
+    curve = binary_report.to_json()["diagrams"][0]["before"]
+    points = watched.page.locator("#plot-before .curve").get_attribute("points")
+    assert len(points.split()) == len(curve["smooth"]["predicted"])
+    watched.page.click("#curve-bins")
+    points = watched.page.locator("#plot-before .curve").get_attribute("points")
+    assert len(points.split()) == len(curve["predicted"])
+    assert watched.page.locator("#curve-bins").get_attribute("aria-pressed") == "true"
+
+
+def test_every_picture_can_be_saved_as_svg_and_png(open_report, binary_report):
+    watched = open_report(binary_report)
+    assert watched.count("[data-picture]") == watched.count(".save") == 5
+    for name in ("reliability-after", "calibration-map", "costs", "decision-curve"):
+        button = watched.page.locator(f"[data-picture={name}] + .save button")
+        with watched.page.expect_download() as download:
+            button.nth(0).click()
+        assert download.value.suggested_filename == f"{name}.svg"
+        text = download.value.path().read_text(encoding="utf-8")
+        assert text.startswith("<svg")
+        assert "var(" not in text  # it needs no style sheet
+        assert "class=" not in text
+        width = float(re.search(r'viewBox="0 0 ([\d.]+)', text)[1])
+        with watched.page.expect_download() as download:
+            button.nth(1).click()
+        with Image.open(download.value.path()) as picture:
+            assert picture.width == 2 * width
+            assert len(picture.convert("RGB").getcolors(1 << 20)) > 20  # something is drawn
+
+
+def test_on_a_phone_the_choice_of_methods_is_folded(open_report, binary_report):
+    assert open_report(binary_report, DESKTOP).page.locator("[data-chips]").is_visible()
+    watched = open_report(binary_report, PHONE)
+    assert not watched.page.locator("[data-chips]").is_visible()
+    assert watched.text("[data-drawn]") == "beta"
+
+
+def test_classes_stand_side_by_side_and_a_click_shows_one_large(open_report, several_report):
+    watched = open_report(several_report)
+    assert watched.count("#classes button") == 4
+    assert watched.count("#classes .curve") == 8  # before and after
+    watched.page.locator("#classes button").nth(2).click()
+    assert watched.page.locator("#diagram").input_value() == "3"
 
 
 def test_several_classes_can_be_looked_at_one_by_one(open_report, several_report):

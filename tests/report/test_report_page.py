@@ -7,6 +7,7 @@ import pytest
 from report_samples import HOSTILE
 
 from trueodds.report import Report
+from trueodds.report._digits import fixed, places_of
 from trueodds.report._html import embedded_json
 
 
@@ -80,6 +81,35 @@ def test_the_page_holds_the_verdict_the_command_and_the_provenance(binary_report
     assert "Holm’s method" in text
 
 
+def test_provenance_is_a_sentence(binary_report):
+    text = " ".join("".join(parse(binary_report).text).split())
+    assert "The 3,000 rows come from predictions.parquet. score was read as the probability" in text
+    assert re.search(r"The page was made on \d+ \w+ \d{4} by trueodds", text)
+
+
+def test_the_drawn_gains_have_an_axis(binary_report):
+    page = binary_report.to_html()
+    foot = page[page.index("<tfoot") : page.index("</tfoot>")]
+    ticks = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)</text>', foot)
+    assert (ticks[0][1], ticks[2][1]) == ("0", "+10 %")
+    assert [float(x) for x, _ in ticks] == sorted(float(x) for x, _ in ticks)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (0.45921, 0.4421, 0.4772, "0.459"),
+        (0.0033129, 0.0031, 0.0035, "0.00331"),
+        (12.34, 9.1, 15.2, "12.3"),
+        (-0.5, -0.52, -0.48, "−0.500"),
+        (0.0, 0.0, 0.01, "0"),
+        (None, 0.1, 0.2, "–"),
+    ],
+)
+def test_numbers_have_the_digits_that_their_intervals_support(value, low, high, text):
+    assert fixed(value, places_of([{"low": low, "high": high}])) == text
+
+
 def test_a_summary_that_was_saved_gives_the_same_page(binary_report):
     assert Report(binary_report.to_json()).to_html() == binary_report.to_html()
 
@@ -100,4 +130,16 @@ def test_importing_loads_neither_jinja2_nor_matplotlib(run_fresh):
     run_fresh(
         "import sys, trueodds.report\n"
         "assert not {'jinja2', 'matplotlib', 'duckdb'} & set(sys.modules)"
+    )
+
+
+@pytest.mark.slow
+def test_a_report_needs_neither_sklearn_nor_pandas(run_fresh):
+    run_fresh(
+        "import sys, numpy as np\n"
+        "from trueodds.report import build_report\n"
+        "p = np.random.default_rng(0).random(300)\n"
+        "y = np.random.default_rng(1).random(300) < p\n"
+        "build_report(p, y, calibrators=['beta', 'isotonic']).to_html()\n"
+        "assert not {'sklearn', 'pandas'} & set(sys.modules)"
     )

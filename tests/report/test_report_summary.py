@@ -7,7 +7,7 @@ from report_samples import METHODS, calibrated, expit, method, over_confident, s
 
 from trueodds.decisions import net_benefit, realised_cost
 from trueodds.exceptions import InputError
-from trueodds.metrics import calibration_slope, evaluate_table
+from trueodds.metrics import calibration_slope, evaluate_table, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
 from trueodds.report._plain import percent, probability_text
@@ -22,6 +22,12 @@ CURVE = {
     "weight": [NUMBER],
     "band_low": [NUMBER],
     "band_high": [NUMBER],
+    "smooth": {
+        "predicted": [NUMBER],
+        "observed": [NUMBER],
+        "band_low": [NUMBER],
+        "band_high": [NUMBER],
+    },
     "histogram": {
         "linear": {"events": [NUMBER], "others": [NUMBER]},
         "log_odds": {"events": [NUMBER], "others": [NUMBER]},
@@ -97,6 +103,7 @@ SCHEMA = {
             "shown": str,
             "seconds": OPTIONAL,
             "chosen": bool,
+            "gain_of": str,
             **{m + end: OPTIONAL for m in MEASURES for end in ("", "_low", "_high")},
         }
     ],
@@ -268,7 +275,15 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
     report = build_report(p, y, calibrators=METHODS)
     content = report.to_json()
     assert content["methods"][0]["log_loss"] is None
-    assert "would cut the Brier score by" in report.verdict
+    assert re.search(
+        r"would cut the Brier score by \d+ % \[[\d.]+, \d+\]; log-loss is inf", report.verdict
+    )
+    assert {row["gain_of"] for row in content["methods"]} == {"brier_score"}
+    beta = next(row for row in content["methods"] if row["method"] == "beta")
+    gain = 1 - beta["brier_score"] / content["methods"][0]["brier_score"]
+    assert beta["gain"] == pytest.approx(gain, rel=1e-4)
+    assert "Brier score cut" in report.to_html()
+    assert "+100" not in report.to_html()
     assert "∞" in report.to_html()
     json.dumps(content, allow_nan=False)
 
@@ -299,6 +314,16 @@ def test_the_saving_lies_within_its_interval_and_that_covers_a_bootstrap(binary_
     assert part["saving_low"][i] < difference.mean() < part["saving_high"][i]
     width = part["saving_high"][i] - part["saving_low"][i]
     assert width == pytest.approx(np.subtract(*np.quantile(draws, [0.95, 0.05])), rel=0.1)
+
+
+def test_the_smooth_curve_is_a_spline_with_its_confidence_band(binary_report):
+    p, y, _ = over_confident()
+    smooth = binary_report.to_json()["diagrams"][0]["before"]["smooth"]
+    whole = reliability_curve(y, p, strategy="splines", band="confidence", level=0.9)
+    seen = np.interp(smooth["predicted"], whole.prob_pred, whole.prob_true)
+    assert np.allclose(smooth["observed"], seen, atol=5e-3)
+    low, high = np.array(smooth["band_low"]), np.array(smooth["band_high"])
+    assert ((low < smooth["observed"]) & (smooth["observed"] < high)).all()
 
 
 def test_diagrams_count_every_row_and_bands_hold_the_diagonal(binary_report):
@@ -395,6 +420,7 @@ def test_constant_scores_make_a_report():
     y = np.arange(300) % 3 == 0
     report = build_report(np.full(300, 0.7), y, calibrators=METHODS)
     assert report.to_json()["diagnosis"]["miscalibrated"]
+    assert report.to_json()["diagrams"][0]["before"]["smooth"] is None
     report.to_html()
 
 

@@ -36,7 +36,7 @@ class ABBCalibrator(Calibrator):
         1 − exp(−expected_boundaries·gap/range). None makes all binnings equally probable, which
         gives about half as many bins as distinct scores and so next to no smoothing.
     max_rows : int, default=10000
-        Above so many distinct scores the table is coarsened to that many, with a warning.
+        Above this many distinct scores the table is coarsened to that many, with a warning.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; see :class:`~trueodds.BBQCalibrator`.
 

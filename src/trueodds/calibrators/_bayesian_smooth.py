@@ -85,6 +85,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     about = About(
         title="Bayesian smooth calibration",
+        label="Bayesian smooth",
         complexity=110,
         compared=(2, 2),
         promises=Promises(monotone=False),

@@ -52,7 +52,7 @@ class ENIRCalibrator(Calibrator):
         instance, which keeps it off 0 and 1, as in the authors' program; or not at all, as in
         the paper.
     max_models : int, default=None
-        Keep so many models, evenly spaced along the path, as the authors' program does (100).
+        Keep this many models, evenly spaced along the path, as the authors' program does (100).
         For comparison only: it saves nothing here.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Their order decides the models; interpolation takes place on the

@@ -15,7 +15,7 @@ __all__ = ["EnsembleTemperatureCalibrator"]
 
 
 class EnsembleTemperatureCalibrator(Calibrator):
-    """w₁·softmax(l/T) + w₂·p + w₃/k: temperature scaling mixed with the scores and with nothing.
+    """w₁·softmax(l/T) + w₂·p + w₃/k: temperature scaling, the scores and an even split mixed.
 
     The mixture keeps the order of classes in a row and never says 0 once w₃ is positive. It is
     worth trying where temperature scaling is: for networks that are too sure by about the same

@@ -10,7 +10,7 @@ __all__ = ["StructuredMatrixCalibrator"]
 
 
 class StructuredMatrixCalibrator(MixedStructuredCalibrator):
-    """softmax((I + D)·ln q + bias), where q is temperature scaling with a little of chance (SMS).
+    """softmax((I + D)·ln q + bias), where q is temperature scaling, slightly smoothed (SMS).
 
     D and the bias are held back the more, the more classes and the fewer rows there are: with few
     rows it is temperature scaling, with many it is matrix scaling.

@@ -10,7 +10,7 @@ __all__ = ["StructuredVectorCalibrator"]
 
 
 class StructuredVectorCalibrator(MixedStructuredCalibrator):
-    """softmax((1 + d)·ln q + bias), where q is temperature scaling with a little of chance (SVS).
+    """softmax((1 + d)·ln q + bias), where q is temperature scaling, slightly smoothed (SVS).
 
     Each class has a weight and a bias, held back the more, the more classes and the fewer rows
     there are: with few rows it is temperature scaling, with many it is vector scaling.

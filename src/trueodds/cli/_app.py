@@ -44,13 +44,13 @@ def _program(
 ) -> None:
     """Turn the scores of any classifier into probabilities people can act on.
 
-    A file of scores and labels in, decisions out.
+    All you need is a file of scores and labels.
 
     Examples
     --------
     trueodds evaluate scores.csv --score p --label y     can they be trusted?
     trueodds compare  scores.csv --score p --label y     what would help?
-    trueodds fit      scores.csv --score p --label y --method beta -o map.json
+    trueodds fit      scores.csv --score p --label y -o map.json
     trueodds apply    map.json new.parquet --score p -o calibrated.parquet
     trueodds report   scores.csv --score p --label y -o report.html
     trueodds demo                                        all of it on a real model

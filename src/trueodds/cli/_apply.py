@@ -44,7 +44,7 @@ Output = Annotated[
 ]
 OutputFormat = Annotated[
     Format | None,
-    o.result_option("--output-format", help="Format of the output; by default by its name."),
+    o.result_option("--output-format", help="Format of the output; by default, its name tells."),
 ]
 Into = Annotated[
     str,
@@ -67,8 +67,8 @@ Interval = Annotated[
     o.result_option(
         "--interval",
         metavar="LEVEL",
-        help="Add where the truth lies: COLUMN_low and COLUMN_high. The map must have been fitted "
-        "with the same --interval.",
+        help="Add intervals of the truth, COLUMN_low and COLUMN_high. The map must have been "
+        "fitted with the same --interval.",
     ),
 ]
 
@@ -90,7 +90,7 @@ def apply(
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
-    """Apply a map to every row of a file and write all columns with one more (or three).
+    """Apply a map to every row of a file; write all columns and the calibrated probability.
 
     Rows stream through in their order, so the file may be much larger than memory. The output
     appears under its name when it is complete; a run that fails or is interrupted leaves nothing.

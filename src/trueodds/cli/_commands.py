@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from trueodds.exceptions import MissingLibraryError
 
@@ -30,7 +30,23 @@ BROUGHT_BY = {"study": "trueodds-studies"}
 """Commands of this project that are distributed by themselves."""
 
 
-class Commands(TyperGroup):
+class _PlainFlags:
+    """Shows flags without a type: they take no value, and <bool> looks as if they did."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options, ``--help`` among them."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # of a typer class
+        for option in found:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""
+        return found
+
+
+class _Command(_PlainFlags, TyperCommand):
+    pass
+
+
+class Commands(_PlainFlags, TyperGroup):
     """The commands of this library, then those that are installed beside it.
 
     Entry points are looked up only for a name that is not ours and for lists of all commands, and
@@ -101,12 +117,8 @@ def _as_command(name: str, text: str, function: Callable[..., None]) -> Any:
     alone = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
     )
-    alone.command(name=name, help=text)(function)
-    command = typer.main.get_command(alone)
-    for option in command.params:
-        if getattr(option, "is_flag", False):
-            option.metavar = ""  # a flag takes no value, and <bool> looks as if it did
-    return command
+    alone.command(name=name, help=text, cls=_Command)(function)
+    return typer.main.get_command(alone)
 
 
 def help_text(function: Callable[..., None]) -> str:

@@ -63,15 +63,16 @@ def compare(
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
     )
-    found = comparison.rows()
     if as_json:
         content = {"file": data.file, **prepared.describe(), "rows_compared": len(rows), "cv": cv}
         content |= {"repeats": repeats, "best_method": comparison.best_method}
         emit_json(
-            "comparison", {**content, "explanation": comparison.explanation, "methods": found}
+            "comparison",
+            {**content, "explanation": comparison.explanation, "methods": comparison.rows()},
         )
         return
-    _show(f"{data.file}: {len(rows):,} rows{prepared.left_out()}, {cv} folds × {repeats}", found)
+    title = f"{data.file}: {len(rows):,} rows{prepared.left_out()}, {cv} folds × {repeats}"
+    _show(title, comparison)
     say(prepared.classes_line())
     say(comparison.explanation)
 
@@ -85,7 +86,7 @@ def chosen_methods(method: list[str] | None) -> Any:
     return list(method)
 
 
-def _show(title: str, found: list[dict[str, Any]]) -> None:
+def _show(title: str, comparison: Any) -> None:
     table = [
         [
             row["method"] + (" *" if row["chosen"] else ""),
@@ -93,14 +94,21 @@ def _show(title: str, found: list[dict[str, Any]]) -> None:
             interval(row["log_loss_low"], row["log_loss_high"]),
             number(row["brier_score"]),
             number(row["expected_calibration_error"]),
-            _percent(row["gain"]),
-            f"[{_percent(row['gain_low'])}, {_percent(row['gain_high'])}]",
+            *_gain(comparison, row["method"]),
             f"{row['seconds']:.2f}",
         ]
-        for row in sorted(found, key=lambda row: row["log_loss"])
+        for row in sorted(comparison.rows(), key=lambda row: row["log_loss"])
     ]
-    header = ["method", "log-loss", "90 % interval", "Brier", "ECE", "gain", "interval", "seconds"]
+    gain = "gain" if comparison.gain_metric == "log_loss" else "gain in Brier"
+    header = ["method", "log-loss", "90 % interval", "Brier", "ECE", gain, "interval", "seconds"]
     show_table(title, header, table)
+
+
+def _gain(comparison: Any, method: str) -> tuple[str, str]:
+    """What the method gains over doing nothing; by Brier score if log-losses cannot tell."""
+    gain = comparison.relative_gain(method, metric=comparison.gain_metric)
+    mean, low, high = (_percent(part) for part in gain or (None, None, None))
+    return mean, f"[{low}, {high}]"
 
 
 def _percent(share: float | None) -> str:

@@ -6,7 +6,10 @@ import csv
 import io
 import shlex
 import sys
+import textwrap
 import time
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,13 +20,15 @@ from trueodds.cli._write import check_target, write_text
 __all__ = ["demo"]
 
 Folder = Annotated[
-    str, typer.Argument(metavar="[FOLDER]", help="Where files are written; made if need be.")
+    str, typer.Argument(metavar="[FOLDER]", help="Folder to write to; made if it is missing.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")]
+Full = Annotated[bool, typer.Option("--full", help="Show everything that the commands print.")]
+WIDTH = 98
 INK = ("light", "medium", "dark")
 
 
-def demo(folder: Folder = "demo-output", force: Force = False) -> None:
+def demo(folder: Folder = "demo-output", force: Force = False, full: Full = False) -> None:
     """Train a real model, then compare, fit, apply and report, showing every command.
 
     AdaBoost tells eights from other handwritten digits (the data ships with scikit-learn). It
@@ -32,6 +37,7 @@ def demo(folder: Folder = "demo-output", force: Force = False) -> None:
     Examples
     --------
     trueodds demo demo-output
+    trueodds demo demo-output --force --full
     """
     begin = time.monotonic()
     where = Path(folder)
@@ -45,25 +51,23 @@ def demo(folder: Folder = "demo-output", force: Force = False) -> None:
     columns = ["--score", "score", "--label", "is_eight"]
     again = ["--force"] if force else []
 
-    _say("AdaBoost learns to tell eights from other digits; its scores of digits that it has not")
-    _say(f"learned from go to {known}, with what they really are.")
+    _say(f"AdaBoost tells eights from other digits. {known} has its scores of digits that it")
+    _say("did not learn from, beside the truth. Can these scores be trusted as probabilities?")
     _write_scores(known, new)
-    _say("\nCan these scores be trusted as probabilities?")
-    _command("evaluate", known, *columns, "--group", "ink")
+    _command("evaluate", known, *columns, "--group", "ink", shown=_finding, full=full)
     _say("Which method would help?")
-    _command("compare", known, *columns)
-    _say("\nThe method that is best on average is fitted and saved.")
-    _command("fit", known, *columns, "-o", fitted, *again)
-    _say("\nThe map knows where it comes from:")
-    _command("show", fitted)
-    _say(f"\nNew digits ({new}) get calibrated probabilities.")
-    _command("apply", fitted, new, "--score", "score", "-o", calibrated, *again)
-    _command("evaluate", calibrated, "--score", "probability", "--label", "is_eight")
-    _say("The map runs without Python, too.")
-    _command("export", fitted, "--to", "sql", "--column", "score", "-o", query, *again)
-    _say("\nEverything on one page:")
-    _command("report", known, *columns, "--group", "ink", "-o", page, *again)
-    _say(f"\nDone in {time.monotonic() - begin:.0f} seconds. Open the report: {page}")
+    _command("compare", known, *columns, full=full)
+    _say("Fit the method that does best on average, and look at what it learned.")
+    _command("fit", known, *columns, "-o", fitted, *again, full=full)
+    _command("show", fitted, shown=lambda lines: lines[:1], full=full)
+    _say("Calibrate the scores of new digits. Now they can be trusted:")
+    _command("apply", fitted, new, "--score", "score", "-o", calibrated, *again, full=full)
+    _command("evaluate", calibrated, "--score", "probability", "--label", "is_eight", full=full)
+    _say("Ship the map to a database, and put everything on one page.")
+    _command("export", fitted, "--to", "sql", "--column", "score", "-o", query, *again, full=full)
+    _command("report", known, *columns, "--group", "ink", "-o", page, *again, full=full)
+    rest = "" if full else " --full shows all that the commands print."
+    _say(f"Done in {time.monotonic() - begin:.0f} seconds.{rest} Open the report: {page}")
 
 
 def _say(text: str) -> None:
@@ -71,15 +75,36 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _command(*words: str) -> None:
-    """Show a command line and run it."""
+def _last(lines: list[str]) -> list[str]:
+    """Commands end with what they found or wrote."""
+    return lines[-1:]
+
+
+def _finding(lines: list[str]) -> list[str]:
+    """Before the groups of an evaluation comes what was found of the whole."""
+    return lines[: next(i for i, line in enumerate(lines) if "groups, worst first" in line)][-1:]
+
+
+def _command(
+    *words: str, shown: Callable[[list[str]], list[str]] = _last, full: bool = False
+) -> None:
+    """Show a command line, run it, and show what matters of its output, or all of it."""
     from trueodds.cli._run import run
 
-    _say(f"\n$ {shlex.join(['trueodds', *words])}")
-    sys.stdout.flush()
-    code = run(words)
+    _say(f"$ {shlex.join(['trueodds', *words])}")
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        code = run(words)
     if code:
+        sys.stderr.write(printed.getvalue())
         raise typer.Exit(code)
+    if full:
+        _say(printed.getvalue())
+        return
+    lines = [line for line in printed.getvalue().splitlines() if line.strip()]
+    for line in shown(lines):
+        _say(textwrap.indent(textwrap.fill(line, WIDTH), "  "))
+    _say("")
 
 
 def _write_scores(known: str, new: str) -> None:

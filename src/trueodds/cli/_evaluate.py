@@ -34,7 +34,7 @@ Tolerance = Annotated[
     o.result_option(
         "--tolerance",
         min=0.0,
-        help="Call what is significant small if it is off by no more than this share.",
+        help="Call a significant error small if it is at most this share.",
     ),
 ]
 Resamples = Annotated[
@@ -54,7 +54,7 @@ Thresholds = Annotated[
         "--threshold",
         min=0.0,
         max=0.999,
-        help="Add the net benefit of acting from this probability on; repeat for more.",
+        help="Add the net benefit of acting from this probability up; repeatable.",
     ),
 ]
 MaxGroups = Annotated[

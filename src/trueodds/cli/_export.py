@@ -15,6 +15,13 @@ from trueodds.exceptions import InputError
 
 __all__ = ["export"]
 
+SHOWN = {
+    "sql": "SQL",
+    "dbt": "a dbt macro",
+    "onnx": "ONNX",
+    "python": "Python",
+    "javascript": "JavaScript",
+}
 Target = Annotated[
     Literal["sql", "dbt", "onnx", "python", "javascript"],
     typer.Option("--to", help="What to turn the map into."),
@@ -32,11 +39,11 @@ Dialect = Annotated[
     Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"],
     typer.Option("--dialect", help="For SQL and dbt."),
 ]
-Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Of the function or macro.")]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the function or macro.")]
 Output = Annotated[
     str,
     o.result_option(
-        "--output", "-o", metavar="FILE", help="By default, texts are printed; ONNX needs a file."
+        "--output", "-o", metavar="FILE", help="By default, text is printed; ONNX needs a file."
     ),
 ]
 End = Annotated[
@@ -90,7 +97,7 @@ def export(
     else:
         write_text(_sql(fitted, column, dialect), output)
     if output != STANDARD_OUTPUT:
-        note(f"{output}: {to} of a {fitted.family} map.")
+        note(f"{output}: a {fitted.family} map as {SHOWN[to]}.")
 
 
 def _sql(fitted: Any, column: list[str], dialect: str) -> str:

@@ -57,7 +57,7 @@ Interval = Annotated[
     typer.Option(
         "--interval",
         metavar="LEVEL",
-        help="Save with the map where the truth lies, with this probability, such as 0.9.",
+        help="Save intervals of this level, such as 0.9, with the map.",
     ),
 ]
 MapOutput = Annotated[
@@ -72,7 +72,7 @@ MapOutput = Annotated[
 
 Note = Annotated[
     str | None,
-    o.result_option("--note", metavar="TEXT", help="What else the map should say of itself."),
+    o.result_option("--note", metavar="TEXT", help="A note to keep in the map."),
 ]
 Parent = Annotated[
     str | None,

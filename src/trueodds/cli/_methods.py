@@ -15,8 +15,8 @@ __all__ = ["describe", "methods"]
 OF_AUTO: dict[str, Any] = {
     "method": AUTO,
     "class": "AutoCalibrator",
-    "description": "The method to take without thinking: the best on average, or the best of a "
-    "comparison.",
+    "description": "The recommended method: the best on average, or the best of a comparison on "
+    "your data.",
     "native_multiclass": True,
     "monotone": False,
     "needs_features": False,

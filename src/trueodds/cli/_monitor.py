@@ -24,7 +24,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILES",
-        help="CSV, Parquet, Arrow or JSON lines, or globs; what was read is skipped.",
+        help="CSV, Parquet, Arrow or JSON lines, or globs; files already read are skipped.",
     ),
 ]
 State = Annotated[
@@ -32,7 +32,7 @@ State = Annotated[
     typer.Option(
         "--state",
         metavar="WATCH.JSON",
-        help="What is remembered from run to run; begun if there is none.",
+        help="File that keeps what was read from run to run; made if it is missing.",
         rich_help_panel=WATCH,
     ),
 ]
@@ -61,7 +61,7 @@ Force = Annotated[
 Period = Annotated[
     Literal["hour", "day", "week", "month", "quarter", "year"] | None,
     o.result_option(
-        "--period", help="What a line stands for; by default each value of the time, or each file."
+        "--period", help="What one line stands for; by default each time, or each file."
     ),
 ]
 Until = Annotated[

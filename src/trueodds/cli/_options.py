@@ -120,7 +120,7 @@ ClassNames = Annotated[
 ]
 InputFormat = Annotated[
     Format | None,
-    data_option("--format", help="Format of the input; by default by its name."),
+    data_option("--format", help="Format of the input; by default, its name tells."),
 ]
 OnBad = Annotated[
     Literal["error", "skip"],
@@ -134,7 +134,7 @@ MaxRows = Annotated[
     rows_option(
         "--max-rows",
         min=10,
-        help="Use a random sample of so many rows if there are more; the same every time.",
+        help="Draw a random sample of this many rows if there are more; the same one every time.",
     ),
 ]
 Seed = Annotated[
@@ -144,7 +144,9 @@ Seed = Annotated[
 Memory = Annotated[
     str,
     rows_option(
-        "--memory", metavar="SIZE", help="What DuckDB may use; the rest goes to temporary files."
+        "--memory",
+        metavar="SIZE",
+        help="Memory that DuckDB may use; the rest goes to temporary files.",
     ),
 ]
 Json = Annotated[

@@ -60,7 +60,7 @@ def report(
         calibrators=chosen_methods(method),
         cv=cv,
         names=names if title is None else {**names, "title": title},
-        provenance=_provenance(data.file, prepared, rows),
+        provenance=_provenance(data.file, prepared),
         command=shlex.join(["trueodds", *context.obj["words"]]),
         random_state=data.seed,
         n_jobs=jobs,
@@ -74,17 +74,18 @@ def report(
         note(f"{output}: {made.to_json()['verdict'].get('sentence', 'written.')}")
 
 
-def _provenance(file: str, prepared: Any, rows: Any) -> dict[str, Any]:
+def _provenance(file: str, prepared: Any) -> dict[str, Any]:
     paths = prepared.source.files.paths
-    found = {
-        "file": file,
-        "files": len(paths),
-        "bytes": sum(path.stat().st_size for path in paths if path.exists()),
-        "rows in file": prepared.tally.rows,
-        "rows used": len(rows),
-        "columns": ", ".join(prepared.columns.all_names()),
-        "classes": ", ".join(repr(label) for label in prepared.classes.labels),
-    }
+    found = {"file": file}
+    size = sum(path.stat().st_size for path in paths if path.exists())
+    if size:
+        found["size"] = _size_text(size, len(paths))
     if prepared.tally.skipped:
         found["rows left out"] = prepared.left_out().strip(" ()")
     return found
+
+
+def _size_text(size: int, files: int) -> str:
+    kilobytes = size / 1000
+    text = f"{kilobytes:,.0f} kB" if kilobytes < 1000 else f"{kilobytes / 1000:,.3g} MB"
+    return text if files == 1 else f"{files:,} files, {text}"

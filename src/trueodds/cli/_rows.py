@@ -47,12 +47,12 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     if n_rows > max_rows:
         batches = take_positions(batches, sample_positions(n_rows, max_rows, seed))
     table = pa.Table.from_batches(list(batches))
-    columns = [table.column(name).to_numpy() for name in prepared.scores]
+    columns = [_numbers(table.column(name)) for name in prepared.scores]
     scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
     labels = np.array(prepared.classes.labels)
-    weight = None if prepared.columns.weight is None else table.column("weight").to_numpy()
+    weight = None if prepared.columns.weight is None else _numbers(table.column("weight"))
     groups = {
-        name: _texts(table.column(f"group_{number}"))
+        name: _group_values(pa, table.column(f"group_{number}"))
         for number, name in enumerate(prepared.columns.groups)
     }
     features = None
@@ -60,11 +60,19 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
         count = len(prepared.columns.features)
         features = table.select([f"feature_{number}" for number in range(count)])
         features = features.rename_columns(list(prepared.columns.features))
-    y = labels[table.column("label").to_numpy()]
+    y = labels[_numbers(table.column("label"))]
     return FileRows(scores, y, weight, groups, features, n_rows)
 
 
-def _texts(column: Any) -> npt.NDArray[Any]:
+def _numbers(column: Any) -> npt.NDArray[Any]:
+    """A column without nulls; pyarrow's own conversion would import pandas, which is slow."""
+    return np.from_dlpack(column.combine_chunks())
+
+
+def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
+    """Numbers as they are, so that a report can cut them into bands; anything else as texts."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy())
     return np.array(
         ["(missing)" if v is None else str(v) for v in column.to_pylist()], dtype=object
     )

@@ -118,7 +118,7 @@ def expected_cost(y_prob: Any, cost_matrix: Any) -> Floats:
 
 
 def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
-    """The decision of least expected cost for each row; the last of equals.
+    """The decision with the least expected cost for each row; the last one if several are equal.
 
     Parameters
     ----------

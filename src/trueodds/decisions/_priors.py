@@ -31,7 +31,7 @@ def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> F
 
 
 def adjust_prior(y_prob: Any, old_prior: Any, new_prior: Any) -> Floats:
-    """Probabilities for a population with another base rate but the same classes otherwise.
+    """Probabilities for a population with another base rate but otherwise the same classes.
 
     Bayes' theorem: each class's probability is multiplied by new/old, and rows are normalised.
     Right if the distribution of the features within each class is the same in both populations,

@@ -35,7 +35,8 @@ class ReliabilityCurve:
     strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}
     prob_pred, prob_true : ndarray of shape (n_points,)
         Mean probability and frequency in each bin that is not empty; both ends of each block of
-        the isotonic fit (``"corp"``); points of an even grid (the others).
+        the isotonic fit (``"corp"``); points of an even grid (``"smooth"``), or half of them
+        even and half where the rows are (``"loess"``, ``"splines"``).
     weight : ndarray of shape (n_points,)
         Weight of each bin (the number of rows if there are no weights); of the block, shared
         by its two ends; or around the grid point.

@@ -14,7 +14,7 @@ __all__ = ["c_statistic", "scaled_brier_of", "scaled_brier_score"]
 def c_statistic(
     y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
 ) -> float:
-    """How often one with the event has the higher probability than one without; 1 is best.
+    """How often a row with the event has a higher probability than one without; 1 is best.
 
     The area under the ROC curve, with ties as half. It says nothing of calibration. Its interval by
     DeLong's method is in :func:`validation_table`. Cost: one sort.

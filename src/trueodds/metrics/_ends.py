@@ -53,7 +53,7 @@ def end_confidence(
     sample_weight: Any = None,
     classes: Any = None,
 ) -> EndConfidence:
-    """Whether the first and the last rows of the ranking are given too much certainty.
+    """Over-confidence in the lowest and the highest rows of the ranking.
 
     Use it to see what log-loss fears: certainty at the ends that is not earned. Two classes only.
 

@@ -121,7 +121,7 @@ class FlexibleCurve:
         self, weight: Floats, level: float, kind: str
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Points of the curve: probability, frequency, and the ends of a pointwise band."""
-        prob = np.linspace(self.prob[0], self.prob[-1], POINTS)
+        prob = _grid(self.prob, POINTS)
         mass, events = self.sums(weight), self.sums(weight * self.hit)
         squares = self.sums(weight**2)
         z = float(ndtri((1 + level) / 2))

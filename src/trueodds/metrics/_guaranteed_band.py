@@ -144,7 +144,7 @@ def calibration_band(
     sample_weight: Any = None,
     classes: Any = None,
 ) -> CalibrationBand:
-    """Where the true calibration curve lies, all of it at once, whatever the sample size.
+    """Bounds that hold the whole true calibration curve, at any sample size.
 
     The only assumption is that the true frequency does not fall as the probability rises. Use it
     to *accept* a model: no other band or test here can say that probabilities are right.

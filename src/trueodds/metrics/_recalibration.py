@@ -99,7 +99,7 @@ def calibration_intercept(
 def calibration_slope(
     y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
 ) -> float:
-    """By what the log-odds should be multiplied; 1 is best.
+    """The factor by which log-odds should be multiplied; 1 is best.
 
     The maximum-likelihood estimate of b in ln(odds) = a + b·logit(p). Below 1 the probabilities are
     too extreme, as those of an overfitted model are; above 1 not extreme enough.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
@@ -43,6 +42,8 @@ class SmoothResiduals:
 
         0 if there is no residual at all, or none that the grid can tell from 0.
         """
+        from scipy.optimize import brentq  # slow to import
+
         smallest = 1 / self.n_cells
         if self.error(smallest) <= smallest:
             return 0.0 if not np.abs(self.coefficients).max() > 1e-14 else smallest

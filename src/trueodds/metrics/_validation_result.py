@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.optional import require
+from trueodds.basics.wording import p_text
 from trueodds.metrics._calibration_test import CalibrationTest
 from trueodds.metrics._interval import MetricInterval
 
@@ -143,7 +144,7 @@ def _text(value: float, digits: int) -> str:
 def _p_text(test: CalibrationTest) -> str:
     if np.isnan(test.p_value):
         return "not defined"
-    return "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"
+    return p_text(test.p_value)
 
 
 def _test(test: CalibrationTest) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The calibrator to take without thinking: it knows which method to use, or compares them."""
+"""The recommended calibrator: it knows which method to use, or compares them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RECOMMENDED = {"two": "bayesian_smooth", "several": "bayesian_structured"}
 
 
 class AutoCalibrator(FeatureCalibrator):
-    """The method to take without thinking: the best on average, or the best of a comparison.
+    """The recommended method: the best on average, or the best of a comparison on your data.
 
     By default it is the Bayesian smooth curve (two classes) or the Bayesian structured scaling
     (several), which had the lowest losses of all methods and hardly change scores that are right.
@@ -198,7 +198,7 @@ class AutoCalibrator(FeatureCalibrator):
         for name, method in self._resolved(2).items():
             if not isinstance(method, Calibrator):
                 raise InputError(
-                    f"AutoCalibrator takes calibrators of this library; {name} is none. "
+                    f"AutoCalibrator takes calibrators of this library, and {name} is not one. "
                     "compare_calibrators takes any."
                 )
             method.check_settings()

@@ -63,7 +63,7 @@ def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) 
     base = next(iter(table.losses))
     start = f"{chosen} has an out-of-fold {word} of {table.mean(chosen):.5f}"
     out = len(table.losses) - count
-    among = f"{count} methods" + (f" ({out} more with forecasts of 0 or 1 are out)" if out else "")
+    among = f"{count} methods" + (f" (not counting {out} with forecasts of 0 or 1)" if out else "")
     if chosen == lowest:
         middle = f", the lowest of {among}"
     else:

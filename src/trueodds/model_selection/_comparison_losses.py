@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trueodds.model_selection._comparison_folds import FoldCells
 from trueodds.validation import Floats, Labels
 
-if TYPE_CHECKING:  # which imports scikit-learn
+if TYPE_CHECKING:
     from trueodds.model_selection._comparison_run import HeldOut
 
 __all__ = ["LossTable", "cell_losses", "row_losses"]
@@ -100,14 +101,20 @@ class LossTable:
         residual = (self.losses[method] - ratio * self.losses[base]) / b
         return 1 - ratio, self._error(residual)
 
-    def _mean(self, values: Floats) -> float:
+    @cached_property
+    def _counted(self) -> Any:
+        """Cells with weight: a loss of those without may be infinite. A slice if all have some."""
         counted = self.cells.weight > 0
+        return slice(None) if counted.all() else counted
+
+    def _mean(self, values: Floats) -> float:
+        counted = self._counted
         return float(values[counted] @ self.cells.weight[counted] / self.cells.total)
 
     def _error(self, values: Floats) -> float:
         center = self._mean(values)
         if not np.isfinite(center):
             return np.inf
-        counted = self.cells.weight > 0
+        counted = self._counted
         squares = (values[counted] - center) ** 2
         return float(np.sqrt(squares @ self.cells.square_weight[counted]) / self.cells.total)

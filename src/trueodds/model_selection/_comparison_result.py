@@ -92,11 +92,34 @@ class CalibratorComparison:
             row |= {metric: table.mean(method), f"{metric}_low": max(low, 0.0)}
             row[f"{metric}_high"] = high
         row[ECE] = self._calibration_error[method]
-        gain = self._tables["log_loss"].relative_gain(method, self.methods[0])
-        bounds = (None, None) if gain is None else self._interval(*gain)
-        row |= {"gain": None if gain is None else gain[0]}
-        row |= {"gain_low": bounds[0], "gain_high": bounds[1]}
+        gain = self.relative_gain(method) or (None, None, None)
+        row |= dict(zip(("gain", "gain_low", "gain_high"), gain, strict=True))
         return row | {"seconds": self.seconds[method], "chosen": method == self.best_method}
+
+    @property
+    def gain_metric(self) -> Scoring:
+        """The loss by which methods can be compared with doing nothing.
+
+        ``"log_loss"``, or ``"brier_score"`` if doing nothing has an infinite log-loss: every finite
+        one is 100 % less, which says nothing.
+        """
+        finite = np.isfinite(self._tables["log_loss"].mean(self.methods[0]))
+        return "log_loss" if finite else "brier_score"
+
+    def relative_gain(
+        self, method: str, *, metric: Scoring = "log_loss"
+    ) -> tuple[float, float, float] | None:
+        """The share by which a method lowers the loss of doing nothing.
+
+        Returns
+        -------
+        gain, low, high : float
+            With its interval, paired by instance; None if it is not defined.
+        """
+        check_choice(metric, ("log_loss", "brier_score"), "metric")
+        check_choice(method, self.methods, "method")
+        gain = self._tables[metric].relative_gain(method, self.methods[0])
+        return None if gain is None else (gain[0], *self._interval(*gain))
 
     def _interval(self, mean: float, error: float) -> tuple[float, float]:
         if not np.isfinite(mean):

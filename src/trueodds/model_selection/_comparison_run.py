@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from trueodds.basics.progress import Progress
 from trueodds.calibrators import Calibrator
+from trueodds.estimator import unfitted
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.model_selection._adapter import fit_calibrator, needs_features, predict_calibrated
 from trueodds.model_selection._comparison_folds import Folds
 from trueodds.model_selection._comparison_input import ComparedRows
 from trueodds.validation import Floats, Labels
@@ -125,7 +123,7 @@ def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _
 def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
     if not isinstance(method, Calibrator) or _needs_rows(method):
         return _forecast_rows(method, compared, folds, fold)
-    ours = clone(method).set_params(input=compared.scale)
+    ours = unfitted(method).set_params(input=compared.scale)
     ours.check_settings()
     test = folds.test_cells(fold)
     prob = ours.learn(folds.train_evidence(fold)).apply(folds.cells.scores[test])
@@ -139,6 +137,15 @@ def _needs_rows(method: Calibrator) -> bool:
 
 def _forecast_rows(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
     """Where rows of equal score are not alike, or weights not understood."""
+    # Only here is scikit-learn needed, which takes longer to import than most comparisons.
+    from sklearn.utils import _safe_indexing
+
+    from trueodds.model_selection._adapter import (
+        fit_calibrator,
+        needs_features,
+        predict_calibrated,
+    )
+
     train = np.flatnonzero(folds.fold_of_row != fold)
     test = np.flatnonzero(folds.fold_of_row == fold)
     weight = compared.weight

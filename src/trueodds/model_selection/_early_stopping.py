@@ -48,6 +48,8 @@ def check_eval_set(eval_set: Any, model: Any) -> None:
 def held_out_parameters(model: Any, X: Any, y: Any, weight: Floats | None) -> dict[str, Any]:
     """What ``fit`` is to be given so that the model stops by these rows."""
     found: dict[str, Any] = {"eval_set": [(X, y)]}
+    if has_fit_parameter(model, "eval_X"):  # newer versions of LightGBM warn of eval_set
+        found = {"eval_X": (X,), "eval_y": (y,)}
     if has_fit_parameter(model, "sample_weight_eval_set"):  # XGBoost, which prints every round
         found["verbose"] = False
         if weight is not None:

@@ -37,6 +37,9 @@ class LogisticModel:
 
 def log_likelihood(eta: Floats, hit: Floats, weight: Floats) -> float:
     """Σ w·(y·η − ln(1 + e^η)); rows of infinite η that are right count nothing."""
+    if np.isfinite(eta).all():
+        lost = np.maximum(eta, 0.0) - hit * eta  # exactly 0 far on the right side
+        return float(-(weight @ (lost + np.log1p(np.exp(-np.abs(eta))))))
     with np.errstate(invalid="ignore"):  # 0·∞, which is not taken
         missed = np.where(hit > 0, hit * np.logaddexp(0.0, -eta), 0.0)
         missed += np.where(hit < 1, (1 - hit) * np.logaddexp(0.0, eta), 0.0)

@@ -3,6 +3,7 @@
 Drawing needs matplotlib: ``pip install "trueodds[plot]"``. Nothing here changes its settings.
 """
 
+from trueodds.plots._cost_curve import CostCurveDisplay
 from trueodds.plots._critical_difference import CriticalDifferenceDisplay
 from trueodds.plots._decision_curve import DecisionCurveDisplay
 from trueodds.plots._map import CalibrationMapDisplay
@@ -11,6 +12,7 @@ from trueodds.plots._tree import TreeDisplay
 
 __all__ = [
     "CalibrationMapDisplay",
+    "CostCurveDisplay",
     "CriticalDifferenceDisplay",
     "DecisionCurveDisplay",
     "ReliabilityDisplay",

@@ -6,7 +6,16 @@ from typing import Any
 
 from trueodds.basics.optional import require
 
-__all__ = ["GAP", "NEUTRAL", "axes_or_new", "color_of", "line_of", "marker_of", "pyplot"]
+__all__ = [
+    "GAP",
+    "LANDSCAPE",
+    "NEUTRAL",
+    "axes_or_new",
+    "color_of",
+    "line_of",
+    "marker_of",
+    "pyplot",
+]
 
 # Okabe and Ito (2008), without black and without yellow, which one of the backgrounds swallows.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
@@ -15,6 +24,8 @@ LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), ":", (0, (8,
 NEUTRAL = "0.5"
 """Mid grey, which shows on white paper and on dark backgrounds alike."""
 GAP = "#D55E00"
+LANDSCAPE = (7.6, 4.6)
+"""Inches of a picture for a slide."""
 
 
 def color_of(index: int) -> str:

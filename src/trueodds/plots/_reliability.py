@@ -7,21 +7,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
 from trueodds.metrics import ReliabilityCurve, reliability_curve
-from trueodds.plots._look import (
-    NEUTRAL,
-    axes_or_new,
-    pyplot,
-)
+from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, pyplot
 from trueodds.plots._reliability_drawing import (
+    FEWEST_BARS,
+    axis_ends,
+    default_title,
     draw_gaps,
     draw_histograms,
     draw_legend,
     draw_line,
-    end_of_axes,
-    least_shown,
 )
 from trueodds.validation import check_choice
 
@@ -80,6 +79,7 @@ class ReliabilityDisplay:
         ax: Any = None,
         name: str | None = None,
         pos_label: Any = None,
+        multiclass: Literal["top_label", "pooled", "classwise"] = "top_label",
         ref_line: bool = True,
         **options: Any,
     ) -> ReliabilityDisplay:
@@ -98,6 +98,9 @@ class ReliabilityDisplay:
             What to call the model in the legend.
         pos_label : label, default=None
             The class whose probabilities these are.
+        multiclass : {"top_label", "pooled", "classwise"}, default="top_label"
+            As in :func:`trueodds.metrics.reliability_curve`; or ``"classwise"``: a curve for each
+            class against the rest, which :meth:`plot_grid` draws side by side.
         ref_line : bool, default=True
             Draw the diagonal.
         **options
@@ -110,7 +113,12 @@ class ReliabilityDisplay:
         """
         models = y_prob if isinstance(y_prob, Mapping) else {name: y_prob}
         own, line = _parted(options)
-        own["pos_label"] = pos_label
+        if multiclass == "classwise":
+            curves = [
+                curve for n, p in models.items() for curve in _class_curves(y_true, p, n, own)
+            ]
+            return cls(curves)._drawn(ax, ref_line, line)
+        own |= {"pos_label": pos_label, "multiclass": multiclass}
         curves = [
             reliability_curve(y_true, p, name=None if n is None else str(n), **own)
             for n, p in models.items()
@@ -152,6 +160,7 @@ class ReliabilityDisplay:
         scale: Literal["linear", "log"] = "linear",
         histogram: bool = True,
         legend: bool = True,
+        title: str | None = None,
     ) -> ReliabilityDisplay:
         """Draw all curves in one picture.
 
@@ -166,8 +175,12 @@ class ReliabilityDisplay:
             With rare positives nearly everything happens near 0: use ``"log"`` there. A
             frequency of 0 is then at the lower edge, and no histogram is drawn.
         histogram : bool, default=True
-            Draw the distribution of the probabilities beneath.
+            Draw the distribution of the probabilities beneath, unless the axes end so early that
+            they would show fewer than five of its bars.
         legend : bool, default=True
+            Beside the diagram in a new figure, inside it on given axes.
+        title : str, default=None
+            By default what is drawn, unless the axes have a title already.
 
         Returns
         -------
@@ -181,10 +194,10 @@ class ReliabilityDisplay:
                 'style="gaps" draws one curve made of bins; use plot_grid for several, and '
                 'strategy="uniform" or "quantile".'
             )
-        ax = axes_or_new(ax, (5.0, 5.8 if histogram else 5.0))
-        least = least_shown(self.curves) if scale == "log" else 0.0
-        most = end_of_axes(self.curves) if scale == "linear" and style == "lines" else 1.0
-        ends = [least, most]
+        beside = ax is None
+        ax = axes_or_new(ax, LANDSCAPE)
+        ends = axis_ends(self.curves, scale, style)
+        histogram = histogram and ends[1] - ends[0] >= FEWEST_BARS / len(self.curves[0].hist_weight)
         if self._ref_line:
             ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
         for index, curve in enumerate(self.curves):
@@ -193,7 +206,8 @@ class ReliabilityDisplay:
             else:
                 draw_line(ax, curve, index, self._line)
         event = self.curves[0].event
-        limits = (-0.01 * most, 1.01 * most) if scale == "linear" else (least, 1.0)
+        rim = 0.01 * (ends[1] - ends[0]) if scale == "linear" else 0.0
+        limits = (ends[0] - rim, ends[1] + rim)
         ax.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
         words = "how often it is right" if "most probable" in event else f"frequency of the {event}"
         ax.set_ylabel(words)
@@ -203,8 +217,10 @@ class ReliabilityDisplay:
         if histogram:
             lowest = self.hist_ax_ = draw_histograms(ax, self.curves)
         lowest.set_xlabel(f"probability of the {event}")
+        if title is not None or not ax.get_title():
+            ax.set_title(default_title(self.curves) if title is None else title)
         if legend:
-            draw_legend(ax, self.curves)
+            draw_legend(ax, self.curves, beside=beside)
         return self
 
     def frame(self) -> Any:
@@ -293,6 +309,21 @@ class ReliabilityDisplay:
         figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
         self.figure_, self.ax_, self.hist_ax_ = figure, axes, None
         return self
+
+
+def _class_curves(
+    y_true: Any, y_prob: Any, model: str | None, own: dict[str, Any]
+) -> list[ReliabilityCurve]:
+    """A curve for each class against the rest, named after the class and the model."""
+    given = own.get("classes")
+    classes = np.unique(np.asarray(y_true)) if given is None else np.asarray(given)
+    before = "" if model is None else f"{model}, "
+    return [
+        reliability_curve(
+            y_true, y_prob, **{**own, "pos_label": label, "name": f"{before}class {label}"}
+        )
+        for label in classes.tolist()
+    ]
 
 
 def _parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""How the curves of a reliability diagram are drawn."""
+"""How reliability curves are drawn: lines, bars with gaps, bands, histograms, legends."""
 
 from __future__ import annotations
 
@@ -10,32 +10,52 @@ from trueodds.metrics import ReliabilityCurve
 from trueodds.plots._look import GAP, NEUTRAL, color_of, line_of, marker_of
 
 __all__ = [
+    "FEWEST_BARS",
+    "axis_ends",
+    "default_title",
     "draw_gaps",
     "draw_histograms",
     "draw_legend",
     "draw_line",
-    "end_of_axes",
-    "least_shown",
 ]
 
 BAND_WORDS = {
     "consistency": "where a calibrated model would lie",
     "confidence": "where this curve may lie",
-    "guaranteed": "the true curve is in it, all of it, if it does not fall",
+    "guaranteed": "holds the whole true curve if that never falls",
 }
 
 
-def least_shown(curves: tuple[ReliabilityCurve, ...]) -> float:
-    """The power of ten below the smallest probability that is not 0."""
+# A new figure has room at its right; on given axes, near-diagonal curves leave this corner free.
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "frameon": False}
+HISTOGRAM_DEPTH = 0.2
+FEWEST_BARS = 5
+"""In a fitted range that shows fewer of the bars of [0, 1], the histogram would say nothing."""
+INSIDE: dict[str, Any] = {"loc": "upper left", "framealpha": 0.8}
+
+
+def axis_ends(curves: tuple[ReliabilityCurve, ...], scale: str, style: str) -> tuple[float, float]:
+    """Where both axes begin and end.
+
+    Logarithmic ones begin at the power of ten below the smallest probability that is not 0. Linear
+    ones reach from 0 to 1, or, if one half would be empty, as far as the data.
+    """
     shown = np.concatenate([np.append(c.prob_pred, c.prob_true) for c in curves])
-    shown = shown[shown > 0]
-    return float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
+    if scale == "log":
+        shown = shown[shown > 0]
+        return (float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1, 1.0)
+    low, high = float(shown.min()), float(shown.max())
+    if style == "gaps" or low < 0.5 < high:
+        return 0.0, 1.0
+    if high <= 0.5:
+        return 0.0, max(1.1 * high, 1e-6)
+    return 1 - max(1.1 * (1 - low), 1e-6), 1.0
 
 
-def end_of_axes(curves: tuple[ReliabilityCurve, ...]) -> float:
-    """Where both axes end: at 1, or, if everything happens in the lower half, where the data do."""
-    highest = max(float(max(c.prob_pred.max(), c.prob_true.max())) for c in curves)
-    return 1.0 if highest > 0.5 else max(1.1 * highest, 1e-6)
+def default_title(curves: tuple[ReliabilityCurve, ...]) -> str:
+    """What is drawn."""
+    name = curves[0].name
+    return "Reliability diagram" if len(curves) > 1 or not name else f"Reliability of {name}"
 
 
 def _band_label(curve: ReliabilityCurve) -> str:
@@ -62,7 +82,7 @@ def _draw_band(ax: Any, curve: ReliabilityCurve, color: str, label: str | None) 
 
 
 def draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]) -> None:
-    """Points and lines, with options of matplotlib's for the line."""
+    """A curve with its band; ``line`` are options of matplotlib's ``plot``."""
     color = line.get("color", color_of(index))
     _draw_band(ax, curve, color, _band_label(curve) if curve.band_kind else None)
     binned = curve.edges is not None
@@ -79,7 +99,7 @@ def draw_line(ax: Any, curve: ReliabilityCurve, index: int, line: dict[str, Any]
 
 
 def draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
-    """Bars up to the frequency, with the gap to the mean probability."""
+    """Bars of the frequencies, with the gap to the mean probability hatched."""
     inner = np.asarray(curve.edges)
     edges = np.concatenate([[0.0], inner, [1.0]])
     left, width = edges[curve.filled], np.diff(edges)[curve.filled]
@@ -125,8 +145,13 @@ def draw_gaps(ax: Any, curve: ReliabilityCurve) -> None:
 
 
 def draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
-    """How the probabilities are distributed, beneath."""
-    # Inset, so that any layout engine counts it as a part of the axes above.
+    """How the probabilities are spread, beneath the diagram."""
+    # Inset, so that any layout engine counts it as a part of the axes above. Without an engine
+    # they are made smaller, once.
+    if ax.figure.get_layout_engine() is None and not ax.child_axes:
+        box = ax.get_position()
+        depth = box.height * HISTOGRAM_DEPTH
+        ax.set_position([box.x0, box.y0 + depth, box.width, box.height - depth])
     below = ax.inset_axes([0.0, -0.21, 1.0, 0.17], sharex=ax)
     for index, curve in enumerate(curves):
         share = curve.hist_weight / curve.hist_weight.sum()
@@ -146,7 +171,7 @@ def draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
     return below
 
 
-def draw_legend(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> None:
+def draw_legend(ax: Any, curves: tuple[ReliabilityCurve, ...], *, beside: bool) -> None:
     """The names of the curves, and what the bands mean, said once for bands of one kind."""
     handles, labels = ax.get_legend_handles_labels()
     shown: dict[str, Any] = {}
@@ -158,9 +183,6 @@ def draw_legend(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> None:
     ax.legend(
         [shown[label] for label in order],
         [label.replace(": ", ":\n") if label in bands else label for label in order],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
-        frameon=False,
         fontsize="small",
+        **(BESIDE if beside else INSIDE),
     )

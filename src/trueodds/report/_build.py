@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.model_selection import compare_calibrators
+from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
 from trueodds.report._evidence import read_report_rows, sample_rows
@@ -81,7 +82,7 @@ def build_report(
     progress : bool, default=False
         Show progress on stderr.
     max_rows : int, default=30_000
-        Methods are compared on at most about so many rows, drawn from each class in proportion.
+        Methods are compared on about this many rows at most, drawn from each class in proportion.
         What is said of the scores as they are uses all rows.
     level : float, default=0.9
         Level of all intervals and bands.
@@ -151,7 +152,7 @@ def build_report(
             "baseline": baseline,
             "shown_method": shown,
             "methods": table,
-            "explanation": _capital(comparison.explanation),
+            "explanation": _explanation(comparison),
             "folds": int(comparison.n_folds),
             "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
             "sureness": sureness(comparison, shown, sample, input, level),
@@ -191,5 +192,10 @@ def _shown_method(table: list[dict[str, Any]], best: str) -> str:
     return str(max(others, key=lambda row: row["gain"])["method"])
 
 
-def _capital(sentence: str) -> str:
+def _explanation(comparison: CalibratorComparison) -> str:
+    """Why the method was chosen, with methods called as in the rest of the page."""
+    sentence = comparison.explanation
+    for name in comparison.methods:
+        shown = show_method(name).replace("\\", r"\\")
+        sentence = re.sub(rf"\b{re.escape(name)}\b", shown, sentence)
     return sentence[:1].upper() + sentence[1:]

@@ -16,8 +16,11 @@ __all__ = ["diagrams"]
 
 MAX_BINS = 20
 ROWS_PER_BIN = 30
-N_DRAWS = 300
-LINEAR_BARS = 50
+N_DRAWS = 200
+SMOOTH_POINTS = 61
+OUTERMOST = 0.005
+HELD_AT = (0.05, 0.275, 0.5, 0.725, 0.95)
+LINEAR_BARS = 100
 MAX_CLASS_DIAGRAMS = 10
 LOG_ODDS_LIMIT = 9.0
 """About 1 in 8000; what is beyond falls into the outermost bars."""
@@ -75,8 +78,49 @@ def _curve(event: Event, level: float, seed: int) -> dict[str, Any]:
         "weight": numbers(curve.weight),
         "band_low": numbers(curve.band_low),
         "band_high": numbers(curve.band_high),
+        "smooth": _smooth(event, level),
         "histogram": _histogram(event),
     }
+
+
+def _smooth(event: Event, level: float) -> dict[str, Any] | None:
+    """A restricted cubic spline of the log-odds with its confidence band.
+
+    At each of five quantiles, one row's worth of evidence says that the probability there is right:
+    where nothing ever happened, the spline would run away and its band hold everything.
+    None where there is nothing to bend: one probability, or one outcome.
+    """
+    if np.ptp(event.prob) == 0 or event.hit.all() or not event.hit.any():
+        return None
+    weight = np.ones(len(event)) if event.weight is None else event.weight
+    at = np.quantile(event.prob, HELD_AT)
+    curve = reliability_curve(
+        np.concatenate([event.hit, np.ones(len(at), bool), np.zeros(len(at), bool)]).astype(
+            np.intp
+        ),
+        np.concatenate([event.prob, at, at]),
+        strategy="splines",
+        band="confidence",
+        level=level,
+        sample_weight=np.concatenate([weight, weight.mean() * at, weight.mean() * (1 - at)]),
+    )
+    inside = np.flatnonzero(_between_quantiles(curve.prob_pred, event))
+    if len(inside) < 2:
+        return None
+    kept = inside[np.linspace(0, len(inside) - 1, SMOOTH_POINTS).round().astype(np.intp)]
+    columns = {
+        "predicted": curve.prob_pred,
+        "observed": curve.prob_true,
+        "band_low": curve.band_low,
+        "band_high": curve.band_high,
+    }
+    return {name: numbers(np.asarray(v)[np.unique(kept)]) for name, v in columns.items()}
+
+
+def _between_quantiles(prob: Floats, event: Event) -> Any:
+    """Where there are rows enough: a curve of the last few at either end says nothing."""
+    low, high = np.quantile(event.prob, [OUTERMOST, 1 - OUTERMOST])
+    return (prob >= low) & (prob <= high)
 
 
 def _histogram(event: Event) -> dict[str, Any]:

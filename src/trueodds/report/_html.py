@@ -12,20 +12,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from trueodds.basics.optional import require
-from trueodds.report._marks import gain_marks, group_marks
+from trueodds.basics.wording import p_text
+from trueodds.report._digits import fixed, places_of, places_of_values, significant
+from trueodds.report._marks import gain_axis, gain_marks, group_marks
 from trueodds.report._plain import percent, probability_text, show_method
 from trueodds.report._sureness import SURENESS_BOX, sureness_lines
 
 __all__ = ["embedded_json", "render"]
 
 SCRIPTS = (
-    *("plot.js", "tooltip.js", "cursor.js"),
-    *("reliability.js", "costs.js", "decisions.js", "page.js"),
+    *("plot.js", "tooltip.js", "cursor.js", "view.js", "save.js"),
+    *("reliability.js", "classes.js", "costs.js", "decisions.js", "page.js"),
 )
 
 
@@ -71,29 +74,30 @@ def _environment() -> Any:
         loader=jinja2.FunctionLoader(_asset),
     )
     environment.filters.update(
-        digits=_digits,
+        digits=fixed,
+        places=places_of,
+        places_of_values=places_of_values,
+        significant=significant,
         percent=_percent,
-        p_value=_p_value,
+        p_value=lambda v: "p unknown" if v is None else p_text(v),
+        p_cell=lambda v: "–" if v is None else p_text(v).removeprefix("p ").removeprefix("= "),
         probability=lambda v: "–" if v is None else probability_text(v),
         count=lambda v: f"{v:,}",
         method=show_method,
-        signed=lambda v: "–" if v is None else f"{v:+.3f}".replace("-", "−"),
+        signed=lambda v, places=3: ("+" if (v or 0) > 0 else "") + fixed(v, places),
+        date=_date,
     )
     return environment
-
-
-def _digits(value: float | None, places: int = 4) -> str:
-    return "–" if value is None else f"{value:.{places}f}".replace("-", "−")
 
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else percent(value).replace("-", "−")
 
 
-def _p_value(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _date(moment: str) -> str:
+    """A date as people write it, of an ISO time."""
+    day = datetime.fromisoformat(moment)
+    return f"{day.day} {day:%B %Y}"
 
 
 def render(content: dict[str, Any]) -> str:
@@ -111,6 +115,7 @@ def render(content: dict[str, Any]) -> str:
             script=Markup(script),  # noqa: S704
             data=Markup(embedded_json(content)),  # noqa: S704
             methods_shown=_sorted(content["methods"]),
+            gain_axis=gain_axis(content["methods"]),
             sureness_lines=sureness_lines(content.get("sureness")),
             sureness_box=SURENESS_BOX,
             group_marks=group_marks(content["groups"]["worst"]),

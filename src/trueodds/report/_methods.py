@@ -10,9 +10,9 @@ from trueodds.metrics import (
     ClassEvaluation,
     Evaluation,
     MetricInterval,
+    c_statistic,
     evaluate_classes,
     evaluate_table,
-    roc_auc_score,
 )
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
@@ -21,21 +21,21 @@ from trueodds.validation import Floats
 
 __all__ = ["headline_figures", "method_rows"]
 
-MEASURES = ("log_loss", "brier_score", "expected_calibration_error", "gain")
+MEASURES = ("log_loss", "brier_score", "expected_calibration_error")
 
 
 def method_rows(comparison: Any) -> list[dict[str, Any]]:
     """What the comparison found, one dict for each method, simplest first."""
     found = []
-    rows = comparison.rows()
-    for row in rows:
+    for row in comparison.rows():
         plain: dict[str, Any] = {"method": row["method"], "shown": show_method(row["method"])}
         for measure in MEASURES:
             for key in (measure, f"{measure}_low", f"{measure}_high"):
                 plain[key] = number(row.get(key))
-        if not np.isfinite(rows[0]["log_loss"]):
-            # Every finite loss is 100 % less than an infinite one, which says nothing.
-            plain["gain"] = plain["gain_low"] = plain["gain_high"] = None
+        plain["gain_of"] = comparison.gain_metric
+        gain = comparison.relative_gain(row["method"], metric=comparison.gain_metric)
+        for key, value in zip(("gain", "gain_low", "gain_high"), gain or [None] * 3, strict=True):
+            plain[key] = number(value)
         plain["seconds"] = number(row.get("seconds"))
         plain["chosen"] = row["method"] == comparison.best_method
         found.append(plain)
@@ -93,7 +93,7 @@ def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> Metr
 
 
 def _auc(sample: ReportRows, prob: Floats) -> float | None:
-    return number(roc_auc_score(sample.codes, prob, sample_weight=sample.weight))
+    return number(c_statistic(sample.codes, prob, sample_weight=sample.weight))
 
 
 def _figure(

@@ -59,4 +59,5 @@ def probability_text(p: float) -> str:
 def percent(share: float) -> str:
     """A share in per cent, in whole numbers where that is enough."""
     value = 100 * share
-    return f"{value:.0f}" if abs(value) >= 9.5 else f"{value:.1f}"
+    text = f"{value:.0f}" if abs(value) >= 9.5 else f"{value:.1f}"
+    return "0.0" if text == "-0.0" else text

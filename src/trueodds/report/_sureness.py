@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.estimator import unfitted
 from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
 from trueodds.report._evidence import ReportRows
@@ -16,7 +17,8 @@ __all__ = ["SURENESS_BOX", "sureness", "sureness_lines"]
 
 POINTS = 121
 ROWS_SHOWN = 7
-SURENESS_BOX = (320.0, 300.0, 44.0, 12.0)
+OUTERMOST = 0.005
+SURENESS_BOX = (480.0, 360.0, 52.0, 14.0)
 """Width and height of the picture, and its margins: left and below, right and above."""
 
 
@@ -28,12 +30,10 @@ def sureness(
     level: float,
 ) -> dict[str, Any] | None:
     """The map of a method at scores in the data, with the interval of each; of two classes."""
-    from sklearn.base import clone
-
     calibrator = comparison.calibrators[method]
     if not sample.binary or not hasattr(calibrator, "map_with_band"):
         return None
-    fitted = clone(calibrator).set_params(input=scale)
+    fitted = unfitted(calibrator).set_params(input=scale)
     fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)
     grid = _grid(sample.score, scale)
     low, high = fitted.predict_interval(grid, level=level)
@@ -57,7 +57,9 @@ def _grid(score: Floats, scale: InputScale) -> Floats:
     finite = score[np.isfinite(log_odds(score, scale))]
     if not len(finite):
         finite = score
-    by_rank = np.quantile(finite, np.linspace(0, 1, POINTS), method="nearest")
+    # The outermost scores would stretch the picture for a handful of rows.
+    shares = np.linspace(OUTERMOST, 1 - OUTERMOST, POINTS)
+    by_rank = np.quantile(finite, shares, method="nearest")
     return np.unique(np.concatenate([np.linspace(by_rank[0], by_rank[-1], POINTS), by_rank]))
 
 

@@ -97,7 +97,7 @@ def verdict(
     if chosen is rows[0]:
         status, advice = _leave(diagnosis, rows)
     else:
-        status, advice = _apply(chosen, rows[0])
+        status, advice = _apply(chosen)
     sentence = f"{finding} Advice: {advice}."
     return {
         "sentence": sentence,
@@ -114,32 +114,35 @@ def verdict(
 
 def _leave(diagnosis: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[str, str]:
     if not diagnosis["miscalibrated"]:
-        return "fine", "leave it alone; no method lowers log-loss by more than chance could"
+        return (
+            "fine",
+            f"leave it alone; no method lowers {_loss(rows[0])} by more than chance could",
+        )
     others = [row for row in rows[1:] if row["gain"] is not None]
     if not others:
         return "unclear", "leave it alone for now; no method could be compared"
     top = max(others, key=lambda row: row["gain"])
     if top["gain"] <= 0:
-        return "unclear", "leave it alone; no method that was tried lowers log-loss"
+        return "unclear", f"leave it alone; no method that was tried lowers {_loss(top)}"
     return (
         "unclear",
         f"leave it alone all the same; the best that was tried, {phrase_method(top['method'])}, "
-        f"changes log-loss by too little to tell from chance ({_gain(top)})",
+        f"changes {_loss(top)} by too little to tell from chance ({_gain(top)})",
     )
 
 
-def _apply(chosen: dict[str, Any], baseline: dict[str, Any]) -> tuple[str, str]:
-    phrase = phrase_method(chosen["method"])
-    if chosen["gain"] is None:
-        cut = 1 - chosen["brier_score"] / baseline["brier_score"]
-        return (
-            "calibrate",
-            f"{phrase} would cut the Brier score by {percent(cut)} % (log-loss cannot be compared: "
-            "it is infinite now, because something happened that had probability 0)",
-        )
+def _apply(chosen: dict[str, Any]) -> tuple[str, str]:
+    phrase, loss = phrase_method(chosen["method"]), _loss(chosen)
     if chosen["gain_low"] is not None and chosen["gain_low"] <= 0:
-        return "unclear", f"{phrase} may cut log-loss, but that is not certain ({_gain(chosen)})"
-    return "calibrate", f"{phrase} would cut log-loss by {_gain(chosen)}"
+        return "unclear", f"{phrase} may cut {loss}, but that is not certain ({_gain(chosen)})"
+    why = ""
+    if chosen["gain_of"] == "brier_score":
+        why = "; log-loss is infinite now, because something happened that had probability 0"
+    return "calibrate", f"{phrase} would cut {loss} by {_gain(chosen)}{why}"
+
+
+def _loss(row: dict[str, Any]) -> str:
+    return {"log_loss": "log-loss", "brier_score": "the Brier score"}[row["gain_of"]]
 
 
 def _gain(row: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 const costs = report.costs;
 const slider = document.getElementById("ratio");
 const COST_HEIGHT = 300;
-const COST_MARGIN = { left: 52, right: 20, top: 12, bottom: 44 };
+const COST_MARGIN = { left: 64, right: 20, bottom: 44 };
 
 const costOf = (name, i) => costs.methods[name].cheap[i] + costs.ratios[i] * costs.methods[name].dear[i];
 const relativeCost = (name, i) => costOf(name, i) / costs.default[i];
@@ -14,6 +14,7 @@ function ratioText(ratio) {
 }
 function costText(value) {
   const size = Math.abs(value);
+  if (size < 0.005) return "0";
   return signed(size >= 100 ? countText(value) : value.toFixed(size >= 10 ? 1 : 2));
 }
 
@@ -25,33 +26,36 @@ class CostPlot extends CursorPlot {
     const right = this.clear(COST_HEIGHT) - COST_MARGIN.right;
     const bottom = COST_HEIGHT - COST_MARGIN.bottom;
     const root = this.root;
+    const top = this.drawKeys([...this.names().map(methodKey), { text: "without a model", look: "reference" }], COST_MARGIN.left, right);
     const last = costs.ratios.length - 1;
     root.setAttribute("aria-label", `Cost as a share of the cost without a model, for ratios of costs from ${costs.ratios[0]} to ${costs.ratios[last]}: ${this.names().map(labelOf).join(", ")}. Use the arrow keys to read it.`);
     const highest = Math.max(1.05, ...this.names().flatMap((name) => costs.ratios.map((_, i) => relativeCost(name, i))));
-    const top = Math.min(highest * 1.03, 2);
+    const most = Math.min(highest * 1.03, 2);
     this.x = linearScale(Math.log10(costs.ratios[0]), Math.log10(costs.ratios[last]), COST_MARGIN.left, right);
-    this.y = linearScale(0, top, bottom, COST_MARGIN.top);
-    niceTicks(0, top, 4).forEach(({ value }) => {
+    this.y = linearScale(0, most, bottom, top);
+    niceTicks(0, most, 4).forEach(({ value }) => {
       svg("line", { class: "grid", x1: COST_MARGIN.left, x2: right, y1: this.y(value), y2: this.y(value) }, root);
       svg("text", { x: COST_MARGIN.left - 6, y: this.y(value) + 4, "text-anchor": "end" }, root).textContent = `${Math.round(100 * value)} %`;
     });
     for (let power = -3; power <= 3; power += 1) {
       const x = this.x(power);
       if (x < COST_MARGIN.left - 1 || x > right + 1) continue;
-      svg("line", { class: "grid", x1: x, x2: x, y1: COST_MARGIN.top, y2: bottom }, root);
+      svg("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }, root);
       svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, root).textContent = String(10 ** power);
     }
     svg("text", { x: (COST_MARGIN.left + right) / 2, y: bottom + 35, "text-anchor": "middle" }, root).textContent =
-      costs.kind === "act" ? "cost of a miss / cost of a false alarm" : "cost of a wrong answer / cost of asking";
+      costs.kind === "act" ? "how many false alarms a miss is worth" : "how many questions a wrong answer is worth";
+    upwardTitle(root, "cost, without a model = 100 %", 12, (top + bottom) / 2);
     svg("clipPath", { id: "clip-costs" }, svg("defs", {}, root)).append(
-      svg("rect", { x: COST_MARGIN.left, y: COST_MARGIN.top, width: right - COST_MARGIN.left, height: bottom - COST_MARGIN.top }));
+      svg("rect", { x: COST_MARGIN.left, y: top, width: right - COST_MARGIN.left, height: bottom - top }));
     const inside = svg("g", { "clip-path": "url(#clip-costs)" }, root);
     svg("line", { class: "diagonal", x1: COST_MARGIN.left, x2: right, y1: this.y(1), y2: this.y(1) }, inside);
     this.names().forEach((name) => {
       const points = costs.ratios.map((ratio, i) => `${this.x(Math.log10(ratio))},${this.y(relativeCost(name, i))}`);
       svg("polyline", { class: `curve ${looks.get(name).color}${looks.get(name).dash}`, points: points.join(" ") }, inside);
     });
-    this.cursor = svg("line", { class: "cursor", y1: COST_MARGIN.top, y2: bottom }, root);
+    this.top = top;
+    this.cursor = svg("line", { class: "cursor", y1: top, y2: bottom }, root);
     this.markers = svg("g", {}, root);
     this.moveCursor(this.at ?? this.start());
   }
@@ -62,7 +66,7 @@ class CostPlot extends CursorPlot {
     this.cursor.setAttribute("x2", x);
     this.markers.replaceChildren();
     this.names().forEach((name) => {
-      const y = Math.max(COST_MARGIN.top, this.y(relativeCost(name, i)));
+      const y = Math.max(this.top, this.y(relativeCost(name, i)));
       svg("path", { class: `point outside ${looks.get(name).color}`, d: looks.get(name).shape(4.2), transform: `translate(${x} ${y})` }, this.markers);
     });
   }

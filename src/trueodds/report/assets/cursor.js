@@ -36,6 +36,11 @@ class CursorPlot {
     return width;
   }
 
+  /* What the lines mean, above the picture; returns where the picture begins. */
+  drawKeys(keys, left, right) {
+    return drawLegend(this.root, left, 12, right, keys) + 4;
+  }
+
   /* The value on the x axis below the pointer. */
   valueAt(event) {
     const box = this.root.getBoundingClientRect();

@@ -1,17 +1,19 @@
 /* The decision curve: net benefit as a function of the threshold. */
 const validation = report.validation;
 const DECISION_HEIGHT = 300;
-const DECISION_MARGIN = { left: 52, right: 20, top: 12, bottom: 44 };
+const DECISION_MARGIN = { left: 64, right: 20, bottom: 44 };
 
 class DecisionPlot extends CursorPlot {
   start() { return 9; }
   count() { return validation.thresholds.length; }
 
   draw() {
-    const { left, top } = DECISION_MARGIN;
+    const { left } = DECISION_MARGIN;
     const right = this.clear(DECISION_HEIGHT) - DECISION_MARGIN.right;
     const bottom = DECISION_HEIGHT - DECISION_MARGIN.bottom;
     const root = this.root;
+    const others = [{ text: "act always", look: "reference" }, { text: "act never", look: "never" }];
+    const top = this.drawKeys([...this.names().map(methodKey), ...others], left, right);
     root.setAttribute("aria-label", `Net benefit for thresholds up to ${validation.thresholds[validation.thresholds.length - 1]}: ${this.names().map(labelOf).join(", ")}, act always, act never. Use the arrow keys to read it.`);
     const best = validation.prevalence;
     const last = validation.thresholds.length - 1;
@@ -26,6 +28,7 @@ class DecisionPlot extends CursorPlot {
       svg("text", { x: this.x(value), y: bottom + 16, "text-anchor": "middle" }, root).textContent = text;
     });
     svg("text", { x: (left + right) / 2, y: bottom + 35, "text-anchor": "middle" }, root).textContent = "act from this probability on";
+    upwardTitle(root, "net benefit per row", 12, (top + bottom) / 2);
     svg("clipPath", { id: "clip-decisions" }, svg("defs", {}, root)).append(
       svg("rect", { x: left, y: top, width: right - left, height: bottom - top }));
     const inside = svg("g", { "clip-path": "url(#clip-decisions)" }, root);

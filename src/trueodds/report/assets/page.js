@@ -1,24 +1,28 @@
 /* Controls of the whole page: methods, theme, download, width. */
 function fillChips() {
-  document.querySelectorAll("[data-chips]").forEach((place) => {
-    methodNames.forEach((name) => {
-      const look = looks.get(name);
-      const chip = html("label", "", place, { class: `chip ${look.color}` });
-      const box = html("input", "", chip, { type: "checkbox", value: name });
-      box.checked = drawn.has(name);
-      const picture = svg("svg", { width: 22, height: 14, viewBox: "-11 -7 22 14", "aria-hidden": "true" }, chip);
-      const swatch = svg("g", { class: "plot" }, picture);
-      svg("line", { class: `curve ${look.color}${look.dash}`, x1: -11, x2: 11, y1: 0, y2: 0 }, swatch);
-      svg("path", { class: `point outside ${look.color}`, d: look.shape(3.6) }, swatch);
-      html("span", labelOf(name), chip);
-      box.addEventListener("change", () => {
-        if (box.checked) drawn.add(name);
-        else drawn.delete(name);
-        changed();
-      });
-      onChange(() => { box.checked = drawn.has(name); });
+  const place = document.querySelector("[data-chips]");
+  const summary = document.querySelector("[data-drawn]");
+  methodNames.forEach((name) => {
+    const look = looks.get(name);
+    const chip = html("label", "", place, { class: `chip ${look.color}` });
+    const box = html("input", "", chip, { type: "checkbox", value: name });
+    const picture = svg("svg", { width: 22, height: 14, viewBox: "-11 -7 22 14", "aria-hidden": "true" }, chip);
+    const swatch = svg("g", { class: "plot" }, picture);
+    svg("line", { class: `curve ${look.color}${look.dash}`, x1: -11, x2: 11, y1: 0, y2: 0 }, swatch);
+    svg("path", { class: `point outside ${look.color}`, d: look.shape(3.6) }, swatch);
+    html("span", labelOf(name), chip);
+    box.checked = drawn.has(name);
+    box.addEventListener("change", () => {
+      if (box.checked) drawn.add(name);
+      else drawn.delete(name);
+      changed();
     });
   });
+  const sum = () => { summary.textContent = drawnMethods().map(labelOf).join(", ") || "none"; };
+  onChange(sum);
+  sum();
+  // On a phone the choice is folded, so that the pictures come first.
+  document.getElementById("methods-drawn").open = !matchMedia("(max-width: 720px)").matches;
 }
 
 const themeButton = document.getElementById("theme");
@@ -38,11 +42,7 @@ themeButton.addEventListener("click", () => {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 
 document.getElementById("download").addEventListener("click", () => {
-  const file = new Blob([JSON.stringify(report, null, 1)], { type: "application/json" });
-  const link = html("a", "", document.body, { href: URL.createObjectURL(file), download: "trueodds-report.json" });
-  link.click();
-  link.remove();
-  URL.revokeObjectURL(link.href);
+  offer(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), "trueodds-report.json");
 });
 
 let lastWidth = 0;
@@ -51,6 +51,7 @@ new ResizeObserver(() => {
   if (width !== lastWidth) {
     lastWidth = width;
     plots.forEach((plot) => plot.draw());
+    drawClasses();
     costPlot.draw();
     if (decisionPlot) decisionPlot.draw();
   }
@@ -58,9 +59,8 @@ new ResizeObserver(() => {
 
 showTheme();
 fillChips();
-// Rare events are invisible on a linear axis.
-const rare = report.data.binary && report.diagnosis.observed < 0.05;
-if (rare) setAxis("log_odds");
-else resetRange();
+setDiagram(0);
+drawClasses();
 drawCosts();
 drawDecisions();
+offerPictures();

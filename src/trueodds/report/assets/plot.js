@@ -107,6 +107,32 @@ function drawnMethods() {
   return methodNames.filter((name) => drawn.has(name));
 }
 
+/* Rows of samples with what they stand for, from (left, top) to the right; returns where they end. */
+function drawLegend(root, left, top, right, keys) {
+  const group = svg("g", { class: "legend" }, root);
+  let [x, y] = [left, top];
+  keys.forEach(({ text, look, shape }) => {
+    const shown = text.length > 34 ? `${text.slice(0, 33)}\u2026` : text;
+    const width = 34 + 6.6 * shown.length;
+    if (x > left && x + width > right) [x, y] = [left, y + 18];
+    svg("line", { class: `key ${look}`, x1: x, x2: x + 24, y1: y, y2: y }, group);
+    if (shape) svg("path", { class: `key-point ${look}`, d: shape(3.6), transform: `translate(${x + 12} ${y})` }, group);
+    svg("text", { x: x + 30, y: y + 4 }, group).textContent = shown;
+    x += width + 10;
+  });
+  return y + 12;
+}
+
+function methodKey(name) {
+  const look = looks.get(name);
+  return { text: labelOf(name), look: `${look.color}${look.dash}`, shape: look.shape };
+}
+
+/* The name of an axis that runs upwards. */
+function upwardTitle(root, text, left, middle) {
+  svg("text", { x: 0, y: 0, transform: `translate(${left} ${middle}) rotate(-90)`, "text-anchor": "middle" }, root).textContent = text;
+}
+
 function fillTable(place, caption, heads, rows) {
   const table = html("table");
   html("caption", caption, table, { class: "sr" });

@@ -1,32 +1,15 @@
 /* Reliability diagrams before and after, each above the spread of its probabilities. */
-const view = { diagram: 0, axis: "linear", range: [0, 1], moved: false };
 const HISTOGRAM_HEIGHT = 84;
-const MARGIN = { left: 46, right: 12, top: 10, bottom: 40 };
+const MARGIN = { left: 60, right: 12, top: 10, bottom: 40 };
 const HISTOGRAM_GAP = 44;
-const LOG_ODDS_LIMIT = 12;
+const MOST_BARS = 60;
 
-const current = () => report.diagrams[view.diagram];
-
-/* The whole range of an axis; log-odds reach as far as the points, within reason. */
-function wholeRange() {
-  if (view.axis === "linear") return [0, 1];
-  let [low, high] = [-2.2, 2.2];
-  for (const curve of [current().before, current().methods[report.shown_method]]) {
-    for (const p of [...curve.predicted, ...curve.observed]) {
-      if (p <= 0 || p >= 1) continue;
-      low = Math.min(low, logit(p) - 0.3);
-      high = Math.max(high, logit(p) + 0.3);
-    }
-  }
-  return [Math.max(low, -LOG_ODDS_LIMIT), Math.min(high, LOG_ODDS_LIMIT)];
+/* Bars in pairs, if more than MOST_BARS of them would be seen of this share of the axis. */
+function merged({ events, others }, share) {
+  if (share * events.length <= MOST_BARS) return { events, others };
+  const pairs = (values) => values.filter((_, i) => i % 2 === 0).map((v, i) => v + (values[2 * i + 1] ?? 0));
+  return merged({ events: pairs(events), others: pairs(others) }, share);
 }
-
-const onAxis = (p) => {
-  if (view.axis === "linear") return p;
-  const [low, high] = wholeRange();
-  return p <= 0 ? low : p >= 1 ? high : clamp(logit(p), low, high);
-};
-const fromAxis = (value) => (view.axis === "linear" ? clamp(value, 0, 1) : expit(value));
 
 class ReliabilityPlot {
   constructor(place, side) {
@@ -56,6 +39,7 @@ class ReliabilityPlot {
     root.setAttribute("height", height);
     root.setAttribute("aria-label", this.description());
     const [low, high] = view.range;
+    this.whole = wholeRange();
     this.x = linearScale(low, high, MARGIN.left, MARGIN.left + side);
     this.y = linearScale(low, high, bottom, MARGIN.top);
     this.bottom = bottom;
@@ -71,6 +55,7 @@ class ReliabilityPlot {
     this.points = [];
     const above = svg("g", {}, root);
     curves.forEach(([name, curve]) => this.drawCurve(inside, above, name, curve));
+    drawLegend(root, MARGIN.left + 8, MARGIN.top + 8, MARGIN.left + 0.62 * side, curves.map(([name]) => methodKey(name)));
     this.drawHistogram(root, curves, side);
     if (this.at >= this.points.length) this.at = -1;
     this.tooltip.hide();
@@ -102,31 +87,39 @@ class ReliabilityPlot {
     });
     svg("rect", { class: "frame", x: left, y: MARGIN.top, width: side, height: side }, root);
     svg("text", { x: left + side / 2, y: this.bottom + 33, "text-anchor": "middle" }, root).textContent = "probability";
-    const middle = MARGIN.top + side / 2;
-    svg("text", { x: 0, y: 0, transform: `translate(11 ${middle}) rotate(-90)`, "text-anchor": "middle" }, root).textContent = "came true";
+    upwardTitle(root, "came true", 11, MARGIN.top + side / 2);
   }
 
+  placed(p, q) {
+    return [this.x(placeOn(p, view.axis, this.whole)), this.y(placeOn(q, view.axis, this.whole))];
+  }
+
+  /* The band of the smooth curve lies around it; that of bins is where chance would put them. */
   drawBand(parent, name, curve) {
-    const edge = (values) => curve.predicted.map((p, i) => `${this.x(onAxis(p))},${this.y(onAxis(values[i]))}`);
-    if (curve.predicted.length > 1) {
-      const outline = [...edge(curve.band_low), ...edge(curve.band_high).reverse()].join(" ");
-      svg("polygon", { class: `band ${looks.get(name).color}`, points: outline }, parent);
+    const line = view.smooth && curve.smooth ? curve.smooth : curve;
+    const look = `band ${looks.get(name).color}`;
+    const edge = (values) => line.predicted.map((p, i) => this.placed(p, values[i]).join(","));
+    if (line.predicted.length > 1) {
+      const outline = [...edge(line.band_low), ...edge(line.band_high).reverse()].join(" ");
+      svg("polygon", { class: look, points: outline }, parent);
     } else {
-      const x = this.x(onAxis(curve.predicted[0]));
-      const top = this.y(onAxis(curve.band_high[0]));
-      const depth = this.y(onAxis(curve.band_low[0])) - top;
-      svg("rect", { class: `band ${looks.get(name).color}`, x: x - 6, y: top, width: 12, height: depth }, parent);
+      const [x, top] = this.placed(line.predicted[0], line.band_high[0]);
+      const depth = this.placed(line.predicted[0], line.band_low[0])[1] - top;
+      svg("rect", { class: look, x: x - 6, y: top, width: 12, height: depth }, parent);
     }
   }
 
   drawCurve(parent, above, name, curve) {
     const look = looks.get(name);
-    const places = curve.predicted.map((p, i) => [this.x(onAxis(p)), this.y(onAxis(curve.observed[i]))]);
+    const line = view.smooth && curve.smooth ? curve.smooth : curve;
     // On the axis of log-odds, frequencies of 0 and 1 lie at infinity: a marker at the edge, no line.
-    const finite = places.filter((_, i) => view.axis === "linear" || (curve.observed[i] > 0 && curve.observed[i] < 1));
-    svg("polyline", { class: `curve ${look.color}${look.dash}`, points: finite.map((xy) => xy.join(",")).join(" ") }, parent);
+    const finite = line.observed.map((_, i) => i)
+      .filter((i) => view.axis === "linear" || (line.observed[i] > 0 && line.observed[i] < 1));
+    const path = finite.map((i) => this.placed(line.predicted[i], line.observed[i]).join(","));
+    svg("polyline", { class: `curve ${look.color}${look.dash}`, points: path.join(" ") }, parent);
     const [left, right] = view.range.map(this.x);
-    places.forEach(([x, y], i) => {
+    curve.predicted.forEach((p, i) => {
+      const [x, y] = this.placed(p, curve.observed[i]);
       // Markers at the ends are drawn whole; those of another part of the range, not at all.
       if (x < left - 1 || x > right + 1 || y < MARGIN.top - 1 || y > this.bottom + 1) return;
       const outside = curve.observed[i] < curve.band_low[i] || curve.observed[i] > curve.band_high[i];
@@ -140,10 +133,10 @@ class ReliabilityPlot {
   drawHistogram(root, curves, side) {
     if (!curves.length) return;
     const [name, curve] = curves[curves.length - 1];
-    const { events, others } = curve.histogram[view.axis];
     const limit = view.axis === "linear" ? [0, 1] : [-curve.histogram.log_odds_limit, curve.histogram.log_odds_limit];
-    const step = (limit[1] - limit[0]) / events.length;
     const [low, high] = view.range;
+    const { events, others } = merged(curve.histogram[view.axis], (high - low) / (limit[1] - limit[0]));
+    const step = (limit[1] - limit[0]) / events.length;
     const seen = events.map((_, i) => i).filter((i) => limit[0] + (i + 1) * step > low && limit[0] + i * step < high);
     const top = Math.max(1e-9, ...seen.map((i) => Math.max(events[i], others[i])));
     const half = HISTOGRAM_HEIGHT / 2;
@@ -234,7 +227,7 @@ class ReliabilityPlot {
     });
     root.addEventListener("pointercancel", () => { start = null; box = null; this.draw(); });
     root.addEventListener("pointerleave", () => { if (start === null && !this.byKeyboard) this.select(-1); });
-    root.addEventListener("dblclick", () => resetRange());
+    root.addEventListener("dblclick", () => setRange(...wholeRange(), false));
     root.addEventListener("focus", () => { if (root.matches(":focus-visible")) this.select(0, true); });
     root.addEventListener("blur", () => this.select(-1));
     root.addEventListener("keydown", (event) => this.key(event));
@@ -249,31 +242,11 @@ class ReliabilityPlot {
       this.select((Math.max(this.at, 0) + step + this.points.length) % this.points.length, true);
     } else if (event.key === "+" || event.key === "=") zoom(0.5);
     else if (event.key === "-") zoom(2);
-    else if (event.key === "0") resetRange();
+    else if (event.key === "0") setRange(...wholeRange(), false);
     else if (event.key === "Escape") this.select(-1);
     else return;
     event.preventDefault();
   }
-}
-
-/* Keeps a range within the whole one, without changing its width if that can be helped. */
-function setRange(low, high) {
-  const [least, most] = wholeRange();
-  const width = Math.min(Math.max(high - low, 1e-6), most - least);
-  const from = clamp(low, least, most - width);
-  view.range = [from, from + width];
-  view.moved = width < most - least - 1e-9;
-  drawReliability();
-}
-
-function resetRange() {
-  setRange(...wholeRange());
-}
-
-/* Zooming in keeps the low end where it is: that is where rare events are. */
-function zoom(factor) {
-  const [low, high] = view.range;
-  setRange(low, low + (high - low) * factor);
 }
 
 const several = !report.data.binary;
@@ -304,22 +277,12 @@ function drawReliability() {
 }
 onChange(drawReliability);
 
-function setAxis(axis) {
-  const [low, high] = view.range.map(fromAxis);
-  const keep = view.moved;
-  view.axis = axis;
-  document.getElementById("axis-linear").setAttribute("aria-pressed", axis === "linear");
-  document.getElementById("axis-log").setAttribute("aria-pressed", axis === "log_odds");
-  if (keep) setRange(onAxis(low), onAxis(high));
-  else resetRange();
-}
-
-document.getElementById("axis-linear").addEventListener("click", () => setAxis("linear"));
-document.getElementById("axis-log").addEventListener("click", () => setAxis("log_odds"));
+document.getElementById("axis-linear").addEventListener("click", () => chooseAxis("linear"));
+document.getElementById("axis-log").addEventListener("click", () => chooseAxis("log_odds"));
+document.getElementById("curve-smooth").addEventListener("click", () => setSmooth(true));
+document.getElementById("curve-bins").addEventListener("click", () => setSmooth(false));
 document.getElementById("zoom-in").addEventListener("click", () => zoom(0.5));
 document.getElementById("zoom-out").addEventListener("click", () => zoom(2));
-document.getElementById("zoom-reset").addEventListener("click", resetRange);
-document.getElementById("diagram")?.addEventListener("change", (event) => {
-  view.diagram = Number(event.target.value);
-  resetRange();
-});
+document.getElementById("zoom-fit").addEventListener("click", () => setRange(...fittedRange(), false));
+document.getElementById("zoom-reset").addEventListener("click", () => setRange(...wholeRange(), false));
+document.getElementById("diagram")?.addEventListener("change", (event) => setDiagram(Number(event.target.value)));
