@@ -54,7 +54,12 @@ def trusted_types() -> tuple[str, ...]:
 
 
 def log_model(
-    model: Any, X: Any, *, name: str = "model", trusted: Sequence[str] = (), **options: Any
+    model: Any,
+    X: Any,
+    *,
+    name: str = "model",
+    skops_trusted_types: Sequence[str] = (),
+    **options: Any,
 ) -> Any:
     """Log a fitted model to the active run, so that the served model answers with probabilities.
 
@@ -64,8 +69,9 @@ def log_model(
     X : {array, frame}
         Some rows, of which the signature is made.
     name : str, default="model"
-    trusted : sequence of str, default=()
-        Types of other libraries that skops does not know, to be trusted beside ours.
+    skops_trusted_types : sequence of str, default=()
+        Types of other libraries to be trusted beside ours. For models that skops does not know,
+        MLflow's error lists them.
     **options : dict
         For ``mlflow.sklearn.log_model``.
 
@@ -87,7 +93,7 @@ def log_model(
     settings = {
         "signature": infer_signature(X, model.predict_proba(X)),
         "pyfunc_predict_fn": "predict_proba",
-        "skops_trusted_types": [*trusted_types(), *trusted],
+        "skops_trusted_types": [*trusted_types(), *skops_trusted_types],
     }
     return log(model, name=name, **(settings | options))
 

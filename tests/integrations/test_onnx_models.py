@@ -7,7 +7,12 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -15,6 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from trueodds import (
     BetaCalibrator,
@@ -52,19 +58,19 @@ def catboost():
     return CatBoostClassifier(iterations=15, verbose=0, thread_count=1, allow_writing_files=False)
 
 
-DOUBLES = [
+MODELS = [
     LogisticRegression,
     lambda: make_pipeline(StandardScaler(), LogisticRegression()),
     LinearSVC,
     GaussianNB,
     lambda: MLPClassifier((4,), max_iter=20, random_state=0),
-]
-TREES = [
+    lambda: DecisionTreeClassifier(max_depth=3),
     lambda: RandomForestClassifier(10, random_state=0),
     lambda: GradientBoostingClassifier(n_estimators=10),
+    lambda: HistGradientBoostingClassifier(max_iter=10),
     lightgbm,
-    xgboost,
     catboost,
+    xgboost,
 ]
 MAPS = (LogisticCalibrator, BetaCalibrator, HistogramCalibrator, IsotonicCalibrator)
 
@@ -83,7 +89,7 @@ def run(graph, feeds):
     return session.run(["label", "probabilities"], feeds)
 
 
-@pytest.mark.parametrize("make", [*DOUBLES, *TREES])
+@pytest.mark.parametrize("make", MODELS)
 def test_one_graph_gives_what_python_gives(rows, make):
     X, y = rows
     for kind in MAPS if y.max() == 1 else MAPS[1:3]:
@@ -91,11 +97,54 @@ def test_one_graph_gives_what_python_gives(rows, make):
         labels, p = run(to_onnx(model), {"X": X})
         expected = model.predict_proba(X)
         assert p.dtype == np.float64
-        # What an isotonic curve makes of a score in float32 depends on its slope.
-        limit = 1e-9 if make in DOUBLES else 1e-4 if kind is IsotonicCalibrator else 1e-5
+        # XGBoost computes in float32; what a curve makes of the rounding depends on its slope.
+        limit = 1e-9 if make is not xgboost else 1e-4 if kind is IsotonicCalibrator else 1e-5
         np.testing.assert_allclose(p, expected, rtol=0, atol=limit)
         clear = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, -2] > 1e-3
         np.testing.assert_array_equal(labels[clear], model.predict(X)[clear])
+
+
+@pytest.mark.parametrize("make", [catboost, lightgbm, HistGradientBoostingClassifier])
+def test_missing_values_take_the_branch_that_they_take_in_python(make):
+    X, y = make_classification(400, 4, random_state=0)
+    X[::5, 1] = np.nan
+    for known in (X, np.nan_to_num(X)):  # missing in training, and then not
+        model = CalibratedClassifier(make(), IsotonicCalibrator(), cv=2).fit(known, y)
+        _, p = run(to_onnx(model), {"X": X})
+        np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_trees_that_are_sure_of_themselves_keep_their_small_probabilities():
+    X, y = np.repeat([[0.0], [1.0]], 200, axis=0), np.repeat([0, 1], 200)
+    trained = GradientBoostingClassifier(n_estimators=20, max_depth=1).fit(X, y)
+    trained.learning_rate = 10.0  # than it was trained with
+    y[[0, -1]] = 1, 0
+    model = CalibratedClassifier(FrozenEstimator(trained), TemperatureCalibrator()).fit(X, y)
+    assert trained.predict_proba(X).min() < 1e-17
+    _, p = run(to_onnx(model), {"X": X})
+    np.testing.assert_allclose(p, model.predict_proba(X), rtol=1e-9)
+
+
+def test_models_whose_trees_only_their_library_writes_share_a_graph_with_others(rows):
+    X, y = rows
+    members = [
+        ("a", CalibratedClassifier(xgboost(), BetaCalibrator(), cv=2)),
+        ("b", CalibratedClassifier(DecisionTreeClassifier(max_depth=3), BetaCalibrator(), cv=2)),
+    ]
+    model = VotingClassifier(members, voting="soft", flatten_transform=False).fit(X, y)
+    graph = to_onnx(model, X)
+    assert "TreeEnsemble" not in {node.op_type for node in graph.graph.node}
+    _, p = run(graph, {"X": X})
+    np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=1e-5)
+
+
+def test_a_graph_computes_nothing_that_is_not_asked_for(rows):
+    X, y = rows
+    model = CalibratedClassifier(LogisticRegression(), BetaCalibrator(), cv=3).fit(X, y)
+    graph = to_onnx(model).graph
+    used = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
+    assert all(used.intersection(node.output) for node in graph.node)
+    assert used.issuperset(tensor.name for tensor in graph.initializer)
 
 
 def test_a_pipeline_is_converted_by_skl2onnx_itself(rows):

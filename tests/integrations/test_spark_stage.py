@@ -51,6 +51,26 @@ def test_a_pipeline_gives_what_the_local_calibrator_gives(rows, fitted):
     np.testing.assert_allclose(local["calibrated"], expected(scores), atol=1e-9)
 
 
+def test_fitting_brings_counts_to_the_driver_and_no_rows(spark, monkeypatch):  # noqa: F811
+    from trueodds.spark import SparkCalibrator
+
+    frame = spark.sql(
+        "select id % 20 / 20 as probability, id % 7 < id % 20 / 3 as label from range(2000)"
+    )
+    brought = []
+    for name in ("collect", "toArrow", "toPandas", "toLocalIterator", "take", "head"):
+        plain = getattr(type(frame), name)
+
+        def noted(self, *args, plain=plain, **kwargs):
+            brought.append((self._jdf.queryExecution().optimizedPlan().toString(), self.count()))
+            return plain(self, *args, **kwargs)
+
+        monkeypatch.setattr(type(frame), name, noted)
+    SparkCalibrator().fit(frame)
+    assert brought
+    assert all("Aggregate" in plan and n_rows <= 20 for plan, n_rows in brought)
+
+
 def test_it_is_saved_and_loaded_with_its_pipeline(rows, fitted, tmp_path):
     from pyspark.ml import PipelineModel
 

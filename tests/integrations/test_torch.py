@@ -1,5 +1,6 @@
 """Maps as torch modules, and tensors in place of arrays."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,18 +108,39 @@ def test_one_temperature_stays_one_parameter():
         numeric_tree().to_torch(trainable=True)
 
 
-def test_modules_are_scripted_exported_and_saved(tmp_path):
-    scores = torch.tensor([0.0, 0.2, 0.7, 1.0])
+@pytest.mark.slow
+def test_modules_of_every_family_are_scripted_exported_and_saved(tmp_path):
+    seen = set()
     for example in some_examples():
         m = example.map
-        if not example.is_first and m.input == "probability" and m._n_scores == 1:
-            module = m.to_torch()
-            expected = module(scores)
-            exported = torch.export.export(module, (scores,)).module()
-            torch.testing.assert_close(exported(scores), expected, equal_nan=True)
-            torch.testing.assert_close(torch.jit.script(module)(scores), expected, equal_nan=True)
-            break
-    torch.save(module.state_dict(), tmp_path / "map.pt")
+        if example.n_scores != m._n_scores or m.family in seen:
+            continue
+        seen.add(m.family)
+        module, scores = m.to_torch(), torch.tensor(example.scores[:80])
+        expected = module(scores)
+        for travelled in (
+            torch.export.export(module, (scores,)).module(),
+            torch.jit.script(module),
+        ):
+            torch.testing.assert_close(travelled(scores), expected, equal_nan=True)
+        torch.save(module.state_dict(), tmp_path / "map.pt")
+        other = m.to_torch()
+        other.load_state_dict(torch.load(tmp_path / "map.pt", weights_only=True))
+        torch.testing.assert_close(other(scores), expected, equal_nan=True)
+    assert seen == {e.map.family for e in examples()} - {"tree"}
+
+
+def test_torch_is_imported_only_if_tensors_come_in():
+    script = (
+        "import sys, numpy as np, trueodds\n"
+        "from trueodds.metrics import expected_calibration_error\n"
+        "p, y = np.linspace(0.1, 0.9, 40), np.arange(40) % 2\n"
+        "fitted = trueodds.BetaCalibrator().fit(p, y)\n"
+        "fitted.predict_proba(p), fitted.map_(p), expected_calibration_error(y, p)\n"
+        "fitted.map_.to_sql('p'), fitted.map_.to_javascript(), fitted.map_.to_python()\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

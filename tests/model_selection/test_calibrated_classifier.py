@@ -233,7 +233,7 @@ def test_a_class_that_a_fold_model_never_saw_gets_nothing_from_that_fold(three_c
         model.fit(X, y)
     first = model.calibrated_classifiers_[0]
     assert first.known.tolist() == [0, 1]
-    assert (first.predict_proba(X, 3)[:, 2] == 0).all()
+    assert (first.predict_proba(X)[:, 2] == 0).all()
 
 
 def test_a_class_absent_from_the_calibration_set_of_a_prefit_model_is_handled(three_classes):

@@ -1,7 +1,8 @@
 """Formulas as ONNX graphs in float64.
 
-Numbers are vectors with one entry for each row. Lookups are binary searches that are unrolled into
-as many steps as the table has binary digits, so they are exact and need no matrix of rows × knots.
+Numbers are vectors with one entry for each row; if the scores come as the only column of a matrix,
+so do all numbers. Lookups are searches of :data:`PARTS` parts at a time, unrolled into as many
+rounds as the table needs: exact, a few nodes even for large tables, no matrix of rows × knots.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ OPSET = 17
 ML_OPSET = 3
 IR_VERSION = 8
 MISSING_TEXT = -2
+PARTS = 32
+"""Of the places that are left, how many parts a round of a search tells apart: one row costs as
+many nodes as there are rounds, many rows cost as many comparisons as there are parts."""
 
 COMPARISONS = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
 OPERATORS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}
@@ -39,7 +43,11 @@ FUNCTIONS = {
 
 
 def render_onnx(
-    formula: e.Formula, metadata: Mapping[str, Any], *, edges_below: float = 0.0
+    formula: e.Formula,
+    metadata: Mapping[str, Any],
+    *,
+    edges_below: float = 0.0,
+    n_models: int | None = None,
 ) -> Any:
     """A checked ``onnx.ModelProto``.
 
@@ -48,10 +56,12 @@ def render_onnx(
     output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
 
     With ``edges_below``, edges of steps are lowered by that share of themselves: for scores that
-    were rounded.
+    were rounded. With ``n_models``, the formula is that of several models
+    (:func:`~trueodds.export._side_by_side.side_by_side`); scores and output then have a column for
+    each.
     """
     onnx = require("onnx", "an export to ONNX", "trueodds[onnx]")
-    graph = _Graph(onnx, formula, edges_below)
+    graph = _Graph(onnx, formula, edges_below, n_models)
     model = onnx.helper.make_model(
         graph.build(),
         producer_name="trueodds",
@@ -68,10 +78,13 @@ def render_onnx(
 
 
 class _Graph(Renderer[str]):
-    def __init__(self, onnx: Any, formula: e.Formula, edges_below: float) -> None:
+    def __init__(
+        self, onnx: Any, formula: e.Formula, edges_below: float, n_models: int | None
+    ) -> None:
         self.onnx = onnx
         self.formula = formula
         self.edges_below = edges_below
+        self.n_models = n_models
         self.nodes: list[Any] = []
         self.tables: dict[tuple[str, bytes, tuple[int, ...]], str] = {}
         self.initializers: list[Any] = []
@@ -87,6 +100,7 @@ class _Graph(Renderer[str]):
         double, text = self.onnx.TensorProto.DOUBLE, self.onnx.TensorProto.STRING
         info = self.onnx.helper.make_tensor_value_info
         shape: list[str | int] = ["N", self.formula.n_scores] if several else ["N"]
+        shape += [] if self.n_models is None else [self.n_models]
         inputs = [info("scores", double, shape)]
         inputs += [
             info(_feature_name(f), text if f.text else double, ["N"]) for f in self.formula.features
@@ -103,7 +117,7 @@ class _Graph(Renderer[str]):
             outputs = [info("probabilities", double, ["N", len(results)])]
         else:
             self._rename(results[0], "probability")
-            outputs = [info("probability", double, ["N"])]
+            outputs = [info("probability", double, shape)]
         return self.onnx.helper.make_graph(
             self.nodes, "calibration", inputs, outputs, self.initializers
         )
@@ -127,7 +141,7 @@ class _Graph(Renderer[str]):
             self.initializers.append(self.onnx.numpy_helper.from_array(values, name))
         return self.tables[key]
 
-    def constant(self, value: float) -> str:
+    def constant(self, value: float | Floats) -> str:
         name = self.table(np.array(value, dtype=np.float64))
         self.scalars.add(name)
         return name
@@ -138,8 +152,8 @@ class _Graph(Renderer[str]):
     def stack(self, columns: Sequence[str]) -> str:
         """Vectors as the columns of one matrix."""
         wide = [self._for_all_rows(name) for name in columns]
-        standing = [self.op("Unsqueeze", name, self.integers(1)) for name in wide]
-        return self.op("Concat", *standing, axis=1)
+        standing = [self.op("Unsqueeze", name, self.integers(-1)) for name in wide]
+        return self.op("Concat", *standing, axis=-1)
 
     def _for_all_rows(self, name: str) -> str:
         if name not in self.scalars:
@@ -150,7 +164,7 @@ class _Graph(Renderer[str]):
         return self._score(e.Score(0))
 
     def _column(self, matrix: str, index: int) -> str:
-        return self.op("Gather", matrix, self.table(np.array(index, dtype=np.int64)), axis=1)
+        return self.op("Gather", matrix, self.table(np.array(index, dtype=np.int64)), axis=-1)
 
     def _rename(self, result: str, name: str) -> None:
         self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name]))
@@ -176,7 +190,19 @@ class _Graph(Renderer[str]):
         return self.op(OPERATORS[node.operator], self.number(node.left), self.number(node.right))
 
     def _function(self, node: e.Function) -> str:
+        if node.name == "min" and len(node.arguments) == 2:
+            raised, high = node.arguments
+            if isinstance(high, e.Constant) and isinstance(raised, e.Function):
+                x, *low = raised.arguments
+                if raised.name == "max" and len(low) == 1 and isinstance(low[0], e.Constant):
+                    return self._clip(self.number(x), low[0].value, high.value)
         return self.op(FUNCTIONS[node.name], *[self.number(x) for x in node.arguments])
+
+    def _clip(self, x: str, low: float | Floats, high: float | Floats) -> str:
+        ends = self.constant(low), self.constant(high)
+        if np.ndim(low) or np.ndim(high):  # which Clip does not take
+            return self.op("Min", self.op("Max", x, ends[0]), ends[1])
+        return self.op("Clip", x, *ends)
 
     def _matrix(self, terms: tuple[e.Expression, ...]) -> str:
         if id(terms) not in self.known:
@@ -189,7 +215,7 @@ class _Graph(Renderer[str]):
     def _softmax(self, node: e.Softmax) -> str:
         logits = self._matrix(node.logits)
         if logits not in self.shares:
-            self.shares[logits] = self.op("Softmax", logits, axis=1)
+            self.shares[logits] = self.op("Softmax", logits, axis=-1)
         return self._column(self.shares[logits], node.index)
 
     def _choose(self, node: e.Choose) -> str:
@@ -201,47 +227,70 @@ class _Graph(Renderer[str]):
     def _steplookup(self, node: e.StepLookup) -> str:
         if not len(node.edges):
             return self.constant(float(node.values[0]))
-        edges = node.edges - self.edges_below * np.abs(node.edges)
-        place, n_places = self._search(self.number(node.at), edges)
-        values = np.append(node.values, np.full(n_places - len(node.values), node.values[-1]))
-        return self.op("Gather", self.table(values), place)
+        edges = [part - self.edges_below * np.abs(part) for part in _tables(node.edges)]
+        place = self._search(self.number(node.at), edges)
+        return self._entry(_tables(node.values), place)
 
     def _linearlookup(self, node: e.LinearLookup) -> str:
-        x, y = node.x, node.y
-        if len(x) == 1:
-            return self.constant(float(y[0]))
-        low, high = self.constant(float(x[0])), self.constant(float(x[-1]))
-        at = self.op("Min", self.op("Max", self.number(node.at), low), high)
-        place, n_places = self._search(at, x[1:])
-        with np.errstate(over="ignore"):
-            slope = np.append(np.diff(y) / np.diff(x), 0.0)
-        slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+        x, y = _tables(node.x), _tables(node.y)
+        if len(x) == 1 and len(x[0]) == 1:
+            return self.constant(float(y[0][0]))
+        low, high = ([float(part[end]) for part in x] for end in (0, -1))
+        single = len(x) == 1
+        at = self._clip(
+            self.number(node.at),
+            low[0] if single else np.array(low),
+            high[0] if single else np.array(high),
+        )
+        place = self._search(at, [part[1:] for part in x])
         slopes, begins, levels = (
-            self.op(
-                "Gather",
-                self.table(np.append(part, np.full(n_places - len(part), part[-1]))),
-                place,
-            )
-            for part in (slope, x, y)
+            self._entry(part, place) for part in (list(map(_slopes, x, y)), x, y)
         )
         return self.op("Add", self.op("Mul", slopes, self.op("Sub", at, begins)), levels)
 
-    def _search(self, at: str, edges: Floats) -> tuple[str, int]:
-        """How many edges are at most ``at``, and how many answers there could be.
+    def _entry(self, tables: Sequence[Floats], place: str) -> str:
+        table = _filled(tables, 0.0)
+        return self.op("Gather", self.table(table.ravel()), self._after(place, table.shape))
 
-        The table is filled up with +inf to one less than a power of two. After each step the
-        answer lies between ``place`` and place + step − 1.
+    def _after(self, place: str, shape: tuple[int, ...]) -> str:
+        """Places in tables of that shape, one after the other."""
+        if shape[0] == 1:
+            return place
+        return self.op("Add", place, self.integers(*range(0, shape[0] * shape[1], shape[1])))
+
+    def _search(self, at: str, edges: Sequence[Floats]) -> str:
+        """How many edges are at most ``at``; the edges of each model that stands beside others.
+
+        Written with ``PARTS`` as base, the answer has as many digits as there are rounds; a round
+        finds the next digit by counting the pivots of its row that are reached. Beyond the last
+        edge pivots are NaN, which nothing reaches.
         """
-        digits = len(edges).bit_length()
-        n_places = 1 << digits
-        filled = self.table(np.append(edges, np.full(n_places - 1 - len(edges), np.inf)))
-        place = self.integers(0)
-        for digit in reversed(range(digits)):
-            step = 1 << digit
-            pivot = self.op("Gather", filled, self.op("Add", place, self.integers(step - 1)))
-            reached = self.op("GreaterOrEqual", at, pivot)
-            place = self.op("Where", reached, self.op("Add", place, self.integers(step)), place)
-        return place, n_places
+        filled = _filled(edges, np.nan)
+        n_models, n_edges = filled.shape
+        wide = self.op("Unsqueeze", at, self.integers(-1))
+        step = 1
+        while step * PARTS <= n_edges:
+            step *= PARTS
+        place = ""
+        while step:
+            n_rows = n_edges // (step * PARTS) + 1
+            pivots = np.full((n_models, n_rows * PARTS), np.nan)
+            reached_by = filled[:, step - 1 :: step]
+            pivots[:, : reached_by.shape[1]] = reached_by
+            rows = np.ascontiguousarray(pivots.reshape(-1, PARTS)[:, :-1])
+            if place:
+                row = self._after(place, (n_models, n_rows))
+                pivot = self.op("Gather", self.table(rows), row, axis=0)
+            else:
+                pivot = self.table(rows if n_models > 1 else rows[0])
+            reached = self.op("GreaterOrEqual", wide, pivot)
+            counted = self.op("Cast", reached, to=self.onnx.TensorProto.INT64)
+            digit = self.op("ReduceSum", counted, self.integers(-1), keepdims=0)
+            if place:
+                digit = self.op("Add", self.op("Mul", place, self.integers(PARTS)), digit)
+            place = digit
+            step //= PARTS
+        return place
 
     # Conditions -----------------------------------------------------------------------------
 
@@ -267,9 +316,7 @@ class _Graph(Renderer[str]):
 
     def _usable(self, node: e.Usable) -> str:
         score = self._score(node.score)
-        low, high = node.limits
-        above = self.op("GreaterOrEqual", score, self.constant(low))
-        return self.op("And", above, self.op("LessOrEqual", score, self.constant(high)))
+        return self.op("Equal", score, self._clip(score, *node.limits))  # NaN equals nothing
 
     def _featureatmost(self, node: e.FeatureAtMost) -> str:
         return self.op("LessOrEqual", _feature_name(node.feature), self.constant(node.cut))
@@ -310,6 +357,26 @@ class _Graph(Renderer[str]):
 
     def _has_code(self, feature: e.Feature, code: int) -> str:
         return self.op("Equal", self.encoded[feature.index], self.integers(code))
+
+
+def _tables(given: Any) -> list[Floats]:
+    """The tables of models that stand side by side, or of one."""
+    return list(given) if isinstance(given, tuple) else [given]
+
+
+def _filled(tables: Sequence[Floats], fill: float) -> Floats:
+    """Tables as the rows of one, filled up to the longest."""
+    rows = np.full((len(tables), max(map(len, tables))), fill)
+    for row, table in zip(rows, tables, strict=True):
+        row[: len(table)] = table
+    return rows
+
+
+def _slopes(x: Floats, y: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        slope = np.append(np.diff(y) / np.diff(x), 0.0)
+    slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+    return slope
 
 
 def _feature_name(feature: e.Feature) -> str:

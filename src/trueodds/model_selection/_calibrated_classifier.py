@@ -61,7 +61,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     Attributes
     ----------
     calibrated_classifiers_ : list of CalibratedMember
-        Each with the fitted ``estimator`` and ``calibrator``.
+        Each with the fitted ``estimator`` and ``calibrator``, and a ``predict_proba`` of its own.
     classes_ : ndarray of shape (n_classes,)
 
     Notes
@@ -258,7 +258,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         members = self.calibrated_classifiers_
-        total = sum(member.predict_proba(X, len(self.classes_)) for member in members)
+        total = sum(member.predict_proba(X) for member in members)
         return np.asarray(total / len(members))
 
     def predict_interval(self, X: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
@@ -277,7 +277,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         members = self.calibrated_classifiers_
-        ends = [member.predict_interval(X, len(self.classes_), level) for member in members]
+        ends = [member.predict_interval(X, level) for member in members]
         low, high = (np.mean([end[k] for end in ends], axis=0) for k in (0, 1))
         return low, high
 

@@ -74,7 +74,7 @@ class FoldTask:
         fitted = fit_calibrator(
             self.calibrator, scores, codes, weight, features, scale=scale, n_classes=len(known)
         )
-        return CalibratedMember(model, fitted, known, method)
+        return CalibratedMember(model, fitted, known, method, len(self.classes))
 
     def can_calibrate(self, train: Labels, test: Labels) -> bool:
         """Whether two classes that a model of ``train`` knows are left in ``test``."""

@@ -29,33 +29,37 @@ class CalibratedMember:
         Positions in ``classes_`` of the model's classes.
     method : str
         What the model is asked for.
+    n_classes : int
+        Of all that are in ``classes_``.
     """
 
     estimator: Any
     calibrator: Any
     known: Labels
     method: str
+    n_classes: int
 
-    def predict_proba(self, X: Any, n_classes: int) -> Floats:
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities of all classes; those that the model does not know get 0."""
         scores = response_of(self.estimator, X, self.method, len(self.known))
         p = predict_calibrated(self.calibrator, scores, X)
-        if len(self.known) == n_classes:
+        if len(self.known) == self.n_classes:
             return p
-        result = np.zeros((len(p), n_classes))
+        result = np.zeros((len(p), self.n_classes))
         result[:, self.known] = p
         return result
 
-    def predict_interval(self, X: Any, n_classes: int, level: float) -> tuple[Floats, Floats]:
+    def predict_interval(self, X: Any, level: float) -> tuple[Floats, Floats]:
         """Intervals of all classes; of those that the model does not know nothing is known."""
         if not hasattr(self.calibrator, "predict_interval"):
             raise InputError("predict_interval needs a calibrator of trueodds.")
         scores = response_of(self.estimator, X, self.method, len(self.known))
         extra = {"features": X} if needs_features(self.calibrator) else {}
         ends = self.calibrator.predict_interval(scores, level=level, **extra)
-        if n_classes == 2:
+        if self.n_classes == 2:
             return np.asarray(ends[0]), np.asarray(ends[1])
-        low, high = np.zeros((len(scores), n_classes)), np.ones((len(scores), n_classes))
+        shape = len(scores), self.n_classes
+        low, high = np.zeros(shape), np.ones(shape)
         if len(self.known) == 2:
             ends = (np.stack([1 - ends[1], ends[0]], 1), np.stack([1 - ends[0], ends[1]], 1))
         low[:, self.known], high[:, self.known] = ends

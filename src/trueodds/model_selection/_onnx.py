@@ -5,16 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
+from trueodds.export import render_onnx
+from trueodds.export._model_onnx import TREES_IN_FLOAT64
+from trueodds.export._side_by_side import side_by_side
+from trueodds.maps import CalibrationMap
+from trueodds.maps.exporting import formula_of
+from trueodds.model_selection._onnx_trees import TreeScores, trees_of
 
 __all__ = ["convert", "parse", "set_shapes"]
 
 ROUNDED = 2.5e-7
 """How far below an edge a score that was computed in float32 still counts as on it, relatively."""
 FLOAT32_PACKAGES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "sklearn.tree")
-DOUBLE = 11  # as onnx.TensorProto numbers types
+"""Whose trees are converted in float32 where they are not written here."""
+FLOAT, DOUBLE = 1, 11  # as onnx.TensorProto numbers types
 
 
 def parse(model: Any, *, scope: Any, inputs: Any) -> list[Any]:  # noqa: ARG001
@@ -41,50 +50,62 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     """Write the graph of a fitted classifier."""
     model = operator.raw_operator
     graph = _Writer(scope, container)
-    members = [
-        _member(graph, member, operator.inputs, len(model.classes_))
-        for member in model.calibrated_classifiers_
-    ]
-    total = members[0]
-    for other in members[1:]:
-        total = graph.op("Add", total, other)
-    if len(members) > 1:
-        total = graph.op("Div", total, graph.table(np.array(float(len(members)))))
+    members = model.calibrated_classifiers_
+    total = _together(graph, members, operator.inputs)
+    if total is None:
+        total, *others = [_member(graph, member, operator.inputs) for member in members]
+        for other in others:
+            total = graph.op("Add", total, other)
+        if others:
+            total = graph.op("Div", total, graph.table(np.array(float(len(members)))))
+    if len(model.classes_) == 2:
+        total = graph.both_classes(total)
     graph.op("Identity", total, into=operator.outputs[1].full_name)
     best = graph.op("ArgMax", total, axis=1, keepdims=0)
-    labels = graph.op("Gather", _labels(graph, model.classes_), best)
-    graph.op("Identity", labels, into=operator.outputs[0].full_name)
+    labels = _labels(graph, model.classes_)
+    graph.op("Gather", labels, best, into=operator.outputs[0].full_name)
 
 
-def _member(graph: _Writer, member: Any, inputs: list[Any], n_classes: int) -> str:
-    """Probabilities of all classes from one model and its map."""
-    calibrator = member.calibrator
-    if not isinstance(calibrator, Calibrator):
+def _together(graph: _Writer, members: list[Any], inputs: list[Any]) -> str | None:
+    """The mean of models of two classes whose maps differ in their numbers alone, or None."""
+    if len(members) == 1 or any(member.n_classes != 2 for member in members):
+        return None
+    formula = side_by_side([formula_of(_map_of(member), 1) for member in members])
+    if formula is None:
+        return None
+    scored = [graph.scores(member, inputs) for member in members]
+    rounded = any(rounds for _, rounds in scored)
+    columns = graph.op("Concat", *(scores for scores, _ in scored), axis=1)
+    lowered = ROUNDED if rounded else 0.0
+    drawn = render_onnx(formula, {}, edges_below=lowered, n_models=len(members))
+    return graph.op("ReduceMean", graph.inline(drawn, columns), axes=[1], keepdims=1)
+
+
+def _member(graph: _Writer, member: Any, inputs: list[Any]) -> str:
+    """Probabilities of all classes from one model and its map; of two, those of the second."""
+    drawn = _map_of(member)
+    scores, rounded = graph.scores(member, inputs)
+    result = graph.inline(drawn.to_onnx(edges_below=ROUNDED if rounded else 0.0), scores)
+    n_known = len(member.known)
+    if n_known == member.n_classes:
+        return result
+    if n_known == 2:
+        result = graph.both_classes(result)
+    places = np.zeros((n_known, member.n_classes))
+    places[np.arange(n_known), member.known] = 1.0
+    return graph.op("MatMul", result, graph.table(places))
+
+
+def _map_of(member: Any) -> CalibrationMap:
+    if not isinstance(member.calibrator, Calibrator):
         raise InputError("only calibrators of trueodds can be exported to ONNX.")
-    drawn = calibrator.map_
+    drawn: CalibrationMap = member.calibrator.map_
     if drawn.attributes:
         raise InputError(
             "a map that asks for attributes cannot be joined to its model in ONNX; export it with "
             "map.to_onnx() and give it scores and attributes."
         )
-    scores = graph.model(member, inputs)
-    rounded = _computes_in_float32(member.estimator, inputs)
-    n_known = len(member.known)
-    if n_known == 2 and drawn.takes_one_score:
-        column = graph.op("Gather", scores, graph.table(np.array(1)), axis=1)
-        positive = graph.inline(drawn.to_onnx(edges_below=ROUNDED if rounded else 0.0), column)
-        negative = graph.op("Sub", graph.table(np.array(1.0)), positive)
-        standing = [
-            graph.op("Unsqueeze", x, graph.table(np.array([1]))) for x in (negative, positive)
-        ]
-        result = graph.op("Concat", *standing, axis=1)
-    else:
-        result = graph.inline(drawn.to_onnx(edges_below=ROUNDED if rounded else 0.0), scores)
-    if n_known == n_classes:
-        return result
-    places = np.zeros((n_known, n_classes))
-    places[np.arange(n_known), member.known] = 1.0
-    return graph.op("MatMul", result, graph.table(places))
+    return drawn
 
 
 class _Writer:
@@ -113,39 +134,61 @@ class _Writer:
         self.container.initializers.append(tensor)
         return name
 
-    def model(self, member: Any, inputs: list[Any]) -> str:
-        """The scores of a member's model in float64, a column for each class that it knows."""
-        from skl2onnx._parse import _parse_sklearn
-        from sklearn.frozen import FrozenEstimator
-        from sklearn.pipeline import Pipeline
+    def both_classes(self, positive: str) -> str:
+        """Two columns of the second."""
+        negative = self.op("Sub", self.table(np.array(1.0)), positive)
+        return self.op("Concat", negative, positive, axis=1)
 
-        model = member.estimator
+    def scores(self, member: Any, inputs: list[Any]) -> tuple[str, bool]:
+        """The scores of a member's model in float64, and whether they were rounded to float32.
+
+        They have a column for each class that the model knows; of two, that of the second.
+        """
+        from skl2onnx._parse import _parse_sklearn
+
+        model, last = member.estimator, _last(member.estimator)
         if isinstance(model, FrozenEstimator):
             model = model.estimator
-        last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-        asked = _options(last, raw=member.method == "decision_function")
-        for keeper in (self.scope, self.container):
-            keeper.add_options(id(last), asked)
-        if _rounds_features(last):
+        margins = member.method == "decision_function"
+        trees = trees_of(last) if TREES_IN_FLOAT64.get() else None
+        if trees is not None:
             if last is not model and len(model.steps) > 1:
                 inputs = _parse_sklearn(self.scope, model[:-1], inputs)
-            model, inputs = last, self.rounded(inputs)
+            return self.trees(trees, inputs, margins=margins), False
+        asked = _options(last, raw=margins)
+        for keeper in (self.scope, self.container):
+            keeper.add_options(id(last), asked)
         outputs = _parse_sklearn(self.scope, model, inputs)
-        scores = self.scope.get_unique_variable_name("scores")
-        self.container.add_node("Cast", outputs[1].full_name, scores, to=DOUBLE)
-        return str(scores)
+        scores = self.op("Cast", outputs[1].full_name, to=DOUBLE)
+        if len(member.known) == 2:
+            scores = self.op("Gather", scores, self.table(np.array([1])), axis=1)
+        return scores, _computes_in_float32(last, inputs)
 
-    def rounded(self, inputs: list[Any]) -> list[Any]:
-        """Features in float32."""
-        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
-
-        if len(inputs) != 1 or not isinstance(inputs[0].type, DoubleTensorType):
-            return inputs
-        rounding = self.scope.declare_local_operator("SklearnCast")
-        rounding.inputs = inputs
-        kind = FloatTensorType(inputs[0].type.shape)
-        rounding.outputs.append(self.scope.declare_local_variable("rounded", kind))
-        return list(rounding.outputs)
+    def trees(self, model: TreeScores, inputs: list[Any], *, margins: bool) -> str:
+        """Probabilities or margins of trees, in float64 throughout."""
+        types = (FLOAT, DOUBLE) if model.rounds_features else (DOUBLE,)
+        columns = [variable.full_name for variable in inputs]
+        for to in types:
+            columns = [self.op("Cast", column, to=to) for column in columns]
+        features = columns[0] if len(columns) == 1 else self.op("Concat", *columns, axis=1)
+        result = self.op(
+            "TreeEnsemble",
+            features,
+            op_domain="ai.onnx.ml",
+            op_version=1,
+            **model.attributes(),
+        )
+        if model.link == "identity" or margins:
+            return result
+        if model.slope != 1:
+            result = self.op("Mul", result, self.table(np.array(model.slope)))
+        if model.link == "sigmoid":  # not by the operator, which says 0 below −37
+            power = self.op("Exp", self.op("Neg", result))
+            return self.op("Reciprocal", self.op("Add", power, self.table(np.array(1.0))))
+        shares = self.op("Softmax", result, axis=1)
+        if len(model.base) > 2:
+            return shares
+        return self.op("Gather", shares, self.table(np.array([1])), axis=1)
 
     def inline(self, graph: Any, scores: str) -> str:
         """Write a map's graph into this one; returns the name of its result."""
@@ -181,23 +224,18 @@ def _options(model: Any, *, raw: bool) -> dict[str, bool]:
 
 
 def _computes_in_float32(model: Any, inputs: list[Any]) -> bool:
-    """Whether the converted model's scores are rounded to float32."""
+    """Whether the scores of a model that its library converts are rounded to float32."""
     from skl2onnx.common.data_types import FloatTensorType
 
-    if any(isinstance(variable.type, FloatTensorType) for variable in inputs):
-        return True
-    last = getattr(model, "estimator", model)
-    last = last.steps[-1][1] if hasattr(last, "steps") else last
-    return type(last).__module__.startswith(FLOAT32_PACKAGES)
+    floats = any(isinstance(variable.type, FloatTensorType) for variable in inputs)
+    return floats or type(model).__module__.startswith(FLOAT32_PACKAGES)
 
 
-def _rounds_features(model: Any) -> bool:
-    """Whether it is one of scikit-learn's trees, which compare features in float32."""
-    from sklearn.ensemble import GradientBoostingClassifier
-    from sklearn.ensemble._forest import ForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    return isinstance(model, (GradientBoostingClassifier, ForestClassifier, DecisionTreeClassifier))
+def _last(model: Any) -> Any:
+    """The model itself, the one that is frozen, or the last step of a pipeline."""
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def _label_type(model: Any) -> Any:

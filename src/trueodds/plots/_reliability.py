@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
 from trueodds.metrics import ReliabilityCurve, reliability_curve
 from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, pyplot
@@ -29,7 +31,8 @@ class ReliabilityDisplay:
     """Frequencies against probabilities, with bands, for one model or several.
 
     Make one with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_curves`; then
-    call :meth:`plot` or :meth:`plot_grid`. The numbers are in ``curves``.
+    call :meth:`plot` or :meth:`plot_grid`. The numbers are in ``curves``. It has the methods that
+    skore asks of a display.
 
     Parameters
     ----------
@@ -220,6 +223,50 @@ class ReliabilityDisplay:
             draw_legend(ax, self.curves, beside=beside)
         return self
 
+    def frame(self) -> Any:
+        """The points of all curves as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns ``name``, ``prob_pred``, ``prob_true`` and ``weight``.
+        """
+        pandas = require("pandas", "a frame of the curves", "pandas")
+        points = [
+            {"name": c.name, "prob_pred": p, "prob_true": t, "weight": w}
+            for c in self.curves
+            for p, t, w in zip(c.prob_pred, c.prob_true, c.weight, strict=True)
+        ]
+        return pandas.DataFrame(points)
+
+    def set_style(
+        self, *, policy: Literal["override", "update"] = "update", **line: Any
+    ) -> ReliabilityDisplay:
+        """Set how the lines are drawn from now on.
+
+        Parameters
+        ----------
+        policy : {"override", "update"}, default="update"
+            Whether what was set before is dropped.
+        **line
+            Of matplotlib's ``plot``, such as ``color=`` and ``linewidth=``.
+
+        Returns
+        -------
+        self
+        """
+        check_choice(policy, ("override", "update"), "policy")
+        before = self._line if policy == "update" else {}
+        self._line = before | _line_options(line)
+        return self
+
+    def help(self) -> None:
+        """Write what this display is, and what it can do, to the screen."""
+        methods = ("plot", "plot_grid", "frame", "set_style")
+        lines = [f".{name}(): {inspect.getdoc(getattr(self, name))}" for name in methods]
+        words = [str(inspect.getdoc(type(self))), *lines]
+        sys.stdout.write("\n".join(text.partition("\n")[0] for text in words) + "\n")
+
     def plot_grid(
         self,
         *,
@@ -283,4 +330,14 @@ def _parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the curve, and those of the line that draws it."""
     known = inspect.signature(reliability_curve).parameters
     own = {name: value for name, value in options.items() if name in known}
-    return own, {name: value for name, value in options.items() if name not in known}
+    return own, _line_options({k: value for k, value in options.items() if k not in known})
+
+
+def _line_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of a line by their full names: "lw" is "linewidth"."""
+    if not given:
+        return {}
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return dict(normalize_kwargs(given, Line2D))
