@@ -40,7 +40,7 @@ BRANCHES = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tree:
     """A tree as arrays over its nodes; a leaf has no left branch (a negative number).
 
