@@ -56,7 +56,7 @@ class Tree:
     output: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TreeScores:
     """Sums over the leaves of some trees, and what makes probabilities of them.
 
