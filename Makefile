@@ -13,8 +13,10 @@ TORCH ?= torch==2.13.0
 # Settings of other projects must not leak into this environment, and modules are compiled once only.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons audit fuzz mutants lint docs bench \
+.PHONY: ready lowest-versions demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons audit fuzz mutants lint docs bench \
   bench-full arena gate stubs clean
+
+ready: $(READY)
 
 demo: $(READY)
 	$(BIN)/trueodds demo --force demo-output
@@ -40,6 +42,8 @@ test: $(READY)
 # The core with the lowest versions that pyproject.toml declares.
 LOWEST := build/lowest-versions
 WHEELS := build/wheels
+lowest-versions: $(LOWEST)/.installed
+
 test-lowest-versions: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
 	  $(filter-out tests/test_package.py tests/test_project.py,$(CORE))
