@@ -15,13 +15,7 @@ from trueodds.exceptions import InputError
 
 __all__ = ["export"]
 
-SHOWN = {
-    "sql": "SQL",
-    "dbt": "a dbt macro",
-    "onnx": "ONNX",
-    "python": "Python",
-    "javascript": "JavaScript",
-}
+SHOWN = {"dbt": "a dbt macro", "python": "Python", "javascript": "JavaScript"}
 Target = Annotated[
     Literal["sql", "dbt", "onnx", "python", "javascript"],
     typer.Option("--to", help="What to turn the map into."),
@@ -97,7 +91,7 @@ def export(
     else:
         write_text(_sql(fitted, column, dialect), output)
     if output != STANDARD_OUTPUT:
-        note(f"{output}: a {fitted.family} map as {SHOWN[to]}.")
+        note(f"{output}: a {fitted.family} map as {SHOWN.get(to, to.upper())}.")
 
 
 def _sql(fitted: Any, column: list[str], dialect: str) -> str:

@@ -33,12 +33,8 @@ from trueodds.metrics._ends import EndConfidence, end_confidence
 from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
 from trueodds.metrics._guaranteed_band import CalibrationBand, calibration_band
-from trueodds.metrics._interval import (
-    MetricComparison,
-    MetricInterval,
-    compare_metric,
-    confidence_interval,
-)
+from trueodds.metrics._interval import compare_metric, confidence_interval
+from trueodds.metrics._interval_result import MetricComparison, MetricInterval
 from trueodds.metrics._losses import accuracy, brier_score, log_loss, root_mean_squared_error
 from trueodds.metrics._recalibration import (
     calibration_intercept,

@@ -52,10 +52,8 @@ class CalibrationTest:
     Examples
     --------
     >>> from trueodds.metrics import calibration_test
-    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
-    >>> test = calibration_test(y, p)
-    >>> test.method, round(test.p_value, 4)
-    ('spiegelhalter', 0.0)
+    >>> calibration_test([0, 1, 0, 1] * 10, [0.2, 0.9, 0.4, 0.6] * 10).method
+    'spiegelhalter'
     """
 
     statistic: float

@@ -25,7 +25,8 @@ from trueodds.metrics._calibration_error import (
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._curve import HISTOGRAM_BINS, ReliabilityCurve
 from trueodds.metrics._evaluate_cells import DEBIASED_BINS, MetricCells, auc
-from trueodds.metrics._interval import MetricInterval, _defined, _interval
+from trueodds.metrics._interval import _defined, _interval
+from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
 from trueodds.metrics._plain_words import TOLERANCE, finding

@@ -10,7 +10,7 @@ import numpy as np
 from trueodds.metrics._block_sums import BlockSums
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._evaluate import interval_of
-from trueodds.metrics._interval import MetricInterval
+from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._plain_words import TOLERANCE, class_finding
 from trueodds.metrics._sample import binary_views, read_sample
 from trueodds.validation import as_floats, check_integer, check_level

@@ -12,7 +12,8 @@ from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._curve_errors import CURVE_FIGURES, curve_figures, figures_of_rows
 from trueodds.metrics._discrimination import scaled_brier_of
 from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve, Smoother, read_options
-from trueodds.metrics._interval import MetricInterval, _defined, _interval
+from trueodds.metrics._interval import _defined, _interval
+from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._recalibration import (
     binary_view,
     intercept_model,

@@ -10,7 +10,7 @@ import numpy as np
 from trueodds.basics.optional import require
 from trueodds.basics.wording import p_text
 from trueodds.metrics._calibration_test import CalibrationTest
-from trueodds.metrics._interval import MetricInterval
+from trueodds.metrics._interval_result import MetricInterval
 
 __all__ = ["ValidationTable"]
 

@@ -51,13 +51,9 @@ class UpdateStep:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from trueodds.model_selection import update_model
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.random(500)
-    >>> update = update_model(rng.random(500) < p**2, p)
-    >>> [(step.smaller, step.larger, step.degrees) for step in update.steps]
-    [('none', 'curve', 3), ('intercept', 'curve', 2)]
+    >>> from trueodds.model_selection import UpdateStep
+    >>> UpdateStep("none", "curve", statistic=12.1, degrees=3, p_value=0.007).larger
+    'curve'
     """
 
     smaller: str

@@ -70,13 +70,11 @@ class ModelValidation:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from trueodds.model_selection import validate
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(80, 2))
-    >>> y = X[:, 0] + rng.normal(size=80) > 0
-    >>> found = validate(LogisticRegression(), X, y, n_resamples=5, random_state=0)
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = validate(GaussianNB(), X[:90, :2], y[:90], n_resamples=5, random_state=0)
     >>> found.method, sorted(found.corrected) == sorted(found.apparent)
     ('harrell', True)
     """

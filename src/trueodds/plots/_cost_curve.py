@@ -80,8 +80,9 @@ class CostCurveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            By default those of a new figure.
+            By default those of a new figure in landscape.
         legend : bool, default=True
+            Whether to name the models and the lines.
 
         Returns
         -------

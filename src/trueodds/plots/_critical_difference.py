@@ -59,10 +59,8 @@ class CriticalDifferenceDisplay:
     Examples
     --------
     >>> from trueodds.plots import CriticalDifferenceDisplay
-    >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
-    >>> display = CriticalDifferenceDisplay.from_results(losses, methods=["a", "b", "c"])
-    >>> display.methods, display.n_sets
-    (('a', 'b', 'c'), 4)
+    >>> CriticalDifferenceDisplay.from_results([[1, 2], [1, 3]], methods=["a", "b"]).n_sets
+    2
     """
 
     methods: tuple[str, ...]

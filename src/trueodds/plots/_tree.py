@@ -51,12 +51,10 @@ class TreeDisplay:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from trueodds import TreeCalibrator
     >>> from trueodds.plots import TreeDisplay
-    >>> rng = np.random.default_rng(0)
-    >>> p, town = rng.random(200), rng.integers(0, 2, (200, 1))
-    >>> tree = TreeCalibrator().fit(p, rng.random(200) < p, features=town)
+    >>> p, y, town = [0.2, 0.4, 0.7, 0.9] * 9, [0, 1, 0, 1] * 9, [[0], [1]] * 18
+    >>> tree = TreeCalibrator().fit(p, y, features=town)
     >>> TreeDisplay.from_calibrator(tree).input
     'probability'
     """

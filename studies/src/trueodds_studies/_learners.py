@@ -18,9 +18,25 @@ from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError
 from trueodds.validation import Floats
 
-__all__ = ["BoostedStumps", "Learner", "boosted_stumps", "naive_bayes"]
+__all__ = ["BoostedStumps", "Learner", "boosted_stumps", "coded_matrix", "naive_bayes"]
 
 Learner = Callable[[Floats, npt.NDArray[Any], Sequence[Floats]], list[Floats]]
+
+
+def coded_matrix(X: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """A float64 matrix of a pandas frame, NaN where a value is missing; which columns are codes.
+
+    Codes number the categories in their order (sorted, unless the data set says otherwise), which
+    is what the programs of the papers do.
+    """
+    nominal = np.array([hasattr(X[name], "cat") for name in X.columns])
+    columns = [
+        np.where(X[name].cat.codes < 0, np.nan, X[name].cat.codes)
+        if is_nominal
+        else X[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        for name, is_nominal in zip(X.columns, nominal, strict=True)
+    ]
+    return np.column_stack(columns), nominal
 
 
 class BoostedStumps(Estimator):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError, TrueoddsWarning
 from trueodds.validation import Floats
-from trueodds_studies._learners import Learner
+from trueodds_studies._learners import Learner, coded_matrix
 from trueodds_studies._scratch import Arrays, Scratch
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "averaged",
     "binary_labels",
     "clipped_log_loss",
-    "coded_matrix",
     "inner_scores",
     "quietly",
     "stratified_fold",
@@ -52,22 +51,6 @@ def binary_labels(y: Any) -> npt.NDArray[np.int8]:
     labels, codes = np.unique(np.asarray(y), return_inverse=True)
     positive = 1 if len(labels) == 2 else int(np.bincount(codes).argmax())
     return np.asarray(codes == positive, dtype=np.int8)
-
-
-def coded_matrix(X: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """A float64 matrix of a pandas frame, NaN where a value is missing; which columns are codes.
-
-    Codes number the categories in their order (sorted, unless the data set says otherwise), which
-    is what the programs of the papers do.
-    """
-    nominal = np.array([hasattr(X[name], "cat") for name in X.columns])
-    columns = [
-        np.where(X[name].cat.codes < 0, np.nan, X[name].cat.codes)
-        if is_nominal
-        else X[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        for name, is_nominal in zip(X.columns, nominal, strict=True)
-    ]
-    return np.column_stack(columns), nominal
 
 
 def as_matrix(X: Any) -> Floats:

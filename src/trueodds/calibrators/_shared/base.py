@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from trueodds.basics.log import logger
 from trueodds.calibrators._shared.about import About, Promises
+from trueodds.calibrators._shared.accuracy import share_right
 from trueodds.calibrators._shared.intervals import Intervals
 from trueodds.calibrators._shared.options import show_shared_options
 from trueodds.engines.grouping import MAX_ROWS, group_scores
@@ -28,17 +29,14 @@ from trueodds.validation import (
     LabelSmoothing,
     answers_in_kind,
     as_dense,
-    check_length,
     check_scale,
     check_smoothing,
-    label_column,
     positive_column,
     read_rows,
     validate_scores,
-    validate_weights,
 )
 
-__all__ = ["Calibrator", "share_right"]
+__all__ = ["Calibrator"]
 
 
 class Calibrator(Intervals, Estimator, ABC):
@@ -384,14 +382,6 @@ class Calibrator(Intervals, Estimator, ABC):
     def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
         return share_right(self.predict(scores), y, sample_weight)
-
-
-def share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
-    """Accuracy: the share of rows, by weight, whose label is the predicted one."""
-    labels = label_column(y)
-    check_length(len(labels), "y", len(predicted), "scores")
-    weight = validate_weights(sample_weight, len(labels))
-    return float(np.average(predicted == labels, weights=weight))
 
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:

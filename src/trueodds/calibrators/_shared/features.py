@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators._shared.base import Calibrator, share_right
+from trueodds.calibrators._shared.accuracy import share_right
+from trueodds.calibrators._shared.base import Calibrator
 from trueodds.maps import TreeMap
 from trueodds.validation import Floats
 

@@ -31,6 +31,7 @@ from trueodds.metrics import (
     root_mean_squared_error,
 )
 from trueodds.validation import Floats
+from trueodds_studies._learners import coded_matrix
 from trueodds_studies._optional import need
 from trueodds_studies._papers._enir_numbers import ALL_FOLDS, SETS, column_of, sets_at_hand
 from trueodds_studies._papers._enir_report import report
@@ -42,7 +43,7 @@ from trueodds_studies._papers._enir_simulated import (
     simulated_sources,
 )
 from trueodds_studies._papers._trees_learners import weka_naive_bayes
-from trueodds_studies._protocol import binary_labels, coded_matrix, stratified_fold
+from trueodds_studies._protocol import binary_labels, stratified_fold
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed, stable_seed

@@ -19,17 +19,11 @@ from trueodds import IsotonicCalibrator, LogisticCalibrator, TreeCalibrator
 from trueodds.calibrators import Calibrator
 from trueodds.metrics import reliability_curve, root_mean_squared_error
 from trueodds.validation import Floats
-from trueodds_studies._learners import Learner
+from trueodds_studies._learners import Learner, coded_matrix
 from trueodds_studies._papers._trees_learners import boosting, rbf_svm, weka_naive_bayes
 from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, TreesSource, sets_at_hand
 from trueodds_studies._papers._trees_report import FIGURE_5, report
-from trueodds_studies._protocol import (
-    Fold,
-    coded_matrix,
-    inner_scores,
-    quietly,
-    stratified_fold,
-)
+from trueodds_studies._protocol import Fold, inner_scores, quietly, stratified_fold
 from trueodds_studies._scratch import Scratch
 from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed, stable_seed
