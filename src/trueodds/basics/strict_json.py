@@ -29,23 +29,23 @@ def parse_json(text: str, name: str, error: type[Exception]) -> Any:
     """
 
     def refuse_constant(constant: str) -> Any:
-        raise _RefusedError(f"{constant} is not JSON; infinities are written as texts.")
+        raise _NotStrictError(f"{constant} is not JSON; infinities are written as texts.")
 
     def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            raise _RefusedError("a key stands twice in the same object.")
+            raise _NotStrictError("a key stands twice in the same object.")
         return result
 
     try:
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
     except RecursionError:
         raise error(f"{name} is nested too deeply.") from None
-    except _RefusedError as refused:
+    except _NotStrictError as refused:
         raise error(f"{name}: {refused}") from None
     except ValueError as malformed:  # or an integer of thousands of digits
         raise error(f"{name} is not valid JSON: {malformed}") from None
 
 
-class _RefusedError(Exception):
+class _NotStrictError(Exception):
     pass

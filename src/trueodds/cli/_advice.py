@@ -9,7 +9,7 @@ from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import DataSource
 from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, quoted, values
 
-__all__ = ["Advice", "advise"]
+__all__ = ["ReadingAdvice", "advise"]
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "-", "--", "?", ".", "#n/a", "k.a.")
 """What people write where there is nothing."""
@@ -22,7 +22,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True)
-class Advice:
+class ReadingAdvice:
     """Options to add to the command, and the reasons for them."""
 
     options: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Advice:
     """Whether the scores are not probabilities at all, so that leaving rows out would mislead."""
 
 
-def advise(source: DataSource, columns: ColumnNames) -> Advice:
+def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
     """Look at all scores and say which options would make probabilities of them."""
     options, reasons = [], []
     comma, missing, blanks, signs = _texts(source, columns)
@@ -48,12 +48,12 @@ def advise(source: DataSource, columns: ColumnNames) -> Advice:
         options += ["--scale", "percent"]
         reasons.append(percent)
     if not options:
-        return Advice()
+        return ReadingAdvice()
     if (blanks or missing) and not source.reading.skip_malformed:
         options += ["--on-bad-rows", "skip" if columns.label is not None else "blank"]
         reasons.append("some scores are missing")
     said = "; ".join(reasons)
-    return Advice(tuple(options), f"{said[:1].upper()}{said[1:]}.", bool(percent))
+    return ReadingAdvice(tuple(options), f"{said[:1].upper()}{said[1:]}.", bool(percent))
 
 
 def _texts(source: DataSource, columns: ColumnNames) -> tuple[str | None, list[str], bool, bool]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from trueodds.basics.log import logger
 from trueodds.basics.shown import shown
-from trueodds.cli._advice import Advice, advise
+from trueodds.cli._advice import ReadingAdvice, advise
 from trueodds.cli._columns import OUTSIDE, ColumnNames, Rule, rules_of, shortened
 from trueodds.cli._engine import DataSource
 from trueodds.cli._exit import AdvisedError
@@ -174,7 +174,7 @@ def _refusal(
     rules: list[Rule],
     bad: dict[Rule, int],
     rows: int,
-    advice: Advice,
+    advice: ReadingAdvice,
     on_bad_rows: OnBadRows,
 ) -> str:
     """One sentence: how many rows, why, and where the first of each kind is."""

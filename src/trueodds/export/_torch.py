@@ -37,10 +37,10 @@ def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
     if any(feature.text for feature in formula.features):
         names = [feature.name for feature in formula.features if feature.text]
         raise InputError(f"torch has no texts; the map asks for those of {', '.join(names)}.")
-    return _Graph(torch, formula, parameters).build()
+    return _TorchGraph(torch, formula, parameters).build()
 
 
-class _Graph(Renderer[Any]):
+class _TorchGraph(Renderer[Any]):
     def __init__(self, torch: Any, formula: e.Formula, parameters: dict[str, Any]) -> None:
         self.torch = torch
         self.formula = formula
