@@ -67,9 +67,9 @@ class Evidence:
         """A table as evidence."""
         return cls(table.score, source=table)
 
-    def bounded(self, scale: InputScale) -> Evidence:
+    def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> Evidence:
         """The same rows as numbers that can be calculated with; itself if they are ordinary."""
-        score = bounded_scores(self.score, scale)
+        score = self.score if by_order_alone else bounded_scores(self.score, scale)
         if self.source is None:
             weight = None if self.weight is None else bounded_weights(self.weight)
             if score is self.score and weight is self.weight:
@@ -176,9 +176,9 @@ class ClassEvidence:
     weight: Floats | None
     label_smoothing: LabelSmoothing = None
 
-    def bounded(self, scale: InputScale) -> ClassEvidence:
+    def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> ClassEvidence:
         """The same rows as numbers that can be calculated with; itself if they are ordinary."""
-        scores = bounded_scores(self.scores, scale)
+        scores = self.scores if by_order_alone else bounded_scores(self.scores, scale)
         weight = None if self.weight is None else bounded_weights(self.weight)
         if scores is self.scores and weight is self.weight:
             return self

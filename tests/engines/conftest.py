@@ -66,7 +66,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     import dask
 
-    with dask.config.set(scheduler="synchronous"):  # a cluster takes longer than these queries
+    # A cluster takes longer than these queries; if one is there already, it is not asked.
+    with dask.config.set({"scheduler": "synchronous", "dataframe.shuffle.method": "tasks"}):
         yield name
 
 

@@ -114,10 +114,6 @@ class Calibrator(Intervals, Estimator, ABC):
         check_smoothing(self.label_smoothing)
         self._check_options()
 
-    @property
-    def _bounded_scale(self) -> InputScale:
-        return "probability" if self.by_order_alone else self.input
-
     def learn(self, evidence: Evidence | ClassEvidence) -> CalibrationMap:
         """The map of evidence that has been validated; classes have no names in it.
 
@@ -125,7 +121,7 @@ class Calibrator(Intervals, Estimator, ABC):
         numbers are bounded, and what goes wrong all the same is said in a sentence of ours.
         """
         name = type(self).__name__
-        bounded = evidence.bounded(self._bounded_scale)
+        bounded = evidence.bounded(self.input, by_order_alone=self.by_order_alone)
         if isinstance(bounded, Evidence):
             with calculating(name, bounded.score, bounded.weight):
                 return self._fit(bounded.smoothed(self.label_smoothing))
@@ -182,7 +178,7 @@ class Calibrator(Intervals, Estimator, ABC):
         """Have a map that was learned, with the names of the classes and what intervals need."""
         self.map_ = learned.with_classes(classes.tolist())
         self.classes_ = classes
-        self._keep(evidence.bounded(self._bounded_scale))
+        self._keep(evidence.bounded(self.input, by_order_alone=self.by_order_alone))
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
