@@ -23,7 +23,8 @@ demo: $(READY)
 
 # The tests of what computes; what runs on many engines takes longer.
 CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tests/kernels tests/maps \
-  tests/metrics tests/numerics --ignore=tests/engines/grouping/test_from_frame.py
+  tests/metrics tests/numerics --ignore=tests/engines/grouping/test_from_frame.py \
+  --ignore=tests/engines/grouping/test_class_columns.py
 
 # While writing: lint, types, layers, and the tests of what computes, without the slow ones.
 quick: $(READY)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -354,6 +355,8 @@ def test_the_first_second_loads_no_library_that_is_not_needed(data, words, neede
         cwd=data,
     )
     heavy = {"numpy", "scipy", "duckdb", "pyarrow", "pandas", "sklearn", "narwhals"}
+    if "duckdb" in needed and duckdb.__version__.startswith("1.3"):
+        needed = needed | {"pandas", "pyarrow"}  # that version asks them about its own options
     assert heavy.intersection(json.loads(result.stderr.splitlines()[-1])) <= needed
 
 
