@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .PHONY: ready lowest-versions demo quick quick-tests test test-oldest-duckdb test-lowest-versions test-wheels test-pythons audit fuzz mutants lint docs bench \
-  bench-full arena gate stubs clean
+  bench-full arena studies gate stubs clean
 
 ready: $(READY)
 
@@ -153,6 +153,13 @@ ARENA ?= ../shared/arena
 arena: $(RIVALS)/.installed
 	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena.py $(OPTIONS)
 
+# The papers' experiments: all reports and the overview of claims in docs/studies. It goes on where it
+# stopped; TRUEODDS_DATA names the folder of data sets.
+STUDIES := studies-output
+studies: $(READY)
+	$(BIN)/trueodds study all --profile standard --jobs 2 -o $(STUDIES) >/dev/null
+	cp $(STUDIES)/*.md $(STUDIES)/*.png docs/studies/
+
 # Fails if the working tree is slower than BASE by more than 15 % and 50 ms in any task.
 BASE ?= HEAD
 gate: $(READY)
@@ -180,4 +187,4 @@ $(READY): $(STAMP) $(KERNELS)
 
 clean:
 	rm -f src/trueodds/kernels/*.so
-	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output build dist docs/_build docs/gallery docs/generated
+	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output studies-output build dist docs/_build docs/gallery docs/generated

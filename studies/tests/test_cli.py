@@ -1,5 +1,6 @@
 """``trueodds study``: found through its entry point, listed, run, and quick to find."""
 
+import datetime
 import json
 import subprocess
 import sys
@@ -50,6 +51,24 @@ def test_a_study_is_run_and_its_report_saved(run, tmp_path, monkeypatch):
     assert page.startswith("# ")
     assert f"{tmp_path}: report of the study toy (quick)." in said
     assert (tmp_path / "toy.md").exists()
+
+
+def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(
+    run, tmp_path, monkeypatch
+):
+    from toy_study import STUDY
+
+    monkeypatch.setattr("trueodds_studies.available", lambda: ["toy"])
+    monkeypatch.setattr("trueodds_studies.find_study", lambda name: STUDY)
+    code, page, said = run("study", "all", "-o", str(tmp_path))
+    assert code == 0
+    assert "overview of 1 studies (quick)" in said
+    assert (tmp_path / "toy" / "results.parquet").exists()
+    assert (tmp_path / "toy.md").exists()
+    assert page.strip() == (tmp_path / "claims.md").read_text().strip()
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    assert f"| [toy](toy.md) | 2 | 1 | 0 | 0 | 0 | 1 | {day} | 0 |" in page
+    assert "| Pigs fly \\| or not. | page 2 | *not tested* |" in page
 
 
 @pytest.mark.parametrize("words", [["--help"], ["study"]])

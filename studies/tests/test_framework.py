@@ -1,6 +1,7 @@
 """The framework: tasks, resuming, parallel running, reports."""
 
 import dataclasses
+import datetime
 import os
 import signal
 import subprocess
@@ -284,6 +285,28 @@ def test_claims_are_judged_in_three_words(tmp_path):
     assert "*not tested*" in markdown
     assert "Pigs fly \\| or not." in markdown
     assert Claim("", "", False, "").word == "not confirmed"
+
+
+def test_a_run_knows_its_day_and_counts_the_time_of_a_task_once(tmp_path):
+    def run(todo, scratch):
+        del scratch
+        for task in todo:
+            until = time.process_time() + 0.02
+            while time.process_time() < until:
+                pass
+            yield task, [{"value": 1.0}, {"value": 2.0}, {"value": 3.0}]
+
+    results = run_study(
+        dataclasses.replace(STUDY, run=run, report=_nothing), folder=tmp_path
+    ).results
+    assert results.cpu_seconds == pytest.approx(0.02 * results.n_tasks, rel=0.5)
+    assert results.last_day == datetime.datetime.now(datetime.UTC).date().isoformat()
+    assert not {"day", "seconds"} & set(results.frame.columns)
+
+
+def _nothing(results):
+    del results
+    return ReportContent("Nothing.", [])
 
 
 def test_our_numbers_stand_beside_the_papers():

@@ -45,7 +45,8 @@ will do) that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It h
    the paper's numbers, typed in as data, next to ours; :func:`critical_difference_figure` draws
    Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
    :mod:`trueodds.compare` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
-   figure. Put no timings and no dates into it: it must not depend on history.
+   figure. Put no timings and no dates into it: it must not depend on history. (``results.cpu_seconds``
+   and ``results.last_day`` stand on the overview of all studies, :func:`claims_overview`.)
 
 The smallest study:
 
@@ -87,6 +88,7 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds_studies._diagrams import critical_difference_figure, significantly_better
     from trueodds_studies._learners import BoostedStumps, boosted_stumps, naive_bayes
+    from trueodds_studies._overview import claims_overview, save_all
     from trueodds_studies._protocol import (
         Fold,
         InnerScores,
@@ -125,6 +127,7 @@ __all__ = [
     "beside",
     "binary_labels",
     "boosted_stumps",
+    "claims_overview",
     "clipped_log_loss",
     "critical_difference_figure",
     "crossed",
@@ -134,12 +137,16 @@ __all__ = [
     "pick_rows",
     "quietly",
     "run_study",
+    "save_all",
     "significantly_better",
     "stable_seed",
     "stratified_fold",
 ]
 
-_PARTS = ("_task", "_study", "_store", "_scratch", "_report", "_protocol", "_learners", "_diagrams")
+_PARTS = (
+    "_task", "_study", "_store", "_scratch", "_report", "_overview", "_protocol", "_learners",
+    "_diagrams",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -187,14 +187,14 @@ class StudyReport:
         lines = [f"# {self.title}", "", self.paper, "", "```", self.command, "```", ""]
         lines += [self.content.summary, ""]
         lines += self._trouble()
-        lines += ["## The paper's claims", "", *_markdown_table(self._claims()), ""]
+        lines += ["## The paper's claims", "", *markdown_table(self._claims()), ""]
         for item in self.content.items:
             if isinstance(item, str):
                 lines += [item, ""]
             elif isinstance(item, Table):
                 lines += [f"### {item.title}", ""]
                 lines += [item.note, ""] if item.note else []
-                lines += [*_markdown_table(item), ""]
+                lines += [*markdown_table(item), ""]
             else:
                 lines += [f"![{item.title}]({self._picture(item)})", ""]
         return "\n".join(lines).rstrip() + "\n"
@@ -245,9 +245,9 @@ class StudyReport:
         place = Path(folder)
         for item in self.content.items:
             if isinstance(item, Figure):
-                _save(place / self._picture(item), item.png)
-        _save(place / f"{self.name}.html", self.html.encode())
-        _save(place / f"{self.name}.md", self.markdown.encode())
+                write_whole(place / self._picture(item), item.png)
+        write_whole(place / f"{self.name}.html", self.html.encode())
+        write_whole(place / f"{self.name}.md", self.markdown.encode())
         return place / f"{self.name}.md"
 
 
@@ -310,7 +310,7 @@ def _text(cell: Cell, digits: int) -> str:
     return str(cell) if isinstance(cell, int) else f"{cell:.{digits}f}"
 
 
-def _markdown_table(table: Table) -> list[str]:
+def markdown_table(table: Table) -> list[str]:
     numeric = [
         any(isinstance(row[i], (int, float)) for row in table.rows)
         for i in range(len(table.columns))
@@ -331,7 +331,7 @@ def _prose(text: str, markupsafe: Any) -> Any:
     return markupsafe.Markup("\n".join(parts))  # escaped above
 
 
-def _save(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as file:
         file.write(data)

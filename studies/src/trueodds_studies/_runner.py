@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from trueodds.exceptions import InputError
 from trueodds_studies._optional import need
 from trueodds_studies._progress import StudyProgress
 from trueodds_studies._scratch import Scratch
-from trueodds_studies._store import MANY_PARTS, RESERVED, ROW, SECONDS, TASK, ResultStore
+from trueodds_studies._store import DAY, MANY_PARTS, RESERVED, ROW, SECONDS, TASK, ResultStore
 from trueodds_studies._study import Results, Row, Study
 from trueodds_studies._task import Plain, Task
 
@@ -141,6 +142,7 @@ def _stored(study: Study, task: Task, number: int, row: Row, seconds: float) -> 
         **task.options,
         **values,
         SECONDS: seconds,
+        DAY: datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
 
 
@@ -164,8 +166,11 @@ def _results(
     position = {key: i for i, key in enumerate(keys)}
     frame = frame.assign(_position=frame[TASK].map(position)).sort_values(["_position", ROW])
     missing = len(keys) - frame[TASK].nunique()
+    # All rows of a task have its whole time.
+    cpu_seconds = float(frame.drop_duplicates(TASK)[SECONDS].sum())
+    days = frame[DAY].dropna() if DAY in frame.columns else frame[TASK][:0]
     # Columns of other profiles or versions are empty here; their order must not depend on history.
-    frame = frame.drop(columns=[TASK, ROW, SECONDS, "_position"], errors="ignore")
+    frame = frame.drop(columns=[TASK, ROW, SECONDS, DAY, "_position"], errors="ignore")
     frame = frame.dropna(axis="columns", how="all").reset_index(drop=True)
     options = list(dict.fromkeys(name for task in tasks for name in task.options))
     first = [name for name in (PART, *options) if name in frame.columns]
@@ -176,4 +181,6 @@ def _results(
         n_tasks=len(keys),
         n_missing=missing,
         failures=tuple(sorted(failures)),
+        cpu_seconds=cpu_seconds,
+        last_day=str(days.max()) if len(days) else None,
     )

@@ -19,8 +19,8 @@ from trueodds_studies._task import Plain, digest
 
 __all__ = ["ResultStore"]
 
-TASK, ROW, SECONDS = "task", "row", "seconds"
-RESERVED = (TASK, ROW, SECONDS)
+TASK, ROW, SECONDS, DAY = "task", "row", "seconds", "day"
+RESERVED = (TASK, ROW, SECONDS, DAY)
 MANY_PARTS = 2000
 
 

@@ -91,6 +91,11 @@ class Results:
         How many tasks the profile has, and how many of them have no result (they failed).
     failures : tuple of str
         Why.
+    cpu_seconds : float
+        What all tasks took. It and the day belong on the overview, not into a report, which must
+        be the same on every machine.
+    last_day : str or None
+        When the last task was computed, as 2026-11-17; None for results of older versions.
     """
 
     frame: Any
@@ -98,6 +103,8 @@ class Results:
     n_tasks: int
     n_missing: int = 0
     failures: tuple[str, ...] = ()
+    cpu_seconds: float = 0.0
+    last_day: str | None = None
 
     def table(self, value: str, *, rows: str, columns: str, **where: Any) -> Any:
         """The mean of a column over everything but two options, as a pandas frame.

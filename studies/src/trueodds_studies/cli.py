@@ -12,8 +12,12 @@ from trueodds.cli.plugin import RESULT, Json, UsageError, emit_json, note
 
 __all__ = ["study"]
 
+ALL = "all"
 Name = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Which study; without it, they are listed.")
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help=f"Which study, or {ALL}; without it, studies are listed."
+    ),
 ]
 Profile = Annotated[str, typer.Option("--profile", help="How much of it: quick, standard or full.")]
 Folder = Annotated[
@@ -42,6 +46,7 @@ def study(
     --------
     trueodds study
     trueodds study beta --profile quick -o study-beta
+    trueodds study all --profile standard --jobs 2 -o studies
     """
     from trueodds_studies import available, run_study
 
@@ -51,6 +56,9 @@ def study(
             emit_json("studies", {"studies": list(names)})
         else:
             typer.echo("\n".join(names))
+        return
+    if name == ALL:
+        _run_all(profile, output or "studies-output", jobs, as_json)
         return
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
@@ -66,3 +74,21 @@ def study(
         emit_json("study", {"name": name, "profile": profile, "markdown": found.markdown})
     else:
         typer.echo(found.markdown)
+
+
+def _run_all(profile: str, output: str, jobs: int, as_json: bool) -> None:
+    """Every study in a folder of its own, then all reports and the overview beside them."""
+    from trueodds_studies import available, claims_overview, run_study, save_all
+
+    show = sys.stderr.isatty()
+    reports = [
+        run_study(name, profile=profile, folder=f"{output}/{name}", n_jobs=jobs, progress=show)
+        for name in available()
+    ]
+    path = save_all(reports, output)
+    note(f"{path}: overview of {len(reports)} studies ({profile}), with their reports beside it.")
+    overview = claims_overview(reports)
+    if as_json:
+        emit_json("studies", {"profile": profile, "markdown": overview})
+    else:
+        typer.echo(overview)
