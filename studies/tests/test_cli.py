@@ -1,6 +1,6 @@
 """``trueodds study``: found through its entry point, listed, run, and quick to find."""
 
-import datetime
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -66,7 +66,7 @@ def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(
     assert (tmp_path / "toy" / "results.parquet").exists()
     assert (tmp_path / "toy.md").exists()
     assert page.strip() == (tmp_path / "claims.md").read_text().strip()
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    day = dt.datetime.now(dt.UTC).date().isoformat()
     assert f"| [toy](toy.md) | 2 | 1 | 0 | 0 | 0 | 1 | {day} | 0 |" in page
     assert "| Pigs fly \\| or not. | page 2 | *not tested* |" in page
 

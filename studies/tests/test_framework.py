@@ -1,7 +1,7 @@
 """The framework: tasks, resuming, parallel running, reports."""
 
 import dataclasses
-import datetime
+import datetime as dt
 import os
 import signal
 import subprocess
@@ -300,7 +300,7 @@ def test_a_run_knows_its_day_and_counts_the_time_of_a_task_once(tmp_path):
         dataclasses.replace(STUDY, run=run, report=_nothing), folder=tmp_path
     ).results
     assert results.cpu_seconds == pytest.approx(0.02 * results.n_tasks, rel=0.5)
-    assert results.last_day == datetime.datetime.now(datetime.UTC).date().isoformat()
+    assert results.last_day == dt.datetime.now(dt.UTC).date().isoformat()
     assert not {"day", "seconds"} & set(results.frame.columns)
 
 

@@ -45,8 +45,8 @@ will do) that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It h
    the paper's numbers, typed in as data, next to ours; :func:`critical_difference_figure` draws
    Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
    :mod:`trueodds.compare` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
-   figure. Put no timings and no dates into it: it must not depend on history. (``results.cpu_seconds``
-   and ``results.last_day`` stand on the overview of all studies, :func:`claims_overview`.)
+   figure. Put no timings and no dates into it: it must not depend on history.
+   (``results.cpu_seconds`` and ``results.last_day`` are on the overview, :func:`claims_overview`.)
 
 The smallest study:
 

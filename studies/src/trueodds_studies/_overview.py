@@ -33,13 +33,13 @@ def claims_overview(reports: Sequence[StudyReport]) -> str:
         f"trueodds study all --profile {profile}",
         "```",
         "",
-        "Each study runs the experiments of one paper; its page has the figures behind every verdict.",
+        "Each study runs the experiments of one paper; its page has the figures behind a verdict.",
         "",
         *markdown_table(_counts(reports)),
         "",
         "*Confirmed with the authors' measure*: by what the authors' program computes, not by what "
-        "the paper's text says. *Inconclusive*: the figures do not contradict the paper, but are too "
-        "few to confirm it; the study's page says how many would do. The reason for any other "
+        "the paper's text says. *Inconclusive*: the figures do not contradict the paper, but are "
+        "too few to confirm it; the study's page says how many would do. The reason for any other "
         "verdict stands beside it:",
         "",
         *(f"- *{reason}*: {words}." for reason, words in REASONS.items()),

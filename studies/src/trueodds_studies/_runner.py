@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,7 +142,7 @@ def _stored(study: Study, task: Task, number: int, row: Row, seconds: float) -> 
         **task.options,
         **values,
         SECONDS: seconds,
-        DAY: datetime.datetime.now(datetime.UTC).date().isoformat(),
+        DAY: dt.datetime.now(dt.UTC).date().isoformat(),
     }
 
 
