@@ -159,11 +159,13 @@ def test_hardly_worse_than_isotonic_regression_where_that_is_right(name):
     assert worst <= 0.002
 
 
+@pytest.mark.parametrize(("criterion", "least"), [("bic", 0.001), ("bic-authors", 0.0005)])
 @pytest.mark.parametrize("name", MONOTONE_TRUTHS)
-def test_without_smoothing_never_worse_than_isotonic_regression_to_speak_of(name):
-    truth = MONOTONE_TRUTHS[name]
-    worst = max(excess_over_isotonic(truth, seed, smoothing=None) for seed in range(20))
-    assert worst <= 0.0005
+def test_without_smoothing_never_worse_than_isotonic_regression_to_speak_of(name, criterion, least):
+    """The paper's criterion keeps more bins, and loses up to 0.0008 where the program's loses 0.0003."""
+    truth, options = MONOTONE_TRUTHS[name], {"criterion": criterion, "smoothing": None}
+    worst = max(excess_over_isotonic(truth, seed, **options) for seed in range(20))
+    assert worst <= least
 
 
 @pytest.mark.parametrize("seed", range(5))
