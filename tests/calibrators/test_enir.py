@@ -159,13 +159,13 @@ def test_hardly_worse_than_isotonic_regression_where_that_is_right(name):
     assert worst <= 0.002
 
 
-@pytest.mark.parametrize(("criterion", "least"), [("bic", 0.001), ("bic-authors", 0.0005)])
+@pytest.mark.parametrize(("criterion", "most"), [("bic", 0.001), ("bic-authors", 0.0005)])
 @pytest.mark.parametrize("name", MONOTONE_TRUTHS)
-def test_without_smoothing_never_worse_than_isotonic_regression_to_speak_of(name, criterion, least):
-    """The paper's criterion keeps more bins, and loses up to 0.0008 where the program's loses 0.0003."""
+def test_without_smoothing_never_worse_than_isotonic_regression_to_speak_of(name, criterion, most):
+    """Measured: 0.0008 by the paper's criterion, which keeps more bins, 0.0003 by the program's."""
     truth, options = MONOTONE_TRUTHS[name], {"criterion": criterion, "smoothing": None}
     worst = max(excess_over_isotonic(truth, seed, **options) for seed in range(20))
-    assert worst <= least
+    assert worst <= most
 
 
 @pytest.mark.parametrize("seed", range(5))
