@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["BINARY", "CLASSES", "EVERYWHERE", "LONG", "Case", "Sample"]
+__all__ = ["BINARY", "CLASSES", "EVERYWHERE", "LEFT_OUT", "LONG", "Case", "Sample"]
 
 ROWS = 240
 SUBNORMAL = 5e-324
@@ -258,3 +258,7 @@ LONG = [
     Case("10⁷ rows", _many),
 ]
 """What takes seconds to minutes: not in the tests."""
+LEFT_OUT = {
+    ("abb", "1,000 classes"): "all binnings are averaged in O(n²), here once for each class",
+}
+"""Fits that would take more than two minutes by the nature of the method, and why."""
