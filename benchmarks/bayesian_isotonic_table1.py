@@ -57,7 +57,7 @@ def methods():
     return {
         "chains": chains(),
         "Iso-Platt": IsotonicCalibrator(label_smoothing="platt"),
-        "ENIR-Platt": ENIRCalibrator(label_smoothing="platt"),
+        "ENIR-Platt": ENIRCalibrator(criterion="bic-authors", label_smoothing="platt"),
         "Beta-Platt": BetaCalibrator(label_smoothing="platt"),
     }
 
@@ -148,7 +148,7 @@ def table1(replicates):
                 ),
             }
             for name, kind in {
-                "ENIR-Platt": ENIRCalibrator(label_smoothing="platt"),
+                "ENIR-Platt": ENIRCalibrator(criterion="bic-authors", label_smoothing="platt"),
                 "Iso-Platt": IsotonicCalibrator(label_smoothing="platt"),
                 # As in scikit-learn, which the paper used: on the scores, not their log-odds.
                 "Log-Platt": LogisticCalibrator(label_smoothing="platt", input="score"),

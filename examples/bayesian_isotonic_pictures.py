@@ -73,7 +73,7 @@ def draw_replicates(folder):
     methods = {
         "Bayesian isotonic": BayesianIsotonicCalibrator(),
         "isotonic (Platt)": IsotonicCalibrator(label_smoothing="platt"),
-        "ENIR (Platt)": ENIRCalibrator(label_smoothing="platt"),
+        "ENIR (Platt)": ENIRCalibrator(criterion="bic-authors", label_smoothing="platt"),
         "Bayesian isotonic (importance)": BayesianIsotonicCalibrator(sampler="importance"),
         "beta (Platt)": BetaCalibrator(label_smoothing="platt"),
         "logistic (Platt)": LogisticCalibrator(label_smoothing="platt"),

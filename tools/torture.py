@@ -3,6 +3,7 @@
     python tools/torture.py                  # docs/torture.md, some twenty minutes
     python tools/torture.py --long           # docs/torture-large.md: many rows, many classes
     python tools/torture.py --only enir      # one method, shown and not written
+    python tools/torture.py --store FILE     # what is done is kept there, and the next run goes on
 
 Every fit runs in a process of its own, so that what a library writes to standard error is seen, a fit that
 hangs is ended, and memory is measured.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import multiprocessing
 import os
 import resource
@@ -25,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torture_cases import BINARY, CHEAP, CLASSES, EVERYWHERE, FOR_ALL, LONG, Case, Sample
+from torture_cases import BINARY, CLASSES, EVERYWHERE, LEFT_OUT, LONG, Case, Sample
 
 from trueodds import AutoCalibrator
 from trueodds.calibrators import calibrator_names, find_calibrator
@@ -34,6 +36,8 @@ from trueodds.exceptions import InputError, TrueoddsWarning
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SECONDS = 120
 """CPU time of a fit, after which it is ended."""
+GIGABYTES = 6
+"""Memory that a fit may ask for."""
 Outcome = dict[str, Any]
 
 
@@ -84,6 +88,8 @@ def outcome(name: str, case: Case) -> Outcome:
             p = fit_and_ask(name, sample)
         except InputError as error:
             kind, words = "refused", str(error)
+        except MemoryError:
+            kind, words = "needed too much memory", f"more than {GIGABYTES} GB"
         except Exception as error:
             kind, words = "raised", f"{type(error).__name__}: {error}"
         else:
@@ -110,6 +116,7 @@ def alone(name: str, case: Case) -> Outcome:
 
         def work() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+            resource.setrlimit(resource.RLIMIT_AS, (GIGABYTES << 30, GIGABYTES << 30))
             os.dup2(errors.fileno(), 1)
             os.dup2(errors.fileno(), 2)
             sender.send(outcome(name, case))
@@ -139,7 +146,7 @@ def short(found: Outcome) -> str:
 TEXT = """# What happens at the edges
 Every method was fitted to every sample below, and then asked for the probabilities of the sample's scores and
 of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbours one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
-`python tools/torture.py` writes this page, in {minutes:.0f} minutes on two busy cores; a part of it runs in the tests
+`python tools/torture.py` writes this page, in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
 (`tests/calibrators/test_torture.py`).
 
 ✓ means: a map with finite parameters, whose probabilities lie in [0, 1] and sum to 1. ✗ means: refused, in one
@@ -160,13 +167,13 @@ How this is done:
 
 
 LARGE = """# Many rows, many classes
-Every method was fitted to a million rows with one positive, and the cheaper ones to 1,000 classes (5,000 rows) and
-to 10⁷ rows; [What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python tools/torture.py --long`
-writes this page, in {minutes:.0f} minutes on two busy cores. Fits that took a CPU second or more have their CPU seconds
-beside. An empty cell was not tried.
+Every method was fitted to a million rows with one positive, to 1,000 classes (5,000 rows) and to 10⁷ rows;
+[What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python tools/torture.py --long` writes this
+page, in {minutes:.0f} minutes of CPU time. Fits that took a CPU second or more have their CPU seconds beside. A fit may take
+{limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason.
 
 Of {cells:,} fits, {finite:,} gave probabilities and {refused:,} were refused; {raw} ended in an error of another
-library, died or took more than {limit} CPU seconds, {foreign} gave a warning of another library or wrote to standard
+library, died, or took too long or too much memory, {foreign} gave a warning of another library or wrote to standard
 output or error, {outside} gave a number outside [0, 1].
 """
 
@@ -179,10 +186,11 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
         text.format(
             minutes=minutes,
             limit=SECONDS,
+            gigabytes=GIGABYTES,
             cells=len(every),
             finite=kinds.count("finite"),
             refused=kinds.count("refused"),
-            raw=sum("raised" in kind or kind in ("died", "took too long") for kind in kinds),
+            raw=sum(kind.startswith(("raised", "died", "took", "needed")) for kind in kinds),
             foreign=sum("foreign" in kind or "lines on" in kind for kind in kinds),
             outside=sum("outside" in kind for kind in kinds),
         )
@@ -196,10 +204,14 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
         parts.append(f"## {title}\n| sample | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
         for case in cases:
             cells = [
-                short(results[name][group, case]) if (group, case) in results[name] else ""
+                short(results[name][group, case]) if (group, case) in results[name] else "–"
                 for name in names
             ]
             parts.append(f"| {case} | {' | '.join(cells)} |")
+        parts.append("")
+    if "n" in {key[0] for row in results.values() for key in row}:
+        parts.append("## What was left out\n| method | sample | why |\n|---|---|---|")
+        parts += [f"| {name} | {case} | {why} |" for (name, case), why in LEFT_OUT.items()]
         parts.append("")
     parts.append("## What was said\n| method | sample | sentence |\n|---|---|---|")
     said: dict[str, list[tuple[str, str]]] = {}
@@ -217,37 +229,71 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
     return "\n".join(parts) + "\n"
 
 
+def stored(path: Path | None) -> dict[tuple[str, str, str], Outcome]:
+    """What earlier runs found, by method, group and sample."""
+    if path is None or not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {tuple(key): found for key, found in map(json.loads, lines)}
+
+
+def run_all(
+    names: list[str], groups: dict[str, list[Case]], store: Path | None, *, single: bool
+) -> dict[str, dict[tuple[str, str], Outcome]]:
+    """Every method on every sample that is not in the store yet.
+
+    What is left out as it would take too long is tried if it is asked for by name (``single``).
+    """
+    known = stored(store)
+    results: dict[str, dict[tuple[str, str], Outcome]] = {}
+    for name in names:
+        results[name] = {}
+        for group, cases in groups.items():
+            for case in cases:
+                key = (name, group, case.name)
+                if (name, case.name) in LEFT_OUT and not single:
+                    continue
+                if key not in known:
+                    known[key] = alone(name, case)
+                    if store is not None:
+                        with store.open("a", encoding="utf-8") as file:
+                            print(json.dumps([key, known[key]], ensure_ascii=False), file=file)
+                found = results[name][group, case.name] = known[key]
+                if found["kind"] not in ("finite", "refused"):
+                    print(name, case.name, found, flush=True)
+        print(
+            name, f"{sum(found['seconds'] for found in results[name].values()):.0f} s", flush=True
+        )
+    return results
+
+
 def main() -> int:
     """Run all, write the page; 1 if something happened that must not."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="methods; what happens is shown, not written")
+    parser.add_argument("--case", nargs="*", help="samples; with --only")
+    parser.add_argument("--store", type=Path, help="what is done is kept there")
     parser.add_argument(
         "--long", action="store_true", help="a million rows, 1,000 classes, 10⁷ rows"
     )
     arguments = parser.parse_args()
-    start = time.perf_counter()
-    results: dict[str, dict[tuple[str, str], Outcome]] = {}
-    bad = 0
     groups = {"n": LONG} if arguments.long else {"2": BINARY, "k": CLASSES}
-    for name in arguments.only or methods():
-        results[name] = {}
-        for group, cases in groups.items():
-            for case in cases:
-                if group == "n" and case.name not in FOR_ALL and name not in CHEAP:
-                    continue
-                found = results[name][group, case.name] = alone(name, case)
-                if found["kind"] not in ("finite", "refused"):
-                    bad += 1
-                    print(name, case.name, found, flush=True)
-        print(name, f"{time.perf_counter() - start:.0f} s", flush=True)
-    minutes = (time.perf_counter() - start) / 60
+    if arguments.case:
+        groups = {
+            group: [case for case in cases if case.name in arguments.case]
+            for group, cases in groups.items()
+        }
+    single = bool(arguments.case)
+    results = run_all(arguments.only or list(methods()), groups, arguments.store, single=single)
+    every = [found for row in results.values() for found in row.values()]
+    minutes = sum(found["seconds"] for found in every) / 60
     written = page(results, minutes, LARGE if arguments.long else TEXT)
-    if arguments.only:
+    if arguments.only or arguments.case:
         print(written)
     else:
         name = "torture-large.md" if arguments.long else "torture.md"
         (DOCS / name).write_text(written, encoding="utf-8")
-    return 1 if bad else 0
+    return 1 if any(found["kind"] not in ("finite", "refused") for found in every) else 0
 
 
 if __name__ == "__main__":

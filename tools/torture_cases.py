@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["BINARY", "CHEAP", "CLASSES", "EVERYWHERE", "FOR_ALL", "LONG", "Case", "Sample"]
+__all__ = ["BINARY", "CLASSES", "EVERYWHERE", "LEFT_OUT", "LONG", "Case", "Sample"]
 
 ROWS = 240
 SUBNORMAL = 5e-324
@@ -258,10 +258,7 @@ LONG = [
     Case("10⁷ rows", _many),
 ]
 """What takes seconds to minutes: not in the tests."""
-FOR_ALL = {"1 positive in 10⁶"}
-"""Of these, what every method is tried on; the others are for ``CHEAP``."""
-CHEAP = (
-    "auto", "beta", "centered_isotonic", "ensemble_temperature", "histogram", "identity", "isotonic", "logistic",
-    "quadratic", "scaling_binning", "temperature", "vector",
-)  # fmt: skip
-"""Methods whose time grows hardly faster than the number of rows and classes."""
+LEFT_OUT = {
+    ("abb", "1,000 classes"): "all binnings are averaged in O(n²), here once for each class",
+}
+"""Fits that would take more than two minutes by the nature of the method, and why."""

@@ -46,7 +46,7 @@ def sample(seed, n, truth):
 def test_predictions_equal_those_of_the_authors_program(name, fixtures):
     train = read_columns(fixtures, "data", f"{name}_train.csv")
     expected = read_columns(fixtures, "enir", f"{name}_pred_variants.csv")
-    fitted = ENIRCalibrator().fit(train["score"], train["label"])
+    fitted = ENIRCalibrator(criterion="bic-authors").fit(train["score"], train["label"])
     found = fitted.predict_proba(expected["score"])[:, 1]
     np.testing.assert_allclose(found, expected["enir_allbreaks_dedup"], rtol=0, atol=5e-6)
 
@@ -66,20 +66,20 @@ def test_with_the_authors_rounding_imitated_nothing_is_left_of_the_difference(na
 def test_models_equal_those_of_the_authors_program(name, fixtures):
     train = read_columns(fixtures, "data", f"{name}_train.csv")
     expected = read_columns(fixtures, "enir", f"{name}_models.csv")
-    fitted = ENIRCalibrator().fit(train["score"], train["label"])
+    fitted = ENIRCalibrator(criterion="bic-authors").fit(train["score"], train["label"])
     np.testing.assert_allclose(fitted.lambdas_, expected["lambda"], rtol=1e-12)
     np.testing.assert_array_equal(fitted.n_bins_, expected["n_bins"])
     relative = fitted.weights_ / fitted.weights_.max()
     np.testing.assert_allclose(relative, expected["rel_lik"], rtol=1e-4)
 
 
-@settings(max_examples=200, deadline=None)
 def naive_twin(fitted, **options):
     table = fitted.path_.table
     counts = (table.score, table.n_pos, table.n_neg)
     return naive_enir(models_of(fitted.path_), *counts, criterion=fitted.criterion, **options)
 
 
+@settings(max_examples=200, deadline=None)
 @given(ROWS, st.sampled_from(CRITERIA), st.sampled_from(["authors", None]))
 def test_the_one_map_equals_the_average_over_all_models(rows, criterion, smoothing):
     scores, y, weight = columns(rows)
@@ -104,6 +104,16 @@ def test_models_left_out_by_the_bound_do_not_matter(criterion, truth, label_smoo
     assert left_out.any()
     assert weights[left_out].max() < 1e-16
     np.testing.assert_allclose(fitted.map_(table.score), expected, rtol=0, atol=1e-12)
+
+
+def test_the_default_is_the_criterion_of_the_paper():
+    scores, y = sample(0, 300, lambda s: s)
+    default = ENIRCalibrator().fit(scores, y)
+    paper = ENIRCalibrator(criterion="bic").fit(scores, y)
+    program = ENIRCalibrator(criterion="bic-authors").fit(scores, y)
+    np.testing.assert_array_equal(default.weights_, paper.weights_)
+    # The program's further ln 2π for each bin leaves fewer of them.
+    assert program.weights_ @ program.n_bins_ < default.weights_ @ default.n_bins_
 
 
 @pytest.mark.parametrize("penalty", [-3.0, 0.0, 0.01, 2.0, 12.0])
@@ -149,11 +159,13 @@ def test_hardly_worse_than_isotonic_regression_where_that_is_right(name):
     assert worst <= 0.002
 
 
+@pytest.mark.parametrize(("criterion", "most"), [("bic", 0.001), ("bic-authors", 0.0005)])
 @pytest.mark.parametrize("name", MONOTONE_TRUTHS)
-def test_without_smoothing_never_worse_than_isotonic_regression_to_speak_of(name):
-    truth = MONOTONE_TRUTHS[name]
-    worst = max(excess_over_isotonic(truth, seed, smoothing=None) for seed in range(20))
-    assert worst <= 0.0005
+def test_without_smoothing_never_worse_than_isotonic_regression_to_speak_of(name, criterion, most):
+    """Measured: 0.0008 by the paper's criterion, which keeps more bins, 0.0003 by the program's."""
+    truth, options = MONOTONE_TRUTHS[name], {"criterion": criterion, "smoothing": None}
+    worst = max(excess_over_isotonic(truth, seed, **options) for seed in range(20))
+    assert worst <= most
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from torture import methods, outcome
-from torture_cases import BINARY, CLASSES
+from torture_cases import BINARY, CLASSES, LONG
 
 SLOW = {"auto", "bayesian_isotonic", "bayesian_structured", "kernel", "charcoal_grill", "acp"}
 FEW = {"weights 1e-300 to 1e15", "log-odds 1e-320·z", "margins ±1.7e308 and 0"}
@@ -35,6 +35,12 @@ def test_cases_of_every_kind_give_probabilities_and_nothing_else_is_said(name, c
         assert found["kind"] == "finite", (case.name, found["words"])
     written = capfd.readouterr()
     assert (written.out, written.err) == ("", "")
+
+
+@pytest.mark.parametrize("name", ["auto", "beta", "enir", "histogram", "isotonic", "logistic"])
+def test_one_positive_in_a_million_gives_probabilities(name):
+    found = outcome(name, next(case for case in LONG if case.name == "1 positive in 10⁶"))
+    assert found["kind"] == "finite", found["words"]
 
 
 def test_a_refusal_names_the_value_and_its_place():

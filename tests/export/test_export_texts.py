@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlglot
-from map_examples import tree_of
+from map_examples import examples, tree_of
 
 from trueodds.exceptions import InputError
 from trueodds.export import _sql
@@ -54,6 +54,25 @@ def function_of(fitted, name="calibrate"):
     namespace: dict = {}
     exec(compile(fitted.to_python(name), "exported", "exec"), namespace)  # noqa: S102
     return namespace[name]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_a_formula_gives_what_the_map_gives_on_special_scores(example):
+    """In Python and on few rows: the same on engines and on many rows takes minutes."""
+    if example.n_scores > 1 and example.map.takes_one_score:
+        pytest.skip("the function of a binary map takes one score")
+    rows = np.append(np.arange(65), 331 * np.arange(3, 200))[: len(example.scores)]
+    rows = rows[rows < len(example.scores)]
+    function, scores = function_of(example.map), example.scores[rows]
+    if example.features is None:
+        found = [function(score) for score in scores.tolist()]
+        expected = example.map(scores)
+    else:
+        features = example.features.iloc[rows]
+        records = features.astype(object).where(features.notna(), None).to_dict("records")
+        found = [function(s, row) for s, row in zip(scores.tolist(), records, strict=True)]
+        expected = example.map(scores, features=features)
+    np.testing.assert_allclose(np.array(found), expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit", "score"])

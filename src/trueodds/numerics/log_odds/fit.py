@@ -111,6 +111,9 @@ class _SaturatedRows(LogOddsRows):
         starts = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
         neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
         mean = np.add.reduceat(z * weight, starts) / (neg + pos)
+        alone = np.diff(np.append(starts, len(z))) == 1
+        # To the last digit: a level that only just misses a score would part what is tied there.
+        mean = np.where(alone, z[starts], mean)
         return _SaturatedRows(mean, neg, pos).ends_of(self, sides)
 
     def fit(self, design: Design, nonnegative: bool) -> LogOddsFit:

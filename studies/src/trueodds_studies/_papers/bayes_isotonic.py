@@ -61,8 +61,8 @@ METHODS: dict[str, Callable[..., Calibrator]] = {
     "beta-platt": partial(BetaCalibrator, label_smoothing="platt"),
     "iso": IsotonicCalibrator,
     "iso-platt": partial(IsotonicCalibrator, label_smoothing="platt"),
-    "enir": ENIRCalibrator,
-    "enir-platt": partial(ENIRCalibrator, label_smoothing="platt"),
+    "enir": partial(ENIRCalibrator, criterion="bic-authors"),  # the package that the paper used
+    "enir-platt": partial(ENIRCalibrator, criterion="bic-authors", label_smoothing="platt"),
     "bayes-iso": _importance,
     "chains": partial(BayesianIsotonicCalibrator, progress=False),
 }
