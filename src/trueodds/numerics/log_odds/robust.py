@@ -28,6 +28,7 @@ from trueodds.numerics.log_odds.compression import finite_range
 from trueodds.numerics.log_odds.finite_fit import _separable
 from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, BinaryEvidence
 from trueodds.numerics.log_odds.logistic_regression import (
+    CHUNK,
     ROUNDING,
     _LogisticPoint,
     _LogisticProblem,
@@ -42,6 +43,8 @@ __all__ = ["fit_robust"]
 
 FENCE = 1.5
 """Tukey's: scores farther from the quartiles than this many times their distance are outliers."""
+FARTHEST = 1e6
+LEAST_UNIT = 1e-14
 
 
 def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> QuadraticFit:
@@ -73,12 +76,27 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
 
 
 class _PowerProblem(_LogisticProblem):
-    """The score of a line, with its feature centred and scaled."""
+    """The score of a line, on an axis whose unit is the way from the middle to a fence.
+
+    Mean and standard deviation would be the outliers'. What is farther than a million units counts
+    as if it were there, which is nothing unless the curve is as flat.
+    """
 
     def __init__(self, rows: LogOddsRows, power: float) -> None:
-        super().__init__([rows.z], rows.n_pos, rows.weight, intercept=True)
-        self.power = power
-        self.rows = rows
+        self.rows, self.power = rows, power
+        self.fences = _fences(rows)
+        middle = float(np.mean(self.fences))
+        column = rows.z - middle
+        # Scores that are one to the last digits say nothing beyond the constant.
+        sizes = (self.fences[1] - middle, float(np.abs(column).max()), np.inf)
+        unit = next(size for size in sizes if size > LEAST_UNIT * abs(middle))
+        self.centre, self.scale = np.array([middle]), np.array([unit])
+        self.intercept, self.size, self.total = True, 2, rows.total
+        design = np.stack([np.clip(column / unit, -FARTHEST, FARTHEST), np.ones(len(column))])
+        self.chunks = [
+            (design[:, begin : begin + CHUNK], rows.weight[begin : begin + CHUNK])
+            for begin in range(0, len(column), CHUNK)
+        ]
 
     def at(self, theta: Floats) -> _LogisticPoint:
         """Loss per unit of weight; gradient and Hessian per unit of weight that counts."""
@@ -93,8 +111,9 @@ class _PowerProblem(_LogisticProblem):
             log_p, log_q = log_sigmoid(eta), log_sigmoid(-eta)
             p, q = np.exp(log_p), np.exp(log_q)
             pa, qa = np.exp(alpha * log_p), np.exp(alpha * log_q)
-            gained = n_pos @ np.expm1(alpha * log_p) + n_neg @ np.expm1(alpha * log_q)
-            gained = float(gained) / alpha  # less by a constant, which α → 0 would drown in
+            # Less by a constant, which for α → 0 would drown the rest.
+            own = n_pos @ np.expm1(alpha * log_p) + n_neg @ np.expm1(alpha * log_q)
+            gained = float(own) / alpha
             spread = float(weight @ (p * pa + q * qa)) / (1 + alpha)
             loss += spread - gained
             size += spread + abs(gained)
@@ -158,7 +177,7 @@ def _fit_finite(rows: LogOddsRows, power: float) -> QuadraticFit:
 
 def _lowest(problem: _PowerProblem) -> _Minimum:
     rows = problem.rows
-    low, high = _fences(rows)
+    low, high = problem.fences
     within = rows.take((rows.z >= low) & (rows.z <= high))
     starts = [rows, replace(rows, z=np.clip(rows.z, low, high)), within]
     if low <= rows.z.min() and high >= rows.z.max():
