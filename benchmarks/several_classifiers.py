@@ -25,6 +25,7 @@ from scipy.sparse import coo_matrix, diags, identity
 from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 
 from trueodds import AutoCalibrator, IsotonicCalibrator, SmoothIsotonicCalibrator
 from trueodds.exceptions import TrueoddsWarning
@@ -123,6 +124,12 @@ def weighed(case):
     return expit(log_odds(case.each_new) @ theta[1:] + theta[0])
 
 
+def regression(case):
+    """The same by scikit-learn's logistic regression, whose weights may be negative."""
+    model = LogisticRegression().fit(log_odds(case.each_held_out), case.y)
+    return model.predict_proba(log_odds(case.each_new))[:, 1]
+
+
 def graph_isotonic(case):
     """Isotonic regression of the soft vote that is smooth along a graph of near rows.
 
@@ -165,6 +172,7 @@ WAYS: dict[str, Callable[[Case], np.ndarray]] = {
     "vote of log-odds, default": vote(AutoCalibrator, mean_log_odds),
     "each, vote of log-odds": each_first,
     "each, weighed": weighed,
+    "each, logistic regression": regression,
 }
 BASE = "vote, default"
 

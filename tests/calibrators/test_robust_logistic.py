@@ -80,3 +80,9 @@ def test_separable_scores_without_smoothing_are_smoothed_with_a_warning():
 def test_a_robustness_outside_0_to_1_is_refused(robustness):
     with pytest.raises(InputError, match="robustness must be"):
         RobustLogisticCalibrator(robustness=robustness).fit([0.1, 0.9], [0, 1])
+
+
+def test_scores_that_say_nothing_get_the_frequency_without_a_warning():
+    scores, y = np.tile([0.3, 0.3, 0.6, 0.6], 50), np.tile([0, 1, 0, 1], 50)
+    fitted = RobustLogisticCalibrator(label_smoothing=None).fit(scores, y)
+    np.testing.assert_allclose(fitted.predict_proba([0.1, 0.9]), 0.5, atol=1e-9)

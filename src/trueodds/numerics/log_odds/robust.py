@@ -43,8 +43,10 @@ __all__ = ["fit_robust"]
 
 FENCE = 1.5
 """Tukey's: scores farther from the quartiles than this many times their distance are outliers."""
-FARTHEST = 1e6
-LEAST_UNIT = 1e-14
+FARTHEST = 1e6  # units from the middle
+LEAST_UNIT = 1e-14  # of the axis, relative to its middle
+STEEP = 10.0
+"""A curve that rises more between the middle and a fence may be one that would rise for ever."""
 
 
 def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> QuadraticFit:
@@ -156,8 +158,8 @@ def _fit_finite(rows: LogOddsRows, power: float) -> QuadraticFit:
         problem = _PowerProblem(rows, power)
         best = _lowest(problem)
         # But for outliers, which count little, a threshold may part the classes.
-        farther = problem.at(2 * best.place.theta)
-        separable = farther.loss <= best.place.loss and bool(best.place.theta.any())
+        steep = float(np.abs(best.place.theta).max()) > STEEP
+        separable = steep and problem.at(2 * best.place.theta).loss <= best.place.loss
     if separable:
         targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
         problem = _PowerProblem(rows.with_targets(*targets), power)
