@@ -39,6 +39,7 @@ FURTHER = {
     "quadratic": "quadratic",
     "spline": "spline",
     "centered_isotonic": "centred isotonic",
+    "smooth_isotonic": "smooth isotonic",
     "venn_abers": "Venn–Abers",
     "scaling_binning": "scaling and binning",
     "kernel": "kernel",
@@ -87,7 +88,10 @@ SUITED = {
     "beta": ("too sure at one end", lambda p: p**0.4 / (p**0.4 + 2 * (1 - p) ** 1.6)),
     "quadratic": ("bent once", bent),
     **dict.fromkeys(("isotonic", "histogram", "bayesian_isotonic"), ("three levels", steps)),
-    **dict.fromkeys(("centered_isotonic", "venn_abers", "spline"), ("steep in the middle", steep)),
+    **dict.fromkeys(
+        ("centered_isotonic", "smooth_isotonic", "venn_abers", "spline"),
+        ("steep in the middle", steep),
+    ),
     **dict.fromkeys(("charcoal_grill", "scaling_binning"), ("too sure at one end", half_sure)),
     **dict.fromkeys(
         ("enir", "bbq", "abb", "acp", "kernel", "bayesian_smooth"), ("wrong ranking", falls)
@@ -176,6 +180,27 @@ def draw_several_classes(folder):
     draw_classes(folder / "method-ensemble-temperature.png", 2 * logits, surprised, mixtures)
 
 
+def draw_robust(path, scores, y):
+    """The same 500 scores, and 2,000 of which every fiftieth stands far on the wrong side."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 2, 2000)
+    labels = rng.random(2000) < expit(z)
+    z[:40], labels[:40] = -12, True
+    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True, layout="constrained")
+    for ax, title, (x, labelled), true in (
+        (axes[0], "robust logistic, 500 rows", (scores, y), truth),
+        (axes[1], "2 % of 2,000 far on the wrong side", (expit(z), labels), lambda p: p),
+    ):
+        plain = fit("logistic", x, labelled).predict_proba(GRID)[:, 1]
+        ax.plot(GRID, plain, color=ORANGE, linewidth=1.2, label="logistic")
+        draw(ax, title, fit("robust_logistic", x, labelled), true)
+        ax.lines[-1].set_label("robust logistic")
+        ax.set_xlabel("score")
+    axes[0].set_ylabel("calibrated probability")
+    axes[1].legend(frameon=False, fontsize=8, loc="upper left")
+    figure.savefig(path, dpi=110)
+
+
 def draw_tree(path):
     """Two regions of an attribute: one curve for both, and the curve of each leaf."""
     rng = np.random.default_rng(0)
@@ -224,6 +249,7 @@ def main(folder):
         for ax in axes:
             ax.set_xlabel("score")
         figure.savefig(folder / f"method-{name.replace('_', '-')}.png", dpi=110)
+    draw_robust(folder / "method-robust-logistic.png", scores, y)
     draw_several_classes(folder)
     draw_tree(folder / "method-tree.png")
 

@@ -21,8 +21,10 @@ from trueodds.calibrators._logistic import LogisticCalibrator as LogisticCalibra
 from trueodds.calibrators._matrix import MatrixCalibrator as MatrixCalibrator
 from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCalibrator
 from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
+from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as RobustLogisticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.near_isotonic import near_isotonic_path as near_isotonic_path
+from trueodds.calibrators._smooth_isotonic import SmoothIsotonicCalibrator as SmoothIsotonicCalibrator
 from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator
 from trueodds.calibrators._structured_vector import StructuredVectorCalibrator as StructuredVectorCalibrator

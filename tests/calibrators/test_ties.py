@@ -6,6 +6,7 @@ import pytest
 from trueodds.calibrators import find_calibrator
 
 BINNING = ["abb", "acp", "bbq", "enir", "histogram", "isotonic", "centered_isotonic", "venn_abers"]
+BINNING += ["smooth_isotonic"]
 
 
 def two_scores(n_low, n_high, positive, *, shuffled):

@@ -31,6 +31,17 @@ def test_nothing_is_lost_and_cells_are_narrow(is_probability):
     assert gap[near].max() < (0.02 if is_probability else 0.3)
 
 
+@pytest.mark.parametrize("is_probability", [True, False])
+def test_scores_of_different_size_have_cells_of_their_own(is_probability):
+    """A cell beyond the last of its level would be one of the next, or of other memory."""
+    every_other = (np.arange(64, 4096, 2) + 0.5) / 4096
+    tail = np.concatenate([every_other * 64.0**-k for k in range(1, 7)])
+    score = np.append(tail, 1 - tail[tail > 1e-9]) if is_probability else (0.5 / tail - 1)
+    count, _, _ = count_in_cells(score, np.ones(len(score), np.intp), is_probability, 1.0)
+    assert count.sum() == len(score)
+    assert count.max() == 1  # no two of these are in one cell
+
+
 def test_the_ends_have_a_place():
     score = np.array([0.0, 5e-324, 0.5, 1 - 2**-53, 1.0])
     count, hits, _ = count_in_cells(score, np.array([0, 0, 1, 1, 1]), True, 1.0)

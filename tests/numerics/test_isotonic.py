@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_isotonic import min_max
-from trueodds.numerics.isotonic import isotonic_fit, laplace_ends
+from trueodds.numerics.isotonic import block_means, isotonic_fit, laplace_ends
 
 COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7).map(
     lambda rows: np.array([(neg, pos + (neg + pos == 0)) for neg, pos in rows], dtype=float).T
@@ -87,3 +87,20 @@ def test_laplace_ends_add_one_of_each_class_to_blocks_of_one_class(counts):
         weight = n_neg[first:last].sum() + n_pos[first:last].sum() + 2 * pure
         expected = (n_pos[first:last].sum() + pure) / weight
         np.testing.assert_allclose(values[first:last], expected)
+
+
+@given(COUNTS)
+def test_block_means_are_weighted_means_of_finite_scores_within_their_block(counts):
+    n_neg, n_pos = counts
+    weight = n_neg + n_pos
+    _, blocks = isotonic_fit(n_pos, weight)
+    score = np.append(-np.inf, np.linspace(-1.0, 2.0, len(weight)))[: len(weight)]
+    means = block_means(score, weight, blocks[:-1])
+    for (begin, end), mean in zip(pairwise(blocks), means, strict=True):
+        finite = np.isfinite(score[begin:end])
+        if not finite.any():
+            assert mean == -np.inf
+            continue
+        inside, mass = score[begin:end][finite], weight[begin:end][finite]
+        np.testing.assert_allclose(mean, np.average(inside, weights=mass), atol=1e-14)
+        assert inside[0] <= mean <= inside[-1]

@@ -19,6 +19,7 @@ from trueodds.calibrators._logistic import LogisticCalibrator as LogisticCalibra
 from trueodds.calibrators._matrix import MatrixCalibrator as MatrixCalibrator
 from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCalibrator
 from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
+from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as RobustLogisticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.about import About as About
 from trueodds.calibrators._shared.about import LAST as LAST
@@ -31,6 +32,7 @@ from trueodds.calibrators._shared.registry import all_calibrators as all_calibra
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
 from trueodds.calibrators._shared.registry import method_name as method_name
+from trueodds.calibrators._smooth_isotonic import SmoothIsotonicCalibrator as SmoothIsotonicCalibrator
 from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator
 from trueodds.calibrators._structured_vector import StructuredVectorCalibrator as StructuredVectorCalibrator

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 
 from trueodds.calibrators import About, Calibrator, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.numerics.isotonic import isotonic_blocks
-from trueodds.validation import Floats, check_choice
+from trueodds.numerics.isotonic import block_means, isotonic_blocks
+from trueodds.validation import check_choice
 
 __all__ = ["CenteredIsotonicCalibrator"]
 
@@ -72,7 +72,7 @@ class CenteredIsotonicCalibrator(Calibrator):
         table = evidence.table
         values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
         level, first, last = values[starts], table.score[starts], table.score[ends]
-        centre = _means(table.score, table.weight, starts)
+        centre = block_means(table.score, table.weight, starts)
         whole = (level == 0) | (level == 1)
         left, right = np.where(whole, first, centre), np.where(whole, last, centre)
         # The range of scores is kept, and knots at infinity hold for infinite scores only.
@@ -80,16 +80,3 @@ class CenteredIsotonicCalibrator(Calibrator):
         y = np.concatenate([level[:1], level, level, level[-1:]])
         x, kept = np.unique(x, return_index=True)
         return PiecewiseLinearMap(x=x, y=y[kept], input=self.input)
-
-
-def _means(score: Floats, weight: Floats, starts: Any) -> Floats:
-    """The mean finite score of each block; ±inf if it has none."""
-    finite = np.isfinite(score)
-    mass = np.add.reduceat(np.where(finite, weight, 0.0), starts)
-    ends = np.append(starts[1:], len(score)) - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = weight / np.repeat(mass, np.diff(np.append(starts, len(score))))
-        mean = np.add.reduceat(np.where(finite, score * share, 0.0), starts)
-    mean[mass == 0] = score[starts][mass == 0]
-    # Rounding must not carry a mean out of its block.
-    return np.clip(mean, score[starts], score[ends])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from trueodds.calibrators import About, Calibrator, Promises
-from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
+from trueodds.calibrators._shared.log_odds import warn_of_curve
 from trueodds.evidence import Evidence
-from trueodds.exceptions import NotIncreasingWarning, warn_user
 from trueodds.maps import CalibrationMap, QuadraticMap
 from trueodds.numerics.log_odds.quadratic import fit_quadratic
 
@@ -53,16 +52,7 @@ class QuadraticCalibrator(Calibrator):
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         fit = fit_quadratic(evidence, scale=self.input)
-        if fit.separable:
-            warn_separable()
-        if not fit.converged:
-            warn_not_converged(fit.n_iter, fit.gradient)
-        if fit.mean_slope < 0:
-            warn_user(
-                "the fitted map is not increasing: on average higher scores go with fewer "
-                "positives. Check which class is positive.",
-                NotIncreasingWarning,
-            )
+        warn_of_curve(fit)
         return QuadraticMap(
             a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input
         )

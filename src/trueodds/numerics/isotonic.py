@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trueodds.kernels.pool_adjacent import pool_adjacent
 from trueodds.validation import Floats
 
-__all__ = ["isotonic_blocks", "isotonic_fit", "laplace_ends"]
+__all__ = ["block_means", "isotonic_blocks", "isotonic_fit", "laplace_ends"]
 
 
 def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any]]:
@@ -62,3 +62,16 @@ def laplace_ends(
     added = ((neg == 0) | (pos == 0)).astype(np.float64)
     values, outer = isotonic_fit(pos + added, neg + pos + 2 * added)
     return np.repeat(values, np.diff(blocks)), blocks[outer]
+
+
+def block_means(score: Floats, weight: Floats, starts: npt.NDArray[Any]) -> Floats:
+    """The mean finite score of each block; ±inf if it has none."""
+    finite = np.isfinite(score)
+    mass = np.add.reduceat(np.where(finite, weight, 0.0), starts)
+    ends = np.append(starts[1:], len(score)) - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = weight / np.repeat(mass, np.diff(np.append(starts, len(score))))
+        mean = np.add.reduceat(np.where(finite, score * share, 0.0), starts)
+    mean[mass == 0] = score[starts][mass == 0]
+    # Rounding must not carry a mean out of its block.
+    return np.clip(mean, score[starts], score[ends])

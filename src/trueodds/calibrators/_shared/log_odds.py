@@ -11,9 +11,10 @@ from trueodds.exceptions import (
 )
 from trueodds.maps import LogOddsMap
 from trueodds.numerics.log_odds.fit import Design, fit_log_odds
+from trueodds.numerics.log_odds.quadratic import QuadraticFit
 from trueodds.validation import InputScale
 
-__all__ = ["fit_log_odds_map", "warn_not_converged", "warn_separable"]
+__all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_separable"]
 
 
 def fit_log_odds_map(
@@ -38,6 +39,20 @@ def fit_log_odds_map(
             NotIncreasingWarning,
         )
     return LogOddsMap(a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale)
+
+
+def warn_of_curve(fit: QuadraticFit) -> None:
+    """Say what happened on the way to a curve of the log-odds."""
+    if fit.separable:
+        warn_separable()
+    if not fit.converged:
+        warn_not_converged(fit.n_iter, fit.gradient)
+    if fit.mean_slope < 0:
+        warn_user(
+            "the fitted map is not increasing: on average higher scores go with fewer "
+            "positives. Check which class is positive.",
+            NotIncreasingWarning,
+        )
 
 
 def warn_separable() -> None:

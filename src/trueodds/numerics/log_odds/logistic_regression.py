@@ -133,9 +133,11 @@ def _newton_step(place: _LogisticPoint) -> Floats:
     return np.asarray(-solution / size)
 
 
-def _solve(problem: _LogisticProblem) -> tuple[_LogisticPoint, bool, int, float]:
+def _solve(
+    problem: _LogisticProblem, start: Floats | None = None
+) -> tuple[_LogisticPoint, bool, int, float]:
     """Newton's method; steps are halved until the loss falls."""
-    place = problem.at(np.zeros(problem.size))
+    place = problem.at(np.zeros(problem.size) if start is None else start)
     largest = np.inf
     for iteration in range(1, MAX_ITERATIONS + 1):
         # Features have unit size, so Σ w·|f| per unit of weight is at most 1.

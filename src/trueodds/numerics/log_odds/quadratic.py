@@ -9,6 +9,7 @@ the square makes it turn sharply where no instance was seen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from trueodds.numerics.log_odds.logistic_regression import fit_logistic
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["QuadraticFit", "fit_quadratic"]
+__all__ = ["QuadraticFit", "fit_curve", "fit_quadratic"]
 
 SQUARES = (1e-150, 1e150)
 """Sizes of margins whose squares, and one over these, are ordinary numbers."""
@@ -48,6 +49,10 @@ class QuadraticFit:
         return max(abs(2 * self.a * z + self.b) for z in (self.lower, self.upper))
 
 
+FiniteFit = Callable[[LogOddsRows], QuadraticFit]
+"""Fits a curve to rows none of which is saturated."""
+
+
 def fit_quadratic(evidence: BinaryEvidence, *, scale: InputScale) -> QuadraticFit:
     """Maximise the likelihood.
 
@@ -62,16 +67,21 @@ def fit_quadratic(evidence: BinaryEvidence, *, scale: InputScale) -> QuadraticFi
     QuadraticFit
         With a = 0 if there are fewer than three distinct finite scores.
     """
+    return fit_curve(evidence, scale, _fit_finite)
+
+
+def fit_curve(evidence: BinaryEvidence, scale: InputScale, fit_finite: FiniteFit) -> QuadraticFit:
+    """Fit by a function of finite rows: many are compressed, saturated ones placed as above."""
     if sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
         summary = compress(evidence.score, scale, evidence.counts)
-        fit = _fit(summary.with_targets(*evidence.targets))
+        fit = _fit(summary.with_targets(*evidence.targets), fit_finite)
         if summary.serves(fit.steepest):
             return fit
     rows = LogOddsRows(log_odds(evidence.score, scale), *evidence.counts())
-    return _fit(rows.with_targets(*evidence.targets))
+    return _fit(rows.with_targets(*evidence.targets), fit_finite)
 
 
-def _fit(rows: LogOddsRows) -> QuadraticFit:
+def _fit(rows: LogOddsRows, fit_finite: FiniteFit) -> QuadraticFit:
     """Fit to rows some of which may be saturated."""
     saturated = {side: rows.z == side * np.inf for side in (-1, 1)}
     ends = {side: _pooled(rows.take(at)) for side, at in saturated.items() if at.any()}
@@ -82,7 +92,7 @@ def _fit(rows: LogOddsRows) -> QuadraticFit:
     at_edge: list[int] = []
     while True:
         joined = [replace(ends[side], z=np.array([edge[side]])) for side in at_edge]
-        fit = _fit_finite(_together([finite, *joined]))
+        fit = fit_finite(_together([finite, *joined]))
         level = {
             side: _level_beyond(fit, _wanted(end), edge[side], side)
             for side, end in ends.items()
