@@ -10,19 +10,24 @@ from trueodds.exceptions import (
     warn_user,
 )
 from trueodds.maps import LogOddsMap
-from trueodds.numerics.log_odds.fit import Design, fit_log_odds
+from trueodds.numerics.log_odds.fit import Design, Loss, fit_log_odds
 from trueodds.validation import InputScale
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_separable"]
 
 
 def fit_log_odds_map(
-    evidence: Evidence, scale: InputScale, design: Design, *, nonnegative: bool = False
+    evidence: Evidence,
+    scale: InputScale,
+    design: Design,
+    *,
+    nonnegative: bool = False,
+    loss: Loss = "log",
 ) -> LogOddsMap:
     """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds.fit`."""
-    fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative)
+    fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
     if fit.separable:
-        warn_separable()
+        warn_separable(loss)
     if not fit.converged:
         warn_not_converged(fit.n_iter, fit.gradient)
     if fit.a == 0 and fit.b == 0 and fit.eliminated:
@@ -40,11 +45,16 @@ def fit_log_odds_map(
     return LogOddsMap(a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale)
 
 
-def warn_separable() -> None:
+def warn_separable(loss: Loss = "log") -> None:
     """Say that Platt's targets were used."""
+    cause = {
+        "log": "the scores separate the classes, so the likelihood has no finite optimum",
+        "brier": "the scores separate the classes, or nearly so, and squared error has no finite "
+        "optimum",
+    }
     warn_user(
-        "the scores separate the classes, so the likelihood has no finite optimum; Platt's label "
-        'correction (label_smoothing="platt") was used. Were these rows used to train the model?',
+        f'{cause[loss]}; Platt\'s label correction (label_smoothing="platt") was used. Were these '
+        "rows used to train the model?",
         SeparableScoresWarning,
     )
 

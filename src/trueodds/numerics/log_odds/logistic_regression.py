@@ -13,7 +13,7 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["LogisticFit", "fit_logistic"]
+__all__ = ["LogisticFit", "LogisticProblem", "fit_logistic"]
 
 CHUNK = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
 GRADIENT_TOLERANCE = 1e-8
@@ -50,7 +50,7 @@ class _LogisticPoint:
     hessian: Floats
 
 
-class _LogisticProblem:
+class LogisticProblem:
     """The likelihood with features centred (if there is a constant) and scaled to unit size."""
 
     def __init__(
@@ -121,6 +121,11 @@ class _LogisticProblem:
         constant = theta[k] if self.intercept else 0.0
         return coef, float(constant - coef @ self.centre)
 
+    def from_original(self, coef: Floats, constant: float) -> Floats:
+        """Parameters here of coefficients and constant there."""
+        theta = np.where(np.isinf(self.scale), 0.0, coef * np.minimum(self.scale, 1e300))
+        return np.append(theta, constant + coef @ self.centre) if self.intercept else theta
+
 
 def _newton_step(place: _LogisticPoint) -> Floats:
     # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
@@ -133,7 +138,7 @@ def _newton_step(place: _LogisticPoint) -> Floats:
     return np.asarray(-solution / size)
 
 
-def _solve(problem: _LogisticProblem) -> tuple[_LogisticPoint, bool, int, float]:
+def _solve(problem: LogisticProblem) -> tuple[_LogisticPoint, bool, int, float]:
     """Newton's method; steps are halved until the loss falls."""
     place = problem.at(np.zeros(problem.size))
     largest = np.inf
@@ -183,7 +188,7 @@ def fit_logistic(
     -------
     LogisticFit
     """
-    problem = _LogisticProblem(features, n_pos, weight, intercept=intercept)
+    problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
     place, converged, n_iter, gradient = _solve(problem)
     coef, constant = problem.to_original(place.theta)
     return LogisticFit(coef, constant, converged, n_iter, place.loss, gradient)
