@@ -12,7 +12,6 @@ likelihood does for classes that are separated. With targets off 0 and 1 the opt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,12 +34,14 @@ from trueodds.numerics.log_odds.logistic_regression import (
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats
 
-__all__ = ["brier_of", "fit_finite_brier"]
+__all__ = ["fit_finite_brier", "squared_error"]
 
 SHORT_STEP = 1e-7  # of parameters; Newton's method squares the error
 MAX_ITERATIONS = 100
 MAX_HALVINGS = 40
 ROUNDING = 1e-15
+NOTHING = 1e-18  # a mean squared error that needs no improvement
+GONE = 1e-6  # of the gradient's terms at the start: so little is left on the way to infinity
 SINGULAR = 1e-13  # eigenvalues, relative to the largest, of parameters that do not matter
 
 
@@ -63,37 +64,34 @@ class _BrierProblem(LogisticProblem):
         self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
     ) -> None:
         super().__init__(features, n_pos, weight, intercept=intercept)
-        self.n_pos = n_pos
-        self.start = np.zeros(self.size)
+        self.share = 2 * weight / self.total
+        self.target = np.divide(n_pos, weight, out=np.zeros_like(weight), where=weight > 0)
+        self.others = 1 - self.target
 
-    def _rows(self, theta: Floats) -> Iterator[tuple[Floats, Floats, Floats, Floats, Floats]]:
-        """Features, shares, targets, p and 1 − p, both to the last digit."""
-        begin = 0
-        for x, weight in self.chunks:
-            n_pos = self.n_pos[begin : begin + len(weight)]
-            target = np.divide(n_pos, weight, out=np.zeros_like(weight), where=weight > 0)
-            eta = theta @ x
-            yield x, weight / self.total, target, sigmoid(eta), sigmoid(-eta)
-            begin += len(weight)
+    def start_from(self, fit: LogisticFit) -> Floats:
+        """Parameters of a fit, whose error is what :meth:`point` measures the excess over."""
+        theta = self.from_original(fit.coef, fit.intercept)
+        self.p_start = sigmoid(theta @ self.matrix)
+        return theta
 
     def point(self, theta: Floats) -> _BrierPoint:
         """Error, gradient and Hessian in one pass."""
-        excess, magnitude, size = 0.0, 0.0, 0.0
-        gradient, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
-        for (x, share, target, p, q), (_, _, _, p0, _) in zip(
-            self._rows(theta), self._rows(self.start), strict=True
-        ):
-            residual = p * (1 - target) - q * target
-            slope = p * q
-            # A difference of squares as a product: no digits are lost near the optimum.
-            differences = share * (p - p0) * (p + p0 - 2 * target)
-            excess += float(differences.sum())
-            magnitude += float(np.abs(differences).sum())
-            terms = 2 * share * residual * slope
-            size += float(np.abs(terms).sum())
-            gradient += x @ terms
-            hessian += (x * (2 * share * slope * slope + terms * (q - p))) @ x.T
-        return _BrierPoint(excess, ROUNDING * magnitude, gradient, hessian, size)
+        x = self.matrix
+        eta = theta @ x
+        p, q = sigmoid(eta), sigmoid(-eta)  # both to the last digit
+        residual = p * self.others - q * self.target
+        # A difference of squares as a product: no digits are lost near the optimum.
+        change = self.share * (p - self.p_start) * (p + self.p_start - 2 * self.target)
+        slope = p * q
+        weighted = self.share * slope
+        terms = weighted * residual
+        return _BrierPoint(
+            float(change.sum()) / 2,
+            ROUNDING * float(np.abs(change).sum()),
+            x @ terms,
+            (x * (weighted * slope + terms * (q - p))) @ x.T,
+            float(np.abs(terms).sum()),
+        )
 
 
 def fit_finite_brier(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOddsFit:
@@ -106,18 +104,26 @@ def fit_finite_brier(rows: LogOddsRows, design: Design, *, nonnegative: bool) ->
     targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
     if likeliest.separable:
         rows = rows.with_targets(*targets)
+    if squared_error(rows, likeliest) < NOTHING:
+        return likeliest
     found = _best(rows, design, nonnegative)
     if not (found.converged or likeliest.separable):
         found = replace(_best(rows.with_targets(*targets), design, nonnegative), separable=True)
-    if not found.converged or brier_of(rows, found) > brier_of(rows, likeliest):
+    if not found.converged or squared_error(rows, found) > squared_error(rows, likeliest):
         return likeliest
     return replace(found, separable=found.separable or likeliest.separable)
 
 
-def brier_of(rows: LogOddsRows, fit: LogOddsFit) -> float:
-    """Mean squared error of a fit on rows, each placed within the fit's range."""
+def squared_error(rows: LogOddsRows, fit: LogOddsFit) -> float:
+    """Mean squared distance of a fit, within its range, from the frequency in each row.
+
+    The Brier score is this and a constant, the variance within rows.
+    """
     eta = fit.at(np.clip(rows.z, fit.lower, fit.upper))
-    return float(rows.n_neg @ sigmoid(eta) ** 2 + rows.n_pos @ sigmoid(-eta) ** 2) / rows.total
+    weight = rows.weight
+    missed = sigmoid(eta) * rows.n_neg - sigmoid(-eta) * rows.n_pos
+    squares = np.divide(missed * missed, weight, out=np.zeros_like(weight), where=weight > 0)
+    return float(squares.sum()) / rows.total
 
 
 def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
@@ -146,7 +152,7 @@ def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
     if len(features) == 2:
         reduced += [solve(keep) for keep in ((True, False), (False, True))]
     allowed = [replace(fit, eliminated=True) for fit in reduced if min(fit.a, fit.b) >= 0]
-    return min(allowed, key=lambda fit: brier_of(rows, fit))
+    return min(allowed, key=lambda fit: squared_error(rows, fit))
 
 
 def _minimum(
@@ -159,8 +165,9 @@ def _minimum(
     """
     likeliest = fit_logistic(features, n_pos, weight, intercept=intercept)
     problem = _BrierProblem(features, n_pos, weight, intercept=intercept)
-    theta = problem.start = problem.from_original(likeliest.coef, likeliest.intercept)
+    theta = problem.start_from(likeliest)
     here, converged, iteration = problem.point(theta), False, 0
+    least = GONE * here.size
     while np.isfinite(here.hessian).all() and iteration < MAX_ITERATIONS:
         iteration += 1
         values, vectors = np.linalg.eigh(here.hessian)
@@ -180,6 +187,8 @@ def _minimum(
         else:
             break
         theta, here = theta + step, candidate
+        if here.size < least:
+            break
     gradient = float(np.abs(here.gradient).max() / here.size) if here.size else 0.0
     coef, constant = problem.to_original(theta)
     return LogisticFit(coef, constant, converged, iteration, here.excess, gradient)

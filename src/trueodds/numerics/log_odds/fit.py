@@ -208,10 +208,10 @@ def _better(
     fit: LogOddsFit, evidence: _SaturatedRows, design: Design, nonnegative: bool
 ) -> LogOddsFit:
     """The fit, or maximum likelihood's if its squared error is smaller with all rows placed."""
-    from trueodds.numerics.log_odds.brier_fit import brier_of
+    from trueodds.numerics.log_odds.brier_fit import squared_error
 
     likeliest = _fit(evidence, design, nonnegative, "log")
-    return min((fit, likeliest), key=lambda candidate: brier_of(evidence, candidate))
+    return min((fit, likeliest), key=lambda candidate: squared_error(evidence, candidate))
 
 
 def _search(

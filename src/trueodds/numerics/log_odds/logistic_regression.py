@@ -73,7 +73,7 @@ class LogisticProblem:
             else:  # in two steps: squares of large numbers would overflow
                 scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
             column /= scale[i]
-        self.scale = scale
+        self.scale, self.matrix = scale, design
         self.chunks = [
             (design[:, begin : begin + CHUNK], weight[begin : begin + CHUNK])
             for begin in range(0, len(n_pos), CHUNK)

@@ -8,6 +8,7 @@ stop far from the maximum of the likelihood, and it checks the signs of a and b 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,7 +65,8 @@ class LiblinearCalibrator:
         """Fit; with ``"abm"``, once more without a coefficient that came out negative."""
         X = self._matrix(scores)
         self.coef_, self.intercept_ = self._regression(X, y)
-        if self.features == "abm" and self.coef_.min() < 0:
+        self.eliminated_ = bool(self.features == "abm" and self.coef_.min() < 0)
+        if self.eliminated_:
             kept = 1 if self.coef_[0] < 0 else 0
             coef, self.intercept_ = self._regression(X[:, [kept]], y)
             self.coef_ = np.zeros(2)
@@ -72,11 +74,16 @@ class LiblinearCalibrator:
         return self
 
     def _regression(self, X: Floats, y: Any) -> tuple[Floats, float]:
+        from sklearn import config_context
+        from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
-        model = LogisticRegression(
-            C=PENALTY, solver="liblinear", fit_intercept=self.features != "ab"
-        ).fit(X, y)
+        constant = self.features != "ab"
+        model = LogisticRegression(C=PENALTY, solver="liblinear", fit_intercept=constant)
+        fast = config_context(assume_finite=True, skip_parameter_validation=True)
+        with fast, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
         return model.coef_[0], float(np.ravel(model.intercept_)[0])
 
     def predict_proba(self, scores: Floats) -> Floats:
