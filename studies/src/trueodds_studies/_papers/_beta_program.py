@@ -1,42 +1,26 @@
 """What the beta paper's published program does otherwise than its text says, or leaves open.
 
-Its naive Bayes adds 1e-9 to every variance, whatever the attribute's unit (scikit-learn before
-version 0.18). Its Ada-S is scikit-learn's default of 2016, SAMME.R, where the text speaks of SAMME.
-Its logistic regressions are liblinear's with C = 99999999999 and a tolerance of 1e-4, which may
-stop far from the maximum of the likelihood, and it checks the signs of a and b once.
+Its Ada-S is scikit-learn's default of 2016, SAMME.R (``BoostedStumps(probabilities="samme.r")``),
+where the text speaks of SAMME. Its logistic regressions are liblinear's with C = 99999999999 and a
+tolerance of 1e-4, which may stop far from the maximum of the likelihood, and it checks the signs of
+a and b once.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from trueodds.validation import Floats
 
-__all__ = ["LiblinearCalibrator", "naive_bayes_of_2016"]
+__all__ = ["LiblinearCalibrator"]
 
-VARIANCE = 1e-9
 PENALTY = 99999999999.0
 CLIP = 1e-16
 LN2 = float(np.log(2.0))
-
-
-def naive_bayes_of_2016(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]) -> list[Floats]:
-    """Log-odds of Gaussian naive Bayes with 1e-9 added to every variance, in one column."""
-    from sklearn.naive_bayes import GaussianNB
-
-    largest = float(X.var(axis=0).max())  # which today's smoothing is a share of
-    model = GaussianNB(var_smoothing=VARIANCE / (largest or 1.0)).fit(X, y)
-    found = []
-    for other in others:
-        joint = model.predict_joint_log_proba(other)
-        found.append((joint[:, 1] - joint[:, 0])[:, None])
-    return found
 
 
 class LiblinearCalibrator:

@@ -25,10 +25,10 @@ from scipy.special import expit
 from trueodds import BetaCalibrator, IdentityCalibrator, IsotonicCalibrator, LogisticCalibrator
 from trueodds.metrics import accuracy, brier_score
 from trueodds.validation import Floats
-from trueodds_studies._learners import Learner, boosted_stumps, real_boosted_stumps
+from trueodds_studies._learners import Learner, boosted_stumps, naive_bayes, real_boosted_stumps
 from trueodds_studies._papers import _beta_extras as extras
 from trueodds_studies._papers._beta_numbers import SETS, sets_at_hand
-from trueodds_studies._papers._beta_program import LiblinearCalibrator, naive_bayes_of_2016
+from trueodds_studies._papers._beta_program import LiblinearCalibrator
 from trueodds_studies._papers._beta_report import report
 from trueodds_studies._protocol import (
     InnerScores,
@@ -53,7 +53,7 @@ QUICK_SETS = 900
 """The quick profile takes sets with at most so many rows."""
 
 LEARNERS: dict[str, Learner] = {
-    "naive-bayes": naive_bayes_of_2016,
+    "naive-bayes": naive_bayes,
     "stumps": boosted_stumps,
     "real-stumps": real_boosted_stumps,
 }
