@@ -82,9 +82,7 @@ def maps_of_two_sets(results: Results) -> list[Figure]:
         _square(ax, f"{name}, Ada-O")
     axes[0, 0].set(xlabel="uncalibrated score", ylabel="calibrated probability")
     axes[0, 0].legend(fontsize=8, frameon=False, loc="lower right")
-    title = (
-        "Figure 2 again: calibration maps of AdaBoost's scores on two sets, means over the folds"
-    )
+    title = "Figure 2 again: calibration maps of AdaBoost's scores on two sets, means of the folds"
     return [Figure.of("figure-2", title, figure)]
 
 

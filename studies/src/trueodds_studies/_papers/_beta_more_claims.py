@@ -111,9 +111,9 @@ def _figure_2(results: Results) -> list[Claim]:
         if name == left:
             holds = quarter > 0.25 and three < 0.75 and away["beta"] < away["logistic"]
             figures = (
-                f"mean of the folds' maps: beta takes 0.25 to {quarter:.2f} and 0.75 to {three:.2f}; "
-                f"mean distance from "
-                f"isotonic's map: beta {away['beta']:.3f}, logistic {away['logistic']:.3f}"
+                f"mean of the folds' maps: beta takes 0.25 to {quarter:.2f} and 0.75 to "
+                f"{three:.2f}; mean distance from isotonic's: beta {away['beta']:.3f}, logistic "
+                f"{away['logistic']:.3f}"
             )
         else:
             holds = identity["beta"] <= ALMOST < identity["logistic"]
