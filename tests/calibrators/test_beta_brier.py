@@ -7,7 +7,12 @@ import pytest
 from scipy.special import expit
 
 from trueodds import BetaCalibrator
-from trueodds.exceptions import InputError, SeparableScoresWarning, TrueoddsWarning
+from trueodds.exceptions import (
+    InputError,
+    NotIncreasingWarning,
+    SeparableScoresWarning,
+    TrueoddsWarning,
+)
 from trueodds.maps import CalibrationMap
 from trueodds.metrics import brier_score, log_loss
 
@@ -55,6 +60,21 @@ def test_rows_far_out_on_the_wrong_side_move_it_less():
     }
     assert slopes["log"] < 0.75
     assert 0.9 < slopes["brier"] < 1.1
+
+
+def test_it_is_not_held_at_the_boundary_where_the_likelihood_is():
+    """In this sample a negative slope is best, then two positive ones, then one alone."""
+    rng = np.random.default_rng(1)
+    z = np.append(rng.normal(0, 2, 1000), [np.log(1e-5)] * 5)
+    y = np.append(rng.random(1000) < expit(z[:1000]), [True] * 5)
+    likeliest, fitted = (
+        BetaCalibrator(loss=loss, input="logit").fit(z, y).map_ for loss in ("log", "brier")
+    )
+    assert likeliest.a < 0.01
+    assert fitted.a > 0.4
+    free = BetaCalibrator(loss="brier", input="logit", monotone=False)
+    with pytest.warns(NotIncreasingWarning, match="not increasing"):
+        assert free.fit(z, y).map_.a < 0
 
 
 def test_the_truth_is_found_with_many_rows():

@@ -1,9 +1,10 @@
 """Fit η = a·ln p − b·ln(1−p) + c to finite scores by the smallest Brier score.
 
 The sum of squares Σ w·(σ(η) − t)² is not convex in the parameters. It is minimised by Newton's
-method with the exact Hessian from the maximum of the likelihood on, once with all slopes free and,
-where they must not be negative but come out so, once more without each of them. The best of these
-places and of the maximum of the likelihood itself is taken, so that the result is never worse.
+method with the exact Hessian from the maximum of the likelihood on, with all slopes free. Where
+they must not be negative but come out so, three other ways are tried: from the likeliest curve of
+equal slopes, and without either slope. The best of these places and of the maximum of the
+likelihood itself is taken, so that the result is never worse.
 
 A squared error is bounded: where only a few rows stand between the classes, a step that gives them
 up may be best of all, and the slope runs off to infinity. Platt's targets are used then, as the
@@ -134,9 +135,14 @@ def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
     intercept = design in ("logistic", "beta")
     features = features_of(rows.z, design)
 
-    def solve(keep: tuple[bool, ...]) -> LogOddsFit:
+    def solve(keep: tuple[bool, ...], *, equal_slopes: bool = False) -> LogOddsFit:
         chosen = [f for f, kept in zip(features, keep, strict=True) if kept]
-        found = _minimum(chosen, rows.n_pos, rows.weight, intercept=intercept)
+        first = [sum(chosen[1:], chosen[0])] if equal_slopes else chosen
+        start = fit_logistic(first, rows.n_pos, rows.weight, intercept=intercept)
+        if equal_slopes:
+            start = replace(start, coef=np.repeat(start.coef, len(chosen)))
+        problem = _BrierProblem(chosen, rows.n_pos, rows.weight, intercept=intercept)
+        found = _minimum(problem, start)
         slopes = iter(found.coef.tolist())
         a, *rest = (float(next(slopes)) if kept else 0.0 for kept in keep)
         b = rest[0] if rest else a
@@ -150,22 +156,21 @@ def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
         return free
     reduced = [constant_fit(rows, intercept)]
     if len(features) == 2:
+        reduced.append(solve((True, True), equal_slopes=True))
         reduced += [solve(keep) for keep in ((True, False), (False, True))]
-    allowed = [replace(fit, eliminated=True) for fit in reduced if min(fit.a, fit.b) >= 0]
+    allowed = [
+        replace(fit, eliminated=min(fit.a, fit.b) == 0) for fit in reduced if min(fit.a, fit.b) >= 0
+    ]
     return min(allowed, key=lambda fit: squared_error(rows, fit))
 
 
-def _minimum(
-    features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
-) -> LogisticFit:
-    """The minimum next to the maximum of the likelihood.
+def _minimum(problem: _BrierProblem, start: LogisticFit) -> LogisticFit:
+    """The minimum that is downhill from another fit.
 
     Newton's method, going down along what curves down too; steps are halved until the error falls.
     Not converged if there is no minimum: on the way to infinity steps never get short.
     """
-    likeliest = fit_logistic(features, n_pos, weight, intercept=intercept)
-    problem = _BrierProblem(features, n_pos, weight, intercept=intercept)
-    theta = problem.start_from(likeliest)
+    theta = problem.start_from(start)
     here, converged, iteration = problem.point(theta), False, 0
     least = GONE * here.size
     while np.isfinite(here.hessian).all() and iteration < MAX_ITERATIONS:
