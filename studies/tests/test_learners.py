@@ -107,7 +107,7 @@ def test_both_kinds_come_from_one_boosting():
 def test_stumps_refuse_what_they_cannot_learn():
     with pytest.raises(InputError, match="y must have two classes; got 3"):
         BoostedStumps().fit(np.zeros((3, 1)), [0, 1, 2])
-    with pytest.raises(InputError, match="probabilities must be 'original' or 'samme'"):
+    with pytest.raises(InputError, match=r"must be 'original', 'samme' or 'samme\.r'"):
         BoostedStumps(probabilities="real").fit(np.zeros((2, 1)), [0, 1])
     constant = BoostedStumps().fit(np.zeros((4, 1)), [0, 1, 0, 1])
     np.testing.assert_array_equal(constant.predict_proba(np.zeros((1, 1))), [[0.5, 0.5]])

@@ -31,6 +31,11 @@ class BetaCalibrator(Calibrator):
         is eliminated and the rest fitted again, until none is left. ``"auto"`` enforces it for
         ``"abm"`` and ``"am"``, the paper's two algorithms, and leaves ``"ab"`` free, as the
         authors' program does (without a constant, eliminating a coefficient distorts the rest).
+    loss : {"log", "brier"}, default="log"
+        What the parameters minimise on the rows they are fitted to: log-loss, which is maximum
+        likelihood, or the Brier score, which the paper proposes as future work. The squared error
+        forgives what is far wrong, so ``"brier"`` follows the bulk of the rows and cares less for
+        both ends of the scale.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores; margins (``"score"``) are taken as log-odds.
 
@@ -46,6 +51,10 @@ class BetaCalibrator(Calibrator):
     are placed on the log-odds axis by likelihood; theirs are clipped at 2.2e-16, which decides
     the fit. If fitting saw none, they are taken as 2.2e-16 and 1 − 2.2e-16 in prediction.
     Cost: a few passes over the scores, no sorting.
+
+    The Brier score is not convex in the parameters: ``loss="brier"`` goes down from the maximum of
+    the likelihood, and is never worse than that on the rows it is fitted to. Where scores nearly
+    separate the classes, the best slope is infinite; Platt's targets are used then, with a warning.
 
     References
     ----------
@@ -67,10 +76,12 @@ class BetaCalibrator(Calibrator):
         parameters: Literal["abm", "am", "ab"] = "abm",
         *,
         monotone: Literal["auto"] | bool = "auto",
+        loss: Literal["log", "brier"] = "log",
         **shared: Unpack[SharedOptions],
     ) -> None:
         self.parameters = parameters
         self.monotone = monotone
+        self.loss = loss
         super().__init__(**shared)
 
     @property
@@ -85,7 +96,10 @@ class BetaCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.parameters, tuple(DESIGNS), "parameters")
         check_choice(self.monotone, ("auto", True, False), "monotone")
+        check_choice(self.loss, ("log", "brier"), "loss")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         design = DESIGNS[self.parameters]
-        return fit_log_odds_map(evidence, self.input, design, nonnegative=self._enforced)
+        return fit_log_odds_map(
+            evidence, self.input, design, nonnegative=self._enforced, loss=self.loss
+        )

@@ -18,7 +18,14 @@ from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError
 from trueodds.validation import Floats
 
-__all__ = ["BoostedStumps", "Learner", "boosted_stumps", "coded_matrix", "naive_bayes"]
+__all__ = [
+    "BoostedStumps",
+    "Learner",
+    "boosted_stumps",
+    "coded_matrix",
+    "naive_bayes",
+    "real_boosted_stumps",
+]
 
 Learner = Callable[[Floats, npt.NDArray[Any], Sequence[Floats]], list[Floats]]
 
@@ -40,18 +47,19 @@ def coded_matrix(X: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
 
 
 class BoostedStumps(Estimator):
-    """AdaBoost of decision stumps, with either of the beta paper's two kinds of probability.
+    """AdaBoost of decision stumps, with the kinds of probability that the beta paper compares.
 
-    The stumps and their weights are the same for both; the probabilities are not. ``"original"``
-    (Ada-O) are those of Friedman, Hastie and Tibshirani (2000): 1/(1 + exp(−2F)), where F is the
-    weighted sum of votes, which with many stumps are pushed to 0 and 1. ``"samme"`` (Ada-S) are
-    scikit-learn's: the same with F divided by the sum of the weights, so that they stay between
-    0.12 and 0.88.
+    ``"original"`` (Ada-O) are those of Friedman, Hastie and Tibshirani (2000): 1/(1 + exp(−2F)),
+    where F is the weighted sum of votes, which with many stumps are pushed to 0 and 1. ``"samme"``
+    are scikit-learn's of the same stumps: F is divided by the sum of the weights, so that they stay
+    between 0.12 and 0.88. ``"samme.r"`` boosts other stumps, which vote ½·ln(w₁/w₀) by the weights
+    of the classes on either side; it was scikit-learn's default until it was removed in version
+    1.6, and F is divided by the number of stumps.
 
     Parameters
     ----------
     n_estimators : int, default=200
-    probabilities : {"original", "samme"}, default="original"
+    probabilities : {"original", "samme", "samme.r"}, default="original"
 
     Attributes
     ----------
@@ -81,9 +89,10 @@ class BoostedStumps(Estimator):
         self.classes_, codes_of_y = np.unique(y, return_inverse=True)
         if len(self.classes_) != 2:
             raise InputError(f"y must have two classes; got {len(self.classes_)}.")
-        if self.probabilities not in ("original", "samme"):
+        if self.probabilities not in ("original", "samme", "samme.r"):
             raise InputError(
-                f"probabilities must be 'original' or 'samme'; got {self.probabilities!r}."
+                "probabilities must be 'original', 'samme' or 'samme.r'; got "
+                f"{self.probabilities!r}."
             )
         n, d = X.shape
         codes = np.empty((d, n), np.int32)
@@ -92,7 +101,8 @@ class BoostedStumps(Estimator):
             values, codes[f] = np.unique(X[:, f], return_inverse=True)
             distinct.append(values)
         counts = np.array([len(values) for values in distinct], np.int32)
-        found = boost_stumps(codes, counts, codes_of_y.astype(np.int8), self.n_estimators)
+        positive, real = codes_of_y.astype(np.int8), self.probabilities == "samme.r"
+        found = boost_stumps(codes, counts, positive, self.n_estimators, real)
         self.attribute_, cut, self.left_, self.right_, self.alpha_ = found
         self.threshold_ = np.array(
             [
@@ -138,6 +148,12 @@ def boosted_stumps(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]) -> 
     total = float(model.alpha_.sum()) or 1.0
     margins = [model.margins(other) for other in others]
     return [np.column_stack([2 * margin, 2 * margin / total]) for margin in margins]
+
+
+def real_boosted_stumps(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]) -> list[Floats]:
+    """Log-odds by 200 stumps of SAMME.R, in one column."""
+    model = BoostedStumps(probabilities="samme.r").fit(X, y)
+    return [model.log_odds(other)[:, None] for other in others]
 
 
 def naive_bayes(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]) -> list[Floats]:

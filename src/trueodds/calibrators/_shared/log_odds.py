@@ -10,7 +10,7 @@ from trueodds.exceptions import (
     warn_user,
 )
 from trueodds.maps import LogOddsMap
-from trueodds.numerics.log_odds.fit import Design, fit_log_odds
+from trueodds.numerics.log_odds.fit import Design, Loss, fit_log_odds
 from trueodds.numerics.log_odds.quadratic import QuadraticFit
 from trueodds.validation import InputScale
 
@@ -18,12 +18,17 @@ __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_sepa
 
 
 def fit_log_odds_map(
-    evidence: Evidence, scale: InputScale, design: Design, *, nonnegative: bool = False
+    evidence: Evidence,
+    scale: InputScale,
+    design: Design,
+    *,
+    nonnegative: bool = False,
+    loss: Loss = "log",
 ) -> LogOddsMap:
     """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds.fit`."""
-    fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative)
+    fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
     if fit.separable:
-        warn_separable()
+        warn_separable(loss)
     if not fit.converged:
         warn_not_converged(fit.n_iter, fit.gradient)
     if fit.a == 0 and fit.b == 0 and fit.eliminated:
@@ -55,11 +60,16 @@ def warn_of_curve(fit: QuadraticFit) -> None:
         )
 
 
-def warn_separable() -> None:
+def warn_separable(loss: Loss = "log") -> None:
     """Say that Platt's targets were used."""
+    cause = {
+        "log": "the scores separate the classes, so the likelihood has no finite optimum",
+        "brier": "the scores separate the classes, or nearly so, and squared error has no finite "
+        "optimum",
+    }
     warn_user(
-        "the scores separate the classes, so the likelihood has no finite optimum; Platt's label "
-        'correction (label_smoothing="platt") was used. Were these rows used to train the model?',
+        f'{cause[loss]}; Platt\'s label correction (label_smoothing="platt") was used. Were these '
+        "rows used to train the model?",
         SeparableScoresWarning,
     )
 

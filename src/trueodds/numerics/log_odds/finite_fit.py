@@ -17,7 +17,7 @@ from trueodds.numerics.log_odds.logistic_regression import LogisticFit, fit_logi
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats
 
-__all__ = ["Design", "LogOddsFit", "fit_finite"]
+__all__ = ["LN2", "Design", "LogOddsFit", "constant_fit", "features_of", "fit_finite"]
 
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
 
@@ -63,7 +63,8 @@ def fit_finite(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOd
     return replace(_fit_design(rows, design, nonnegative), separable=separable)
 
 
-def _features(z: Floats, design: Design) -> tuple[Floats, ...]:
+def features_of(z: Floats, design: Design) -> tuple[Floats, ...]:
+    """What the slopes of a design multiply."""
     if design in ("temperature", "logistic"):
         return (z,)
     first, second = log_pair(z, "logit")
@@ -76,14 +77,14 @@ def _features(z: Floats, design: Design) -> tuple[Floats, ...]:
 
 def _fit_design(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
     intercept = design in ("logistic", "beta")
-    features, weight = _features(rows.z, design), rows.weight
+    features, weight = features_of(rows.z, design), rows.weight
     if len(features) == 1:
         fit = fit_logistic(list(features), rows.n_pos, weight, intercept=intercept)
         slope = float(fit.coef[0])
         if not intercept and not features[0].any():
             slope = 1.0  # log-odds of 0 say nothing about a temperature: leave it alone
         if nonnegative and slope < 0:
-            return replace(_constant(rows, intercept), eliminated=True)
+            return replace(constant_fit(rows, intercept), eliminated=True)
         return _as_log_odds_fit(fit, slope, slope, fit.intercept)
     shift = LN2 if design == "beta_half" else 0.0
 
@@ -106,7 +107,7 @@ def _fit_design(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOdds
             if min(reduced.a, reduced.b) >= 0:
                 candidates.append((loss, reduced))
     if not candidates:
-        return replace(_constant(rows, intercept), eliminated=True)
+        return replace(constant_fit(rows, intercept), eliminated=True)
     return replace(min(candidates, key=lambda pair: pair[0])[1], eliminated=True)
 
 
@@ -116,7 +117,7 @@ def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsF
     )
 
 
-def _constant(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
+def constant_fit(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
     """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
     c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
     return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)

@@ -12,13 +12,16 @@ sent to infinity.
 
 *Inside their range*, if it would have to be there: the level is searched for that, with the finite
 scores beyond it clipped to it and the parameters fitted anew, gives the highest likelihood.
+
+With ``loss="brier"`` the parameters minimise the squared error instead, which is least at the same
+frequency; a level inside the range is still the likelihood's.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +33,9 @@ from trueodds.numerics.log_odds.level_search import Side, search_levels
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale
 
-__all__ = ["UNSEEN_LEVEL", "Design", "LogOddsFit", "fit_log_odds", "placed_log_odds"]
+__all__ = ["UNSEEN_LEVEL", "Design", "LogOddsFit", "Loss", "fit_log_odds", "placed_log_odds"]
+
+Loss = Literal["log", "brier"]
 
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
@@ -116,12 +121,21 @@ class _SaturatedRows(LogOddsRows):
         mean = np.where(alone, z[starts], mean)
         return _SaturatedRows(mean, neg, pos).ends_of(self, sides)
 
-    def fit(self, design: Design, nonnegative: bool) -> LogOddsFit:
+    def fit(self, design: Design, nonnegative: bool, loss: Loss) -> LogOddsFit:
+        if loss == "brier":
+            from trueodds.numerics.log_odds.brier_fit import fit_finite_brier
+
+            return fit_finite_brier(self, design, nonnegative=nonnegative)
         return fit_finite(self, design, nonnegative=nonnegative)
 
 
 def fit_log_odds(
-    evidence: BinaryEvidence, *, scale: InputScale, design: Design, nonnegative: bool = False
+    evidence: BinaryEvidence,
+    *,
+    scale: InputScale,
+    design: Design,
+    nonnegative: bool = False,
+    loss: Loss = "log",
 ) -> LogOddsFit:
     """Fit one of the designs.
 
@@ -136,6 +150,9 @@ def fit_log_odds(
         Whether a and b must not be negative. A coefficient that would be is eliminated (fixed at
         zero) and the others are fitted again; the likelihood is concave, so this is its
         constrained maximum.
+    loss : {"log", "brier"}, default="log"
+        What is minimised: the log-loss, which is maximum likelihood, or the squared error, of which
+        the fit is never worse than that of maximum likelihood.
     """
     fit = None
     score = evidence.score
@@ -143,11 +160,11 @@ def fit_log_odds(
     if len(score) >= COMPRESS_FROM or sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
         summary = compress(score, scale, evidence.counts)
         rows = _SaturatedRows(summary.z, summary.n_neg, summary.n_pos)
-        rough = _fit(rows.with_targets(*evidence.targets), design, nonnegative)
+        rough = _fit(rows.with_targets(*evidence.targets), design, nonnegative, loss)
         fit = rough if summary.serves(max(abs(rough.a), abs(rough.b))) else None
     if fit is None:
         rows = _SaturatedRows(log_odds(score, scale), *evidence.counts())
-        fit = _fit(rows.with_targets(*evidence.targets), design, nonnegative)
+        fit = _fit(rows.with_targets(*evidence.targets), design, nonnegative, loss)
     low, high = finite_range(score, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
@@ -164,10 +181,10 @@ def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability")
     return np.clip(z, fit.lower, fit.upper)
 
 
-def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool) -> LogOddsFit:
+def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool, loss: Loss) -> LogOddsFit:
     """Fit to rows some of which may be saturated, placing them as the module's text says."""
     if not evidence.saturated:
-        return evidence.fit(design, nonnegative)
+        return evidence.fit(design, nonnegative, loss)
     wanted = {
         side: _frequency_log_odds(float(evidence.n_pos[at].sum()), float(evidence.n_neg[at].sum()))
         for side, at in evidence.saturated.items()
@@ -176,7 +193,7 @@ def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool) -> LogOdds
         return _levels_alone(wanted, evidence)
     searched: dict[Side, float] = {}
     while True:
-        fit = evidence.clipped(searched).fit(design, nonnegative)
+        fit = evidence.clipped(searched).fit(design, nonnegative, loss)
         beyond = {
             side: _level_beyond(fit, wanted[side], evidence.edge[side], side)
             for side in wanted
@@ -185,8 +202,19 @@ def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool) -> LogOdds
         inside = [side for side, level in beyond.items() if level is None]
         if not inside:
             level = {**searched, **{side: z for side, z in beyond.items() if z is not None}}
-            return replace(fit, lower=level.get(-1, -np.inf), upper=level.get(1, np.inf))
+            fit = replace(fit, lower=level.get(-1, -np.inf), upper=level.get(1, np.inf))
+            return fit if loss == "log" else _better(fit, evidence, design, nonnegative)
         searched = _search([*searched, *inside], evidence, design, nonnegative)
+
+
+def _better(
+    fit: LogOddsFit, evidence: _SaturatedRows, design: Design, nonnegative: bool
+) -> LogOddsFit:
+    """The fit, or maximum likelihood's if its squared error is smaller with all rows placed."""
+    from trueodds.numerics.log_odds.brier_fit import squared_error
+
+    likeliest = _fit(evidence, design, nonnegative, "log")
+    return min((fit, likeliest), key=lambda candidate: squared_error(evidence, candidate))
 
 
 def _search(

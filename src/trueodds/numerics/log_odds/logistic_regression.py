@@ -13,7 +13,7 @@ import numpy as np
 
 from trueodds.validation import Floats
 
-__all__ = ["LogisticFit", "fit_logistic"]
+__all__ = ["LogisticFit", "LogisticProblem", "fit_logistic"]
 
 CHUNK = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
 GRADIENT_TOLERANCE = 1e-8
@@ -50,7 +50,7 @@ class _LogisticPoint:
     hessian: Floats
 
 
-class _LogisticProblem:
+class LogisticProblem:
     """The likelihood with features centred (if there is a constant) and scaled to unit size."""
 
     def __init__(
@@ -73,7 +73,7 @@ class _LogisticProblem:
             else:  # in two steps: squares of large numbers would overflow
                 scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
             column /= scale[i]
-        self.scale = scale
+        self.scale, self.matrix = scale, design
         self.chunks = [
             (design[:, begin : begin + CHUNK], weight[begin : begin + CHUNK])
             for begin in range(0, len(n_pos), CHUNK)
@@ -121,6 +121,11 @@ class _LogisticProblem:
         constant = theta[k] if self.intercept else 0.0
         return coef, float(constant - coef @ self.centre)
 
+    def from_original(self, coef: Floats, constant: float) -> Floats:
+        """Parameters here of coefficients and constant there."""
+        theta = np.where(np.isinf(self.scale), 0.0, coef * np.minimum(self.scale, 1e300))
+        return np.append(theta, constant + coef @ self.centre) if self.intercept else theta
+
 
 def _newton_step(place: _LogisticPoint) -> Floats:
     # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
@@ -134,7 +139,7 @@ def _newton_step(place: _LogisticPoint) -> Floats:
 
 
 def _solve(
-    problem: _LogisticProblem, start: Floats | None = None
+    problem: LogisticProblem, start: Floats | None = None
 ) -> tuple[_LogisticPoint, bool, int, float]:
     """Newton's method; steps are halved until the loss falls."""
     place = problem.at(np.zeros(problem.size) if start is None else start)
@@ -185,7 +190,7 @@ def fit_logistic(
     -------
     LogisticFit
     """
-    problem = _LogisticProblem(features, n_pos, weight, intercept=intercept)
+    problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
     place, converged, n_iter, gradient = _solve(problem)
     coef, constant = problem.to_original(place.theta)
     return LogisticFit(coef, constant, converged, n_iter, place.loss, gradient)

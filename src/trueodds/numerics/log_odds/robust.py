@@ -30,8 +30,8 @@ from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, BinaryEvidence
 from trueodds.numerics.log_odds.logistic_regression import (
     CHUNK,
     ROUNDING,
+    LogisticProblem,
     _LogisticPoint,
-    _LogisticProblem,
     _solve,
     fit_logistic,
 )
@@ -77,7 +77,7 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
     )
 
 
-class _PowerProblem(_LogisticProblem):
+class _PowerProblem(LogisticProblem):
     """The score of a line, on an axis whose unit is the way from the middle to a fence.
 
     Mean and standard deviation would be the outliers'. What is farther than a million units counts

@@ -1,4 +1,4 @@
-"""What the beta calibration paper prints: Tables 1 and 2, and the p-values of figures 4 to 7."""
+"""What the beta calibration paper prints: Tables 1 and 2, and the ranks behind figures 4 to 7."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from typing import Any
 from trueodds_studies._optional import need
 from trueodds_studies.datasets import available
 
-__all__ = ["COLUMNS", "FRIEDMAN", "PAPER_RANKS", "SETS", "sets_at_hand", "table_2", "table_2_ranks"]
+__all__ = [
+    "AUTHORS_RANKS",
+    "COLUMNS",
+    "FRIEDMAN",
+    "PAPER_RANKS",
+    "PARAMETRIC",
+    "SETS",
+    "sets_at_hand",
+    "table_2",
+    "table_2_ranks",
+]
 
 # Our name; the first letters in Table 2; rows in Table 1; log-loss of uncalibrated, beta,
 # isotonic, logistic with Ada-O in Table 2, and their ranks before rounding (its subscripts). Both
@@ -57,6 +67,7 @@ zoo                  zoo        101  0.132 0.013 0.013 0.013  4312
 """
 _ROWS = [line.split() for line in _TABLES.strip().splitlines()]
 COLUMNS = ("uncalibrated", "beta", "isotonic", "logistic")
+PARAMETRIC = ("uncalibrated", "logistic", "beta", "beta-am", "beta-ab")
 
 SETS: dict[str, int] = {row[0]: int(row[2]) for row in _ROWS}
 """The 41 sets with the number of rows in Table 1."""
@@ -79,6 +90,20 @@ FRIEDMAN: dict[tuple[str, str, str], float] = {
     ("figure 7", "brier_score", "ada-s"): 1.6e-13,
 }
 """P-values of the Friedman tests in the captions."""
+
+AUTHORS_RANKS: dict[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...]]] = {
+    ("log_loss", "naive-bayes"): ((3.80, 1.32, 2.63, 2.24), (4.80, 3.22, 1.56, 2.20, 3.22)),
+    ("log_loss", "ada-o"): ((3.20, 1.27, 3.12, 2.41), (4.46, 3.80, 2.02, 2.24, 2.46)),
+    ("log_loss", "ada-s"): ((3.83, 1.51, 2.46, 2.20), (4.76, 2.98, 1.96, 3.24, 2.06)),
+    ("brier_score", "naive-bayes"): ((3.80, 1.68, 1.88, 2.63), (4.68, 3.24, 1.68, 2.15, 3.24)),
+    ("brier_score", "ada-o"): ((2.85, 1.85, 2.12, 3.17), (3.61, 3.90, 2.34, 2.51, 2.63)),
+    ("brier_score", "ada-s"): ((3.73, 1.90, 1.76, 2.61), (4.61, 3.02, 2.06, 3.05, 2.26)),
+    ("accuracy", "naive-bayes"): ((3.24, 2.27, 2.01, 2.48), (4.10, 2.73, 2.48, 2.32, 3.38)),
+    ("accuracy", "ada-o"): ((2.34, 2.55, 2.52, 2.59), (2.88, 3.35, 3.28, 3.05, 2.44)),
+    ("accuracy", "ada-s"): ((2.46, 2.55, 2.34, 2.65), (3.01, 3.17, 2.99, 3.28, 2.55)),
+}
+"""Average ranks of COLUMNS and of PARAMETRIC that the diagrams show, computed from the authors'
+published results before rounding (their Friedman tests have the captions' p-values)."""
 
 
 def sets_at_hand() -> list[str]:
