@@ -302,7 +302,7 @@ def test_the_page_shows_every_table_beside_the_papers(papers_own, monkeypatch):
     titles = [item.title for item in items if not isinstance(item, str)]
     assert sum(title.startswith("Table 1: ") for title in titles) == 2
     assert {f"`{name}`" for name in PAPER_TASKS} < set(titles)
-    assert "Fraud: ECE in %, by the level of zeros" in titles
+    assert "Fraud: scaling, by the level of zeros" in titles
 
 
 def test_a_single_sample_leaves_comparisons_untested(papers_own):

@@ -290,31 +290,24 @@ def _clip_items(clips: dict[str, Any], fraud: Readings | None) -> list[str | Tab
     """How the level of a zero decides what scaling does."""
     if fraud is None:
         return []
-    rows: list[list[Any]] = []
     printed = paper_table("binary", "fraud")
-    placed = {measure: wide(fraud.ours, measure) for measure in MEASURES}
-    for name in printed.index:
-        line: list[Any] = [name]
-        for measure in MEASURES:
+    rows: list[list[Any]] = []
+    for name in ("original", "temperature", "platt"):
+        for measure, words in MEASURES.items():
             digits = 3 if measure == "weighted" else 1
-            values = [wide(of, measure)[name].mean() for of in clips.values()]
-            values.append(placed[measure][name].mean())
-            line += [f"{printed.loc[name, measure]:g}", *(f"{v:.{digits}f}" for v in values)]
-        rows.append(line)
-    levels = [*clips, "placed, our solver"]
-    heads = [
-        f"{'ECE' if measure == 'weighted' else 'unweighted'}: {level}"
-        for measure in MEASURES
-        for level in ("printed", *levels)
-    ]
+            frames = [*clips.values(), fraud.ours]
+            values = [f"{wide(of, measure)[name].mean():.{digits}f}" for of in frames]
+            rows.append([name, words, f"{printed.loc[name, measure]:g}", *values])
+    heads = ["method", "measure", "printed", *(f"at {level}" for level in clips), "placed"]
     note = (
-        "Means. By the level at which probabilities of 0 are clipped; the paper does not give its "
-        "own. A fraud that the forest gives 0 costs scaled scores the more the lower the level is, "
-        "and one temperature for all then pulls every score towards ½: by weighted ECE temperature "
-        "scaling makes the scores worse, as the paper reports. The printed row of one coal with "
-        "bias is that of temperature scaling, and not that of Platt scaling, which it should be."
+        "Means, by the level at which probabilities of 0 are clipped (the paper does not give its "
+        "own), or with zeros placed by likelihood. A fraud that the forest gives 0 costs scaled "
+        "scores the more the lower the level is, and one temperature for all then pulls every "
+        "score towards ½: temperature scaling makes the scores worse, as the paper reports. (In "
+        "the paper's Table 2 the row of one coal *with* bias has the figures of temperature "
+        "scaling, which is one coal without.)"
     )
     return [
         "## What becomes of probabilities of 0",
-        Table("Fraud: ECE in %, by the level of zeros", ["method", *heads], rows, note=note),
+        Table("Fraud: scaling, by the level of zeros", heads, rows, note=note),
     ]

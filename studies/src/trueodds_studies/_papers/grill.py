@@ -36,7 +36,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.metrics import expected_calibration_error
 from trueodds.validation import Floats
-from trueodds_studies._papers._grill_numbers import CLIPS, PAPER_TASKS, PLACED
+from trueodds_studies._papers._grill_numbers import CLIP, CLIPS, PAPER_TASKS, PLACED
 from trueodds_studies._papers._grill_report import report
 from trueodds_studies._papers._grill_scores import SCORERS, halves, held_out, synthetic_scores
 from trueodds_studies._scratch import Arrays, Scratch
@@ -116,12 +116,11 @@ def _crossed_solvers(
 
 
 def _fraud_tasks(**options: Any) -> list[Task]:
-    """The paper's solver with zeros clipped at each level, ours with zeros placed by likelihood."""
+    """The paper's solver with zeros clipped at one level, ours with zeros placed by likelihood."""
     found = crossed("binary", **options, zeros=PLACED, method=BINARY, solver="none")
     found += crossed("binary", **options, zeros=PLACED, method=list(GRILLS), solver="joint")
-    for level in CLIPS:
-        found += crossed("binary", **options, zeros=level, method=SCALED, solver="none")
-        found += crossed("binary", **options, zeros=level, method=list(GRILLS), solver="paper")
+    found += crossed("binary", **options, zeros=list(CLIPS), method=SCALED, solver="none")
+    found += crossed("binary", **options, zeros=CLIP, method=list(GRILLS), solver="paper")
     return found
 
 
