@@ -6,12 +6,15 @@ from functools import partial
 from typing import Any
 
 from trueodds_studies._papers._grill_judge import (
+    Difference,
     Finding,
     Readings,
+    against,
     all_lower,
     both,
     count,
     difference,
+    in_words,
     means_of,
     wide,
 )
@@ -113,7 +116,7 @@ def _low_scores(table: Any) -> Finding:
 
 def _platt(table: Any) -> Finding:
     rows = table[table["method"] == "platt"]
-    found = all_lower(_against(table, ["platt"], "temperature", MEASURES), "data")
+    found = all_lower(_by_both(table, ["platt"], "temperature"), "data")
     words = (
         f"w = {rows['slope'].mean():.2f} ({_printed(rows['slope'], 0.43)}), b = "
         f"{rows['intercept'].mean():.2f} ({_printed(rows['intercept'], -0.5)}); {found.words}"
@@ -160,8 +163,8 @@ def _coal_claims(table: Readings) -> list[Claim]:
     def figure_6(frame: Any) -> Finding:
         return all_lower(
             [
-                *_against(frame, [WITH_BIAS[1]], "isotonic", ["unweighted"]),
-                *_against(frame, [WITH_BIAS[1]], WITH_BIAS[2], ["unweighted"]),
+                *against(frame, [WITH_BIAS[1]], "isotonic", "unweighted"),
+                *against(frame, [WITH_BIAS[1]], WITH_BIAS[2], "unweighted"),
             ],
             "solver",
         )
@@ -184,15 +187,8 @@ def _coal_claims(table: Readings) -> list[Claim]:
     ]
 
 
-def _against(frame: Any, names: list[str], rival: str, measures: Any) -> list[Any]:
-    """Differences of some methods from one other."""
-    found = []
-    for measure in measures:
-        table = wide(frame, measure)
-        for name in names:
-            words = f"{measure}: {name} and {rival}"
-            found.append(difference(table[name], table[rival], words))
-    return found
+def _by_both(frame: Any, names: list[str], rival: str) -> list[Difference]:
+    return [gap for measure in MEASURES for gap in against(frame, names, rival, measure)]
 
 
 def _table_1_claims(table: Readings) -> list[Claim]:
@@ -210,7 +206,7 @@ def _table_1_claims(table: Readings) -> list[Claim]:
         table_ = wide(frame, "weighted")
         return all_lower(
             [
-                difference(table_["isotonic"], table_[name], f"weighted: isotonic and {name}")
+                difference(table_["isotonic"], table_[name], f"isotonic and {in_words(name)}")
                 for name in SEVERAL
             ],
             "solver",
@@ -227,7 +223,7 @@ def _table_1_claims(table: Readings) -> list[Claim]:
             "More than one coal (with bias) is better than Platt scaling by both ECE.",
             SECTION_6,
             table,
-            lambda frame: all_lower(_against(frame, SEVERAL, "platt", MEASURES), "solver"),
+            lambda frame: all_lower(_by_both(frame, SEVERAL, "platt"), "solver"),
         ),
         both(
             "More than one coal is slightly worse than isotonic regression by weighted ECE.",
@@ -240,7 +236,7 @@ def _table_1_claims(table: Readings) -> list[Claim]:
             SECTION_6,
             table,
             lambda frame: all_lower(
-                _against(frame, [WITH_BIAS[4]], "isotonic", ["unweighted"]), "solver"
+                against(frame, [WITH_BIAS[4]], "isotonic", "unweighted"), "solver"
             ),
         ),
         both(
@@ -293,12 +289,14 @@ def _figure_9_claims(readings: Readings) -> list[Claim]:
         found = difference(
             table[SIMPLE].mean(axis=1),
             table[EXPRESSIVE].mean(axis=1),
-            f"weighted at T = {mild:g}: temperature and Platt on average, isotonic and 2 to 5 "
-            "coals on average:",
+            f"weighted at T = {mild:g}: simple (temperature, Platt) and expressive (isotonic, 2 to "
+            "5 coals), on average",
         )
-        means = ", ".join(f"{name} {table[name].mean():.2f}" for name in (*SIMPLE, *EXPRESSIVE))
+        means = ", ".join(
+            f"{in_words(name)} {table[name].mean():.2f}" for name in (*SIMPLE, *EXPRESSIVE)
+        )
         finding = all_lower([found], "data")
-        return finding._replace(words=f"{finding.words} ({means})")
+        return finding._replace(words=f"{finding.words}; {means}")
 
     return [
         both(
@@ -342,7 +340,8 @@ def _lowest(frame: Any, name: str, measure: str, temperatures: list[float]) -> F
         table = wide(at(frame, temperature), measure)
         best = min((m for m in rivals if m != name), key=lambda m: table[m].mean())
         first = int((table[rivals].idxmin(axis=1) == name).sum())
-        gap = difference(table[name], table[best], f"T = {temperature:g}: {name} and {best}")
+        pair = f"{in_words(name)} and {in_words(best)}"
+        gap = difference(table[name], table[best], f"T = {temperature:g}: {pair}")
         found.append(gap._replace(words=f"{gap.words}, lowest of all in {first}"))
     return all_lower(found, "solver")
 

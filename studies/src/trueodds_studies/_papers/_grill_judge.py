@@ -13,10 +13,12 @@ __all__ = [
     "Difference",
     "Finding",
     "Readings",
+    "against",
     "all_lower",
     "both",
     "count",
     "difference",
+    "in_words",
     "means_of",
     "untested",
     "wide",
@@ -83,15 +85,39 @@ class Difference(NamedTuple):
 
 def difference(first: Any, second: Any, words: str) -> Difference:
     """Of two series over the same samples."""
+    found = _paired(first, second)
+    return found._replace(words=f"{words} {first.mean():.3g} and {second.mean():.3g}{found.words}")
+
+
+def _paired(first: Any, second: Any) -> Difference:
     gaps = first - second
     n = len(gaps)
     mean, error = float(gaps.mean()), float(gaps.std() / n**0.5)
-    figures = f"{words} {first.mean():.3g} and {second.mean():.3g}"
-    if n > 1:
-        figures += (
-            f", difference {mean:+.2g} ± {error:.2g} (lower in {int((gaps < 0).sum())} of {n})"
-        )
-    return Difference(mean, error, n, figures)
+    words = (
+        f" ({mean:+.2g} ± {error:.1g}, lower in {int((gaps < 0).sum())} of {n})" if n > 1 else ""
+    )
+    return Difference(mean, error, n, words)
+
+
+def against(frame: Any, names: Sequence[str], rival: str, measure: str) -> list[Difference]:
+    """Some methods and one other; the words of the first difference name the other."""
+    table = wide(frame, measure)
+    found = []
+    for name in names:
+        gap = _paired(table[name], table[rival])
+        begin = f"{measure}, {rival} {table[rival].mean():.3g}: " if name == names[0] else ""
+        words = f"{begin}{in_words(name)} {table[name].mean():.3g}{gap.words}"
+        found.append(gap._replace(words=words))
+    return found
+
+
+def in_words(method: str) -> str:
+    """``"CGS-2-nobias"`` as ``"2 coals without bias"``."""
+    if not method.startswith("CGS-"):
+        return method
+    number, kind = method.split("-")[1:]
+    coals = "1 coal" if number == "1" else f"{number} coals"
+    return coals if kind == "withbias" else f"{coals} without bias"
 
 
 def all_lower(differences: Sequence[Difference], reason: Reason) -> Finding:

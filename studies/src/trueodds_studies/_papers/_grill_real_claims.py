@@ -12,6 +12,7 @@ from trueodds_studies._papers._grill_judge import (
     all_lower,
     both,
     difference,
+    in_words,
     means_of,
     untested,
     wide,
@@ -35,7 +36,8 @@ MNIST = "nn-mnist-mlp"
 
 def _gap(frame: Any, measure: str, first: str, second: str, words: str = "") -> Difference:
     table = wide(frame, measure)
-    return difference(table[first], table[second], f"{words}{measure}: {first} and {second}")
+    pair = f"{in_words(first)} and {in_words(second)}"
+    return difference(table[first], table[second], f"{words}{measure}: {pair}")
 
 
 def binary_claims(stocks: Readings | None, fraud: Readings | None, clips: Clips) -> list[Claim]:
@@ -75,7 +77,7 @@ def _one_coal(frames: dict[str, Any]) -> Finding:
         table = wide(frame, "unweighted")
         gap = float((table[NO_BIAS[0]] - table["temperature"]).abs().max())
         apart = max(apart, gap)
-        words.append(f"{name}: {NO_BIAS[0]} and temperature at most {gap:.2f} apart")
+        words.append(f"{name}: 1 coal without bias and temperature at most {gap:.2f} apart")
     text = "; ".join(words) + " (printed: 0.00 on Stocknet, but 39.72 and 16.81 on fraud)"
     return Finding(apart < ON_PAR, text, None if apart < ON_PAR else "solver")
 
@@ -97,11 +99,10 @@ def _no_gain(frames: dict[str, Any]) -> Finding:
 
 def _best_gain(frame: Any, name: str) -> Finding:
     """The best number of coals against one coal of the same kind."""
-    table, means = wide(frame, "weighted"), means_of(frame, "weighted")
+    means = means_of(frame, "weighted")
     kind = min((NO_BIAS, WITH_BIAS), key=lambda names: min(means[m] for m in names))
     best = min(kind[1:], key=means.__getitem__)
-    gap = difference(table[best], table[kind[0]], f"{name}, weighted: {best} and {kind[0]}")
-    found = all_lower([gap], "data")
+    found = all_lower([_gap(frame, "weighted", best, kind[0], f"{name}, ")], "data")
     return found._replace(words=f"{found.words} (the best of four, so somewhat flattered)")
 
 
@@ -115,8 +116,8 @@ def _stocknet_claims(stocks: Readings | None) -> list[Claim]:
             alone,
             lambda frame: all_lower(
                 [
-                    _gap(frame, "weighted", "temperature", rival)
-                    for rival in ("original", "platt", "isotonic")
+                    _gap(frame, "weighted", "temperature", m)
+                    for m in ("original", "platt", "isotonic")
                 ],
                 "data",
             ),
