@@ -1,7 +1,5 @@
 """The paper's own optimisation: its penalty, its turns, and when λ grows."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.special import logit
@@ -151,7 +149,8 @@ def test_coals_may_move_over_the_interval_of_the_paper_and_a_little_beyond_the_d
 ):
     given = []
 
-    def fake(objective, theta, bounds, blocks):
+    def fake(objective, theta, bounds, blocks, max_turns):
+        assert max_turns == 200
         given.append((bounds, [block.tolist() for block in blocks]))
         return theta, True
 
@@ -165,11 +164,11 @@ def test_coals_may_move_over_the_interval_of_the_paper_and_a_little_beyond_the_d
     assert blocks == [[0, 1], [2, 3], [4, 5], [6]]
 
 
-def test_widths_are_fitted_and_a_fit_cut_short_says_so(monkeypatch):
-    monkeypatch.setattr(paper, "minimise_in_turns", partial(minimise_in_turns, max_turns=5))
+def test_widths_are_fitted_and_a_fit_cut_short_says_so():
     data = evidence(100)
     held, free = (
-        fit_paper(data, 2, bias=False, fit_width=fit_width, lam=10.0) for fit_width in (False, True)
+        fit_paper(data, 2, bias=False, fit_width=fit_width, lam=10.0, max_turns=5)
+        for fit_width in (False, True)
     )
     np.testing.assert_array_equal(held.coals.widths, 1)
     assert (free.coals.widths > 1).all()  # R asks for wide ones

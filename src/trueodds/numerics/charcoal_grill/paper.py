@@ -84,9 +84,18 @@ def minimise_in_turns(
 
 
 def fit_paper(
-    evidence: GrillEvidence, n_coals: int, *, bias: bool, fit_width: bool, lam: float
+    evidence: GrillEvidence,
+    n_coals: int,
+    *,
+    bias: bool,
+    fit_width: bool,
+    lam: float,
+    max_turns: int = MAX_TURNS,
 ) -> CoalFit:
-    """Fit a binary map as the paper does; falls back to the one-coal fit if λ grows beyond 1e9."""
+    """Fit a binary map as the paper does; falls back to the one-coal fit if λ grows beyond 1e9.
+
+    The paper has no ``max_turns``: ``benchmarks/charcoal_turns.py`` shows what it costs.
+    """
     layout = Layout(n_coals, bias, fit_width)
     means, temperatures = paper_start(n_coals)
     n = n_coals
@@ -106,6 +115,7 @@ def fit_paper(
             theta,
             bounds,
             blocks,
+            max_turns,
         )
         coals = _coals(theta, layout)
         if is_monotone(coals, *evidence.checked):

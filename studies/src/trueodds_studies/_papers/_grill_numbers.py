@@ -6,9 +6,28 @@ from typing import Any
 
 from trueodds_studies._optional import need
 
-__all__ = ["MEASURES", "PAPER_TASKS", "paper_table"]
+__all__ = [
+    "CLIP",
+    "CLIPS",
+    "LABEL_NOISE",
+    "MEASURES",
+    "NO_BIAS",
+    "PAPER_TASKS",
+    "PLACED",
+    "WITH_BIAS",
+    "paper_table",
+]
 
 MEASURES = {"weighted": "weighted ECE, %", "unweighted": "unweighted ECE, %"}
+WITH_BIAS = [f"CGS-{n}-withbias" for n in range(1, 6)]
+NO_BIAS = [f"CGS-{n}-nobias" for n in range(1, 6)]
+PLACED = "placed"
+"""Probabilities of 0 stand where the likelihood is highest."""
+CLIPS = ("1e-03", "1e-06", "1e-12")
+"""Or at one of these levels."""
+CLIP = CLIPS[1]
+LABEL_NOISE = 0.1
+"""Two standard deviations of a held-out ECE, in %, that 10⁶ drawn labels bring."""
 
 _TABLE_1 = """
 original 9.09 9.09

@@ -1,16 +1,23 @@
 """The experiments of the charcoal grill paper: synthetic scores, two binary tasks, four networks.
 
-Synthetic (section 3, equation 5): 1000 uniform scores to fit; held out are 10⁵ more with their true
-probabilities in place of labels, which is what the paper's 10⁶ labelled points approximate. Binary
-tasks: models of our own on substitutes of the paper's data. Networks: rows are shuffled and cut in
-half, as in the paper. Methods are the library's; ``solver="paper"`` is run beside them on T = 5.
+Synthetic (section 3, equation 5): 1000 uniform scores to fit; held out are 10⁵ evenly spread ones
+with their true probabilities in place of labels, which is what the paper's 10⁶ labelled points
+approximate. Binary tasks: models of our own on substitutes of the paper's data. Networks: rows are
+shuffled and cut in half, as in the paper.
+
+Coals are fitted by the paper's solver and by ours. Two more things have two readings. Most of a
+forest's probabilities are exactly 0, whose log-odds no method can scale: the paper does not say
+what it did, so they are clipped at some level, or placed by likelihood as this library does.
+Isotonic regression of several classes takes each class's logit by itself, as the paper says, or
+the log-odds of that class against all others.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,30 +33,26 @@ from trueodds import (
     VectorCalibrator,
 )
 from trueodds.calibrators import Calibrator
+from trueodds.exceptions import TrueoddsWarning
 from trueodds.metrics import expected_calibration_error
 from trueodds.validation import Floats
-from trueodds_studies._papers._grill_numbers import PAPER_TASKS
+from trueodds_studies._papers._grill_numbers import CLIP, CLIPS, PAPER_TASKS, PLACED
 from trueodds_studies._papers._grill_report import report
-from trueodds_studies._protocol import as_matrix, quietly
+from trueodds_studies._papers._grill_scores import SCORERS, halves, held_out, synthetic_scores
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
-from trueodds_studies._task import Task, crossed, stable_seed
-from trueodds_studies.datasets import available, load, make_compressed_scores
+from trueodds_studies._task import Task, crossed
+from trueodds_studies.datasets import available
 
 __all__ = ["STUDY"]
 
-N_FIT, N_HELD_OUT = 1000, 100_000
 TABLE_1 = 5.0
 TEMPERATURES = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
-REPLICATES = {  # of synthetic data, of those with the paper's solver, of real data
-    "quick": (2, 1, 1),
-    "standard": (10, 5, 3),
-    "full": (100, 50, 10),
-}
-QUICK_SETS = ("nn-mnist-mlp", "stocknet-movement")
-LEGITIMATE = 12.44
-"""The weight of a legitimate row of creditcard-casecontrol that restores the natural rate."""
-N_STOCKNET = {"fit": 656, "test": 1008}
+REPLICATES = {"quick": (1, 1), "standard": (12, 3), "full": (100, 10)}
+"""Synthetic samples at each temperature; splits or seeds of each real set."""
+QUICK_TEMPERATURES = (1.1, 5.0)
+QUICK_SETS = ("stocknet-movement",)
+FRAUD = "creditcard-casecontrol"
 
 GRILLS: dict[str, Callable[..., Calibrator]] = {
     f"CGS-{n}-{word}": partial(CharcoalGrillCalibrator, n_coals=n, bias=bias)
@@ -63,51 +66,123 @@ METHODS: dict[str, Callable[..., Calibrator]] = {
     "vector": VectorCalibrator,
     "matrix": partial(MatrixCalibrator, ridge=0.0),
     "isotonic": IsotonicCalibrator,
+    "isotonic-odds": IsotonicCalibrator,
     **GRILLS,
 }
-BINARY = [name for name in METHODS if name not in ("vector", "matrix")]
-FIGURE_9 = [name for name in BINARY if not name.endswith("nobias")]
-NETWORKS = [name for name in METHODS if name != "platt"]
-SOLVER = [name for name in GRILLS if "-1-" not in name]
+BINARY = ["original", "temperature", "platt", "isotonic"]
+NETWORKS = ["original", "temperature", "vector", "matrix", "isotonic", "isotonic-odds"]
+WITH_BIAS = [name for name in GRILLS if not name.endswith("nobias")]
+SCALED = ["temperature", "platt"]
+"""Methods for which it matters what becomes of a probability of 0."""
+DRAWN = ["CGS-2-withbias", "CGS-3-withbias", "CGS-5-withbias"]
 
 
 def tasks(profile: str) -> list[Task]:
     """Synthetic data at six temperatures, then the real data that are at hand."""
-    n_synthetic, n_solver, n_real = REPLICATES[profile]
-    replicates = range(n_synthetic)
+    n_synthetic, n_real = REPLICATES[profile]
     found = []
-    for temperature in TEMPERATURES:
-        methods = BINARY if temperature == TABLE_1 else FIGURE_9
-        found += crossed("synthetic", temperature=temperature, replicate=replicates, method=methods)
-    found += crossed("solver", temperature=TABLE_1, replicate=range(n_solver), method=SOLVER)
+    for temperature in QUICK_TEMPERATURES if profile == "quick" else TEMPERATURES:
+        grills = list(GRILLS) if temperature == TABLE_1 else WITH_BIAS
+        samples = {"temperature": temperature, "replicate": range(n_synthetic)}
+        found += _crossed_solvers("synthetic", BINARY, grills, **samples)
+    found += _crossed_solvers("figures", BINARY, DRAWN)
     places = available()
     for name in PAPER_TASKS:
-        if name in places and (profile != "quick" or name in QUICK_SETS):
-            part, methods = ("networks", NETWORKS) if name[:3] == "nn-" else ("binary", BINARY)
-            found += crossed(part, set=name, replicate=range(n_real), method=methods)
+        if name not in places or (profile == "quick" and name not in QUICK_SETS):
+            continue
+        options: dict[str, Any] = {"set": name, "replicate": range(n_real)}
+        if name.startswith("nn-"):
+            found += _crossed_solvers("networks", NETWORKS, list(GRILLS), **options)
+            continue
+        if name == FRAUD:
+            found += _fraud_tasks(**options)
+        else:
+            found += _crossed_solvers("binary", BINARY, list(GRILLS), **options, zeros=PLACED)
     return found
 
 
-def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row]]:
+def _crossed_solvers(
+    part: str, methods: list[str], grills: list[str], **options: Any
+) -> list[Task]:
+    """Methods that need no solver, and coals with both."""
+    return [
+        *crossed(part, **options, method=methods, solver="none"),
+        *crossed(part, **options, method=grills, solver=["paper", "joint"]),
+    ]
+
+
+def _fraud_tasks(**options: Any) -> list[Task]:
+    """The paper's solver with zeros clipped at one level, ours with zeros placed by likelihood."""
+    found = crossed("binary", **options, zeros=PLACED, method=BINARY, solver="none")
+    found += crossed("binary", **options, zeros=PLACED, method=list(GRILLS), solver="joint")
+    found += crossed("binary", **options, zeros=list(CLIPS), method=SCALED, solver="none")
+    found += crossed("binary", **options, zeros=CLIP, method=list(GRILLS), solver="paper")
+    return found
+
+
+def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
     """All methods on one sample or one split."""
     part = todo[0].part
-    if part in ("synthetic", "solver"):
+    if part == "synthetic":
         yield from _run_synthetic(todo)
+        return
+    if part == "figures":
+        yield from _run_figures(todo)
         return
     name, replicate = todo[0].pick("set", "replicate")
     if part == "networks":
-        data = _halves(name, replicate)
+        data = halves(name, replicate)
     else:
         description = {"set": name, "replicate": replicate, "version": 1}
         data = scratch.arrays(description, lambda: SCORERS[name](replicate))
-    scale = "logit" if part == "networks" else "probability"
-    weights = (data["fit_weight"], data["test_weight"]) if "fit_weight" in data else (None, None)
     for task in todo:
-        calibrator = METHODS[task["method"]](input=scale)
-        with quietly():
-            calibrator.fit(data["fit"], data["fit_y"], weights[0])
-        p = calibrator.predict_proba(data["test"])
-        yield task, _errors(data["test_y"], p if p.shape[1] > 2 else p[:, 1], weights[1])
+        yield task, _judge_real(task, data)
+
+
+def _judge_real(task: Task, data: Arrays) -> Row:
+    """Measures of one method on a network's logits or a model's probabilities."""
+    scale, fit, test = "probability", data["fit"], data["test"]
+    if task.part == "networks":
+        # Margins are taken class by class as they are, logits as log-odds against the rest.
+        scale = "score" if task["method"] == "isotonic" else "logit"
+    elif task["zeros"] != PLACED:
+        level = float(task["zeros"])
+        scale = "logit"
+        fit, test = (logit(np.clip(p, level, 1 - level)) for p in (fit, test))
+    calibrator, notes = _fitted(task, fit, data["fit_y"], data.get("fit_weight"), scale)
+    p = calibrator.predict_proba(test)
+    own = calibrator.predict_proba(fit)
+    if p.shape[1] == 2:
+        p, own = p[:, 1], own[:, 1]
+    row: dict[str, Any] = {**_errors(data["test_y"], p, data.get("test_weight"))}
+    train = _errors(data["fit_y"], own, data.get("fit_weight"))
+    row |= notes | {f"train_{name}": value for name, value in train.items()}
+    if p.ndim == 2:
+        return {**row, "accuracy": float(np.mean(p.argmax(axis=1) == data["test_y"]))}
+    share = partial(np.average, weights=data.get("test_weight"))
+    return {
+        **row,
+        "n_above_tenth": int((data["test"] > 0.1).sum()),
+        "above_tenth": float(share(data["test"] > 0.1)),
+        "zero": float(share(data["test"] == 0)),
+    }
+
+
+def _fitted(
+    task: Task, scores: Floats, y: Any, weight: Any = None, scale: str = "probability"
+) -> tuple[Any, dict[str, bool]]:
+    """The calibrator, and of coals whether the fit ended by itself and within a minute of CPU."""
+    options = {} if task["solver"] == "none" else {"solver": task["solver"]}
+    calibrator = METHODS[task["method"]](input=scale, **options)
+    begin = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TrueoddsWarning)
+        calibrator.fit(scores, y, weight)
+    seconds = time.process_time() - begin
+    if not options:
+        return calibrator, {}
+    stopped = any("did not converge" in str(warning.message) for warning in caught)
+    return calibrator, {"stopped": stopped, "within_a_minute": seconds < 60}
 
 
 def _errors(y: Any, p: Floats, weight: Any = None) -> dict[str, float]:
@@ -124,21 +199,11 @@ def _errors(y: Any, p: Floats, weight: Any = None) -> dict[str, float]:
 
 def _run_synthetic(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
     temperature, replicate = todo[0].pick("temperature", "replicate")
-    data = make_compressed_scores(
-        N_FIT, temperature=temperature, random_state=stable_seed("fit", replicate)
-    )
-    held_out = make_compressed_scores(
-        N_HELD_OUT, temperature=temperature, random_state=stable_seed("held out")
-    )
-    order = np.argsort(held_out.scores)
-    scores, true = held_out.scores[order], held_out.probability[order]
-    # A row with probability t counts as a positive of weight t and a negative of weight 1 − t.
-    labels, weight = np.repeat([1, 0], len(true)), np.concatenate([true, 1 - true])
-    solver = {"solver": "paper"} if todo[0].part == "solver" else {}
+    data, fresh = synthetic_scores(temperature, replicate), held_out(temperature)
+    labels, weight = fresh.weighted_labels()
     for task in todo:
-        with quietly():
-            calibrator = METHODS[task["method"]](**solver).fit(data.scores, data.y)
-        p = calibrator.predict_proba(scores)[:, 1]
+        calibrator, notes = _fitted(task, data.scores, data.y)
+        p = calibrator.predict_proba(fresh.scores)[:, 1]
         steps = np.diff(p)
         at_half, at_one = logit(np.clip(calibrator.predict_proba(expit([0, 1]))[:, 1], 1e-9, None))
         train = _errors(data.y, calibrator.predict_proba(data.scores)[:, 1])
@@ -146,92 +211,61 @@ def _run_synthetic(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
             task,
             {
                 **_errors(labels, np.concatenate([p, p]), weight),
-                "train_weighted": train["weighted"],
+                **notes,
+                **{f"train_{name}": value for name, value in train.items()},
                 "n_used_bins": len(np.unique(np.minimum((10 * p).astype(np.intp), 9))),
                 "flat": float(np.mean(np.abs(steps) < 1e-12)),
                 "falls": bool(steps.min() < -1e-12),
                 "slope": float(at_one - at_half),
                 "intercept": float(at_half),
-                "bias_below_half": float((p - true)[scores < 0.5].mean()),
+                "bias_below_half": float((p - fresh.true)[fresh.scores < 0.5].mean()),
             },
         )
 
 
-@lru_cache(maxsize=1)
-def _network(name: str) -> tuple[Floats, Any]:
-    dataset = load(name)
-    return as_matrix(dataset.X), np.asarray(dataset.y).astype(np.int64)
+def _run_figures(todo: Sequence[Task]) -> Iterator[tuple[Task, list[Row]]]:
+    """Reliability diagrams and calibration functions of the first sample at T = 5."""
+    data, fresh = synthetic_scores(TABLE_1, 0), held_out(TABLE_1)
+    grid = np.linspace(0.0005, 0.9995, 400)
+    for task in todo:
+        calibrator, _ = _fitted(task, data.scores, data.y)
+        rows: list[Row] = []
+        sides = (("train", data.scores, data.y), ("held out", fresh.scores, fresh.true))
+        for side, scores, rate in sides:
+            p = calibrator.predict_proba(scores)[:, 1]
+            bins = np.minimum((10 * p).astype(np.intp), 9)
+            for place in np.unique(bins):
+                here = bins == place
+                means = {"forecast": float(p[here].mean()), "rate": float(rate[here].mean())}
+                share = float(here.mean())
+                rows.append({"side": side, "bin": int(place), "share": share, **means})
+        p = calibrator.predict_proba(grid)[:, 1]
+        heat = calibrator.map_.temperature(grid) if task["solver"] != "none" else np.ones_like(p)
+        rows += [
+            {"side": "curve", "score": float(s), "forecast": float(q), "heat": float(t)}
+            for s, q, t in zip(grid, p, heat, strict=True)
+        ]
+        yield task, rows
 
 
-def _halves(name: str, replicate: int) -> Arrays:
-    scores, y = _network(name)
-    order = np.random.default_rng(stable_seed("halves", name, replicate)).permutation(len(y))
-    fit, test = np.array_split(order, 2)
-    return {"fit": scores[fit], "fit_y": y[fit], "test": scores[test], "test_y": y[test]}
-
-
-def _stocknet_scores(replicate: int) -> Arrays:
-    """A small neural network on prices and numbers of tweets, cut by date as Stocknet was."""
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.preprocessing import StandardScaler
-
-    dataset = load("stocknet-movement")
-    X, y = as_matrix(dataset.X.iloc[:, :35]), np.asarray(dataset.y).astype(np.int64)
-    X = StandardScaler().fit(X[:14_983]).transform(X)
-    seed = stable_seed("stocknet", replicate)
-    model = MLPClassifier((64,), max_iter=40, tol=0, n_iter_no_change=40, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Stochastic Optimizer")  # 40 epochs are meant
-        model.fit(X[:14_983], y[:14_983])
-    rng = np.random.default_rng(seed)
-    arrays: Arrays = {}
-    for name, rows in (("fit", np.arange(14_983, 16_933)), ("test", np.arange(16_933, len(y)))):
-        some = np.sort(rng.choice(rows, N_STOCKNET[name], replace=False))
-        arrays[name], arrays[f"{name}_y"] = model.predict_proba(X[some])[:, 1], y[some]
-    return arrays
-
-
-def _fraud_scores(replicate: int) -> Arrays:
-    """The paper's random forest of 200 trees, on 80 % of the rows; 10 % to fit, 10 % to test."""
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.model_selection import train_test_split
-
-    dataset = load("creditcard-casecontrol")
-    X, y = as_matrix(dataset.X), np.asarray(dataset.y).astype(np.int64)
-    weight = np.where(y == 0, LEGITIMATE, 1.0)
-    seed = stable_seed("fraud", replicate)
-    split = partial(train_test_split, random_state=seed)
-    train, rest = split(np.arange(len(y)), test_size=0.2, stratify=y)
-    fit, test = split(rest, test_size=0.5, stratify=y[rest])
-    model = RandomForestClassifier(200, random_state=seed).fit(X[train], y[train], weight[train])
-    arrays: Arrays = {}
-    for name, rows in (("fit", fit), ("test", test)):
-        arrays[name], arrays[f"{name}_y"] = model.predict_proba(X[rows])[:, 1], y[rows]
-        arrays[f"{name}_weight"] = weight[rows]
-    return arrays
-
-
-SCORERS: dict[str, Callable[[int], Arrays]] = {
-    "stocknet-movement": _stocknet_scores,
-    "creditcard-casecontrol": _fraud_scores,
-}
-COSTS = {"synthetic": 0.1, "solver": 1.3, "binary": 1.0, "networks": 0.5}
+COSTS = {"none": 0.1, "joint": 0.2, "paper": 1.5}
 
 
 def cost(task: Task) -> float:
     """CPU seconds, roughly; most are those of 100 classes."""
-    return COSTS[task.part] * (4 if "cifar100" in str(task.options.get("set")) else 1)
+    times = 5 if "cifar100" in str(task.options.get("set")) else 1
+    return COSTS[task["solver"]] * (3 * times if task.part == "networks" else 1)
 
 
 STUDY = Study(
     name="grill",
     title="Charcoal Grill Scaling: the paper's experiments again",
     paper="Benton, Calibration for Anomaly Detection.",
-    version=1,
+    version=2,
     profiles={
-        profile: f"{a} synthetic samples ({b} with the paper's solver), {c} splits of "
-        + ("two real sets" if profile == "quick" else "the real sets")
-        for profile, (a, b, c) in REPLICATES.items()
+        "quick": "one synthetic sample at each of two temperatures, one split of one real set",
+        "standard": "12 synthetic samples at each of six temperatures, 3 splits of the real sets",
+        "full": "100 synthetic samples at each of six temperatures, 10 splits of the real sets",
     },
     tasks=tasks,
     run=run,

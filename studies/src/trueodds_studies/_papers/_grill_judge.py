@@ -1,0 +1,159 @@
+"""How the charcoal grill study judges a claim: paired differences between samples or splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from trueodds_studies._report import Claim, Reason, Verdict
+
+__all__ = [
+    "NO_DATA",
+    "Difference",
+    "Finding",
+    "Readings",
+    "against",
+    "all_lower",
+    "both",
+    "count",
+    "difference",
+    "in_words",
+    "means_of",
+    "untested",
+    "wide",
+]
+
+NO_DATA = "no data at hand in this run"
+BEYOND = 2.0
+"""Standard errors that make a difference significant."""
+LIKELY = BEYOND + 0.84
+"""Standard errors of a difference that is then found in 80 % of studies."""
+
+
+class Finding(NamedTuple):
+    """A verdict, the figures behind it, and the reason of any verdict but *confirmed*."""
+
+    verdict: bool | Verdict | None
+    words: str
+    reason: Reason | None = None
+
+
+class Readings(NamedTuple):
+    """The same experiments with the paper's solver, and with ours."""
+
+    paper: Any
+    ours: Any
+
+
+def count(frame: Any) -> int:
+    """How many samples, splits or seeds there are."""
+    return int(frame["replicate"].nunique())
+
+
+def means_of(frame: Any, measure: str) -> dict[str, float]:
+    """The mean of each method."""
+    found: dict[str, float] = frame.groupby("method", sort=False)[measure].mean().to_dict()
+    return found
+
+
+def wide(frame: Any, measure: str) -> Any:
+    """Samples × methods."""
+    return frame.pivot(index="replicate", columns="method", values=measure)
+
+
+class Difference(NamedTuple):
+    """Mean of paired differences; ``words`` has the figures."""
+
+    mean: float
+    error: float
+    n: int
+    words: str
+
+    @property
+    def sign(self) -> int:
+        """−1 or +1 where it is significant, else 0."""
+        if not abs(self.mean) > BEYOND * self.error:
+            return 0
+        return -1 if self.mean < 0 else 1
+
+    @property
+    def needed(self) -> int:
+        """So many samples would probably show a difference as large as this one."""
+        return math.ceil(self.n * (LIKELY * self.error / self.mean) ** 2)
+
+
+def difference(first: Any, second: Any, words: str) -> Difference:
+    """Of two series over the same samples."""
+    found = _paired(first, second)
+    return found._replace(words=f"{words} {first.mean():.3g} and {second.mean():.3g}{found.words}")
+
+
+def _paired(first: Any, second: Any) -> Difference:
+    gaps = first - second
+    n = len(gaps)
+    mean, error = float(gaps.mean()), float(gaps.std() / n**0.5)
+    words = (
+        f" ({mean:+.2g} ± {error:.1g}, lower in {int((gaps < 0).sum())} of {n})" if n > 1 else ""
+    )
+    return Difference(mean, error, n, words)
+
+
+def against(frame: Any, names: Sequence[str], rival: str, measure: str) -> list[Difference]:
+    """Some methods and one other; the words of the first difference name the other."""
+    table = wide(frame, measure)
+    found = []
+    for name in names:
+        gap = _paired(table[name], table[rival])
+        begin = f"{measure}, {rival} {table[rival].mean():.3g}: " if name == names[0] else ""
+        words = f"{begin}{in_words(name)} {table[name].mean():.3g}{gap.words}"
+        found.append(gap._replace(words=words))
+    return found
+
+
+def in_words(method: str) -> str:
+    """``"CGS-2-nobias"`` as ``"2 coals without bias"``."""
+    if not method.startswith("CGS-"):
+        return method
+    number, kind = method.split("-")[1:]
+    coals = "1 coal" if number == "1" else f"{number} coals"
+    return coals if kind == "withbias" else f"{coals} without bias"
+
+
+def all_lower(differences: Sequence[Difference], reason: Reason) -> Finding:
+    """Whether every one of them is significantly negative.
+
+    ``reason`` is that of *not confirmed* where nothing is significant but the sign is the other.
+    """
+    words = "; ".join(found.words for found in differences)
+    if any(found.n < 2 for found in differences):
+        return Finding(None, f"{words} (one sample says little)", "protocol")
+    if any(found.sign > 0 for found in differences):
+        return Finding(False, words, "refuted")
+    open_ = [found for found in differences if found.sign == 0]
+    if not open_:
+        return Finding(True, words)
+    if any(found.mean >= 0 for found in open_):
+        return Finding(False, words, reason)
+    needed = max(found.needed for found in open_)
+    return Finding("inconclusive", f"{words}; {needed} would show it in 80 %", "data")
+
+
+def both(
+    text: str, where: str, readings: Readings | None, judge: Callable[[Any], Finding]
+) -> Claim:
+    """The verdict with the paper's solver; what ours says stands beside it."""
+    if readings is None:
+        return untested(text, where)
+    found = judge(readings.paper)
+    if readings.ours is None:
+        return Claim(text, where, found.verdict, found.words, found.reason)
+    other = judge(readings.ours)
+    word = Claim(text, where, other.verdict, "").word
+    words = f"{found.words}. With our solver *{word}*: {other.words}"
+    return Claim(text, where, found.verdict, words, found.reason)
+
+
+def untested(text: str, where: str) -> Claim:
+    """A claim about data that were not at hand."""
+    return Claim(text, where, None, NO_DATA, "data")
