@@ -123,9 +123,9 @@ def _infinite(found: Findings) -> Claim:
     return claim_of(
         "infinite",
         all(often.values()),
-        f"of single fits (all sizes), this happens to {words}; ENIR's own program, ours and that of "
-        "the paper's experiments draw every bin towards the scores in it, which keeps ENIR off 0 "
-        "and 1 (`smoothing=None` does not); judged: a quarter of the fits",
+        f"of single fits (all sizes), this happens to {words}; ENIR's own program, ours and that "
+        "of the paper's experiments draw every bin towards the scores in it, which keeps ENIR off "
+        "0 and 1 (`smoothing=None` does not); judged: a quarter of the fits",
         None if all(often.values()) else "solver",
     )
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal
 
-import numpy as np
-
 from trueodds_studies._optional import need
 from trueodds_studies._papers._bayes_isotonic_numbers import SIZES
 from trueodds_studies._study import Results, pick_rows

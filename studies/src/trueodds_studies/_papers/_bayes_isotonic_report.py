@@ -68,19 +68,19 @@ def report(results: Results) -> ReportContent:
 
 _ENDS = (
     "Both follow the paper's definition: a method is over-confident at an end if the mean of its "
-    "probabilities there, over all folds, is nearer to 0 (1) than the share of positives; otherwise "
-    "it is under-confident. The text ranks test rows by the model's score. The authors' program "
-    "sorts them by the calibrated probability, of which isotonic calibration gives the same to many "
-    "rows: the 2.5 % are then any rows of the last step, not its outermost. Rows that are tied for "
-    "the last places share them here."
+    "probabilities there, over all folds, is nearer to 0 (1) than the share of positives; "
+    "otherwise it is under-confident. The text ranks test rows by the model's score. The authors' "
+    "program sorts them by the calibrated probability, of which isotonic calibration gives the "
+    "same to many rows: the 2.5 % are then any rows of the last step, not its outermost. Rows that "
+    "are tied for the last places share them here."
 )
 _DIFFERENCES = (
     "The authors' program for the experiments on real data is public "
     "(github.com/mlkruup/bayesiso). It was read, not run; nothing of it is in this project.\n\n"
-    "**Limits of Bayes-Iso.** The text takes bins of N/10 with a slack of 1/√B, the program windows "
-    "of N/20 with 1/√N, widened to contain isotonic regression. The program's are much narrower at "
-    "3000 (slack 0.018 against 0.058), and leave less to be sampled. `bayes-iso` has the program's, "
-    "`bayes-iso-text` the text's.\n\n"
+    "**Limits of Bayes-Iso.** The text takes bins of N/10 with a slack of 1/√B, the program "
+    "windows of N/20 with 1/√N, widened to contain isotonic regression. The program's are much "
+    "narrower at 3000 (slack 0.018 against 0.058), and leave less to be sampled. `bayes-iso` has "
+    "the program's, `bayes-iso-text` the text's.\n\n"
     "**ENIR-Platt.** Corrected labels are neither 0 nor 1, and ENIR's program counts every label "
     "but an exact 0 as a positive when it weighs its models. All near-isotonic models keep the sum "
     "of the probabilities, so the smoothest of them, isotonic regression, gets practically all the "
@@ -125,13 +125,13 @@ def _summary(found: Findings) -> str:
         "calibration keeps scores 1e-16 away from 0 and 1; log-loss keeps probabilities 1e-15 away."
         "\n\n**Verdicts.** A share of cases has a standard error from the spread between the "
         f"{len(used)} sets, because pairs with the same set are not independent (the paper's "
-        "Friedman tests take them as such, and so do ours in figure 7). *Inconclusive*: the figures "
-        "do not show the claim, but do not contradict it by more than 1.96 standard errors; how "
-        "many sets or samples it would take stands beside it. *Confirmed with the authors' "
-        "measure*: as their program computes it, where that differs from the text (last section). "
-        "Reasons: *data*, too few or other sets; *measure*, what is counted; *solver*, another "
-        "variant of a method; *criterion*, our rule for a claim in words; *refuted*, the opposite "
-        "is significant here."
+        "Friedman tests take them as such, and so do ours in figure 7). *Inconclusive*: the "
+        "figures do not show the claim, but do not contradict it by more than 1.96 standard "
+        "errors; how many sets or samples it would take stands beside it. *Confirmed with the "
+        "authors' measure*: as their program computes it, where that differs from the text (last "
+        "section). Reasons: *data*, too few or other sets; *measure*, what is counted; *solver*, "
+        "another variant of a method; *criterion*, our rule for a claim in words; *refuted*, the "
+        "opposite is significant here."
     )
 
 
@@ -165,8 +165,8 @@ def _table_1(found: Findings) -> Table:
     note = (
         f"Means of {found.n_replicates} samples ± standard errors; the paper's are means of 10 "
         "samples. Beta without correction for the Brier score and with it for log-loss, as in the "
-        "paper. The last three rows are not in the paper: Bayes-Iso within the limits that its text "
-        "describes, the library's chains, and ENIR-Platt as in the authors' program."
+        "paper. The last three rows are not in the paper: Bayes-Iso within the limits that its "
+        "text describes, the library's chains, and ENIR-Platt as in the authors' program."
     )
     heads = [head for name in heads for head in (name, f"{name} (paper)")]
     return Table("Table 1", ["method", *heads], rows, digits=4, note=note)
@@ -183,9 +183,9 @@ def _correction_table(found: Findings) -> Table:
     heads = ["method", "loss", *(f"{n} instances" for n in SIZES), "all", "single folds"]
     note = (
         f"Pairs of which Platt's correction lowers the loss, after averaging over "
-        f"{found.n_folds('iso')} folds, ± the standard error from the spread between sets. The last "
-        "column counts single folds instead: averaging matters, because one wrong forecast of 0 or "
-        "1 in any fold decides the mean."
+        f"{found.n_folds('iso')} folds, ± the standard error from the spread between sets. The "
+        "last column counts single folds instead: averaging matters, because one wrong forecast of "
+        "0 or 1 in any fold decides the mean."
     )
     return Table("What Platt's correction improves", heads, rows, note=note)
 
