@@ -8,14 +8,15 @@ from typing import Any
 
 from trueodds_studies._diagrams import significantly_better
 from trueodds_studies._papers._bayes_isotonic_findings import (
-    COMPARED,
     LOSSES,
-    PROGRAM,
+    RIVALS,
     Findings,
     Share,
+    own_name,
 )
 from trueodds_studies._papers._bayes_isotonic_numbers import FLAGGED, SIZES, TABLE_2
 from trueodds_studies._papers._bayes_isotonic_verdicts import (
+    READINGS,
     above,
     by_both,
     by_set_of,
@@ -32,12 +33,8 @@ ACCURATE = 0.95
 def comparison_claims(found: Findings) -> list[Claim]:
     """Table 2 and figure 7."""
 
-    def judged(judge: Callable[[Findings, str], Claim]) -> Claim:
-        return by_both(
-            lambda program: judge(found, PROGRAM["enir-platt"] if program else "enir-platt"),
-            "with ENIR-Platt by the labels' likelihood",
-            "with ENIR-Platt as in the authors' program",
-        )
+    def judged(judge: Callable[[Findings, bool], Claim]) -> Claim:
+        return by_both(lambda program: judge(found, program), *READINGS)
 
     return [
         judged(_majority),
@@ -50,9 +47,9 @@ def comparison_claims(found: Findings) -> list[Claim]:
     ]
 
 
-def _majority(found: Findings, enir: str) -> Claim:
+def _majority(found: Findings, program: bool) -> Claim:
     shares = {
-        (loss, n): Share.of([found.won(loss, n, enir=enir)]) for loss in LOSSES for n in SIZES
+        (loss, n): Share.of([found.won(loss, n, program=program)]) for loss in LOSSES for n in SIZES
     }
     words = "; ".join(
         f"{LOSSES[loss]}, {n}: {share} (paper {TABLE_2[loss][str(n)]} %)"
@@ -62,10 +59,10 @@ def _majority(found: Findings, enir: str) -> Claim:
     return above(claim_of("majority", True, words), printed)
 
 
-def _falling(found: Findings, enir: str) -> Claim:
+def _falling(found: Findings, program: bool) -> Claim:
     good, words = True, []
     for loss, name in LOSSES.items():
-        means = [float(found.won(loss, n, enir=enir).mean()) for n in SIZES]
+        means = [float(found.won(loss, n, program=program).mean()) for n in SIZES]
         good &= means[0] > means[1] > means[2]
         words.append(f"{name}: " + " → ".join(f"{mean:.0%}" for mean in means))
     return claim_of("falls", good, "; ".join(words), None if good else "data")
@@ -83,12 +80,12 @@ def _flags(found: Findings) -> Claim:
     )
 
 
-def _unflagged(found: Findings, enir: str) -> Claim:
+def _unflagged(found: Findings, program: bool) -> Claim:
     words, rises = [], []
     for loss, name in LOSSES.items():
-        all_cases = Share.of([found.won(loss, 3000, enir=enir)])
-        kept = {kind: Share.of([won]) for kind, won in found.won_unflagged(loss, enir).items()
-                if len(won)}  # fmt: skip
+        all_cases = Share.of([found.won(loss, 3000, program=program)])
+        unflagged = found.won_unflagged(loss, program=program)
+        kept = {kind: Share.of([won]) for kind, won in unflagged.items() if len(won)}
         rises += [share.mean > all_cases.mean for share in kept.values()]
         words.append(
             f"{name}: {all_cases} → "
@@ -103,12 +100,11 @@ def _unflagged(found: Findings, enir: str) -> Claim:
     )
 
 
-def _best_or_tied(found: Findings, enir: str) -> Claim:
+def _best_or_tied(found: Findings, program: bool) -> Claim:
     tied, words = [], []
-    names = [enir if name == "enir-platt" else name for name in COMPARED]
     for loss, name in LOSSES.items():
         for n in SIZES:
-            panel = found.panel(loss, n, names)
+            panel = found.panel(loss, n, program=program)
             ranks = panel.rank(axis=1).mean()
             best = str(ranks.idxmin())
             beaten, figures = significantly_better(panel, best, "bayes-iso")
@@ -121,14 +117,13 @@ def _best_or_tied(found: Findings, enir: str) -> Claim:
     return claim_of("tied", all(tied), "; ".join(words), None if all(tied) else "refuted")
 
 
-def _parametric_first(found: Findings, enir: str) -> Claim:
+def _parametric_first(found: Findings, program: bool) -> Claim:
     leads, words = [], []
-    names = [enir if name == "enir-platt" else name for name in COMPARED]
     for loss, name in LOSSES.items():
         gaps = []
         for n in (100, 3000):
-            ranks = found.panel(loss, n, names).rank(axis=1)
-            free = ranks[[enir, "iso-platt"]].mean(axis=1)
+            ranks = found.panel(loss, n, program=program).rank(axis=1)
+            free = ranks[list(RIVALS)].mean(axis=1)
             gaps.append(by_set_of(ranks[["beta(-platt)", "log-platt"]].mean(axis=1) - free))
         leads += [replace(gaps[0], mean=-gaps[0].mean), gaps[1]]
         words.append(
@@ -139,11 +134,11 @@ def _parametric_first(found: Findings, enir: str) -> Claim:
     return judged_leads(claim_of("parametric", True, lead + "; ".join(words)), leads, "data")
 
 
-def _accurate_models(found: Findings, enir: str) -> Claim:
+def _accurate_models(found: Findings, program: bool) -> Claim:
     """The paper names an example: that such cases exist, and are more frequent there."""
-    rivals = ["iso-platt", enir]
+    rivals = [own_name(name, "log_loss", program=program) for name in RIVALS]
     accuracy = found.means("accuracy", 100, ["bayes-iso"])["bayes-iso"]
-    lost = ~found.won("log_loss", 100, enir=enir)
+    lost = ~found.won("log_loss", 100, program=program)
     excess = sum(
         found.means(f"{end}_excess", 100, ["bayes-iso", *rivals]) for end in ("low", "high")
     )

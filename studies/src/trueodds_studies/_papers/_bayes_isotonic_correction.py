@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,13 @@ from trueodds_studies._papers._bayes_isotonic_findings import (
     LOSSES,
     NINE,
     PAIRS,
-    PROGRAM,
     Findings,
     Ranking,
     Share,
 )
 from trueodds_studies._papers._bayes_isotonic_numbers import CORRECTION, SIZES
 from trueodds_studies._papers._bayes_isotonic_verdicts import (
+    READINGS,
     above,
     by_both,
     by_set_of,
@@ -43,62 +45,60 @@ def correction_claims(found: Findings) -> list[Claim]:
 
 
 def _correction_claims(found: Findings) -> list[Claim]:
-    shares = {
-        (method, loss): Share.of([found.improved(method, loss, n) for n in SIZES])
-        for method in PAIRS
-        for loss in LOSSES
-    }
-    figures = {
-        method: "; ".join(
-            f"{words} {shares[method, loss].cases} of {shares[method, loss].total} cases, "
-            f"{shares[method, loss]}" + _printed(method, loss)
-            for loss, words in LOSSES.items()
-        )
-        for method in PAIRS
-    }
+    judges = {"iso": _helps(0.9), "enir": _helps(0.9), "log": _helps(0.5), "beta": _half_helps}
     lead = f"means of {found.n_folds('iso')} folds (paper: 25): "
     judged = [
-        above(
-            claim_of("iso", True, f"{lead}{figures['iso']}. {_size_of_change(found, 'iso')}"),
-            [(shares["iso", loss], 0.9, 424 / 459) for loss in LOSSES],
-        ),
-        above(
-            claim_of("enir", True, f"{lead}{figures['enir']}. {_size_of_change(found, 'enir')}. "
-                   f"{_program_enir(found)}"),
-            [(shares["enir", loss], 0.9, None) for loss in LOSSES],
-        ),
-        above(
-            claim_of("log", True, lead + figures["log"]),
-            [(shares["log", loss], 0.5, None) for loss in LOSSES],
-        ),
-    ]  # fmt: skip
-    brier, log = shares["beta", "brier_score"], shares["beta", "log_loss"]
-    useful, half = log.mean > 0.5, brier.sign(0.5) == 0
-    refuted = log.sign(0.5) < 0 or (not half and abs(brier.mean - 0.5) > 0.1)
-    judged.append(
-        claim_of(
-            "beta",
-            True if useful and half else False if refuted else "inconclusive",
-            lead + figures["beta"],
-            None if useful and half else "refuted" if refuted else "data",
-        )
+        by_both(partial(_correction, found, method, judge), *READINGS)
+        for method, judge in judges.items()
+    ]
+    return [replace(claim, evidence=lead + claim.evidence) for claim in judged]
+
+
+Shares = dict[str, Share]
+"""Improved cases by loss."""
+
+
+def _correction(
+    found: Findings, method: str, judge: Callable[[Claim, Shares], Claim], program: bool
+) -> Claim:
+    shares = {
+        loss: Share.of([found.improved(method, loss, n, program=program) for n in SIZES])
+        for loss in LOSSES
+    }
+    words = "; ".join(
+        f"{words} {shares[loss].cases} of {shares[loss].total} cases, {shares[loss]}"
+        + _printed(method, loss)
+        for loss, words in LOSSES.items()
     )
-    return judged
+    if method in NAMES:
+        words += f". {_size_of_change(found, method)}"
+    return judge(claim_of(method, True, words), shares)
+
+
+def _helps(limit: float) -> Callable[[Claim, Shares], Claim]:
+    """In more than so many cases, by both losses."""
+
+    def judge(claim: Claim, shares: Shares) -> Claim:
+        return above(claim, [(share, limit, None) for share in shares.values()])
+
+    return judge
+
+
+def _half_helps(claim: Claim, shares: Shares) -> Claim:
+    """More than half of the cases by log-loss, about half by Brier score."""
+    brier, log = shares["brier_score"], shares["log_loss"]
+    half = brier.sign(0.5) == 0 or abs(brier.mean - 0.5) < 0.1
+    if log.mean > 0.5 and half:
+        return claim
+    if log.sign(0.5) < 0 or not half:
+        return replace(claim, verdict=False, reason="refuted")
+    return replace(claim, verdict="inconclusive", reason="data")
 
 
 def _printed(method: str, loss: str) -> str:
     if (method, loss) not in CORRECTION:
         return ""
     return " (paper: {} of {})".format(*CORRECTION[method, loss])
-
-
-def _program_enir(found: Findings) -> str:
-    corrected = PROGRAM["enir-platt"]
-    words = ", ".join(
-        f"{words} {Share.of([found.improved('enir', loss, n, corrected) for n in SIZES])}"
-        for loss, words in LOSSES.items()
-    )
-    return f"With ENIR-Platt as in the authors' program: {words}"
 
 
 def _size_of_change(found: Findings, method: str) -> str:

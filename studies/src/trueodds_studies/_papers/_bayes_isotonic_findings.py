@@ -21,8 +21,10 @@ __all__ = [
     "PAIRS",
     "POWER",
     "PROGRAM",
+    "RIVALS",
     "Findings",
     "Gap",
+    "Ranking",
     "Share",
     "own_name",
 ]
@@ -31,9 +33,11 @@ LOSSES = {"brier_score": "Brier score", "log_loss": "log-loss"}
 PAIRS = ("iso", "enir", "log", "beta")
 """Methods that the paper runs with and without Platt's correction."""
 COMPARED = ("bayes-iso", "enir-platt", "iso-platt", "beta(-platt)", "log-platt")
+RIVALS = ("iso-platt", "enir-platt")
+"""The other non-parametric methods of Table 2."""
 NINE = (*PAIRS, *(f"{method}-platt" for method in PAIRS), "bayes-iso")
 """The methods of figure 3."""
-PROGRAM = {"enir-platt": "enir-platt-program"}
+PROGRAM = {name: f"{name}-program" for name in ("enir-platt", "beta", "beta-platt")}
 """What stands for a method in the authors' program."""
 KINDS = ("over-over", "over-under", "under-under")
 CHANCE = 1.96
@@ -44,11 +48,11 @@ Ranking = Literal["", "_by_map"]
 """Ends of the ranking by the model's scores, as in the paper's text, or by the map's."""
 
 
-def own_name(name: str, loss: str) -> str:
+def own_name(name: str, loss: str, *, program: bool = False) -> str:
     """The method that a name of Table 1 and figure 7 stands for, in which beta is two."""
-    if "(" not in name:
-        return name
-    return "beta" if loss == "brier_score" else "beta-platt"
+    if "(" in name:
+        name = "beta" if loss == "brier_score" else "beta-platt"
+    return PROGRAM.get(name, name) if program else name
 
 
 @dataclass(frozen=True)
@@ -188,15 +192,19 @@ class Findings:
         table = self.folds(value, size)[list(dict.fromkeys(methods))].dropna()
         return table.groupby(level=["set", "model"], sort=False).mean()
 
-    def improved(self, method: str, loss: str, size: int, corrected: str = "") -> Any:
+    def improved(self, method: str, loss: str, size: int, *, program: bool = False) -> Any:
         """For each pair, whether Platt's correction lowers the loss."""
-        corrected = corrected or f"{method}-platt"
-        table = self.means(loss, size, (method, corrected))
-        return table[corrected] < table[method]
+        raw, corrected = (
+            own_name(name, loss, program=program) for name in (method, f"{method}-platt")
+        )
+        table = self.means(loss, size, (raw, corrected))
+        return table[corrected] < table[raw]
 
-    def panel(self, loss: str, size: int, names: Sequence[str] = COMPARED) -> Any:
+    def panel(
+        self, loss: str, size: int, names: Sequence[str] = COMPARED, *, program: bool = False
+    ) -> Any:
         """Pairs × the methods of figure 7, or others."""
-        own = [own_name(name, loss) for name in names]
+        own = [own_name(name, loss, program=program) for name in names]
         return self.means(loss, size, own)[own].set_axis(list(names), axis=1)
 
     def over(self, size: int, methods: Sequence[str], ranking: Ranking) -> tuple[Any, Any]:
@@ -220,20 +228,23 @@ class Findings:
         """Folds in which one sampled map outweighs all others together."""
         return self.folds("heaviest", size)[method].dropna() > 0.5
 
-    def won(self, loss: str, size: int, method: str = "bayes-iso", enir: str = "enir-platt") -> Any:
+    def won(self, loss: str, size: int, method: str = "bayes-iso", *, program: bool = False) -> Any:
         """For each pair, whether a method is better than Iso-Platt and ENIR-Platt."""
-        rivals = ["iso-platt", enir]
-        table = self.means(loss, size, [method, *rivals])
-        return table[method] < table[rivals].min(axis=1)
+        return _ahead(self.panel(loss, size, (method, *RIVALS), program=program), method)
 
-    def won_unflagged(self, loss: str, enir: str = "enir-platt") -> dict[str, Any]:
+    def won_unflagged(self, loss: str, *, program: bool = False) -> dict[str, Any]:
         """The same at 3000 without flagged cases, read as pairs and as folds."""
-        flagged, methods = self.flagged(), ["bayes-iso", "iso-platt", enir]
-        won = self.won(loss, 3000, enir=enir)
+        flagged, names = self.flagged(), ["bayes-iso", *RIVALS]
+        won = self.won(loss, 3000, program=program)
         mostly = flagged.groupby(level=["set", "model"], sort=False).mean() >= 0.5
-        folds = self.folds(loss, 3000)[methods].dropna()
+        own = [own_name(name, loss, program=program) for name in names]
+        folds = self.folds(loss, 3000)[own].set_axis(names, axis=1).dropna()
         kept = folds[~flagged.reindex(folds.index)].groupby(level=["set", "model"]).mean()
         return {
             "pairs": won[~mostly.reindex(won.index)],
-            "folds": kept["bayes-iso"] < kept[["iso-platt", enir]].min(axis=1),
+            "folds": _ahead(kept, "bayes-iso"),
         }
+
+
+def _ahead(table: Any, method: str) -> Any:
+    return table[method] < table[list(RIVALS)].min(axis=1)

@@ -19,7 +19,6 @@ from trueodds_studies._papers._bayes_isotonic_findings import (
     COMPARED,
     LOSSES,
     PAIRS,
-    PROGRAM,
     Findings,
     Share,
 )
@@ -198,13 +197,14 @@ def _single_folds(found: Findings, method: str, loss: str, n: int) -> Any:
 def _table_2(found: Findings) -> list[Table]:
     rows: list[list[Any]] = []
     for loss, words in LOSSES.items():
-        for enir in ("enir-platt", PROGRAM["enir-platt"]):
-            shares: list[Any] = [Share.of([found.won(loss, n, enir=enir)]) for n in SIZES]
-            kept = found.won_unflagged(loss, enir)
-            shares += [Share.of([kept[kind]]) if len(kept[kind]) else None for kind in kept]
-            rows.append([words, enir, *(None if s is None else str(s) for s in shares)])
+        for reading, program in (("the text", False), ("the program", True)):
+            shares = [Share.of([found.won(loss, n, program=program)]) for n in SIZES]
+            kept = found.won_unflagged(loss, program=program).values()
+            shares += [Share.of([won]) for won in kept if len(won)]
+            cells = [*map(str, shares), *[""] * (5 - len(shares))]
+            rows.append([words, f"as in {reading}", *cells])
         printed = [f"{TABLE_2[loss][c]} %" for c in ("100", "1000", "3000", "3000 LH", "3000 LH")]
-        rows.append([words, "the paper", *printed])
+        rows.append([words, "printed", *printed])
     flagged = found.flagged()
     by_pair = flagged.groupby(level=["set", "model"]).mean()
     note = (

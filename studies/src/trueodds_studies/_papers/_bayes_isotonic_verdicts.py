@@ -10,9 +10,10 @@ from typing import Any
 from trueodds_studies._papers._bayes_isotonic_findings import Gap, Share
 from trueodds_studies._report import Claim, Verdict
 
-__all__ = ["TEXTS", "above", "by_both", "by_set_of", "claim_of", "judged_leads"]
+__all__ = ["READINGS", "TEXTS", "above", "by_both", "by_set_of", "claim_of", "judged_leads"]
 
 BY_PROGRAM: Verdict = "confirmed with the authors' measure"
+READINGS = ("methods as in the text", "as in the authors' program")
 TEXTS = {
     "iso": ("Platt's correction improves isotonic calibration in more than 90 % of cases.",
             "abstract, section 3, figure 2"),
