@@ -71,7 +71,7 @@ def _correction(
         for loss, words in LOSSES.items()
     )
     if method in NAMES:
-        words += f". {_size_of_change(found, method)}"
+        words += f". {_size_of_change(found, method, program)}"
     return judge(claim_of(method, True, words), shares)
 
 
@@ -101,10 +101,11 @@ def _printed(method: str, loss: str) -> str:
     return " (paper: {} of {})".format(*CORRECTION[method, loss])
 
 
-def _size_of_change(found: Findings, method: str) -> str:
+def _size_of_change(found: Findings, method: str, program: bool) -> str:
     """How large the changes are: where a 0 or 1 was wrong the gain is large, else all is small."""
-    tables = [found.means("log_loss", n, (method, f"{method}-platt")) for n in SIZES]
-    change = np.concatenate([t[f"{method}-platt"] - t[method] for t in tables])
+    names = (method, f"{method}-platt")
+    tables = [found.panel("log_loss", n, names, program=program) for n in SIZES]
+    change = np.concatenate([t[names[1]] - t[names[0]] for t in tables])
     falls, rises = change[change < 0], change[change >= 0]
     words = [f"falls by {-np.median(falls):.2g} where it falls"] if len(falls) else []
     words += [f"rises by {np.median(rises):.2g} where it rises"] if len(rises) else []

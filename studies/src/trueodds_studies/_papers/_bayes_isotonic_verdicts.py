@@ -58,6 +58,8 @@ def by_both(judge: Callable[[bool], Claim], text: str, program: str) -> Claim:
     if first.word == "confirmed":
         return first
     second = judge(True)
+    if second == first:
+        return first
     both = replace(first, evidence=f"{text}: {first.evidence}. {program}: {second.evidence}")
     if second.word == "confirmed":
         return replace(both, verdict=BY_PROGRAM, reason=None)
