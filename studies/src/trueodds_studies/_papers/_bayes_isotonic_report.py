@@ -27,7 +27,7 @@ from trueodds_studies._papers._bayes_isotonic_numbers import FLAGGED, SETS, SIZE
 from trueodds_studies._report import Figure, ReportContent, Table
 from trueodds_studies._study import Results
 
-__all__ = ["report"]
+__all__ = ["report", "summary"]
 
 BESIDE = ("bayes-iso-text", "chains", "enir-platt-program")
 """Methods that the paper does not have, shown beside its own."""
@@ -62,7 +62,7 @@ def report(results: Results) -> ReportContent:
             _ranks(found),
         ]
     items += ["## Where the text and the authors' program differ", _DIFFERENCES, _limits(found)]
-    return ReportContent(_summary(found), claims(found), items)
+    return ReportContent(summary(found), claims(found), items)
 
 
 _ENDS = (
@@ -94,7 +94,8 @@ _DIFFERENCES = (
 )
 
 
-def _summary(found: Findings) -> str:
+def summary(found: Findings) -> str:
+    """What was run, and how it was judged."""
     text = (
         f"Synthetic scores: {found.n_replicates} samples of each size (the paper: 10), 10⁵ test "
         "rows each; exactly half of the rows are positive. `bayes-iso` is the authors' sampler "
