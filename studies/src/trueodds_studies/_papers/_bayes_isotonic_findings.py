@@ -26,6 +26,7 @@ __all__ = [
     "Gap",
     "Ranking",
     "Share",
+    "in_words",
     "own_name",
 ]
 
@@ -44,8 +45,14 @@ CHANCE = 1.96
 """Standard errors that chance exceeds in 5 % of studies."""
 POWER = CHANCE + 0.84
 """Standard errors at which 80 % of studies see a difference."""
+MANY = 10_000
 Ranking = Literal["", "_by_map"]
 """Ends of the ranking by the model's scores, as in the paper's text, or by the map's."""
+
+
+def in_words(needed: int) -> str:
+    """How many sets or samples it would take."""
+    return f"{needed:,}" if needed <= MANY else f"more than {MANY:,}"
 
 
 def own_name(name: str, loss: str, *, program: bool = False) -> str:

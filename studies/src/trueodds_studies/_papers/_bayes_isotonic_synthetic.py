@@ -14,6 +14,7 @@ from trueodds_studies._papers._bayes_isotonic_findings import (
     LOSSES,
     Findings,
     Gap,
+    in_words,
 )
 from trueodds_studies._papers._bayes_isotonic_numbers import SIZES, table_1
 from trueodds_studies._report import Claim
@@ -80,8 +81,8 @@ def _judged(found: Findings, claim: Claim, comparisons: Iterable[Comparison]) ->
     if unclear:
         needed = max(gap.needed for gap in unclear.values())
         words = (
-            f"{claim.evidence}. Not more than chance: {_listed(unclear)}; {needed:,} samples would "
-            "show differences of this size in 80 %"
+            f"{claim.evidence}. Not more than chance: {_listed(unclear)}; {in_words(needed)} "
+            "samples would show differences of this size in 80 % of studies"
         )
         return replace(claim, verdict="inconclusive", evidence=words, reason="data")
     return claim

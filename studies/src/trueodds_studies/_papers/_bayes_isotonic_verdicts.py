@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueodds_studies._papers._bayes_isotonic_findings import Gap, Share
+from trueodds_studies._papers._bayes_isotonic_findings import Gap, Share, in_words
 from trueodds_studies._report import Claim, Verdict
 
 __all__ = ["READINGS", "TEXTS", "above", "by_both", "by_set_of", "claim_of", "judged_leads"]
 
 BY_PROGRAM: Verdict = "confirmed with the authors' measure"
-READINGS = ("methods as in the text", "as in the authors' program")
+READINGS = ("Methods as in the text", "As in the authors' program")
 TEXTS = {
     "iso": ("Platt's correction improves isotonic calibration in more than 90 % of cases.",
             "abstract, section 3, figure 2"),
@@ -22,7 +22,8 @@ TEXTS = {
     "log": ("Platt's correction is of benefit to logistic calibration.", "section 3, figure 2"),
     "beta": ("For beta calibration the correction is useful for log-loss only; by Brier score it "
              "improves about half of the cases.", "section 3, figure 2"),
-    "infinite": ("Isotonic calibration and ENIR can often have an infinite log-loss.", "section 2"),
+    "infinite-iso": ("Isotonic calibration often has an infinite log-loss.", "section 2"),
+    "infinite-enir": ("So does ENIR.", "section 2"),
     "moved": ("Platt's correction makes over-confidence at both ends rarer and under-confidence at "
               "both ends more frequent.", "section 3, figure 3"),
     "over": ("Isotonic calibration and ENIR tend to be over-confident.", "abstract, figure 3"),
@@ -83,7 +84,7 @@ def above(claim: Claim, shares: Sequence[tuple[Share, float, float | None]]) -> 
     expected = share.mean if paper is None else paper
     words = (
         f"{claim.evidence}; to tell {expected:.0%} from {limit:.0%} in 80 % of studies takes "
-        f"{_sets_to_tell(share, limit, paper):,} such sets"
+        f"{in_words(_sets_to_tell(share, limit, paper))} such sets"
     )
     return replace(claim, verdict="inconclusive", evidence=words, reason="data")
 
@@ -108,5 +109,8 @@ def judged_leads(claim: Claim, leads: Sequence[Gap], reason: Any) -> Claim:
         return replace(claim, verdict=False, reason="refuted")
     finite = [gap for gap in leads if math.isfinite(gap.error)]
     needed = max((gap.needed for gap in finite if gap.mean <= 0), default=10**9)
-    words = f"{claim.evidence}; {needed:,} such sets would tell a difference of this size in 80 %"
+    words = (
+        f"{claim.evidence}; {in_words(needed)} such sets would tell a difference of this size in "
+        "80 % of studies"
+    )
     return replace(claim, verdict="inconclusive", evidence=words, reason=reason)

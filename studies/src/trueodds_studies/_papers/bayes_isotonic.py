@@ -149,8 +149,8 @@ class _Fitted:
             )
 
     def _clipped(self, scores: Any) -> Floats:
-        scores = np.asarray(scores, dtype=np.float64)
-        return np.clip(scores, CLIP, 1 - CLIP) if self._clips else scores
+        plain: Floats = np.asarray(scores, dtype=np.float64)
+        return np.clip(plain, CLIP, 1 - CLIP) if self._clips else plain
 
     def __call__(self, scores: Any) -> Floats:
         return np.asarray(self._map(self._clipped(scores)))
