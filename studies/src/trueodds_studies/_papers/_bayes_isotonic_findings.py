@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -186,11 +187,11 @@ class Findings:
         index = ["set", "model", "outer", "inner"]
         return rows.pivot(index=index, columns="method", values=value)
 
-    def on_folds(self, outer: int, inner: int) -> Findings:
-        """The same findings from the first outer and inner folds alone."""
-        few = object.__new__(Findings)
-        few.__dict__.update(self.__dict__)
-        few.real = self.real[(self.real["outer"] < outer) & (self.real["inner"] < inner)]
+    def on_folds_of(self, method: str) -> Findings:
+        """The same findings from the folds of one method alone."""
+        folds = self.real.loc[self.real["method"] == method, ["outer", "inner"]].drop_duplicates()
+        few = copy(self)
+        few.real = self.real.merge(folds, on=["outer", "inner"])
         few.folds = cache(few._folds)
         return few
 
