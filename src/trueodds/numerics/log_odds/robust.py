@@ -138,11 +138,6 @@ class _PowerProblem(LogisticProblem):
             (hessian if convex else fisher) / scale,
         )
 
-    def from_original(self, coef: float, intercept: float) -> Floats:
-        """Where the search stands for a line of the feature as it was given."""
-        scale = self.scale[0] if np.isfinite(self.scale[0]) else 0.0
-        return np.array([coef * scale, intercept + coef * self.centre[0]])
-
 
 @dataclass(frozen=True)
 class _Minimum:
@@ -189,7 +184,7 @@ def _lowest(problem: _PowerProblem) -> _Minimum:
         if not (start.n_neg.any() and start.n_pos.any()):
             continue
         likely = fit_logistic([start.z], start.n_pos, start.weight)
-        theta = problem.from_original(float(likely.coef[0]), likely.intercept)
+        theta = problem.from_original(likely.coef, likely.intercept)
         if np.isfinite(theta).all():
             found.append(_Minimum(*_solve(problem, theta)))
     return min(found, key=lambda minimum: minimum.place.loss)
