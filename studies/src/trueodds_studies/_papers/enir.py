@@ -69,7 +69,7 @@ NOMINAL_CODES = ("mushroom",)
 class _Data(NamedTuple):
     indicators: Floats  # a column for each category, missing as the mean
     codes: Floats  # categories as codes, NaN for missing
-    nominal: npt.NDArray[np.bool_]
+    n_values: npt.NDArray[np.int32]  # of each nominal attribute, 0 for numeric ones
     y: npt.NDArray[np.int8]
 
 
@@ -101,7 +101,7 @@ def _margins(model: Any, data: _Data, train: Indices, test: Indices) -> list[Flo
 
 def _naive_bayes(data: _Data, train: Indices, test: Indices) -> list[Floats]:
     """Log-odds; infinite where a probability is below what float64 holds."""
-    learn = weka_naive_bayes(data.nominal, 2)
+    learn = weka_naive_bayes(data.n_values, 2)
     found = learn(data.codes[train], data.y[train], [data.codes[train], data.codes[test]])
     with np.errstate(divide="ignore"):
         return [np.log(p[:, 1]) - np.log(p[:, 0]) for p in found]
@@ -165,7 +165,12 @@ def _data(name: str, rows: int) -> _Data:
         X, y = X.iloc[kept], y[kept]
     frame = pandas.get_dummies(X, dtype=np.float64)
     indicators = frame.fillna(frame.mean()).fillna(0.0).to_numpy(np.float64)  # 0: nothing known
-    return _Data(indicators, *coded_matrix(X), y)
+    codes, nominal = coded_matrix(X)
+    n_values = [
+        len(X[name].cat.categories) if is_nominal else 0
+        for name, is_nominal in zip(X.columns, nominal, strict=True)
+    ]
+    return _Data(indicators, codes, np.array(n_values, np.int32), y)
 
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
@@ -209,7 +214,7 @@ def _real_scores(task: Task, scratch: Scratch) -> list[Arrays]:
         return found
 
     description = {"study": "enir", "set": name, "rows": rows, "outer": seed, "model": model}
-    arrays = scratch.arrays({**description, "version": 2}, compute)
+    arrays = scratch.arrays({**description, "version": 3 if model == "NB" else 2}, compute)
     return [
         {
             "train": arrays[f"train{number}"],
@@ -259,7 +264,7 @@ STUDY = Study(
         "Naeini and Cooper (2016), Binary classifier calibration using an ensemble of near "
         "isotonic regression models, ICDM."
     ),
-    version=2,
+    version=3,
     profiles={
         "quick": f"one run of 10-fold cross-validation on sets of at most {MOST_ROWS['quick']} "
         "rows",

@@ -10,6 +10,7 @@ import difflib
 
 from trueodds.exceptions import InputError
 from trueodds_studies.datasets._dataset import Dataset
+from trueodds_studies.datasets._decision_lists import make_decision_list
 from trueodds_studies.datasets._folder import VARIABLE, folder_names, load_from_folder
 from trueodds_studies.datasets._openml import OPENML, PREFIX, load_from_openml, openml_name
 from trueodds_studies.datasets._packages import load_from_package, package_names, package_of
@@ -35,6 +36,7 @@ __all__ = [
     "make_beta_mixture",
     "make_beta_scores",
     "make_compressed_scores",
+    "make_decision_list",
     "make_disc_and_ring",
     "make_led24",
     "make_regions",

@@ -1,0 +1,353 @@
+"""Weighted least-squares trees of few levels, as Weka grows them: weak learners of LogitBoost.
+
+Two kinds, which differ in nominal attributes and missing values. A *stump* splits a nominal
+attribute into one value and the rest, and has a third branch for missing values. A *tree* gives
+every value a branch of its own, and sends a row without a value down all branches, with the shares
+that the known rows have.
+
+The attributes are coded once: ``codes[f, i]`` is the rank of row i's value among the distinct
+values of attribute f, or the number of its nominal value, and ``n_values[f]`` where it is missing.
+A level is then one pass over rows and attributes.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+__all__ = ["GrownTree", "grow_tree"]
+
+LEAST_GAIN = cython.declare(cython.double, 1e-6)
+"""Of a tree's split, in squares of the response times rows; also the least share of a branch."""
+LEAST_VARIANCE = cython.declare(cython.double, 1e-3)
+"""Share of the root's variance below which a node of a tree is not split."""
+
+
+class GrownTree:
+    """Nodes in the order of levels; attribute −1 is a leaf.
+
+    ``low`` and ``high`` are the codes on either side of a numeric cut (``low`` alone is the value
+    of a nominal stump). The children of a node are ``first``, ``first + 1``, …; ``share`` is the
+    part of its parent's rows without a value that a node gets. ``fitted`` is the tree's answer for
+    each training row.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.attribute: list[int] = [-1]
+        self.low: list[int] = [-1]
+        self.high: list[int] = [-1]
+        self.first: list[int] = [0]
+        self.n_children: list[int] = [0]
+        self.value: list[float] = [0.0]
+        self.share: list[float] = [1.0]
+        self.fitted = np.zeros(n)
+
+    def add(self, value: float, share: float) -> None:
+        """One more leaf."""
+        for column, entry in (
+            (self.attribute, -1), (self.low, -1), (self.high, -1), (self.first, 0),
+            (self.n_children, 0), (self.value, value), (self.share, share),
+        ):  # fmt: skip
+            column.append(entry)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _square(s: cython.double, w: cython.double) -> cython.double:
+    """What rows of weight w and sum s take off the sum of squares, if they get their mean."""
+    return s * s / w if w > 0.0 else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _count(
+    cells: cython.double[:, ::1],
+    size: cython.Py_ssize_t,
+    codes: cython.const[cython.int][::1],
+    rows: cython.const[cython.int][::1],
+    w: cython.const[cython.double][::1],
+    s: cython.const[cython.double][::1],
+) -> cython.void:
+    """Weights and sums of each code among some rows."""
+    c: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    for c in range(size):
+        cells[c, 0] = 0.0
+        cells[c, 1] = 0.0
+    for e in range(rows.shape[0]):
+        c = codes[rows[e]]
+        cells[c, 0] += w[e]
+        cells[c, 1] += s[e]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _numeric_cut(
+    cells: cython.const[cython.double][:, ::1],
+    size: cython.Py_ssize_t,
+    total_w: cython.double,
+    total_s: cython.double,
+    cut: cython.double[::1],
+) -> cython.double:
+    """The best cut of the known rows: (low, high, weight and sum below it); −1 if there is none."""
+    best: cython.double = -1.0
+    w: cython.double = 0.0
+    s: cython.double = 0.0
+    last: cython.Py_ssize_t = -1
+    c: cython.Py_ssize_t
+    for c in range(size):
+        if cells[c, 0] <= 0.0:
+            continue
+        if last >= 0:
+            squares: cython.double = _square(s, w) + _square(total_s - s, total_w - w)
+            if squares > best:
+                best = squares
+                cut[0], cut[1], cut[2], cut[3] = last, c, w, s
+        w += cells[c, 0]
+        s += cells[c, 1]
+        last = c
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _nominal_value(
+    cells: cython.const[cython.double][:, ::1],
+    size: cython.Py_ssize_t,
+    total_w: cython.double,
+    total_s: cython.double,
+    cut: cython.double[::1],
+) -> cython.double:
+    """The value that is best told apart from all others."""
+    best: cython.double = -1.0
+    c: cython.Py_ssize_t
+    for c in range(size):
+        w: cython.double = cells[c, 0]
+        s: cython.double = cells[c, 1]
+        squares: cython.double = _square(s, w) + _square(total_s - s, total_w - w)
+        if squares > best:
+            best = squares
+            cut[0], cut[1], cut[2], cut[3] = c, -1, w, s
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _squares_of_split(
+    cells: cython.const[cython.double][:, ::1],
+    size: cython.Py_ssize_t,
+    nominal: cython.bint,
+    stump: cython.bint,
+    cut: cython.double[::1],
+) -> cython.double:
+    """Σ s²/w over the branches of an attribute's best split, missing rows included; −1 if none."""
+    w: cython.double = 0.0
+    s: cython.double = 0.0
+    c: cython.Py_ssize_t
+    for c in range(size):
+        w += cells[c, 0]
+        s += cells[c, 1]
+    if w <= 0.0:
+        return -1.0
+    missing_w: cython.double = cells[size, 0]
+    missing_s: cython.double = cells[size, 1]
+    squares: cython.double = 0.0
+    if nominal and not stump:
+        cut[0], cut[1] = -1, -1
+        for c in range(size):
+            part: cython.double = cells[c, 0] / w
+            squares += _square(cells[c, 1] + part * missing_s, cells[c, 0] + part * missing_w)
+        return squares
+    if nominal:
+        squares = _nominal_value(cells, size, w, s, cut)
+    else:
+        squares = _numeric_cut(cells, size, w, s, cut)
+    if squares < 0.0:
+        return -1.0
+    if stump:
+        return squares + _square(missing_s, missing_w)
+    below: cython.double = cut[2] / w
+    return _square(cut[3] + below * missing_s, cut[2] + below * missing_w) + _square(
+        s - cut[3] + (1.0 - below) * missing_s, w - cut[2] + (1.0 - below) * missing_w
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _branch(
+    code: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+    low: cython.Py_ssize_t,
+    nominal: cython.bint,
+    stump: cython.bint,
+) -> cython.Py_ssize_t:
+    """Which branch a code takes; −1 for all of them."""
+    if code == size:
+        return 2 if stump else -1
+    if not nominal:
+        return 0 if code <= low else 1
+    if stump:
+        return 0 if code == low else 1
+    return code
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _best_split(
+    codes: cython.const[cython.int][:, ::1],
+    n_values: cython.const[cython.int][::1],
+    nominal: cython.const[cython.schar][::1],
+    stump: cython.bint,
+    rows: cython.const[cython.int][::1],
+    w: cython.const[cython.double][::1],
+    s: cython.const[cython.double][::1],
+    cells: cython.double[:, ::1],
+    cut: cython.double[::1],
+    best: cython.double[::1],
+) -> cython.double:
+    """Σ s²/w of the best split, which is written as (attribute, low, high); −1 if there is none."""
+    most: cython.double = -1.0
+    f: cython.Py_ssize_t
+    for f in range(codes.shape[0]):
+        _count(cells, n_values[f] + 1, codes[f], rows, w, s)
+        found: cython.double = _squares_of_split(cells, n_values[f], nominal[f], stump, cut)
+        if found > most:
+            most = found
+            best[0], best[1], best[2] = f, cut[0], cut[1]
+    return most
+
+
+def grow_tree(
+    codes: cython.const[cython.int][:, ::1],
+    n_values: cython.const[cython.int][::1],
+    nominal: cython.const[cython.schar][::1],
+    response: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    max_depth: cython.int,
+    stump: cython.bint,
+):
+    """Fit responses (n,) with weights by a tree of at most ``max_depth`` splits on a path.
+
+    Attributes and cuts that come first win ties. A tree's node is a leaf if its variance is below
+    a thousandth of the root's or no split gains; a stump is always split, if that is possible.
+    """
+    n: cython.Py_ssize_t = codes.shape[1]
+    tree = GrownTree(n)
+    fitted: cython.double[::1] = tree.fitted
+    cells: cython.double[:, ::1] = np.empty((1 + max(1, *n_values), 2))
+    cut: cython.double[::1] = np.empty(4)
+    split: cython.double[::1] = np.empty(3)
+    level = [(0, np.arange(n, dtype=np.int32), np.ones(n))]
+    least_gain: cython.double = 0.0
+    least_variance: cython.double = 0.0
+    depth: cython.int
+    e: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    for depth in range(max_depth + 1):
+        below = []
+        for node, node_rows, node_share in level:
+            rows: cython.const[cython.int][::1] = node_rows
+            share: cython.const[cython.double][::1] = node_share
+            w: cython.double[::1] = np.empty(rows.shape[0])
+            s: cython.double[::1] = np.empty(rows.shape[0])
+            mass: cython.double = 0.0
+            total: cython.double = 0.0
+            squares: cython.double = 0.0
+            for e in range(rows.shape[0]):
+                w[e] = weight[rows[e]] * share[e]
+                s[e] = w[e] * response[rows[e]]
+                mass += w[e]
+                total += s[e]
+                squares += s[e] * response[rows[e]]
+            variance: cython.double = (squares - _square(total, mass)) / (mass or 1.0)
+            if node == 0:
+                tree.value[0] = total / mass if mass > 0.0 else 0.0
+                least_gain, least_variance = LEAST_GAIN * mass / n, LEAST_VARIANCE * variance
+            best: cython.double = -1.0
+            if depth < max_depth and (stump or variance >= least_variance):
+                best = _best_split(codes, n_values, nominal, stump, rows, w, s, cells, cut, split)
+            if best < 0.0 or (not stump and best - _square(total, mass) <= least_gain):
+                value: cython.double = tree.value[node]
+                for e in range(rows.shape[0]):
+                    fitted[rows[e]] += share[e] * value
+            else:
+                f: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, split[0])
+                tree.attribute[node], tree.low[node], tree.high[node] = map(int, split)
+                below += _divide(
+                    tree, node, codes[f], n_values[f], nominal[f], stump, rows, share, w, s
+                )
+        level = below
+    return tree
+
+
+def _divide(
+    tree,
+    node: cython.Py_ssize_t,
+    codes: cython.const[cython.int][::1],
+    size: cython.Py_ssize_t,
+    nominal: cython.bint,
+    stump: cython.bint,
+    rows: cython.const[cython.int][::1],
+    share: cython.const[cython.double][::1],
+    w: cython.const[cython.double][::1],
+    s: cython.const[cython.double][::1],
+):
+    """Give a node its children; returns those that have rows, with the rows and their shares."""
+    low: cython.Py_ssize_t = tree.low[node]
+    n_children: cython.Py_ssize_t = 3 if stump else (size if nominal else 2)
+    branch: cython.int[::1] = np.empty(rows.shape[0], np.int32)
+    mass: cython.double[::1] = np.zeros(n_children)
+    total: cython.double[::1] = np.zeros(n_children)
+    missing_mass: cython.double = 0.0
+    missing_total: cython.double = 0.0
+    e: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    for e in range(rows.shape[0]):
+        b = _branch(codes[rows[e]], size, low, nominal, stump)
+        branch[e] = cython.cast(cython.int, b)
+        if b < 0:
+            missing_mass += w[e]
+            missing_total += s[e]
+        else:
+            mass[b] += w[e]
+            total[b] += s[e]
+    known: cython.double = np.sum(mass)
+    tree.first[node], tree.n_children[node] = len(tree.value), n_children
+    below = []
+    for b in range(n_children):
+        part: cython.double = 0.0 if stump else mass[b] / known
+        own: cython.double = mass[b] + part * missing_mass
+        tree.add((total[b] + part * missing_total) / own if own > 0.0 else tree.value[node], part)
+        chosen, shares = _rows_of(b, part if part > LEAST_GAIN else 0.0, branch, rows, share)
+        if len(chosen):
+            below.append((len(tree.value) - 1, chosen, shares))
+    return below
+
+
+def _rows_of(
+    branch: cython.int,
+    part: cython.double,
+    branches: cython.const[cython.int][::1],
+    rows: cython.const[cython.int][::1],
+    share: cython.const[cython.double][::1],
+):
+    """The rows of a branch, and its part of those that take all branches."""
+    chosen = np.empty(rows.shape[0], np.int32)
+    shares = np.empty(rows.shape[0])
+    to_rows: cython.int[::1] = chosen
+    to_share: cython.double[::1] = shares
+    count: cython.Py_ssize_t = 0
+    e: cython.Py_ssize_t
+    for e in range(rows.shape[0]):
+        if branches[e] == branch or (branches[e] < 0 and part > 0.0):
+            to_rows[count] = rows[e]
+            to_share[count] = share[e] if branches[e] == branch else share[e] * part
+            count += 1
+    return chosen[:count], shares[:count]
