@@ -38,3 +38,14 @@ def test_the_ends_have_a_place():
     assert hits.sum() == 3
     count, _, _ = count_in_cells(np.array([-1e308, 0.0, 1e308]), np.zeros(3, np.intp), False, 1.0)
     assert sorted(count[count > 0]) == [1.0, 1.0, 1.0]
+
+
+def test_every_tail_has_a_cell_of_its_own_level():
+    """Tails that are just below a power of 1/64 once shared cells with much smaller ones, and the
+    last of them lay outside the table."""
+    tails = 0.99 * 64.0 ** -np.arange(1, 7)
+    near = 0.06 * 64.0 ** -np.arange(1, 7)
+    score = np.concatenate([tails, near, 1 - tails, 1 - near])
+    count, _, _ = count_in_cells(score, np.zeros(len(score), np.intp), True, 1.0)
+    assert count.sum() == len(score)
+    assert count.max() == 1
