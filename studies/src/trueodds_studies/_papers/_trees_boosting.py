@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from trueodds.kernels.regression_forest import forest_sums
-from trueodds.kernels.regression_tree import GrownTree, grow_tree
+from trueodds.kernels.regression_tree import GrownTree, grow_trees
 from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 
@@ -51,12 +51,12 @@ def logit_boost(n_values: Ints, n_classes: int, *, depth: int) -> Learner:
         trees: list[GrownTree] = []
         for _ in range(N_ROUNDS):
             z, w = working_response(target, _probabilities(sums, n_classes))
-            for j in range(n_trees):
-                tree = grow_tree(
-                    coded.codes, coded.n_values, nominal, z[j], w[j], depth, depth == 1
-                )
+            grown = grow_trees(
+                coded.codes, coded.n_values, nominal, z[:n_trees], w[:n_trees], depth, depth == 1
+            )
+            for j, tree in enumerate(grown):
                 sums[:, j] += tree.fitted
-                trees.append(tree)
+            trees += grown
         forest = _Forest(trees, coded, nominal, n_trees, depth == 1)
         return [_probabilities(forest(other), n_classes) for other in others]
 

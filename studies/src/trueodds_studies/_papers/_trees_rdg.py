@@ -173,7 +173,7 @@ def _walk(tree: Any) -> str:
     log_odds = float(leaf["slope"] * leaf["score"] + leaf["intercept"])
     return (
         f"The tree of an SVM's scores S on 100 rows of RDG1. The row {', '.join(values)} (x0 to "
-        f"x9; class {int(leaf['label'])}) has {' and '.join(asked) or 'no way to go'}; its score S = "
-        f"{leaf['score']:.2f} becomes F₁ = {log_odds / 2:.2f} = −F₀, and so the probability "
+        f"x9; class {int(leaf['label'])}) has {' and '.join(asked) or 'no way to go'}; its score "
+        f"S = {leaf['score']:.2f} becomes F₁ = {log_odds / 2:.2f} = −F₀, and so the probability "
         f"{float(expit(log_odds)):.2f} of class 1"
     )

@@ -33,6 +33,7 @@ from trueodds.metrics import (
 from trueodds.validation import Floats
 from trueodds_studies._learners import coded_matrix
 from trueodds_studies._optional import need
+from trueodds_studies._papers._enir_naive_bayes import counting_naive_bayes
 from trueodds_studies._papers._enir_numbers import ALL_FOLDS, SETS, column_of, sets_at_hand
 from trueodds_studies._papers._enir_report import report
 from trueodds_studies._papers._enir_simulated import (
@@ -42,7 +43,6 @@ from trueodds_studies._papers._enir_simulated import (
     simulated_scores,
     simulated_sources,
 )
-from trueodds_studies._papers._trees_learners import weka_naive_bayes
 from trueodds_studies._protocol import binary_labels, stratified_fold
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
@@ -101,7 +101,7 @@ def _margins(model: Any, data: _Data, train: Indices, test: Indices) -> list[Flo
 
 def _naive_bayes(data: _Data, train: Indices, test: Indices) -> list[Floats]:
     """Log-odds; infinite where a probability is below what float64 holds."""
-    learn = weka_naive_bayes(data.nominal, 2)
+    learn = counting_naive_bayes(data.nominal, 2)
     found = learn(data.codes[train], data.y[train], [data.codes[train], data.codes[test]])
     with np.errstate(divide="ignore"):
         return [np.log(p[:, 1]) - np.log(p[:, 0]) for p in found]
