@@ -1,6 +1,8 @@
 """The calibration trees study: the paper's numbers, the learners, the tasks, a small run."""
 
 import dataclasses
+import math
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -8,9 +10,11 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from trueodds.compare import SignTest
 from trueodds_studies import find_study, run_study
 from trueodds_studies._papers import _trees_boosting, trees
 from trueodds_studies._papers._trees_boosting import logit_boost
+from trueodds_studies._papers._trees_compared import printed_p
 from trueodds_studies._papers._trees_learners import rbf_svm, weka_naive_bayes
 from trueodds_studies._papers._trees_numbers import (
     METHODS,
@@ -19,6 +23,7 @@ from trueodds_studies._papers._trees_numbers import (
     SIGN_TESTS,
     paper_table,
 )
+from trueodds_studies._papers._trees_rdg import example_rows, example_tasks
 from trueodds_studies._papers._trees_report import report
 from trueodds_studies._papers.trees import log_odds
 from trueodds_studies._study import Results
@@ -164,10 +169,11 @@ def test_profiles_share_tasks(monkeypatch):
     assert quick < standard < full
     folds = [t for t in study.tasks_of("full") if t.part == "cv" and t["set"] == "vote"]
     assert len(folds) == 10 * 10 * 4 * 3
-    bayes = [
-        t for t in study.tasks_of("standard") if t.part == "cv" and t["model"] == "naive-bayes"
-    ]
-    assert len(bayes) == len(SETS) * 10 * 10 * 3  # the paper's folds
+    counts = Counter(
+        t["set"] for t in study.tasks_of("standard") if t.part == "cv" and t["model"] == "stumps"
+    )
+    assert set(counts) == set(SETS)
+    assert min(counts.values()) >= 2 * 3  # of every set some folds
 
 
 def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
@@ -180,8 +186,12 @@ def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
         tasks=lambda profile: [
             task
             for task in trees.tasks(profile)
-            if (task.part == "artificial" and task["replicate"] < 2)
-            or (task.options.get("set") in names and task.options.get("fold", 0) < 2)
+            if (task.part in ("artificial", "surface", "rdg1") and task["replicate"] < 2)
+            or (
+                task.options.get("set") in names
+                and task.options.get("fold", 0) < 2
+                and task.options.get("repeat", 0) == 0
+            )
         ],
     )
     found = run_study(few, profile="standard", folder=tmp_path / "s", progress=False)
@@ -190,12 +200,13 @@ def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
     assert rmse.loc["pima-diabetes", "IR"] == pytest.approx(0.410, abs=0.03)  # as printed
     words = {claim.text: claim.word for claim in found.content.claims}
     constant = (
-        "Of a constant prediction global methods make nothing better; PCT becomes a decision tree."
+        "Global methods cannot improve a classifier that always predicts the class frequency."
     )
     assert words[constant] == "confirmed"
-    assert "1 × 2 folds" in found.markdown
+    assert f"{len(names)} sets 2 folds" in found.markdown
     assert found.save(tmp_path / "out").exists()
-    assert (tmp_path / "out" / "trees-figure-5.png").stat().st_size > 5_000
+    for picture in ("cells", "figure-2", "figure-4", "figure-5"):
+        assert (tmp_path / "out" / f"trees-{picture}.png").stat().st_size > 5_000
 
 
 def results_of(sign):
@@ -209,7 +220,7 @@ def results_of(sign):
                 # Folds scatter little around what the paper calls significant, else widely.
                 scatter = abs(line[method] - line["PCT"]) * (0.1 if marks.loc[name, method] else 2)
                 rows += [
-                    {"part": "cv", "set": name, "rows": 100, "repeat": 0, "fold": fold,
+                    {"part": "cv", "set": name, "repeat": 0, "fold": fold,
                      "model": model, "method": method, "n_leaves": 1,
                      "rmse": value + scatter * (-1) ** fold}
                     for fold in range(10)
@@ -217,8 +228,6 @@ def results_of(sign):
     for method, gap in {"base": 0.2, "PCT": 0.01, "PS": 0.1, "IR": 0.05}.items():
         rows.append({"part": "reliability", "set": "vote", "method": method, "predicted": 0.5,
                      "observed": 0.5 + gap, "weight": 10})  # fmt: skip
-    for method, value in {"base": 0.5, "PCT": 0.4, "PS": 0.5, "IR": 0.5, "truth": 0.3}.items():
-        rows.append({"part": "artificial", "replicate": 0, "method": method, "rmse": value})
     return Results(pd.DataFrame(rows), "standard", len(rows))
 
 
@@ -239,3 +248,35 @@ def test_worse_trees_confirm_nothing():
         c.text for c in judged if c.word == "confirmed" and "isotonic regression is" not in c.text
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_every_verdict_but_confirmed_has_a_reason(sign):
+    claims = report(results_of(sign)).claims
+    assert {c.word for c in claims} > {"confirmed"}
+    for claim in claims:
+        assert (claim.reason is None) == claim.word.startswith("confirmed"), claim
+
+
+def test_the_sign_test_gives_the_papers_p_values():
+    for wins, draws, losses, p in SIGN_TESTS.values():
+        found = printed_p(SignTest(wins=wins, draws=draws, losses=losses, p_value=math.nan))
+        assert found == pytest.approx(p, rel=0.01) or found < p
+
+
+def test_the_tree_of_the_svm_asks_what_the_papers_asks():
+    """Figure 2, from Weka's own rows: x5 first, then x8."""
+    asked = [[row["attribute"] for row in example_rows(task)] for task in example_tasks()[:6]]
+    assert all(attributes[0] in ("x5", "") for attributes in asked)
+    assert any({"x5", "x8"} <= set(attributes) for attributes in asked)
+
+
+def test_the_way_of_a_row_leads_from_the_root_to_its_leaf():
+    for task in example_tasks()[:3]:
+        rows = example_rows(task)
+        way = [row for row in rows if row["way"]]
+        assert way[0]["parent"] == -1
+        assert way[-1]["attribute"] == ""
+        for above, below in pairwise(way):
+            assert below["parent"] == above["node"]
+            assert below["branch"] == int(below["values"][int(above["attribute"][1:])])

@@ -64,7 +64,7 @@ def _nodes(tree: TreeMap, rows: LabelledRows, scores: Any) -> list[Row]:
                 "slope": float(leaf.a),
                 "intercept": float(leaf.c),
                 "way": node in way,
-                "row": chosen,
+                "chosen": chosen,
                 "values": "".join(str(int(value)) for value in rows.X[chosen]),
                 "score": float(scores[chosen]),
                 "label": int(rows.y[chosen]),
