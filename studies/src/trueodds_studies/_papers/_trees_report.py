@@ -23,7 +23,7 @@ from trueodds_studies._papers._trees_numbers import (
     SIGN_TESTS,
     sets_at_hand,
 )
-from trueodds_studies._papers._trees_rdg import example_figures
+from trueodds_studies._papers._trees_rdg import example_items
 from trueodds_studies._report import Figure, ReportContent, Table
 from trueodds_studies._study import Results, pick_rows
 
@@ -45,7 +45,7 @@ def report(results: Results) -> ReportContent:
         _sign_table(found),
     ]
     if "rdg1" in parts:
-        items += ["## Figures 2 and 3", *example_figures(results)]
+        items += ["## Figures 2 and 3", *example_items(results)]
     if "reliability" in parts:
         items += ["## Figure 5", *_figure_5(results)]
     if "artificial" in parts:
