@@ -92,15 +92,19 @@ def _count(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _numeric_cut(
+def _two_sides(
     cells: cython.const[cython.double][:, ::1],
     j: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
+    nominal: cython.bint,
     total_w: cython.double,
     total_s: cython.double,
     cut: cython.double[::1],
 ) -> cython.double:
-    """The best cut of the known rows: (low, high, weight and sum below it); −1 if there is none."""
+    """Σ s²/w of the best cut of the known rows, or of the best value against the others.
+
+    Written as (low, high, weight and sum of the first side); −1 if there is none.
+    """
     best: cython.double = -1.0
     w: cython.double = 0.0
     s: cython.double = 0.0
@@ -109,6 +113,8 @@ def _numeric_cut(
     for c in range(size):
         if cells[c, j] <= 0.0:
             continue
+        if nominal:
+            w, s, last = cells[c, j], cells[c, j + 1], c
         if last >= 0:
             # s²/w + (S − s)²/(W − w), compared without the division.
             rest: cython.double = total_s - s
@@ -117,33 +123,10 @@ def _numeric_cut(
             if denominator > 0.0 and squares > best * denominator:
                 best = squares / denominator
                 cut[0], cut[1], cut[2], cut[3] = last, c, w, s
-        w += cells[c, j]
-        s += cells[c, j + 1]
-        last = c
-    return best
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _nominal_value(
-    cells: cython.const[cython.double][:, ::1],
-    j: cython.Py_ssize_t,
-    size: cython.Py_ssize_t,
-    total_w: cython.double,
-    total_s: cython.double,
-    cut: cython.double[::1],
-) -> cython.double:
-    """The value that is best told apart from all others."""
-    best: cython.double = -1.0
-    c: cython.Py_ssize_t
-    for c in range(size):
-        w: cython.double = cells[c, j]
-        s: cython.double = cells[c, j + 1]
-        squares: cython.double = _square(s, w) + _square(total_s - s, total_w - w)
-        if squares > best:
-            best = squares
-            cut[0], cut[1], cut[2], cut[3] = c, -1, w, s
+        if not nominal:
+            w += cells[c, j]
+            s += cells[c, j + 1]
+            last = c
     return best
 
 
@@ -176,10 +159,7 @@ def _squares_of_split(
             part: cython.double = cells[c, j] / w
             squares += _square(cells[c, j + 1] + part * missing_s, cells[c, j] + part * missing_w)
         return squares
-    if nominal:
-        squares = _nominal_value(cells, j, size, w, s, cut)
-    else:
-        squares = _numeric_cut(cells, j, size, w, s, cut)
+    squares = _two_sides(cells, j, size, nominal, w, s, cut)
     if squares < 0.0:
         return -1.0
     if stump:
