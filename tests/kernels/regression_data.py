@@ -1,13 +1,21 @@
 """Rows with missing values and nominal attributes, coded as least-squares trees want them."""
 
 import numpy as np
+import numpy.typing as npt
 
-from trueodds.kernels.regression_tree import grow_tree
+from trueodds.kernels.regression_tree import GrownTree, grow_trees
+
+__all__ = ["coded", "grown", "sample"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 
 NUMERIC, NOMINAL = 0, 4
 
 
-def sample(seed=0, n=60, missing=0.15):
+def sample(
+    seed: int = 0, n: int = 60, missing: float = 0.15
+) -> tuple[Floats, Floats, Floats, Ints]:
     """Two numeric attributes, one with few values, and two nominal ones of four values."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
@@ -23,7 +31,8 @@ def sample(seed=0, n=60, missing=0.15):
     return X, z, rng.random(n) + 0.1, np.array([NUMERIC, NUMERIC, NOMINAL, NOMINAL], np.int32)
 
 
-def coded(X, n_values):
+def coded(X: Floats, n_values: Ints) -> tuple[Ints, Ints, list[Floats]]:
+    """Ranks of values, how many there are, and the values."""
     codes, counts, values = np.empty(X.T.shape, np.int32), n_values.copy(), []
     for f, column in enumerate(X.T):
         known = ~np.isnan(column)
@@ -34,6 +43,10 @@ def coded(X, n_values):
     return codes, counts, values
 
 
-def grown(X, z, w, n_values, depth):
+def grown(X: Floats, z: Floats, w: Floats, n_values: Ints, depth: int) -> GrownTree:
+    """The tree of a response, grown together with that of another."""
     codes, counts, _ = coded(X, n_values)
-    return grow_tree(codes, counts, (n_values > 0).astype(np.int8), z, w, depth, depth == 1)
+    both = np.array([z, z**2]), np.array([w, 1 / w])
+    nominal = (n_values > 0).astype(np.int8)
+    trees: list[GrownTree] = grow_trees(codes, counts, nominal, *both, depth, depth == 1)
+    return trees[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.regression_data import coded, grown, sample
-from trueodds.kernels.regression_forest import forest_sums
+from trueodds.kernels.regression_forest import RegressionForest
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -19,10 +19,18 @@ def test_new_rows_get_what_training_rows_with_the_same_values_got(depth):
         for f, low, high in zip(tree.attribute, tree.low, tree.high, strict=True)
     ]  # fmt: skip
     whole = np.int32
-    found = forest_sums(
-        X, (n_values > 0).astype(np.int8), np.zeros(2, whole), np.array([1, 1], whole),
-        np.array(tree.attribute, whole), np.array(cuts, float), np.array(tree.first, whole),
-        np.array(tree.n_children, whole), np.array(tree.value), np.array(tree.share), 3, depth == 1,
-    )  # fmt: skip
+    forest = RegressionForest(
+        nominal=(n_values > 0).astype(np.int8),
+        roots=np.zeros(2, whole),
+        column=np.array([1, 1], whole),
+        attribute=np.array(tree.attribute, whole),
+        cut=np.array(cuts, float),
+        first=np.array(tree.first, whole),
+        n_children=np.array(tree.n_children, whole),
+        value=np.array(tree.value),
+        share=np.array(tree.share),
+        stump=depth == 1,
+    )
+    found = forest.sums(X)
     np.testing.assert_allclose(found[:, 1], 2 * tree.fitted, atol=1e-9)
-    assert not found[:, [0, 2]].any()
+    assert not found[:, 0].any()

@@ -5,73 +5,67 @@ from __future__ import annotations
 import cython
 import numpy as np
 
-__all__ = ["forest_sums"]
+__all__ = ["RegressionForest"]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _answer(
-    row: cython.const[cython.double][::1],
-    node: cython.Py_ssize_t,
-    nominal: cython.const[cython.schar][::1],
-    attribute: cython.const[cython.int][::1],
-    cut: cython.const[cython.double][::1],
-    first: cython.const[cython.int][::1],
-    n_children: cython.const[cython.int][::1],
-    value: cython.const[cython.double][::1],
-    share: cython.const[cython.double][::1],
-    stump: cython.bint,
-) -> cython.double:
-    f: cython.Py_ssize_t
-    while attribute[node] >= 0:
-        f = attribute[node]
-        x: cython.double = row[f]
-        if x != x:
-            if stump:
-                node = first[node] + 2
-                continue
-            total: cython.double = 0.0
-            child: cython.Py_ssize_t
-            for child in range(first[node], first[node] + n_children[node]):
-                if share[child] > 0.0:
-                    total += share[child] * _answer(
-                        row, child, nominal, attribute, cut, first, n_children, value, share, stump
-                    )
-            return total
-        if nominal[f] and not stump:
-            node = first[node] + cython.cast(cython.Py_ssize_t, x)
-        elif nominal[f]:
-            node = first[node] + (0 if x == cut[node] else 1)
-        elif stump:
-            node = first[node] + (0 if x <= cut[node] else 1)
-        else:
-            node = first[node] + (0 if x < cut[node] else 1)
-    return value[node]
+@cython.final
+@cython.cclass
+class RegressionForest:
+    """Trees one after another, as arrays of their nodes; attribute −1 is a leaf.
 
+    Parameters
+    ----------
+    nominal : int8 array of shape (d,)
+    roots, column : int32 arrays of shape (n_trees,)
+        Where each tree begins, and to which sum it adds.
+    attribute, first, n_children : int32 arrays of shape (n_nodes,)
+    cut, value, share : arrays of shape (n_nodes,)
+        See ``GrownTree``; the cut is a number, or the value of a nominal stump.
+    stump : bool
+    """
 
-def forest_sums(
-    X: cython.const[cython.double][:, ::1],
-    nominal: cython.const[cython.schar][::1],
-    roots: cython.const[cython.int][::1],
-    column: cython.const[cython.int][::1],
-    attribute: cython.const[cython.int][::1],
-    cut: cython.const[cython.double][::1],
-    first: cython.const[cython.int][::1],
-    n_children: cython.const[cython.int][::1],
-    value: cython.const[cython.double][::1],
-    share: cython.const[cython.double][::1],
-    n_columns: cython.int,
-    stump: cython.bint,
-):
-    """Sums (n, n_columns) of the trees' answers to rows X (n, d); each tree has its column."""
-    sums: cython.double[:, ::1] = np.zeros((X.shape[0], n_columns))
-    i: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            for t in range(roots.shape[0]):
-                sums[i, column[t]] += _answer(
-                    X[i], roots[t], nominal, attribute, cut, first, n_children, value, share, stump
-                )
-    return np.asarray(sums)
+    def __init__(
+        self, nominal, roots, column, attribute, cut, first, n_children, value, share, stump
+    ):
+        self.nominal, self.roots, self.column, self.stump = nominal, roots, column, stump
+        self.attribute, self.first, self.n_children = attribute, first, n_children
+        self.cut, self.value, self.share = cut, value, share
+
+    def sums(self, X):
+        """Sums (n, n_columns) of the trees' answers to rows X (n, d)."""
+        rows: cython.const[cython.double][:, ::1] = X
+        found = np.zeros((rows.shape[0], 1 + np.max(self.column)))
+        total: cython.double[:, ::1] = found
+        i: cython.Py_ssize_t
+        t: cython.Py_ssize_t
+        for i in range(rows.shape[0]):
+            for t in range(self.roots.shape[0]):
+                total[i, self.column[t]] += self.answer(rows[i], self.roots[t])
+        return found
+
+    def answer(self, row, node):
+        """What the tree below a node says."""
+        f: cython.Py_ssize_t
+        child: cython.Py_ssize_t
+        while self.attribute[node] >= 0:
+            f = self.attribute[node]
+            x: cython.double = row[f]
+            child = self.first[node]
+            if x != x and not self.stump:
+                total: cython.double = 0.0
+                for child in range(child, child + self.n_children[node]):
+                    if self.share[child] > 0.0:
+                        total += self.share[child] * self.answer(row, child)
+                return total
+            if x != x:
+                child += 2
+            elif self.nominal[f] and self.stump:
+                child += x != self.cut[node]
+            elif self.nominal[f]:
+                child += cython.cast(cython.Py_ssize_t, x)
+            elif self.stump:
+                child += x > self.cut[node]
+            else:
+                child += x >= self.cut[node]
+            node = child
+        return self.value[node]

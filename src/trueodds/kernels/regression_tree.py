@@ -15,12 +15,13 @@ from __future__ import annotations
 import cython
 import numpy as np
 
-__all__ = ["GrownTree", "grow_tree"]
+__all__ = ["GrownTree", "grow_trees"]
 
 LEAST_GAIN = cython.declare(cython.double, 1e-6)
 """Of a tree's split, in squares of the response times rows; also the least share of a branch."""
 LEAST_VARIANCE = cython.declare(cython.double, 1e-3)
 """Share of the root's variance below which a node of a tree is not split."""
+NO_SPLIT = (-1.0, -1.0, -1.0, -1.0)
 
 
 class GrownTree:
@@ -67,71 +68,65 @@ def _count(
     size: cython.Py_ssize_t,
     codes: cython.const[cython.int][::1],
     rows: cython.const[cython.int][::1],
-    w: cython.const[cython.double][::1],
-    s: cython.const[cython.double][::1],
+    ws: cython.const[cython.double][:, ::1],
 ) -> cython.void:
-    """Weights and sums of each code among some rows."""
+    """Add up what each code has in the columns of ws: weight and sum, of one response or more."""
     c: cython.Py_ssize_t
     e: cython.Py_ssize_t
+    j: cython.Py_ssize_t
     for c in range(size):
-        cells[c, 0] = 0.0
-        cells[c, 1] = 0.0
+        for j in range(ws.shape[1]):
+            cells[c, j] = 0.0
+    if ws.shape[1] == 2:
+        for e in range(rows.shape[0]):
+            c = codes[rows[e]]
+            cells[c, 0] += ws[e, 0]
+            cells[c, 1] += ws[e, 1]
+        return
     for e in range(rows.shape[0]):
         c = codes[rows[e]]
-        cells[c, 0] += w[e]
-        cells[c, 1] += s[e]
+        for j in range(ws.shape[1]):
+            cells[c, j] += ws[e, j]
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _numeric_cut(
+def _two_sides(
     cells: cython.const[cython.double][:, ::1],
+    j: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
+    nominal: cython.bint,
     total_w: cython.double,
     total_s: cython.double,
     cut: cython.double[::1],
 ) -> cython.double:
-    """The best cut of the known rows: (low, high, weight and sum below it); −1 if there is none."""
+    """Σ s²/w of the best cut of the known rows, or of the best value against the others.
+
+    Written as (low, high, weight and sum of the first side); −1 if there is none.
+    """
     best: cython.double = -1.0
     w: cython.double = 0.0
     s: cython.double = 0.0
     last: cython.Py_ssize_t = -1
     c: cython.Py_ssize_t
     for c in range(size):
-        if cells[c, 0] <= 0.0:
+        if cells[c, j] <= 0.0:
             continue
+        if nominal:
+            w, s, last = cells[c, j], cells[c, j + 1], c
         if last >= 0:
-            squares: cython.double = _square(s, w) + _square(total_s - s, total_w - w)
-            if squares > best:
-                best = squares
+            # s²/w + (S − s)²/(W − w), compared without the division.
+            rest: cython.double = total_s - s
+            denominator: cython.double = w * (total_w - w)
+            squares: cython.double = s * s * (total_w - w) + rest * rest * w
+            if denominator > 0.0 and squares > best * denominator:
+                best = squares / denominator
                 cut[0], cut[1], cut[2], cut[3] = last, c, w, s
-        w += cells[c, 0]
-        s += cells[c, 1]
-        last = c
-    return best
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _nominal_value(
-    cells: cython.const[cython.double][:, ::1],
-    size: cython.Py_ssize_t,
-    total_w: cython.double,
-    total_s: cython.double,
-    cut: cython.double[::1],
-) -> cython.double:
-    """The value that is best told apart from all others."""
-    best: cython.double = -1.0
-    c: cython.Py_ssize_t
-    for c in range(size):
-        w: cython.double = cells[c, 0]
-        s: cython.double = cells[c, 1]
-        squares: cython.double = _square(s, w) + _square(total_s - s, total_w - w)
-        if squares > best:
-            best = squares
-            cut[0], cut[1], cut[2], cut[3] = c, -1, w, s
+        if not nominal:
+            w += cells[c, j]
+            s += cells[c, j + 1]
+            last = c
     return best
 
 
@@ -140,6 +135,7 @@ def _nominal_value(
 @cython.exceptval(check=False)
 def _squares_of_split(
     cells: cython.const[cython.double][:, ::1],
+    j: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
     nominal: cython.bint,
     stump: cython.bint,
@@ -150,23 +146,20 @@ def _squares_of_split(
     s: cython.double = 0.0
     c: cython.Py_ssize_t
     for c in range(size):
-        w += cells[c, 0]
-        s += cells[c, 1]
+        w += cells[c, j]
+        s += cells[c, j + 1]
     if w <= 0.0:
         return -1.0
-    missing_w: cython.double = cells[size, 0]
-    missing_s: cython.double = cells[size, 1]
+    missing_w: cython.double = cells[size, j]
+    missing_s: cython.double = cells[size, j + 1]
     squares: cython.double = 0.0
     if nominal and not stump:
         cut[0], cut[1] = -1, -1
         for c in range(size):
-            part: cython.double = cells[c, 0] / w
-            squares += _square(cells[c, 1] + part * missing_s, cells[c, 0] + part * missing_w)
+            part: cython.double = cells[c, j] / w
+            squares += _square(cells[c, j + 1] + part * missing_s, cells[c, j] + part * missing_w)
         return squares
-    if nominal:
-        squares = _nominal_value(cells, size, w, s, cut)
-    else:
-        squares = _numeric_cut(cells, size, w, s, cut)
+    squares = _two_sides(cells, j, size, nominal, w, s, cut)
     if squares < 0.0:
         return -1.0
     if stump:
@@ -197,34 +190,66 @@ def _branch(
     return code
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _best_split(
+def _best_splits(
     codes: cython.const[cython.int][:, ::1],
     n_values: cython.const[cython.int][::1],
     nominal: cython.const[cython.schar][::1],
     stump: cython.bint,
     rows: cython.const[cython.int][::1],
-    w: cython.const[cython.double][::1],
-    s: cython.const[cython.double][::1],
+    ws: cython.const[cython.double][:, ::1],
     cells: cython.double[:, ::1],
-    cut: cython.double[::1],
-    best: cython.double[::1],
-) -> cython.double:
-    """Σ s²/w of the best split, which is written as (attribute, low, high); −1 if there is none."""
-    most: cython.double = -1.0
+):
+    """For each response the best split as (Σ s²/w, attribute, low, high); −1 if there is none."""
+    n_responses: cython.Py_ssize_t = ws.shape[1] // 2
+    best = np.full((n_responses, 4), -1.0)
+    found: cython.double[:, ::1] = best
+    cut: cython.double[::1] = np.empty(4)
     f: cython.Py_ssize_t
+    j: cython.Py_ssize_t
     for f in range(codes.shape[0]):
-        _count(cells, n_values[f] + 1, codes[f], rows, w, s)
-        found: cython.double = _squares_of_split(cells, n_values[f], nominal[f], stump, cut)
-        if found > most:
-            most = found
-            best[0], best[1], best[2] = f, cut[0], cut[1]
-    return most
+        _count(cells, n_values[f] + 1, codes[f], rows, ws)
+        for j in range(n_responses):
+            squares: cython.double = _squares_of_split(
+                cells, 2 * j, n_values[f], nominal[f], stump, cut
+            )
+            if squares > found[j, 0]:
+                found[j, 0], found[j, 1], found[j, 2], found[j, 3] = squares, f, cut[0], cut[1]
+    return best
 
 
-def grow_tree(
+def grow_trees(
+    codes: cython.const[cython.int][:, ::1],
+    n_values: cython.const[cython.int][::1],
+    nominal: cython.const[cython.schar][::1],
+    response: cython.const[cython.double][:, ::1],
+    weight: cython.const[cython.double][:, ::1],
+    max_depth: cython.int,
+    stump: cython.bint,
+):
+    """Fit each of the responses (m, n) with its weights by a tree of at most so many levels.
+
+    Attributes and cuts that come first win ties. A tree's node is a leaf if its variance is below
+    a thousandth of the root's or no split gains; a stump is always split, if that is possible.
+    The roots are split together, because then the codes are read once for all of them.
+    """
+    m: cython.Py_ssize_t = response.shape[0]
+    n: cython.Py_ssize_t = response.shape[1]
+    rows = np.arange(n, dtype=np.int32)
+    cells = np.empty((1 + max(1, *n_values), 2 * m))
+    ws = np.empty((n, 2 * m))
+    ws[:, 0::2] = np.transpose(weight)
+    ws[:, 1::2] = np.transpose(weight) * np.transpose(response)
+    splits = _best_splits(codes, n_values, nominal, stump, rows, ws, cells)
+    own = np.empty((cells.shape[0], 2))
+    return [
+        _grow_tree(
+            codes, n_values, nominal, response[j], weight[j], max_depth, stump, own, splits[j]
+        )
+        for j in range(m)
+    ]
+
+
+def _grow_tree(
     codes: cython.const[cython.int][:, ::1],
     n_values: cython.const[cython.int][::1],
     nominal: cython.const[cython.schar][::1],
@@ -232,18 +257,12 @@ def grow_tree(
     weight: cython.const[cython.double][::1],
     max_depth: cython.int,
     stump: cython.bint,
+    cells: cython.double[:, ::1],
+    root_split,
 ):
-    """Fit responses (n,) with weights by a tree of at most ``max_depth`` splits on a path.
-
-    Attributes and cuts that come first win ties. A tree's node is a leaf if its variance is below
-    a thousandth of the root's or no split gains; a stump is always split, if that is possible.
-    """
-    n: cython.Py_ssize_t = codes.shape[1]
+    n: cython.Py_ssize_t = response.shape[0]
     tree = GrownTree(n)
     fitted: cython.double[::1] = tree.fitted
-    cells: cython.double[:, ::1] = np.empty((1 + max(1, *n_values), 2))
-    cut: cython.double[::1] = np.empty(4)
-    split: cython.double[::1] = np.empty(3)
     level = [(0, np.arange(n, dtype=np.int32), np.ones(n))]
     least_gain: cython.double = 0.0
     least_variance: cython.double = 0.0
@@ -255,33 +274,36 @@ def grow_tree(
         for node, node_rows, node_share in level:
             rows: cython.const[cython.int][::1] = node_rows
             share: cython.const[cython.double][::1] = node_share
-            w: cython.double[::1] = np.empty(rows.shape[0])
-            s: cython.double[::1] = np.empty(rows.shape[0])
+            ws: cython.double[:, ::1] = np.empty((rows.shape[0], 2))
             mass: cython.double = 0.0
             total: cython.double = 0.0
             squares: cython.double = 0.0
             for e in range(rows.shape[0]):
-                w[e] = weight[rows[e]] * share[e]
-                s[e] = w[e] * response[rows[e]]
-                mass += w[e]
-                total += s[e]
-                squares += s[e] * response[rows[e]]
+                ws[e, 0] = weight[rows[e]] * share[e]
+                ws[e, 1] = ws[e, 0] * response[rows[e]]
+                mass += ws[e, 0]
+                total += ws[e, 1]
+                squares += ws[e, 1] * response[rows[e]]
             variance: cython.double = (squares - _square(total, mass)) / (mass or 1.0)
             if node == 0:
                 tree.value[0] = total / mass if mass > 0.0 else 0.0
                 least_gain, least_variance = LEAST_GAIN * mass / n, LEAST_VARIANCE * variance
-            best: cython.double = -1.0
-            if depth < max_depth and (stump or variance >= least_variance):
-                best = _best_split(codes, n_values, nominal, stump, rows, w, s, cells, cut, split)
-            if best < 0.0 or (not stump and best - _square(total, mass) <= least_gain):
+            split = root_split
+            if node > 0 and depth < max_depth and variance >= least_variance:
+                (split,) = _best_splits(codes, n_values, nominal, stump, rows, ws, cells)
+            elif node > 0:
+                split = NO_SPLIT
+            gain: cython.double = split[0] - _square(total, mass)
+            if split[0] < 0.0 or (not stump and gain <= least_gain):
                 value: cython.double = tree.value[node]
                 for e in range(rows.shape[0]):
                     fitted[rows[e]] += share[e] * value
             else:
-                f: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, split[0])
-                tree.attribute[node], tree.low[node], tree.high[node] = map(int, split)
+                f: cython.Py_ssize_t = int(split[1])
+                tree.attribute[node] = f
+                tree.low[node], tree.high[node] = int(split[2]), int(split[3])
                 below += _divide(
-                    tree, node, codes[f], n_values[f], nominal[f], stump, rows, share, w, s
+                    tree, node, codes[f], n_values[f], nominal[f], stump, rows, share, ws
                 )
         level = below
     return tree
@@ -296,8 +318,7 @@ def _divide(
     stump: cython.bint,
     rows: cython.const[cython.int][::1],
     share: cython.const[cython.double][::1],
-    w: cython.const[cython.double][::1],
-    s: cython.const[cython.double][::1],
+    ws: cython.const[cython.double][:, ::1],
 ):
     """Give a node its children; returns those that have rows, with the rows and their shares."""
     low: cython.Py_ssize_t = tree.low[node]
@@ -313,11 +334,11 @@ def _divide(
         b = _branch(codes[rows[e]], size, low, nominal, stump)
         branch[e] = cython.cast(cython.int, b)
         if b < 0:
-            missing_mass += w[e]
-            missing_total += s[e]
+            missing_mass += ws[e, 0]
+            missing_total += ws[e, 1]
         else:
-            mass[b] += w[e]
-            total[b] += s[e]
+            mass[b] += ws[e, 0]
+            total[b] += ws[e, 1]
     known: cython.double = np.sum(mass)
     tree.first[node], tree.n_children[node] = len(tree.value), n_children
     below = []

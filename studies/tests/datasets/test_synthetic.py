@@ -92,3 +92,16 @@ def test_led24_has_seven_segments_that_matter():
 def test_sea_and_regions_have_their_shares():
     assert datasets.make_sea(20_000).y.mean() == pytest.approx(0.38, abs=0.02)
     assert set(np.unique(datasets.make_regions(5000).probability)) == {0.1, 0.65, 0.8, 0.9}
+
+
+def test_decision_lists_are_those_of_weka():
+    """With Java's random numbers for the seed 1, which its documentation defines."""
+    X, y, _ = datasets.make_decision_list()
+    assert X.shape == (100, 10)
+    assert y[0] == 0  # the first rule's class
+    first = np.array([0.7308781907032909, 0.41008081149220166, 0.20771484130971707])
+    np.testing.assert_array_equal(X[0, :3], first > 0.5)
+    for row, label in zip(X, y, strict=True):  # no noise
+        assert set(y[(row == X).all(axis=1)]) == {label}
+    with pytest.raises(InputError, match="random_state must be a whole number"):
+        datasets.make_decision_list(10, random_state=None)

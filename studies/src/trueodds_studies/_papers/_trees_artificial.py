@@ -66,7 +66,8 @@ def _forecast(method: str, train: LabelledRows, test: LabelledRows) -> Floats:
         tree = TreeCalibrator().fit(scores, train.y, features=train.X)
         return tree.predict_proba(new, features=test.X)[:, 1]
     kind = {"PS": LogisticCalibrator, "IR": IsotonicCalibrator}[method]
-    return kind().fit(scores, train.y).predict_proba(new)[:, 1]
+    found: Floats = kind().fit(scores, train.y).predict_proba(new)[:, 1]
+    return found
 
 
 def _decision_tree(train: LabelledRows, X: Floats) -> Floats:

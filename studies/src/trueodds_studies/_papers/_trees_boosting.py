@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from trueodds.kernels.regression_forest import forest_sums
-from trueodds.kernels.regression_tree import GrownTree, grow_tree
+from trueodds.kernels.regression_forest import RegressionForest
+from trueodds.kernels.regression_tree import GrownTree, grow_trees
 from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 
@@ -51,14 +51,16 @@ def logit_boost(n_values: Ints, n_classes: int, *, depth: int) -> Learner:
         trees: list[GrownTree] = []
         for _ in range(N_ROUNDS):
             z, w = working_response(target, _probabilities(sums, n_classes))
-            for j in range(n_trees):
-                tree = grow_tree(
-                    coded.codes, coded.n_values, nominal, z[j], w[j], depth, depth == 1
-                )
+            grown = grow_trees(
+                coded.codes, coded.n_values, nominal, z[:n_trees], w[:n_trees], depth, depth == 1
+            )
+            for j, tree in enumerate(grown):
                 sums[:, j] += tree.fitted
-                trees.append(tree)
-        forest = _Forest(trees, coded, nominal, n_trees, depth == 1)
-        return [_probabilities(forest(other), n_classes) for other in others]
+            trees += grown
+        forest = _forest(trees, coded, nominal, n_trees, depth == 1)
+        return [
+            _probabilities(forest.sums(np.ascontiguousarray(other)), n_classes) for other in others
+        ]
 
     return learn
 
@@ -94,38 +96,35 @@ def _coded(X: Floats, n_values: Ints) -> Coded:
     return Coded(codes, counts, values)
 
 
-class _Forest:
+def _forest(
+    trees: list[GrownTree],
+    coded: Coded,
+    nominal: npt.NDArray[np.int8],
+    n_columns: int,
+    stump: bool,
+) -> Any:
     """All trees in a row, with cuts in place of codes."""
-
-    def __init__(
-        self,
-        trees: list[GrownTree],
-        coded: Coded,
-        nominal: npt.NDArray[np.int8],
-        n_columns: int,
-        stump: bool,
-    ) -> None:
-        sizes = np.array([len(tree.value) for tree in trees])
-        self.roots = (np.cumsum(sizes) - sizes).astype(np.int32)
-        self.column = np.arange(len(trees), dtype=np.int32) % n_columns
-        self.cuts = np.concatenate([_cuts(tree, coded, nominal, stump) for tree in trees])
-        self.attribute, first, self.n_children = (
-            np.concatenate([getattr(tree, name) for tree in trees]).astype(np.int32)
-            for name in ("attribute", "first", "n_children")
-        )
-        self.first = first + np.repeat(self.roots, sizes)
-        self.value, self.share = (
-            np.concatenate([getattr(tree, name) for tree in trees]) for name in ("value", "share")
-        )
-        self.nominal, self.n_columns, self.stump = nominal, n_columns, stump
-
-    def __call__(self, X: Floats) -> Floats:
-        found: Floats = forest_sums(
-            np.ascontiguousarray(X), self.nominal, self.roots, self.column, self.attribute,
-            self.cuts, self.first, self.n_children, self.value, self.share, self.n_columns,
-            self.stump,
-        )  # fmt: skip
-        return found
+    sizes = np.array([len(tree.value) for tree in trees])
+    roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+    attribute, first, n_children = (
+        np.concatenate([getattr(tree, name) for tree in trees]).astype(np.int32)
+        for name in ("attribute", "first", "n_children")
+    )
+    value, share = (
+        np.concatenate([getattr(tree, name) for tree in trees]) for name in ("value", "share")
+    )
+    return RegressionForest(
+        nominal=nominal,
+        roots=roots,
+        column=np.arange(len(trees), dtype=np.int32) % n_columns,
+        attribute=attribute,
+        cut=np.concatenate([_cuts(tree, coded, nominal, stump) for tree in trees]),
+        first=first + np.repeat(roots, sizes),
+        n_children=n_children,
+        value=value,
+        share=share,
+        stump=stump,
+    )
 
 
 def _cuts(tree: GrownTree, coded: Coded, nominal: npt.NDArray[np.int8], stump: bool) -> Floats:

@@ -19,7 +19,7 @@ from trueodds_studies._papers._trees_compared import (
     printed_p,
     wdl,
 )
-from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SIGN_TESTS
+from trueodds_studies._papers._trees_numbers import METHODS, MODELS, SETS, SIGN_TESTS
 from trueodds_studies._report import Claim, Reason, Verdict
 
 __all__ = ["table_claims"]
@@ -28,7 +28,7 @@ ENOUGH = 0.8
 """Share of a table's cells that must be close."""
 IDENTICAL = 0.005
 """RMSE that differ by less are "almost identical"."""
-PAPER_FOLDS = 100
+PAPER_FOLDS, ENOUGH_FOLDS = 100, 10
 
 
 def table_claims(found: dict[str, Compared]) -> list[Claim]:
@@ -107,12 +107,17 @@ def _never_worse(one: Compared | None, model: str) -> Claim:
         return _not_run(text, TABLE_OF[model])
     lost = _lost(one, rivals)
     shown = "; ".join(_cell(one, name, rival) for rival, name in lost)
+    tested = int((one.folds >= ENOUGH_FOLDS).sum())
+    if lost:
+        return Claim(text, one.table, False, shown, _reason_of_losses(one, lost))
+    enough = tested >= len(SETS) / 2
     return Claim(
         text,
         one.table,
-        not lost,
-        f"{len(one.rmse)} sets; {shown or 'never'}",
-        _reason_of_losses(one, lost) if lost else None,
+        True if enough else "inconclusive",
+        f"never on {len(one.rmse)} sets, of which {tested} have at least {ENOUGH_FOLDS} folds"
+        + ("" if enough else f"; it would take {len(SETS) // 2}"),
+        None if enough else "protocol",
     )
 
 

@@ -17,12 +17,13 @@ from scipy.special import ndtr
 from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 
-__all__ = ["rbf_svm", "weka_naive_bayes"]
+__all__ = ["LEAST", "normal_masses", "rbf_svm", "weka_naive_bayes"]
 
 Labels = npt.NDArray[Any]
 Sizes = npt.NDArray[np.int32]
 GRID = tuple(10.0**power for power in range(-2, 3))
 LEAST = 1e-75
+"""The least factor in Weka's naive Bayes."""
 
 
 def weka_naive_bayes(n_values: Sizes, n_classes: int) -> Learner:
@@ -42,7 +43,9 @@ def weka_naive_bayes(n_values: Sizes, n_classes: int) -> Learner:
         products = [np.tile(prior[:, None], len(other)) for other in others]
         for j, size in enumerate(n_values):
             factor = (
-                _nominal(X[:, j], y, n_classes, size) if size else _numeric(X[:, j], y, n_classes)
+                _nominal(X[:, j], y, n_classes, size)
+                if size
+                else normal_masses(X[:, j], y, n_classes)
             )
             for product, other in zip(products, others, strict=True):
                 known = ~np.isnan(other[:, j])
@@ -58,7 +61,7 @@ def weka_naive_bayes(n_values: Sizes, n_classes: int) -> Learner:
     return learn
 
 
-def _numeric(x: Floats, y: Labels, n_classes: int) -> Callable[[Floats], Floats]:
+def normal_masses(x: Floats, y: Labels, n_classes: int) -> Callable[[Floats], Floats]:
     """Probabilities (n_classes, n) of the intervals that values lie in."""
     known = ~np.isnan(x)
     distinct = np.unique(x[known])

@@ -15,7 +15,7 @@ from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
 from trueodds_studies.datasets import LabelledRows, make_decision_list
 
-__all__ = ["example_claim", "example_figures", "example_rows", "example_tasks"]
+__all__ = ["example_claim", "example_items", "example_rows", "example_tasks"]
 
 N_EXAMPLES = 20
 PRINTED = {"x5", "x8"}
@@ -64,7 +64,7 @@ def _nodes(tree: TreeMap, rows: LabelledRows, scores: Any) -> list[Row]:
                 "slope": float(leaf.a),
                 "intercept": float(leaf.c),
                 "way": node in way,
-                "row": chosen,
+                "chosen": chosen,
                 "values": "".join(str(int(value)) for value in rows.X[chosen]),
                 "score": float(scores[chosen]),
                 "label": int(rows.y[chosen]),
@@ -133,10 +133,12 @@ def _places(tree: Any) -> dict[int, tuple[float, int]]:
 
 def _formula(slope: float, intercept: float) -> str:
     """F of the second class: half the log-odds, since both sum to zero."""
-    return f"F₁ = {intercept / 2:.2f} {slope / 2:+.2f}·S\nF₀ = −F₁"
+    sign = "−" if slope < 0 else "+"
+    start = f"{intercept / 2:.2f}".replace("-", "−")
+    return f"F₁ = {start} {sign} {abs(slope) / 2:.2f}·S\nF₀ = −F₁"
 
 
-def example_figures(results: Results) -> list[Figure]:
+def example_items(results: Results) -> list[Figure | str]:
     """The tree, with the way of one row and what it gets."""
     pyplot = need("matplotlib.pyplot")
     tree = _drawn(results)
@@ -161,7 +163,8 @@ def example_figures(results: Results) -> list[Figure]:
     xs, ys = zip(*places.values(), strict=True)
     ax.set(xlim=(min(xs) - 0.6, max(xs) + 0.6), ylim=(min(ys) - 0.45, 0.35))
     ax.axis("off")
-    return [Figure.of("figure-2", f"Figures 2 and 3 again. {_walk(tree)}", figure)]
+    title = "Figures 2 and 3 again: a calibration tree, and the way of one row through it"
+    return [_walk(tree), Figure.of("figure-2", title, figure)]
 
 
 def _walk(tree: Any) -> str:
@@ -172,8 +175,10 @@ def _walk(tree: Any) -> str:
     asked = [f"{name} = {values[int(name[1:])]}" for name in way["attribute"] if name]
     log_odds = float(leaf["slope"] * leaf["score"] + leaf["intercept"])
     return (
-        f"The tree of an SVM's scores S on 100 rows of RDG1. The row {', '.join(values)} (x0 to "
-        f"x9; class {int(leaf['label'])}) has {' and '.join(asked) or 'no way to go'}; its score S = "
-        f"{leaf['score']:.2f} becomes F₁ = {log_odds / 2:.2f} = −F₀, and so the probability "
-        f"{float(expit(log_odds)):.2f} of class 1"
+        "The tree of an SVM's scores S (C = 10, γ = 0.01) on the 100 rows of Weka's RDG1, as "
+        "`trueodds_studies.datasets.make_decision_list` makes them. The row "
+        f"{', '.join(values)} (x0 to x9; class {int(leaf['label'])}) has "
+        f"{' and '.join(asked) or 'one leaf to go to'}; its score S = {leaf['score']:.2f} becomes "
+        f"F₁ = {log_odds / 2:.2f} = −F₀, and so the probability "
+        f"{float(expit(log_odds)):.2f} of class 1."
     )

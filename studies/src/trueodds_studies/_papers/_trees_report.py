@@ -23,7 +23,7 @@ from trueodds_studies._papers._trees_numbers import (
     SIGN_TESTS,
     sets_at_hand,
 )
-from trueodds_studies._papers._trees_rdg import example_figures
+from trueodds_studies._papers._trees_rdg import example_items
 from trueodds_studies._report import Figure, ReportContent, Table
 from trueodds_studies._study import Results, pick_rows
 
@@ -37,20 +37,23 @@ def report(results: Results) -> ReportContent:
     present = set(results.frame["model"].dropna())
     found = {model: Compared(results, model) for model in MODELS if model in present}
     parts = set(results.frame["part"])
+    items: list[Table | Figure | str] = [
+        "## Tables 2 to 5",
+        _cells_figure(found),
+        *(_rmse_table(one) for one in found.values()),
+        "## Table 6",
+        _sign_table(found),
+    ]
+    if "rdg1" in parts:
+        items += ["## Figures 2 and 3", *example_items(results)]
+    if "reliability" in parts:
+        items += ["## Figure 5", *_figure_5(results)]
+    if "artificial" in parts:
+        items += ["## The artificial example (section 4.3)", *artificial_items(results)]
     return ReportContent(
         summary=_summary(found),
         claims=[*table_claims(found), *figure_claims(results)],
-        items=[
-            "## Tables 2 to 5",
-            _cells_figure(found),
-            *(_rmse_table(one) for one in found.values()),
-            "## Table 6",
-            _sign_table(found),
-            *(["## Figures 2 and 3", *example_figures(results)] if "rdg1" in parts else []),
-            *(["## Figure 5", *_figure_5(results)] if "reliability" in parts else []),
-            "## The artificial example (section 4.3)",
-            *artificial_items(results),
-        ],
+        items=items,
     )
 
 

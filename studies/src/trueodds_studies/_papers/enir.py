@@ -33,6 +33,7 @@ from trueodds.metrics import (
 from trueodds.validation import Floats
 from trueodds_studies._learners import coded_matrix
 from trueodds_studies._optional import need
+from trueodds_studies._papers._enir_naive_bayes import counting_naive_bayes
 from trueodds_studies._papers._enir_numbers import ALL_FOLDS, SETS, column_of, sets_at_hand
 from trueodds_studies._papers._enir_report import report
 from trueodds_studies._papers._enir_simulated import (
@@ -42,7 +43,6 @@ from trueodds_studies._papers._enir_simulated import (
     simulated_scores,
     simulated_sources,
 )
-from trueodds_studies._papers._trees_learners import weka_naive_bayes
 from trueodds_studies._protocol import binary_labels, stratified_fold
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
@@ -69,7 +69,7 @@ NOMINAL_CODES = ("mushroom",)
 class _Data(NamedTuple):
     indicators: Floats  # a column for each category, missing as the mean
     codes: Floats  # categories as codes, NaN for missing
-    n_values: npt.NDArray[np.int32]  # of each nominal attribute, 0 for numeric ones
+    nominal: npt.NDArray[np.bool_]
     y: npt.NDArray[np.int8]
 
 
@@ -101,7 +101,7 @@ def _margins(model: Any, data: _Data, train: Indices, test: Indices) -> list[Flo
 
 def _naive_bayes(data: _Data, train: Indices, test: Indices) -> list[Floats]:
     """Log-odds; infinite where a probability is below what float64 holds."""
-    learn = weka_naive_bayes(data.n_values, 2)
+    learn = counting_naive_bayes(data.nominal, 2)
     found = learn(data.codes[train], data.y[train], [data.codes[train], data.codes[test]])
     with np.errstate(divide="ignore"):
         return [np.log(p[:, 1]) - np.log(p[:, 0]) for p in found]
@@ -165,12 +165,7 @@ def _data(name: str, rows: int) -> _Data:
         X, y = X.iloc[kept], y[kept]
     frame = pandas.get_dummies(X, dtype=np.float64)
     indicators = frame.fillna(frame.mean()).fillna(0.0).to_numpy(np.float64)  # 0: nothing known
-    codes, nominal = coded_matrix(X)
-    n_values = [
-        len(X[name].cat.categories) if is_nominal else 0
-        for name, is_nominal in zip(X.columns, nominal, strict=True)
-    ]
-    return _Data(indicators, codes, np.array(n_values, np.int32), y)
+    return _Data(indicators, *coded_matrix(X), y)
 
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
@@ -214,7 +209,7 @@ def _real_scores(task: Task, scratch: Scratch) -> list[Arrays]:
         return found
 
     description = {"study": "enir", "set": name, "rows": rows, "outer": seed, "model": model}
-    arrays = scratch.arrays({**description, "version": 3 if model == "NB" else 2}, compute)
+    arrays = scratch.arrays({**description, "version": 2}, compute)
     return [
         {
             "train": arrays[f"train{number}"],
@@ -264,7 +259,7 @@ STUDY = Study(
         "Naeini and Cooper (2016), Binary classifier calibration using an ensemble of near "
         "isotonic regression models, ICDM."
     ),
-    version=3,
+    version=2,
     profiles={
         "quick": f"one run of 10-fold cross-validation on sets of at most {MOST_ROWS['quick']} "
         "rows",
