@@ -245,6 +245,7 @@ def run_all(
     What is left out as it would take too long is tried if it is asked for by name (``single``).
     """
     known = stored(store)
+    methods()  # imported here, not again in every process
     results: dict[str, dict[tuple[str, str], Outcome]] = {}
     for name in names:
         results[name] = {}

@@ -199,3 +199,13 @@ def test_counts_as_heavy_as_many_rows_take_their_way_to_the_same_fit(monkeypatch
     np.testing.assert_allclose(parameters(many), parameters(few), rtol=1e-8)
     np.testing.assert_allclose(parameters(heavy), parameters(many), rtol=1e-12)
     assert heavy.upper == pytest.approx(many.upper, rel=1e-12)
+
+
+def test_classes_that_only_a_level_parts_are_not_called_separable():
+    z, y = np.array([-np.inf, -2.0, -1.0, 1.0, 2.0, np.inf]), np.array([0, 0, 1, 0, 1, 1])
+    fit = fit_log_odds(Evidence(z, y), scale="logit", design="logistic")
+    brought_together = np.clip(z, fit.lower, fit.upper)
+    assert brought_together[y == 0].max() <= brought_together[y == 1].min()
+    assert not fit.separable
+    parted = fit_log_odds(Evidence(z, np.sort(y)), scale="logit", design="logistic")
+    assert parted.separable

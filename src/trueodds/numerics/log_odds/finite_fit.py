@@ -17,7 +17,15 @@ from trueodds.numerics.log_odds.logistic_regression import LogisticFit, fit_logi
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats
 
-__all__ = ["LN2", "Design", "LogOddsFit", "constant_fit", "features_of", "fit_finite"]
+__all__ = [
+    "LN2",
+    "Design",
+    "LogOddsFit",
+    "constant_fit",
+    "features_of",
+    "fit_finite",
+    "is_separable",
+]
 
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
 
@@ -56,7 +64,7 @@ def fit_finite(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOd
 
     Parameters are those of :func:`trueodds.numerics.log_odds.fit.fit_log_odds`.
     """
-    separable = _separable(rows, 0.0 if design in ("temperature", "beta_half") else None)
+    separable = is_separable(rows, design)
     if separable:
         targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
         rows = rows.with_targets(*targets)
@@ -123,16 +131,16 @@ def constant_fit(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
     return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
 
 
-def _separable(rows: LogOddsRows, threshold: float | None) -> bool:
-    """Whether a threshold (any, or the given one) parts the classes, either way round.
+def is_separable(rows: LogOddsRows, design: Design) -> bool:
+    """Whether a threshold (any; 0 for a design without a constant) parts the classes, either way.
 
     Touching at one score counts: the slope would still be infinite.
     """
     neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
     if len(neg) == 0 or len(pos) == 0:
         return True
-    if threshold is None:
-        parted = neg.max() <= pos.min() or pos.max() <= neg.min()
+    if design in ("temperature", "beta_half"):
+        parted = neg.max() <= 0 <= pos.min() or pos.max() <= 0 <= neg.min()
     else:
-        parted = neg.max() <= threshold <= pos.min() or pos.max() <= threshold <= neg.min()
+        parted = neg.max() <= pos.min() or pos.max() <= neg.min()
     return bool(parted and rows.z.min() < rows.z.max())

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from trueodds.numerics.log_odds.axis import log_odds
 from trueodds.numerics.log_odds.compression import compress, finite_range
-from trueodds.numerics.log_odds.finite_fit import Design, LogOddsFit, fit_finite
+from trueodds.numerics.log_odds.finite_fit import Design, LogOddsFit, fit_finite, is_separable
 from trueodds.numerics.log_odds.level_search import Side, search_levels
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.validation import Floats, InputScale
@@ -202,7 +202,10 @@ def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool, loss: Loss
         inside = [side for side, level in beyond.items() if level is None]
         if not inside:
             level = {**searched, **{side: z for side, z in beyond.items() if z is not None}}
-            fit = replace(fit, lower=level.get(-1, -np.inf), upper=level.get(1, np.inf))
+            # What a level inside has brought together may part the classes where scores do not.
+            separable = fit.separable and (not searched or is_separable(evidence, design))
+            lower, upper = level.get(-1, -np.inf), level.get(1, np.inf)
+            fit = replace(fit, lower=lower, upper=upper, separable=separable)
             return fit if loss == "log" else _better(fit, evidence, design, nonnegative)
         searched = _search([*searched, *inside], evidence, design, nonnegative)
 

@@ -25,7 +25,7 @@ import numpy as np
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import log_sigmoid
 from trueodds.numerics.log_odds.compression import finite_range
-from trueodds.numerics.log_odds.finite_fit import _separable
+from trueodds.numerics.log_odds.finite_fit import is_separable
 from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, BinaryEvidence
 from trueodds.numerics.log_odds.logistic_regression import (
     CHUNK,
@@ -148,7 +148,7 @@ class _Minimum:
 
 
 def _fit_finite(rows: LogOddsRows, power: float) -> QuadraticFit:
-    separable = _separable(rows, None)
+    separable = is_separable(rows, "logistic")
     if not separable:
         problem = _PowerProblem(rows, power)
         best = _lowest(problem)
