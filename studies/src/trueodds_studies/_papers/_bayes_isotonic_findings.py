@@ -143,6 +143,7 @@ class Findings:
         if "set" in frame.columns and (frame["part"] == "real").any():
             real = pick_rows(frame, part="real")
             self.real = real.assign(size=real["size"].astype(int))
+            self._confidence = pick_rows(frame, part="confidence")
         self.folds = cache(self._folds)
 
     # Synthetic samples.
@@ -214,6 +215,15 @@ class Findings:
         """Pairs × the methods of figure 7, or others."""
         own = [own_name(name, loss, program=program) for name in names]
         return self.means(loss, size, own)[own].set_axis(list(names), axis=1)
+
+    def sureness(self) -> Any:
+        """Pairs × methods: mean sureness max(p, 1 − p) less the share of right forecasts, at 100.
+
+        Negative is under-confident.
+        """
+        index = ["set", "model", "outer", "inner"]
+        folds = self._confidence.pivot(index=index, columns="method", values="sureness").dropna()
+        return folds.groupby(level=["set", "model"], sort=False).mean()
 
     def over(self, size: int, methods: Sequence[str], ranking: Ranking) -> tuple[Any, Any]:
         """Whether methods are over-confident at the low and at the high end, by pair."""
