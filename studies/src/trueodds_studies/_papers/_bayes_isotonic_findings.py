@@ -94,6 +94,8 @@ class Share:
     n_sets: int
     cases: int
     total: int
+    least: str = ""
+    """The set with the lowest share, and that share."""
 
     @classmethod
     def of(cls, tables: Sequence[Any]) -> Share:
@@ -102,7 +104,8 @@ class Share:
         by_set = cases.groupby(level=0).mean()
         n = len(by_set)
         error = float(by_set.std() / math.sqrt(n)) if n > 1 else math.inf
-        return cls(float(cases.mean()), error, n, int(cases.sum()), len(cases))
+        least = f"{by_set.idxmin()} {by_set.min():.0%}"
+        return cls(float(cases.mean()), error, n, int(cases.sum()), len(cases), least)
 
     def sign(self, limit: float) -> int:
         """+1 (−1) if it is above (below) the limit by more than chance, else 0."""
