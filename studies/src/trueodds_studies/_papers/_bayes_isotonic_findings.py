@@ -95,7 +95,7 @@ class Share:
     cases: int
     total: int
     least: str = ""
-    """The set with the lowest share, and that share."""
+    """The set with the lowest share, that share, and the share of all others."""
 
     @classmethod
     def of(cls, tables: Sequence[Any]) -> Share:
@@ -104,7 +104,10 @@ class Share:
         by_set = cases.groupby(level=0).mean()
         n = len(by_set)
         error = float(by_set.std() / math.sqrt(n)) if n > 1 else math.inf
-        least = f"{by_set.idxmin()} {by_set.min():.0%}"
+        others = cases[cases.index.get_level_values(0) != by_set.idxmin()].mean()
+        least = f"{by_set.idxmin()}, {by_set.min():.0%}" + (
+            f"; others {others:.0%}" if n > 1 else ""
+        )
         return cls(float(cases.mean()), error, n, int(cases.sum()), len(cases), least)
 
     def sign(self, limit: float) -> int:

@@ -118,8 +118,16 @@ def _real_tasks(profile: str) -> list[Task]:
         outer, inner = DEAR[profile].get(task["method"], ALL)
         return bool(task["outer"] < outer and task["inner"] < inner)
 
-    axes = {"set": names, "model": models, "outer": range(folds), "inner": range(folds)}
-    return list(filter(included, crossed("real", **axes, size=SIZES, method=list(METHODS))))
+    every = crossed(
+        "real",
+        set=names,
+        model=models,
+        outer=range(folds),
+        inner=range(folds),
+        size=SIZES,
+        method=list(METHODS),
+    )
+    return [task for task in every if included(task)]
 
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
@@ -297,7 +305,7 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
 
 def cost(task: Task) -> float:
     """The authors' sampler takes time in proportion to the instances; chains hardly."""
-    size = float(task.options.get("size", task.options.get("n", 0)))
+    size = float(task["size"] if "size" in task.options else task["n"])
     costs = {"bayes-iso": 0.01 + 3e-4 * size, "chains": 0.2}
     costs["bayes-iso-text"] = costs["bayes-iso"]
     return costs.get(str(task["method"]), 0.02)
