@@ -59,8 +59,8 @@ def test_two_made_up_sets_run_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(bayes_isotonic, "_data", made_up_data)
     monkeypatch.setattr(bayes_isotonic, "sets_at_hand", lambda: bayes_isotonic.QUICK["set"])
     monkeypatch.setattr(bayes_isotonic, "N_TEST", 20_000)
-    for name in ("bayes-iso", "bayes-iso-text"):  # fewer maps, for speed
-        quicker = partial(bayes_isotonic.METHODS[name], n_samples=1000)
+    for name in ("bayes-iso", "bayes-iso-text", "chains"):  # fewer maps, for speed
+        quicker = partial(bayes_isotonic.METHODS[name], n_samples=1000, min_effective_size=20)
         monkeypatch.setitem(bayes_isotonic.METHODS, name, quicker)
     few = dataclasses.replace(
         find_study("bayes-isotonic"),
