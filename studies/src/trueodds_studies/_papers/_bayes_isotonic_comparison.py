@@ -12,7 +12,6 @@ from trueodds_studies._papers._bayes_isotonic_findings import (
     RIVALS,
     Findings,
     Share,
-    own_name,
 )
 from trueodds_studies._papers._bayes_isotonic_numbers import FLAGGED, SIZES, TABLE_2
 from trueodds_studies._papers._bayes_isotonic_verdicts import (
@@ -43,7 +42,7 @@ def comparison_claims(found: Findings) -> list[Claim]:
         judged(_unflagged),
         judged(_best_or_tied),
         judged(_parametric_first),
-        judged(_accurate_models),
+        _accurate_models(found),
     ]
 
 
@@ -134,29 +133,25 @@ def _parametric_first(found: Findings, program: bool) -> Claim:
     return judged_leads(claim_of("parametric", True, lead + "; ".join(words)), leads, "data")
 
 
-def _accurate_models(found: Findings, program: bool) -> Claim:
-    """The paper names an example: that such cases exist, and are more frequent there."""
-    rivals = [own_name(name, "log_loss", program=program) for name in RIVALS]
+def _accurate_models(found: Findings) -> Claim:
+    """The paper names an example: that there are such cases, and most of them there."""
     accuracy = found.means("accuracy", 100, ["bayes-iso"])["bayes-iso"]
-    lost = ~found.won("log_loss", 100, program=program)
-    excess = sum(
-        found.means(f"{end}_excess", 100, ["bayes-iso", *rivals]) for end in ("low", "high")
-    )
-    timid = (excess["bayes-iso"] < 0) & (excess["bayes-iso"] < excess[rivals].min(axis=1))
+    sure = found.sureness().reindex(accuracy.index)
+    timid = (sure["bayes-iso"] < 0) & (sure["bayes-iso"] < sure[list(RIVALS)].min(axis=1))
+    cases = timid & ~found.won("log_loss", 100).reindex(accuracy.index).astype(bool)
     sharp = accuracy >= ACCURATE
     if not sharp.any() or sharp.all():
-        return claim_of(
-            "accurate", None, f"no pairs on both sides of an accuracy of {ACCURATE:.0%}", "data"
-        )
-    cases = lost & timid
+        words = f"no pairs on both sides of an accuracy of {ACCURATE:.0%}"
+        return claim_of("accurate", None, words, "data")
     good = bool(cases[sharp].any() and cases[sharp].mean() > cases[~sharp].mean())
     examples = ", ".join(f"{name} with {model}" for name, model in cases[sharp & cases].index[:4])
     return claim_of(
         "accurate",
         good,
-        f"with 100 instances Bayes-Iso has a higher log-loss than one of the two and is more "
-        f"under-confident at the ends than both on {int(cases[sharp].sum())} of "
-        f"{int(sharp.sum())} pairs with an accuracy of at least {ACCURATE:.0%}"
+        "with 100 instances Bayes-Iso has a higher log-loss than one of the two, is less sure than "
+        "it is right (mean of max(p, 1 − p) below the share of right forecasts), and less sure "
+        f"than both, on {int(cases[sharp].sum())} of {int(sharp.sum())} pairs with an accuracy of "
+        f"at least {ACCURATE:.0%}"
         + (f" (such as {examples})" if examples else "")
         + f", and on {int(cases[~sharp].sum())} of {int((~sharp).sum())} others",
         None if good else "data",

@@ -67,7 +67,7 @@ def _correction(
     }
     words = "; ".join(
         f"{words} {shares[loss].cases} of {shares[loss].total} cases, {shares[loss]}"
-        + _printed(method, loss)
+        f"{_printed(method, loss)} [least on {shares[loss].least}]"
         for loss, words in LOSSES.items()
     )
     if method in ("iso", "enir"):

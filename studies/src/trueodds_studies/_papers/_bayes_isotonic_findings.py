@@ -94,6 +94,8 @@ class Share:
     n_sets: int
     cases: int
     total: int
+    least: str = ""
+    """The set with the lowest share, that share, and the share of all others."""
 
     @classmethod
     def of(cls, tables: Sequence[Any]) -> Share:
@@ -102,7 +104,11 @@ class Share:
         by_set = cases.groupby(level=0).mean()
         n = len(by_set)
         error = float(by_set.std() / math.sqrt(n)) if n > 1 else math.inf
-        return cls(float(cases.mean()), error, n, int(cases.sum()), len(cases))
+        others = cases[cases.index.get_level_values(0) != by_set.idxmin()].mean()
+        least = f"{by_set.idxmin()}, {by_set.min():.0%}" + (
+            f"; others {others:.0%}" if n > 1 else ""
+        )
+        return cls(float(cases.mean()), error, n, int(cases.sum()), len(cases), least)
 
     def sign(self, limit: float) -> int:
         """+1 (−1) if it is above (below) the limit by more than chance, else 0."""
@@ -143,6 +149,7 @@ class Findings:
         if "set" in frame.columns and (frame["part"] == "real").any():
             real = pick_rows(frame, part="real")
             self.real = real.assign(size=real["size"].astype(int))
+            self._confidence = pick_rows(frame, part="confidence")
         self.folds = cache(self._folds)
 
     # Synthetic samples.
@@ -214,6 +221,15 @@ class Findings:
         """Pairs × the methods of figure 7, or others."""
         own = [own_name(name, loss, program=program) for name in names]
         return self.means(loss, size, own)[own].set_axis(list(names), axis=1)
+
+    def sureness(self) -> Any:
+        """Pairs × methods: mean sureness max(p, 1 − p) less the share of right forecasts, at 100.
+
+        Negative is under-confident.
+        """
+        index = ["set", "model", "outer", "inner"]
+        folds = self._confidence.pivot(index=index, columns="method", values="sureness").dropna()
+        return folds.groupby(level=["set", "model"], sort=False).mean()
 
     def over(self, size: int, methods: Sequence[str], ranking: Ranking) -> tuple[Any, Any]:
         """Whether methods are over-confident at the low and at the high end, by pair."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,7 @@ def _same_ranks(found: Findings) -> Claim:
     )
 
 
+@cache
 def true_map() -> tuple[Any, Any]:
     """Scores and their true probabilities."""
     data = make_beta_mixture(20_000, random_state=0)

@@ -77,6 +77,8 @@ METHODS: dict[str, Callable[..., Calibrator]] = {
     "bayes-iso-text": partial(_importance, bounds="paper"),
     "chains": partial(BayesianIsotonicCalibrator, progress=False),
 }
+SURE = ("bayes-iso", "iso-platt", "enir-platt")
+"""Methods that section 5.3 compares on accurate models."""
 CURVES = ["bayes-iso", "enir-platt", "iso-platt", "beta", "log-platt", "chains"]
 
 ALL = (N_FOLDS, N_FOLDS)
@@ -93,13 +95,18 @@ QUICK = {"set": ["2dplanes", "house_8L"], "model": ["DT", "NB", "LR"]}
 
 
 def tasks(profile: str) -> list[Task]:
-    """Table 1, curves for figures 5 and 6, and the real sets that are at hand."""
+    """Table 1, curves for figures 5 and 6, the real sets at hand, and how sure maps of 100 are."""
     synthetic, runs = ["ideal", *METHODS], range(RUNS[profile])
     return [
         *crossed("synthetic", n=SIZES, replicate=range(REPLICATES[profile]), method=synthetic),
         *crossed("curves", n=1000, replicate=runs, method=CURVES),
         *crossed("runs", n=SIZES, replicate=0, method="bayes-iso", run=runs),
-        *_real_tasks(profile),
+        *(real := _real_tasks(profile)),
+        *(
+            Task("confidence", task.options)
+            for task in real
+            if task["size"] == SIZES[0] and task["inner"] == 0 and task["method"] in SURE
+        ),
     ]
 
 
@@ -113,13 +120,21 @@ def _real_tasks(profile: str) -> list[Task]:
         outer, inner = DEAR[profile].get(task["method"], ALL)
         return bool(task["outer"] < outer and task["inner"] < inner)
 
-    axes = {"set": names, "model": models, "outer": range(folds), "inner": range(folds)}
-    return list(filter(included, crossed("real", **axes, size=SIZES, method=list(METHODS))))
+    every = crossed(
+        "real",
+        set=names,
+        model=models,
+        outer=range(folds),
+        inner=range(folds),
+        size=SIZES,
+        method=list(METHODS),
+    )
+    return [task for task in every if included(task)]
 
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
     """All methods on one synthetic sample, or on one trained model."""
-    if todo[0].part == "real":
+    if todo[0].part in ("real", "confidence"):
         yield from _run_real(todo, scratch)
     elif todo[0].part == "synthetic":
         yield from _run_synthetic(todo)
@@ -272,6 +287,10 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
             continue
         fitted = _Fitted(task["method"], scores, data["fit_y"][rows])
         p = fitted(data["test"])
+        if task.part == "confidence":
+            sure, right = np.maximum(p, 1 - p), (p > 0.5) == (y == 1)
+            yield task, {"sureness": float(np.mean(sure - right)), "constant": 0.0}
+            continue
         yield (
             task,
             {
@@ -288,7 +307,7 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
 
 def cost(task: Task) -> float:
     """The authors' sampler takes time in proportion to the instances; chains hardly."""
-    size = float(task["size"] if task.part == "real" else task["n"])
+    size = float(task["size"] if "size" in task.options else task["n"])
     costs = {"bayes-iso": 0.01 + 3e-4 * size, "chains": 0.2}
     costs["bayes-iso-text"] = costs["bayes-iso"]
     return costs.get(str(task["method"]), 0.02)
@@ -305,8 +324,8 @@ STUDY = Study(
     profiles={
         "quick": "two synthetic samples of each size, one fold of two sets with three models",
         "standard": (
-            "60 synthetic samples of each size, all 5 × 5 folds with nine models; Bayes-Iso on five "
-            "of the folds, one for each outer fold, its variants on one"
+            "60 synthetic samples of each size, all 5 × 5 folds, nine models; Bayes-Iso on five of "
+            "the folds, one for each outer fold, its variants on one"
         ),
         "full": "60 synthetic samples of each size, all 5 × 5 folds, as in the paper",
     },
