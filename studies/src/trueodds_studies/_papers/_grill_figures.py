@@ -56,8 +56,8 @@ def reliability_figure(rows: Any) -> Figure:
     figure.supxlabel("forecast, ten bins", fontsize=9)
     title = (
         "Figures 1 to 4, 6 and 8 again: reliability diagrams of one sample, coals with the paper's "
-        "solver; the gap to the mean forecast is orange where that is too high and light blue where it "
-        "is too low; weighted / unweighted ECE in %"
+        "solver; the gap to the mean forecast is orange where that is too high and light blue "
+        "where it is too low; weighted / unweighted ECE in %"
     )
     return Figure.of("reliability", title, figure)
 
