@@ -161,7 +161,7 @@ def beta_panels(folder):
 
 def grill_panels(folder):
     rows = read(folder, "grill")
-    rows = rows[rows["part"] == "networks"]
+    rows = rows[(rows["part"] == "networks") & (rows["solver"] != "paper")]
     hundred = rows["set"].str.contains("cifar100")
     for n_classes, some in ((10, rows[~hundred]), (100, rows[hundred])):
         table = wide(some, "log_loss", "set", "replicate")

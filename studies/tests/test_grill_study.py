@@ -101,7 +101,7 @@ def test_synthetic_scores_run_from_end_to_end(tmp_path, monkeypatch):
         "weighted", rows="method", columns="temperature", part="synthetic", solver="joint"
     )
     assert ours.loc["CGS-3-withbias", 5.0] < table.loc["platt", 5.0]
-    assert "samples of 1000" in found.markdown
+    assert "samples of 1000, 1 at each temperature" in found.markdown
     assert "`nn-mnist-mlp`" in found.markdown.split("Not in this run")[1].split("\n")[0]
     assert found.save(tmp_path / "out").exists()
     for name in ("figure-9", "reliability", "functions", "table-1"):

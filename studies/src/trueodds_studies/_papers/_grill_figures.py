@@ -15,6 +15,7 @@ from trueodds_studies._study import pick_rows
 __all__ = ["figure_9", "functions_figure", "reliability_figure", "samples_figure"]
 
 BLUE, RED, GREY = "#0072b2", "#d55e00", "0.6"
+TOO_HIGH, TOO_LOW = "#e8a27c", "#56b4e9"
 NAMES = {
     "original": "original (figure 1)",
     "temperature": "temperature (2)",
@@ -40,7 +41,8 @@ def reliability_figure(rows: Any) -> Figure:
             left = some["bin"].to_numpy() / 10
             rate, forecast = some["rate"].to_numpy(), some["forecast"].to_numpy()
             ax.bar(left, rate, 0.1, align="edge", color=BLUE, edgecolor="white", lw=0.5)
-            ax.bar(left, forecast - rate, 0.1, bottom=rate, align="edge", color=RED, alpha=0.55,
+            colour = np.where(forecast > rate, TOO_HIGH, TOO_LOW)
+            ax.bar(left, forecast - rate, 0.1, bottom=rate, align="edge", color=colour,
                    edgecolor="white", lw=0.5)  # fmt: skip
             ax.plot([0, 1], [0, 1], color="black", lw=0.8)
             gap = np.abs(rate - forecast)
@@ -54,7 +56,8 @@ def reliability_figure(rows: Any) -> Figure:
     figure.supxlabel("forecast, ten bins", fontsize=9)
     title = (
         "Figures 1 to 4, 6 and 8 again: reliability diagrams of one sample, coals with the paper's "
-        "solver; red is the gap to the mean forecast; weighted / unweighted ECE in %"
+        "solver; the gap to the mean forecast is orange where that is too high and light blue "
+        "where it is too low; weighted / unweighted ECE in %"
     )
     return Figure.of("reliability", title, figure)
 
@@ -73,7 +76,7 @@ def functions_figure(rows: Any) -> Figure:
             some = pick_rows(curves, method=f"CGS-{coals}-withbias", solver=solver)
             for ax, what in ((axes[0, column], "heat"), (axes[1, column], "forecast")):
                 ax.plot(some["score"], some[what], color=colour, lw=1.4, label=words)
-        axes[0, column].set(title=f"{coals} coals (figure 7)", ylabel="temperature", yscale="log")
+        axes[0, column].set(title=f"{coals} coals (figure 7)", ylabel="temperature", ylim=(0, 6))
         axes[1, column].set(xlabel="score", ylabel="calibrated score")
     score = isotonic["score"].to_numpy()
     odds = np.log(score / (1 - score))
@@ -129,7 +132,7 @@ def figure_9(synthetic: Readings) -> Figure:
             _draw_by_temperature(ax, frame, measure)
             ax.set_title(f"{words}, {solver}", fontsize=10)
             ax.grid(alpha=0.3)
-        line[0].set_ylabel(f"mean of {count(frame)} samples")
+        line[0].set_ylabel(f"mean over samples ({count(frame)})")
     for ax in axes[1]:
         ax.set_xlabel("temperature that corrupts scores above ½")
     axes[0, 0].set_ylim(bottom=0)

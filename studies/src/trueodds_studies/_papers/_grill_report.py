@@ -144,10 +144,10 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
     fits = pick_rows(frame, part="synthetic", solver="paper")
     stopped = float(fits["stopped"].astype(bool).mean())
     text = (
-        f"Synthetic scores: {count(table_1.paper)} samples of 1000 at each temperature (the paper: "
-        "one), measured on 10⁵ evenly spread points with known probabilities (the paper: 10⁶ "
-        "labelled points, which move an ECE by about ±0.05). ECE has ten bins of equal width and "
-        "is in %; with several classes all pairs of a row and a class are pooled."
+        f"Synthetic scores: samples of 1000, {count(table_1.paper)} at each temperature (the "
+        "paper: one), measured on 10⁵ evenly spread points with known probabilities (the paper: "
+        "10⁶ labelled points, which move an ECE by about ±0.05). ECE has ten bins of equal width "
+        "and is in %; with several classes all pairs of a row and a class are pooled."
         "\n\n**Two solvers.** Coals are fitted by the paper's own optimisation "
         '(`CharcoalGrillCalibrator(solver="paper")`: one quasi-Newton step for each group of '
         "parameters in turn, λ × 10 while the map falls), and every claim is judged by it; this "
@@ -169,8 +169,8 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
         n = count(next(iter(real.values())).paper)
         listed = "; ".join(f"`{name}`: {SUBSTITUTES[name]}" for name in real)
         text += (
-            f"\n\nReal scores (with `TRUEODDS_DATA` naming the folder of data): {n} splits or "
-            f"seeds (the paper: one). Substitutes: {listed}."
+            "\n\nReal scores (with `TRUEODDS_DATA` naming the folder of data): splits or seeds, "
+            f"{n} of each set (the paper: one). Substitutes: {listed}."
         )
     missing = [name for name in PAPER_TASKS if name not in real]
     if missing:
