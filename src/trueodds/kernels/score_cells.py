@@ -9,7 +9,7 @@ __all__ = ["count_in_cells"]
 
 FINENESS = cython.declare(cython.int, 4096)
 LEVELS = cython.declare(cython.int, 7)
-SIZE = cython.declare(cython.int, 4160)  # of a level: a tail that was multiplied is below 1
+SIZE = cython.declare(cython.int, 4096)  # of a level: a tail that was multiplied is below 1
 
 
 def count_in_cells(
