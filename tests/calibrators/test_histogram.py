@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trueodds import HistogramCalibrator
 from trueodds.exceptions import InputError
-from trueodds.numerics.binning import equal_mass_cuts
 
 
 def test_bins_of_equal_mass_by_hand():
@@ -29,23 +26,36 @@ def test_bins_of_equal_width_span_the_margins():
     assert fitted.fit([-10.0, -9.0, 30.0], [0, 0, 1]).map_.edges.tolist() == [10.0]
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=50), st.integers(1, 12))
-def test_cuts_are_as_near_to_equal_mass_as_whole_rows_allow(weights, n_bins):
-    weight = np.array(weights, dtype=float)
-    cuts = equal_mass_cuts(weight, n_bins)
-    assert len(cuts) <= n_bins - 1
-    total = np.cumsum(weight)
-    for k in range(1, n_bins):
-        goal = total[-1] * k / n_bins
-        nearest = np.abs(np.concatenate([[0], total]) - goal).min()
-        chosen = [abs((total[c - 1] if c else 0) - goal) for c in [0, *cuts, len(weight)]]
-        assert min(chosen) == pytest.approx(nearest, abs=1e-9)
-
-
 def test_tied_scores_are_never_split():
     scores = np.array([0.5] * 90 + [0.7] * 10)
     fitted = HistogramCalibrator(n_bins=10).fit(scores, np.arange(100) % 2).map_
     assert len(fitted.values) == 2
+
+
+@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+@pytest.mark.parametrize("label_smoothing", [None, "platt", 0.1])
+def test_bins_hold_the_frequency_of_smoothed_labels(strategy, label_smoothing):
+    rng = np.random.default_rng(3)
+    scores, y = rng.random(200), rng.integers(0, 2, 200)
+    weight = rng.integers(1, 4, 200).astype(float)
+    options = {"n_bins": 7, "strategy": strategy, "label_smoothing": label_smoothing}
+    fitted = HistogramCalibrator(**options).fit(scores, y, weight).map_
+    n_neg, n_pos = weight[y == 0].sum(), weight[y == 1].sum()
+    low, high = {
+        None: (0.0, 1.0),
+        "platt": (1 / (n_neg + 2), (n_pos + 1) / (n_pos + 2)),
+        0.1: (0.05, 0.95),
+    }[label_smoothing]
+    place = np.searchsorted(fitted.edges, scores, side="right")
+    targets = np.where(y == 1, high, low)
+    expected = [np.average(targets[place == k], weights=weight[place == k]) for k in range(7)]
+    np.testing.assert_allclose(fitted.values, expected, rtol=1e-12)
+
+
+def test_more_bins_than_numbers_are_as_many_as_there_are_scores():
+    for many in (10**6, 10**15):
+        fitted = HistogramCalibrator(n_bins=many).fit([0.1, 0.2, 0.4], [0, 1, 1]).map_
+        assert fitted.values.tolist() == [0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "10"])

@@ -10,7 +10,6 @@ from trueodds.numerics.binning import (
     FEW_EDGES,
     bin_index,
     edges_between,
-    equal_mass_cuts,
     equal_mass_edges,
 )
 
@@ -39,18 +38,6 @@ def test_an_edge_lies_halfway_and_does_not_overflow():
     below, above = np.array([0.25, 1e308, 1.0]), np.array([0.75, 1.5e308, np.nextafter(1, 2)])
     expected = [0.5, 1.25e308, np.nextafter(1, 2)]
     np.testing.assert_allclose(edges_between(below, above), expected, rtol=0)
-
-
-def test_cuts_go_to_the_nearer_side_of_the_row_that_crosses_the_goal():
-    # Goals at 10/3 and 20/3 of 10: the row from 1 to 5 ends nearer to the first than it begins,
-    # that from 6 to 10 begins nearer to the second.
-    assert equal_mass_cuts(np.array([1.0, 4.0, 1.0, 4.0]), 3).tolist() == [2, 3]
-    assert equal_mass_cuts(np.ones(10), 5).tolist() == [2, 4, 6, 8]
-
-
-def test_a_heavy_row_leaves_fewer_bins():
-    assert equal_mass_cuts(np.array([1.0, 100.0, 1.0]), 4).tolist() == [1, 2]
-    assert len(equal_mass_cuts(np.array([5.0]), 3)) == 0
 
 
 def test_edges_of_equal_mass_by_hand():

@@ -8,8 +8,9 @@ import numpy as np
 
 from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
+from trueodds.kernels.score_table import equal_mass_starts
 from trueodds.maps import CalibrationMap, StepMap
-from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.binning import edges_between
 from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.reliability_bins import bin_sums
 from trueodds.validation import Floats, check_choice, check_integer
@@ -72,16 +73,29 @@ class HistogramCalibrator(Calibrator):
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
-        if self.strategy == "quantile":
-            edges = equal_mass_edges(evidence.score, evidence.row_weight, int(self.n_bins))
-        else:
-            edges = self._uniform_edges(evidence.score)
+        by_mass = self.strategy == "quantile"
+        edges, values = self._equal_mass(evidence) if by_mass else self._equal_width(evidence)
+        return StepMap(edges=edges, values=values, input=self.input)
+
+    def _equal_mass(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """Edges, and the frequency of positives between them."""
+        table = evidence.table
+        starts = equal_mass_starts(table.weight, int(self.n_bins))
+        cuts = starts[1:]
+        n_pos = np.add.reduceat(table.n_pos, starts)
+        edges = edges_between(table.score[cuts - 1], table.score[cuts])
+        return edges, n_pos / (n_pos + np.add.reduceat(table.n_neg, starts))
+
+    def _equal_width(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """Edges, and the frequency of positives between them; on a line where there is no row."""
+        edges = self._uniform_edges(evidence.score)
         sums = bin_sums(*evidence.rows(), edges)
         n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *evidence.targets)
+        if sums.weight.all():
+            return edges, n_pos / (n_neg + n_pos)
         filled = np.flatnonzero(sums.weight)
         rates = n_pos[filled] / (n_neg[filled] + n_pos[filled])
-        values = np.interp(np.arange(len(n_pos)), filled, rates)
-        return StepMap(edges=edges, values=np.minimum(values, 1.0), input=self.input)
+        return edges, np.minimum(np.interp(np.arange(len(n_pos)), filled, rates), 1.0)
 
     def _uniform_edges(self, score: Floats) -> Floats:
         low, high = 0.0, 1.0
@@ -90,4 +104,5 @@ class HistogramCalibrator(Calibrator):
             if len(finite) == 0:
                 return np.zeros(1)
             low, high = float(finite.min()), float(finite.max())
-        return np.unique(np.linspace(low, high, int(self.n_bins) + 1)[1:-1])
+        edges = np.linspace(low, high, int(self.n_bins) + 1)[1:-1]
+        return edges if (edges[1:] > edges[:-1]).all() else np.unique(edges)

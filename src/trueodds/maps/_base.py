@@ -69,6 +69,8 @@ class CalibrationMap(Described, Banded, Exported, ABC):
     band: Band | None = None
 
     family: ClassVar[str]
+    compiled: ClassVar[bool] = False
+    """Whether :meth:`_apply` is a compiled loop, which knows no warnings of NumPy."""
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
 
     def __init_subclass__(cls, *, saved: bool = True, **kwargs: Any) -> None:
@@ -157,6 +159,8 @@ class CalibrationMap(Described, Banded, Exported, ABC):
 
     def _apply_quietly(self, scores: Floats) -> Floats:
         """Without warnings of NumPy: log-odds beyond float64 are infinite, as they should be."""
+        if self.compiled:
+            return self._apply(scores)
         with np.errstate(all="ignore"):
             return self._apply(scores)
 

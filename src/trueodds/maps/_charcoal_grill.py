@@ -62,6 +62,7 @@ class CharcoalGrillMap(BinaryMap):
     upper: float = np.inf
 
     family: ClassVar[str] = "charcoal_grill"
+    compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
         columns = [self._freeze(name) for name in ("means", "temperatures", "widths")]

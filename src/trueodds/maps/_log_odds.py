@@ -67,6 +67,7 @@ class LogOddsMap(BinaryMap):
     axis: Literal["log_odds", "raw"] = "log_odds"
 
     family: ClassVar[str] = "log_odds"
+    compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
     def _check(self) -> None:

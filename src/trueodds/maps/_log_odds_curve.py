@@ -52,6 +52,7 @@ class LogOddsCurveMap(BinaryMap):
     y: Floats
 
     family: ClassVar[str] = "log_odds_curve"
+    compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
         x, y = self._freeze("x"), self._freeze("y")

@@ -47,6 +47,7 @@ class PiecewiseLinearMap(BinaryMap):
     y: Floats
 
     family: ClassVar[str] = "piecewise_linear"
+    compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
         x, y = self._freeze("x"), self._freeze("y")

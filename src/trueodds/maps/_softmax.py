@@ -48,6 +48,7 @@ class SoftmaxMap(ClassMap):
     floor: float = -np.inf
 
     family: ClassVar[str] = "softmax"
+    compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("weights", "bias")
 
     @property
@@ -70,9 +71,10 @@ class SoftmaxMap(ClassMap):
 
     def _apply(self, scores: Floats) -> Floats:
         if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
-            logits = class_logits(scores, self.input, self.floor)
-            np.clip(logits, -deep_enough(self.weights), far_enough(self.weights), out=logits)
-            return softmax(logits @ self.weights.T + self.bias)
+            with np.errstate(all="ignore"):
+                logits = class_logits(scores, self.input, self.floor)
+                np.clip(logits, -deep_enough(self.weights), far_enough(self.weights), out=logits)
+                return softmax(logits @ self.weights.T + self.bias)
         out = np.empty_like(scores)
         weights = self.weights if self.weights.ndim == 2 else self.weights[None]
         is_probability = self.input == "probability"

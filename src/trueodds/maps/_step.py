@@ -38,6 +38,7 @@ class StepMap(BinaryMap):
     values: Floats
 
     family: ClassVar[str] = "step"
+    compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
         edges, values = self._freeze("edges"), self._freeze("values")

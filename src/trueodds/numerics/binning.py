@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.kernels.score_table import equal_mass_starts
 from trueodds.validation import Floats
 
-__all__ = ["bin_index", "edges_between", "equal_mass_cuts", "equal_mass_edges"]
+__all__ = ["bin_index", "edges_between", "equal_mass_edges"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
 FEW_EDGES = 32
@@ -38,21 +39,6 @@ def edges_between(below: Floats, above: Floats) -> Floats:
     return np.where(unusable, above, middle)
 
 
-def equal_mass_cuts(weight: Floats, n_bins: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Row indices at which to start a new bin so that bins weigh about the same.
-
-    A row is never split. Bins that would be empty because one row is heavy are left out, so fewer
-    than ``n_bins − 1`` cuts may come back.
-    """
-    total = np.cumsum(weight)
-    goals = total[-1] * np.arange(1, n_bins) / n_bins
-    # The cut goes to whichever side of the row that crosses the goal is nearer to it.
-    row = np.searchsorted(total, goals * (1 - 1e-12))
-    before = total[row] - weight[row]
-    cuts = np.where(goals - before < total[row] - goals, row, row + 1)
-    return np.unique(cuts[(cuts > 0) & (cuts < len(weight))])
-
-
 def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floats:
     """Inner edges of bins that weigh about the same.
 
@@ -76,6 +62,6 @@ def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floa
         mass = np.diff(np.append(starts, len(ordered))).astype(np.float64)
     else:
         mass = np.add.reduceat(weight[order], starts)
-    cuts = equal_mass_cuts(mass, n_bins)
+    cuts = equal_mass_starts(mass, n_bins)[1:]
     distinct = ordered[starts]
     return edges_between(distinct[cuts - 1], distinct[cuts])
