@@ -58,7 +58,7 @@ def test_rows_far_out_on_the_wrong_side_move_it_less():
         loss: BetaCalibrator("am", loss=loss, input="logit").fit(wild_z, wild_y).map_.a
         for loss in ("log", "brier")
     }
-    assert slopes["log"] < 0.75
+    assert slopes["log"] < 0.8
     assert 0.9 < slopes["brier"] < 1.1
 
 

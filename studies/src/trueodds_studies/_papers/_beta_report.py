@@ -22,10 +22,10 @@ from trueodds_studies._papers._beta_numbers import (
     table_2_ranks,
 )
 from trueodds_studies._papers._beta_ranks import MODEL_NAMES, Tables, better, duel, paired
-from trueodds_studies._report import Figure, ReportContent, Table, beside
+from trueodds_studies._report import Claim, Figure, ReportContent, Table, beside
 from trueodds_studies._study import Results, pick_rows
 
-__all__ = ["readings", "report"]
+__all__ = ["all_claims", "readings", "report"]
 
 MAIN = list(COLUMNS)
 MEASURES = {**LOSSES, "accuracy": "accuracy"}
@@ -46,15 +46,10 @@ SAME = 1e-9
 def report(results: Results) -> ReportContent:
     """Judge the paper's claims on whatever sets were at hand."""
     text, program = readings(results)
-    noise = _noise_of_splits(results)
-    by_text, by_program = (
-        [*table_2_claims(tables["log_loss", "ada-o"], noise), *rank_claims(tables)]
-        for tables in (text, program)
-    )
     ada_o = text["log_loss", "ada-o"]
     return ReportContent(
         summary=_summary(results, ada_o),
-        claims=[*judged(by_text, by_program), *more_claims(results, text)],
+        claims=all_claims(results),
         items=[
             "## Figures 1 to 3",
             figures.logistic_curves(),
@@ -83,6 +78,17 @@ def report(results: Results) -> ReportContent:
             *_other_tables(text),
         ],
     )
+
+
+def all_claims(results: Results) -> list[Claim]:
+    """Every claim of the paper with its verdict."""
+    text, program = readings(results)
+    noise = _noise_of_splits(results)
+    by_text, by_program = (
+        [*table_2_claims(tables["log_loss", "ada-o"], noise), *rank_claims(tables)]
+        for tables in (text, program)
+    )
+    return [*judged(by_text, by_program), *more_claims(results, text)]
 
 
 def readings(results: Results) -> tuple[Tables, Tables]:
