@@ -194,6 +194,8 @@ def _average_claims(found: dict[str, Compared]) -> list[Claim]:
         for model, mean in means.items()
     )
     lower = all(mean["PCT"] < min(mean[rival] for rival in RIVALS) for mean in means.values())
+    absent = [NAMES[model] for model in MODELS if model not in found]
+    verdict: Verdict = "not confirmed" if not lower else "inconclusive" if absent else "confirmed"
     gain = {
         model: float((1 - one.rmse["PCT"] / one.rmse[list(RIVALS)].min(axis=1)).median())
         for model, one in found.items()
@@ -205,9 +207,10 @@ def _average_claims(found: dict[str, Compared]) -> list[Claim]:
         Claim(
             "PCT has a lower RMSE on average than both other methods, with every base learner.",
             "abstract, section 6",
-            lower,
-            f"means over sets, PCT / PS / IR: {listed}",
-            None if lower else "protocol",
+            verdict,
+            f"means over sets, PCT / PS / IR: {listed}"
+            + (f"; not run: {', '.join(absent)}" if absent else ""),
+            None if verdict == "confirmed" else "protocol",
         ),
         Claim(
             "PCT gains most with naive Bayes.",

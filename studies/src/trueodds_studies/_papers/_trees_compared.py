@@ -102,14 +102,16 @@ class Compared:
     def protocol(self) -> str:
         """How many sets have had how many folds."""
         parts = [
-            f"{int(count)} sets {_runs(int(folds))}"
+            f"{int(count)} set{'' if count == 1 else 's'} {_runs(int(folds))}"
             for folds, count in self.folds.value_counts().sort_index(ascending=False).items()
         ]
         return ", ".join(parts)
 
 
 def _runs(folds: int) -> str:
-    return f"{folds // N_FOLDS} × {N_FOLDS}" if folds % N_FOLDS == 0 else f"{folds} folds"
+    if folds % N_FOLDS == 0:
+        return f"{folds // N_FOLDS} × {N_FOLDS}"
+    return "one fold" if folds == 1 else f"{folds} folds"
 
 
 def _mark(ours: Any, rival: Any) -> int:

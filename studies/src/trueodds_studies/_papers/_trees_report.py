@@ -104,7 +104,7 @@ def _cells_figure(found: dict[str, Compared]) -> Figure:
     pyplot = need("matplotlib.pyplot")
     colours = dict(zip(METHODS, ("#d55e00", "#0072b2", "#009e73"), strict=True))
     figure, axes = pyplot.subplots(
-        1, len(found), figsize=(2.9 * len(found) + 0.3, 3.2), sharey=True, layout="constrained",
+        1, len(found), figsize=(2.9 * len(found) + 0.4, 3.7), sharey=True, layout="constrained",
         squeeze=False,
     )  # fmt: skip
     for ax, one in zip(axes[0], found.values(), strict=True):
