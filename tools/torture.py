@@ -170,7 +170,8 @@ LARGE = """# Many rows, many classes
 Every method was fitted to a million rows with one positive, to 1,000 classes (5,000 rows) and to 10⁷ rows;
 [What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python tools/torture.py --long` writes this
 page, in {minutes:.0f} minutes of CPU time. Fits that took a CPU second or more have their CPU seconds beside. A fit may take
-{limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason.
+{limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason. An empty
+cell was not tried.
 
 Of {cells:,} fits, {finite:,} gave probabilities and {refused:,} were refused; {raw} ended in an error of another
 library, died, or took too long or too much memory, {foreign} gave a warning of another library or wrote to standard
@@ -204,7 +205,9 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
         parts.append(f"## {title}\n| sample | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
         for case in cases:
             cells = [
-                short(results[name][group, case]) if (group, case) in results[name] else "–"
+                short(results[name][group, case])
+                if (group, case) in results[name]
+                else ("–" if (name, case) in LEFT_OUT else "")
                 for name in names
             ]
             parts.append(f"| {case} | {' | '.join(cells)} |")
