@@ -166,8 +166,8 @@ def _cells(one: Compared) -> Claim:
         one.table,
         share >= ENOUGH,
         f"{int(close.to_numpy().sum())} of {close.size} cells of {len(close)} sets ({share:.0%}; "
-        f"{by_method} of {len(close)} each), on the paper's own data {int(own.sum())} of {own.size} "
-        f"({own.mean():.0%}); largest gaps: {largest}. {_same_signs(one)}",
+        f"{by_method} of {len(close)} each), on the paper's own data {int(own.sum())} of "
+        f"{own.size} ({own.mean():.0%}); largest gaps: {largest}. {_same_signs(one)}",
         None if share >= ENOUGH else "learner",
     )
 
