@@ -173,7 +173,7 @@ def test_profiles_share_tasks(monkeypatch):
         t["set"] for t in study.tasks_of("standard") if t.part == "cv" and t["model"] == "stumps"
     )
     assert set(counts) == set(SETS)
-    assert min(counts.values()) >= 2 * 3  # of every set some folds
+    assert min(counts.values()) >= 3  # of every set at least a fold, with all methods
 
 
 def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):

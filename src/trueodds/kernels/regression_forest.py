@@ -47,15 +47,16 @@ class RegressionForest:
         """What the tree below a node says."""
         f: cython.Py_ssize_t
         child: cython.Py_ssize_t
+        branch: cython.Py_ssize_t
         while self.attribute[node] >= 0:
             f = self.attribute[node]
             x: cython.double = row[f]
             child = self.first[node]
             if x != x and not self.stump:
                 total: cython.double = 0.0
-                for child in range(child, child + self.n_children[node]):
-                    if self.share[child] > 0.0:
-                        total += self.share[child] * self.answer(row, child)
+                for branch in range(child, child + self.n_children[node]):
+                    if self.share[branch] > 0.0:
+                        total += self.share[branch] * self.answer(row, branch)
                 return total
             if x != x:
                 child += 2

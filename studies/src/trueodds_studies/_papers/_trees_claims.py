@@ -165,9 +165,9 @@ def _cells(one: Compared) -> Claim:
         f"{one.table} cell by cell: within {CLOSE} on at least {ENOUGH:.0%} of the cells.",
         one.table,
         share >= ENOUGH,
-        f"{int(close.to_numpy().sum())} of {close.size} ({share:.0%}; {by_method} of {len(close)} "
-        f"each), on the paper's own data {int(own.sum())} of {own.size} ({own.mean():.0%}); "
-        f"largest gaps: {largest}. {_same_signs(one)}",
+        f"{int(close.to_numpy().sum())} of {close.size} cells of {len(close)} sets ({share:.0%}; "
+        f"{by_method} of {len(close)} each), on the paper's own data {int(own.sum())} of "
+        f"{own.size} ({own.mean():.0%}); largest gaps: {largest}. {_same_signs(one)}",
         None if share >= ENOUGH else "learner",
     )
 
@@ -190,12 +190,17 @@ def _same_signs(one: Compared) -> str:
 def _average_claims(found: dict[str, Compared]) -> list[Claim]:
     means = {model: one.rmse.mean() for model, one in found.items()}
     listed = "; ".join(
-        f"{NAMES[model]} {' / '.join(f'{mean[m]:.4f}' for m in METHODS)}"
+        f"{NAMES[model]} {' / '.join(f'{mean[m]:.4f}' for m in METHODS)} "
+        f"({len(found[model].rmse)} sets)"
         for model, mean in means.items()
     )
     lower = all(mean["PCT"] < min(mean[rival] for rival in RIVALS) for mean in means.values())
-    absent = [NAMES[model] for model in MODELS if model not in found]
-    verdict: Verdict = "not confirmed" if not lower else "inconclusive" if absent else "confirmed"
+    few = [
+        NAMES[model]
+        for model in MODELS
+        if model not in found or len(found[model].rmse) < len(SETS) / 2
+    ]
+    verdict: Verdict = "not confirmed" if not lower else "inconclusive" if few else "confirmed"
     gain = {
         model: float((1 - one.rmse["PCT"] / one.rmse[list(RIVALS)].min(axis=1)).median())
         for model, one in found.items()
@@ -209,7 +214,7 @@ def _average_claims(found: dict[str, Compared]) -> list[Claim]:
             "abstract, section 6",
             verdict,
             f"means over sets, PCT / PS / IR: {listed}"
-            + (f"; not run: {', '.join(absent)}" if absent else ""),
+            + (f"; fewer than {len(SETS) // 2} sets: {', '.join(few)}" if few else ""),
             None if verdict == "confirmed" else "protocol",
         ),
         Claim(
