@@ -155,7 +155,7 @@ def _almost_identity(text: str, here: Any) -> Claim:
     evidence = (
         f"mean distance from the identity of each fold's map: {min(distances):.3f} to "
         f"{max(distances):.3f}, at most {ALMOST} in {near} of {len(distances)}; the set has 90 "
-        "positives, and the paper shows one split (its own map is 0.043 away)"
+        "positives, and the paper shows one split (its own map is 0.044 away)"
     )
     return Claim(text, "section 2.4", verdict, evidence, None if verdict is True else "protocol")
 
