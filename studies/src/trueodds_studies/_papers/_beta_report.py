@@ -134,8 +134,8 @@ def _summary(results: Results, table: Any) -> str:
         "two things, and both are run. *Ada-S*: the text speaks of SAMME; the program ran "
         "scikit-learn's default of 2016, SAMME.R. *Solver*: the text speaks of maximum likelihood; "
         "the program used liblinear with a tolerance of 1e-4, which may stop early. A claim is "
-        "judged by the text (SAMME, the likelihood maximised to the last digit), and if that does not "
-        "confirm it by the program, whose figures stand beside ours: *confirmed with the authors' "
+        "judged by the text (SAMME, the likelihood maximised to the last digit), and if that does "
+        "not confirm it by the program, whose figures stand beside ours: *confirmed with the authors' "
         "measure* then means with their learner or solver, as the reason says. The authors' own "
         "numbers for all tables and diagrams are those of their repository "
         "(`github.com/REFRAME/betacal`), whose Friedman tests have the p-values of the captions."
@@ -218,8 +218,8 @@ def _two_readings(text: Tables, program: Tables) -> str:
         "Which of the two explains the authors' numbers? The table counts cells (sets × six "
         "methods) that come out within 0.03 of theirs by log-loss, 0.01 by Brier score and by "
         "accuracy. It is the learner: with SAMME.R in place of SAMME their Ada-S comes out."
-        f"{tic_tac} The solver matters little: by log-loss it moves the mean over the sets by at most "
-        f"{max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}), mostly "
+        f"{tic_tac} The solver matters little: by log-loss it moves the mean over the sets by at "
+        f"most {max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}), mostly "
         "where a calibration fold is separable or nearly so."
     )
 
