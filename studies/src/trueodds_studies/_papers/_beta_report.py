@@ -135,8 +135,8 @@ def _summary(results: Results, table: Any) -> str:
         "scikit-learn's default of 2016, SAMME.R. *Solver*: the text speaks of maximum likelihood; "
         "the program used liblinear with a tolerance of 1e-4, which may stop early. A claim is "
         "judged by the text (SAMME, the likelihood maximised to the last digit), and if that does "
-        "not confirm it by the program, whose figures stand beside ours: *confirmed with the authors' "
-        "measure* then means with their learner or solver, as the reason says. The authors' own "
+        "not confirm it by the program, whose figures stand beside ours: *confirmed with the "
+        "authors' measure* then means with their learner or solver, as the reason says. The authors' own "
         "numbers for all tables and diagrams are those of their repository "
         "(`github.com/REFRAME/betacal`), whose Friedman tests have the p-values of the captions."
         "\n\nMethods are compared as in the paper: average ranks over the sets, Friedman's test, "
@@ -219,8 +219,8 @@ def _two_readings(text: Tables, program: Tables) -> str:
         "methods) that come out within 0.03 of theirs by log-loss, 0.01 by Brier score and by "
         "accuracy. It is the learner: with SAMME.R in place of SAMME their Ada-S comes out."
         f"{tic_tac} The solver matters little: by log-loss it moves the mean over the sets by at "
-        f"most {max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}), mostly "
-        "where a calibration fold is separable or nearly so."
+        f"most {max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}), "
+        "mostly where a calibration fold is separable or nearly so."
     )
 
 
