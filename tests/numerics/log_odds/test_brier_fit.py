@@ -11,23 +11,11 @@ from trueodds.numerics.log_odds.finite_fit import fit_finite
 from trueodds.numerics.log_odds.fit import fit_log_odds
 from trueodds.numerics.log_odds.rows import LogOddsRows
 
+from .test_finite_fit import sample
+
 LN2 = np.log(2)
 KINDS = ["rises", "falls", "rises below", "rises above"]
 every_design = pytest.mark.parametrize("design", ["temperature", "logistic", "beta", "beta_half"])
-
-
-def sample(kind="rises", n=300, seed=0):
-    rng = np.random.default_rng(seed)
-    z = rng.normal(0, 2, n)
-    eta = {
-        "rises": 0.5 * z + 0.4,
-        "falls": 0.3 - 0.5 * z,
-        "rises below": np.where(z < 0, 0.9 * z, -0.3 * z),
-        "rises above": np.where(z < 0, -0.3 * z, 0.9 * z),
-    }[kind]
-    weight = rng.integers(1, 4, n)
-    n_pos = rng.binomial(weight, expit(eta)).astype(float)
-    return LogOddsRows(z, weight - n_pos, n_pos)
 
 
 def gradient(rows, fit, design):

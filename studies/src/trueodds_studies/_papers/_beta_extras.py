@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -158,7 +159,9 @@ def _scores(_task: Task, found: FoldScores, _methods: Factories) -> Row:
 
 
 def _skewness(scores: Floats) -> float:
-    return float(skew(scores)) if np.ptp(scores) > 0 else 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # scores that are nearly all alike
+        return float(skew(scores)) if np.ptp(scores) > 0 else 0.0
 
 
 def _size(task: Task, found: FoldScores, methods: Factories) -> Row:

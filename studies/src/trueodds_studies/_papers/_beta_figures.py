@@ -70,7 +70,7 @@ def maps_of_two_sets(results: Results) -> list[Figure]:
     if not names:
         return []
     figure, axes = pyplot.subplots(
-        1, len(names), figsize=(3.9 * len(names), 3.9), layout="constrained", squeeze=False
+        1, len(names), figsize=(3.9 * len(names), 4.2), layout="constrained", squeeze=False
     )
     for ax, name in zip(axes[0], names, strict=True):
         for method, colour in COLOURS.items():
