@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from trueodds_studies._diagrams import significantly_better
+from trueodds_studies._papers import _bayes_isotonic_verdicts as verdicts
 from trueodds_studies._papers._bayes_isotonic_findings import (
     LOSSES,
     RIVALS,
@@ -14,14 +15,6 @@ from trueodds_studies._papers._bayes_isotonic_findings import (
     Share,
 )
 from trueodds_studies._papers._bayes_isotonic_numbers import FLAGGED, SIZES, TABLE_2
-from trueodds_studies._papers._bayes_isotonic_verdicts import (
-    READINGS,
-    above,
-    by_both,
-    by_set_of,
-    claim_of,
-    judged_leads,
-)
 from trueodds_studies._report import Claim
 
 __all__ = ["comparison_claims"]
@@ -33,7 +26,7 @@ def comparison_claims(found: Findings) -> list[Claim]:
     """Table 2 and figure 7."""
 
     def judged(judge: Callable[[Findings, bool], Claim]) -> Claim:
-        return by_both(lambda program: judge(found, program), *READINGS)
+        return verdicts.by_both(lambda program: judge(found, program), *verdicts.READINGS)
 
     return [
         judged(_majority),
@@ -55,7 +48,7 @@ def _majority(found: Findings, program: bool) -> Claim:
         for (loss, n), share in shares.items()
     )
     printed = [(share, 0.5, TABLE_2[loss][str(n)] / 100) for (loss, n), share in shares.items()]
-    return above(claim_of("majority", True, words), printed)
+    return verdicts.above(verdicts.claim_of("majority", True, words), printed)
 
 
 def _falling(found: Findings, program: bool) -> Claim:
@@ -64,13 +57,13 @@ def _falling(found: Findings, program: bool) -> Claim:
         means = [float(found.won(loss, n, program=program).mean()) for n in SIZES]
         good &= means[0] > means[1] > means[2]
         words.append(f"{name}: " + " → ".join(f"{mean:.0%}" for mean in means))
-    return claim_of("falls", good, "; ".join(words), None if good else "data")
+    return verdicts.claim_of("falls", good, "; ".join(words), None if good else "data")
 
 
 def _flags(found: Findings) -> Claim:
     shares = {n: float(found.flagged(n).mean()) for n in SIZES}
     good = shares[100] <= shares[1000] <= shares[3000] and shares[100] < shares[3000]
-    return claim_of(
+    return verdicts.claim_of(
         "flags",
         good,
         ", ".join(f"{n}: {share:.0%} of fits" for n, share in shares.items())
@@ -94,7 +87,7 @@ def _unflagged(found: Findings, program: bool) -> Claim:
     n_flagged = f"{found.flagged().mean():.0%} of fits flagged (paper {FLAGGED} %)"
     good = bool(rises) and all(rises)
     verdict: Any = None if not rises or not found.flagged().any() else good
-    return claim_of(
+    return verdicts.claim_of(
         "unflagged", verdict, f"{'; '.join(words)}; {n_flagged}", None if good else "data"
     )
 
@@ -113,7 +106,7 @@ def _best_or_tied(found: Findings, program: bool) -> Claim:
                 if best == "bayes-iso"
                 else f"{name}, {n}: {best} is best, {figures}"
             )
-    return claim_of("tied", all(tied), "; ".join(words), None if all(tied) else "refuted")
+    return verdicts.claim_of("tied", all(tied), "; ".join(words), None if all(tied) else "refuted")
 
 
 def _parametric_first(found: Findings, program: bool) -> Claim:
@@ -123,14 +116,18 @@ def _parametric_first(found: Findings, program: bool) -> Claim:
         for n in (100, 3000):
             ranks = found.panel(loss, n, program=program).rank(axis=1)
             free = ranks[list(RIVALS)].mean(axis=1)
-            gaps.append(by_set_of(ranks[["beta(-platt)", "log-platt"]].mean(axis=1) - free))
+            gaps.append(
+                verdicts.by_set_of(ranks[["beta(-platt)", "log-platt"]].mean(axis=1) - free)
+            )
         leads += [replace(gaps[0], mean=-gaps[0].mean), gaps[1]]
         words.append(
             f"{name}: {gaps[0].mean:+.2f} ± {gaps[0].error:.2f} at 100, {gaps[1].mean:+.2f} ± "
             f"{gaps[1].error:.2f} at 3000"
         )
     lead = "mean rank of beta and logistic less that of isotonic and ENIR, corrected: "
-    return judged_leads(claim_of("parametric", True, lead + "; ".join(words)), leads, "data")
+    return verdicts.judged_leads(
+        verdicts.claim_of("parametric", True, lead + "; ".join(words)), leads, "data"
+    )
 
 
 def _accurate_models(found: Findings) -> Claim:
@@ -142,10 +139,10 @@ def _accurate_models(found: Findings) -> Claim:
     sharp = accuracy >= ACCURATE
     if not sharp.any() or sharp.all():
         words = f"no pairs on both sides of an accuracy of {ACCURATE:.0%}"
-        return claim_of("accurate", None, words, "data")
+        return verdicts.claim_of("accurate", None, words, "data")
     good = bool(cases[sharp].any() and cases[sharp].mean() > cases[~sharp].mean())
     examples = ", ".join(f"{name} with {model}" for name, model in cases[sharp & cases].index[:4])
-    return claim_of(
+    return verdicts.claim_of(
         "accurate",
         good,
         "with 100 instances Bayes-Iso has a higher log-loss than one of the two, is less sure than "
