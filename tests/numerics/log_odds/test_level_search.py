@@ -114,7 +114,6 @@ def lowest_loss(rows, sides, design, nonnegative):
 
 @pytest.mark.parametrize("seed", range(120))
 def test_no_level_of_a_small_sample_is_more_likely_than_the_one_found(seed):
-    """With a grid that is refined around its best point, 14 of these 120 are missed."""
     sides, rows = small_sample(seed)
     design = DESIGNS[seed // 2 % 4]
     nonnegative = design != "logistic" or seed % 3 == 0
