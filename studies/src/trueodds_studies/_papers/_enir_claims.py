@@ -326,8 +326,9 @@ def _overall_claims(tables: Tables) -> list[Claim]:
             "ENIR takes O(N log N) time.",
             "Table VII",
             None,
-            "a report shows no timings, because it must be the same on every machine (they are in "
-            "the column `seconds` of its results); `benchmarks/enir_speed.py` measures it",
+            "not here, because a report must be the same on every machine; "
+            "`benchmarks/calibration_time.py` measures it, with all of Table VII, and its figures "
+            "are on ENIR's page",
             "protocol",
         ),
     ]
