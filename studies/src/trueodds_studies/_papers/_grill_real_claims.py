@@ -191,18 +191,21 @@ def _worsens(fraud: Readings | None, clips: Clips, where: str) -> Claim:
     text = "On fraud temperature scaling makes calibration worse."
     if fraud is None:
         return untested(text, where)
-    found = {
-        level: _gap(frame, "weighted", "original", "temperature", f"zeros clipped at {level}: ")
+    gaps = [
+        _gap(frame, "weighted", "original", "temperature", f"zeros clipped at {level}, ")
         for level, frame in clips.items()
-    }
-    finding = _all_lower(list(found.values()))
-    placed = _gap(fraud.ours, "weighted", "original", "temperature", "placed by likelihood, as ")
+    ]
+    found = _all_lower(gaps)
+    if found.verdict is not None and len({gap.mean < 0 for gap in gaps}) > 1:
+        words = "; ".join(gap.words for gap in gaps)
+        found = Finding("inconclusive", f"it depends on the level: {words}", "protocol")
+    placed = _gap(fraud.ours, "weighted", "original", "temperature", "zeros placed by likelihood, ")
     zeros = float(fraud.paper["zero"].mean())
     words = (
-        f"{zeros:.0%} of the forest's probabilities are exactly 0 and must be given some log-odds. "
-        f"{finding.words}; {placed.words.replace('as weighted', 'as this library does, weighted')}"
+        f"{zeros:.0%} of the forest's probabilities are exactly 0 and must be given some log-odds, "
+        f"and the paper does not say which; {found.words}; as this library does, {placed.words}"
     )
-    return Claim(text, where, finding.verdict, words, finding.reason)
+    return Claim(text, where, found.verdict, words, found.reason)
 
 
 def network_claims(networks: dict[str, Readings]) -> list[Claim]:
