@@ -197,7 +197,8 @@ def _table_1_claims(table: Readings) -> list[Claim]:
         gaps = []
         for first, second in pairs:
             apart = [(wide(frame, m)[first] - wide(frame, m)[second]).abs().max() for m in MEASURES]
-            gaps.append((max(apart), f"{first} and {second} at most {max(apart):.3f} apart"))
+            words = f"{in_words(first)} and {second} at most {max(apart):.3f} apart"
+            gaps.append((max(apart), words))
         holds = all(gap < SAME for gap, _ in gaps)
         words = "; ".join(words for _, words in gaps) + " in any sample, by either ECE"
         return Finding(holds, words, None if holds else "solver")
@@ -260,9 +261,8 @@ def outside_table_1(frame: Any) -> list[str]:
             low = min(ours.min() - LABEL_NOISE, ours.mean() - slack)
             high = max(ours.max() + LABEL_NOISE, ours.mean() + slack)
             if not low <= cell <= high:
-                found.append(
-                    f"{name} {measure} {cell:g} (ours {ours.min():.2f} to {ours.max():.2f})"
-                )
+                span = f"{ours.min():.2f} to {ours.max():.2f}"
+                found.append(f"{in_words(name)}, {measure}: {cell:g} (ours {span})")
     return found
 
 
@@ -273,7 +273,7 @@ def _cells(frame: Any) -> Finding:
     words = f"{cells - len(outside)} of {cells} lie within the range of our samples or two of "
     words += "their standard deviations"
     if outside:
-        words += f"; outside: {', '.join(outside)}"
+        words += f"; outside: {'; '.join(outside)}"
     return Finding(not outside, words, "solver" if outside else None)
 
 
@@ -343,7 +343,10 @@ def _lowest(frame: Any, name: str, measure: str, temperatures: list[float]) -> F
         pair = f"{in_words(name)} and {in_words(best)}"
         gap = difference(table[name], table[best], f"T = {temperature:g}: {pair}")
         found.append(gap._replace(words=f"{gap.words}, lowest of all in {first}"))
-    return all_lower(found, "solver")
+    finding = all_lower(found, "solver")
+    lowest = sum(gap.mean < 0 for gap in found)
+    words = f"beside the next best, lowest mean at {lowest} of {len(found)} temperatures: "
+    return finding._replace(words=words + finding.words)
 
 
 def _varies(table: Any) -> Finding:

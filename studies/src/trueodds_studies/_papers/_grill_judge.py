@@ -20,6 +20,7 @@ __all__ = [
     "difference",
     "in_words",
     "means_of",
+    "on_substitutes",
     "untested",
     "wide",
 ]
@@ -105,7 +106,8 @@ def against(frame: Any, names: Sequence[str], rival: str, measure: str) -> list[
     found = []
     for name in names:
         gap = _paired(table[name], table[rival])
-        begin = f"{measure}, {rival} {table[rival].mean():.3g}: " if name == names[0] else ""
+        other = f"{in_words(rival)} {table[rival].mean():.3g}"
+        begin = f"{measure}, {other}: " if name == names[0] else ""
         words = f"{begin}{in_words(name)} {table[name].mean():.3g}{gap.words}"
         found.append(gap._replace(words=words))
     return found
@@ -137,6 +139,13 @@ def all_lower(differences: Sequence[Difference], reason: Reason) -> Finding:
         return Finding(False, words, reason)
     needed = max(found.needed for found in open_)
     return Finding("inconclusive", f"{words}; {needed} would show it in 80 %", "data")
+
+
+def on_substitutes(found: Finding) -> Finding:
+    """A finding on other data than the paper's: the opposite there refutes nothing."""
+    if found.reason != "refuted":
+        return found
+    return Finding(False, f"{found.words}; the opposite is significant on this substitute", "data")
 
 
 def both(

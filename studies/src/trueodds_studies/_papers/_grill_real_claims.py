@@ -14,6 +14,7 @@ from trueodds_studies._papers._grill_judge import (
     difference,
     in_words,
     means_of,
+    on_substitutes,
     untested,
     wide,
 )
@@ -32,6 +33,10 @@ TABLE_2 = "section 6.2, Table 2"
 TABLE_3 = "section 6.3, Table 3"
 CIFAR = "nn-cifar100-densenet-bc100"
 MNIST = "nn-mnist-mlp"
+
+
+def _all_lower(differences: list[Difference]) -> Finding:
+    return on_substitutes(all_lower(differences, "data"))
 
 
 def _gap(frame: Any, measure: str, first: str, second: str, words: str = "") -> Difference:
@@ -94,7 +99,7 @@ def _no_gain(frames: dict[str, Any]) -> Finding:
         return Finding(None, "one split says little", "protocol")
     gains = any(gap.sign < 0 for gap in found)
     words = "unweighted: " + "; ".join(gap.words for gap in found)
-    return Finding(not gains, words, "refuted" if gains else None)
+    return on_substitutes(Finding(not gains, words, "refuted" if gains else None))
 
 
 def _best_gain(frame: Any, name: str) -> Finding:
@@ -102,7 +107,7 @@ def _best_gain(frame: Any, name: str) -> Finding:
     means = means_of(frame, "weighted")
     kind = min((NO_BIAS, WITH_BIAS), key=lambda names: min(means[m] for m in names))
     best = min(kind[1:], key=means.__getitem__)
-    found = all_lower([_gap(frame, "weighted", best, kind[0], f"{name}, ")], "data")
+    found = _all_lower([_gap(frame, "weighted", best, kind[0], f"{name}, ")])
     return found._replace(words=f"{found.words} (the best of four, so somewhat flattered)")
 
 
@@ -114,21 +119,19 @@ def _stocknet_claims(stocks: Readings | None) -> list[Claim]:
             "before coals).",
             "section 7, Table 2",
             alone,
-            lambda frame: all_lower(
+            lambda frame: _all_lower(
                 [
                     _gap(frame, "weighted", "temperature", m)
                     for m in ("original", "platt", "isotonic")
-                ],
-                "data",
+                ]
             ),
         ),
         both(
             "There more expressive models overfit: Platt scaling's bias, and isotonic regression.",
             "section 7, Table 2",
             alone,
-            lambda frame: all_lower(
-                [_gap(frame, "weighted", "temperature", rival) for rival in ("platt", "isotonic")],
-                "data",
+            lambda frame: _all_lower(
+                [_gap(frame, "weighted", "temperature", rival) for rival in ("platt", "isotonic")]
             ),
         ),
     ]
@@ -140,7 +143,7 @@ def _fraud_claims(fraud: Readings | None, clips: Clips) -> list[Claim]:
         coals = NO_BIAS + WITH_BIAS
         top = min(coals, key=means.__getitem__)
         rival = min((m for m in means if m not in coals), key=means.__getitem__)
-        found = all_lower([_gap(frame, "weighted", top, rival)], "data")
+        found = _all_lower([_gap(frame, "weighted", top, rival)])
         return found._replace(words=f"{found.words} (the best of ten against the best of four)")
 
     def few_high(frame: Any) -> Finding:
@@ -158,6 +161,8 @@ def _fraud_claims(fraud: Readings | None, clips: Clips) -> list[Claim]:
             f"{sum(map(abs, gaps))} of {len(gaps)} differences between coals and other methods are "
             "significant"
         )
+        if not spread.notna().any():
+            return Finding(None, "one split says little", "protocol")
         holds = sum(map(abs, gaps)) < len(gaps) / 2
         return Finding(holds, words, None if holds else "data")
 
@@ -186,18 +191,21 @@ def _worsens(fraud: Readings | None, clips: Clips, where: str) -> Claim:
     text = "On fraud temperature scaling makes calibration worse."
     if fraud is None:
         return untested(text, where)
-    found = {
-        level: _gap(frame, "weighted", "original", "temperature", f"zeros clipped at {level}: ")
+    gaps = [
+        _gap(frame, "weighted", "original", "temperature", f"zeros clipped at {level}, ")
         for level, frame in clips.items()
-    }
-    finding = all_lower(list(found.values()), "data")
-    placed = _gap(fraud.ours, "weighted", "original", "temperature", "placed by likelihood, as ")
+    ]
+    found = _all_lower(gaps)
+    if found.verdict is not None and len({gap.mean < 0 for gap in gaps}) > 1:
+        words = "; ".join(gap.words for gap in gaps)
+        found = Finding("inconclusive", f"it depends on the level: {words}", "protocol")
+    placed = _gap(fraud.ours, "weighted", "original", "temperature", "zeros placed by likelihood, ")
     zeros = float(fraud.paper["zero"].mean())
     words = (
-        f"{zeros:.0%} of the forest's probabilities are exactly 0 and must be given some log-odds. "
-        f"{finding.words}; {placed.words.replace('as weighted', 'as this library does, weighted')}"
+        f"{zeros:.0%} of the forest's probabilities are exactly 0 and must be given some log-odds, "
+        f"and the paper does not say which; {found.words}; as this library does, {placed.words}"
     )
-    return Claim(text, where, finding.verdict, words, finding.reason)
+    return Claim(text, where, found.verdict, words, found.reason)
 
 
 def network_claims(networks: dict[str, Readings]) -> list[Claim]:
@@ -219,7 +227,7 @@ def network_claims(networks: dict[str, Readings]) -> list[Claim]:
             "So it does on CIFAR-100 and SVHN.",
             TABLE_3,
             Readings({name: of.paper for name, of in others.items()}, None) if others else None,
-            _isotonic_is_poor,
+            _with_other_logits,
         ),
         both(
             "It calibrates each class's logit independently, which may change the predicted class.",
@@ -237,12 +245,11 @@ def network_claims(networks: dict[str, Readings]) -> list[Claim]:
             "Temperature scaling calibrates networks effectively.",
             "section 7, Table 3",
             alone,
-            lambda frames: all_lower(
+            lambda frames: _all_lower(
                 [
                     _gap(frame, "weighted", "temperature", "original", f"{name}, ")
                     for name, frame in frames.items()
-                ],
-                "data",
+                ]
             ),
         ),
         *_matrix_claims(cifar and Readings(cifar.paper, None)),
@@ -260,7 +267,14 @@ def _isotonic_is_poor(frames: dict[str, Any]) -> Finding:
             worst = max(rivals, key=lambda rival: rivals[rival].mean())
             words = f"{name}, {measure}: {worst} and isotonic"
             gaps.append(difference(rivals[worst], table["isotonic"], words))
-    return all_lower(gaps, "data")
+    return _all_lower(gaps)
+
+
+def _with_other_logits(frames: dict[str, Any]) -> Finding:
+    found = _isotonic_is_poor(frames)
+    words = "of these networks only logarithms of probabilities are at hand, in which a row's "
+    words += "other logits are known already; with them: "
+    return found._replace(words=words + found.words)
 
 
 def _changes_class(frames: dict[str, Any]) -> Finding:
@@ -296,8 +310,8 @@ def _coals_win(frames: dict[str, Any]) -> Finding:
 
 def _matrix_claims(cifar: Readings | None) -> list[Claim]:
     def worse_than(rival: str) -> Callable[[Any], Finding]:
-        return lambda frame: all_lower(
-            [_gap(frame, measure, rival, "matrix") for measure in MEASURES], "data"
+        return lambda frame: _all_lower(
+            [_gap(frame, measure, rival, "matrix") for measure in MEASURES]
         )
 
     def overfits(frame: Any) -> Finding:

@@ -153,8 +153,8 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
         "parameters in turn, λ × 10 while the map falls), and every claim is judged by it; this "
         'library\'s solver (`solver="joint"`) stands beside it as "our solver", and decides '
         "nothing. What the paper leaves open (the order of the groups, the first disturbance of "
-        "the temperatures, bounds of the means) is as `docs/methods/charcoal-grill.md` says. One "
-        "thing differs: the paper goes on until a round lowers the loss by no more than 10⁻⁸, "
+        "the temperatures, bounds of the means) is in `trueodds.numerics.charcoal_grill.paper`. "
+        "One thing differs: the paper goes on until a round lowers the loss by no more than 10⁻⁸, "
         "which takes minutes; here a fit also ends after 200 rounds for each λ (50 with several "
         f"classes), as {stopped:.0%} of the synthetic fits did."
         "\n\n**One draw.** The paper shows one sample and one split. Ours are many, so a printed "
@@ -303,9 +303,9 @@ def _clip_items(clips: dict[str, Any], fraud: Readings | None) -> list[str | Tab
         "Means, by the level at which probabilities of 0 are clipped (the paper does not give its "
         "own), or with zeros placed by likelihood. A fraud that the forest gives 0 costs scaled "
         "scores the more the lower the level is, and one temperature for all then pulls every "
-        "score towards ½: temperature scaling makes the scores worse, as the paper reports. (In "
-        "the paper's Table 2 the row of one coal *with* bias has the figures of temperature "
-        "scaling, which is one coal without.)"
+        "score towards ½: the lower the level, the more temperature scaling harms. (In the paper's "
+        "Table 2 the row of one coal *with* bias has the figures of temperature scaling, which is "
+        "one coal without.)"
     )
     return [
         "## What becomes of probabilities of 0",
