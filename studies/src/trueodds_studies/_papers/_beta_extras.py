@@ -145,7 +145,7 @@ def _scores(_task: Task, found: FoldScores, _methods: Factories) -> Row:
         rows = found.inner == i
         scores, y = found.out_of_fold[rows], found.y_train[rows]
         with quietly():
-            free = BetaCalibrator(monotone=False, label_smoothing=1e-10).fit(scores, y).map_
+            free: Any = BetaCalibrator(monotone=False, label_smoothing=1e-10).fit(scores, y).map_
         negative += min(free.a, free.b) < 0
         by_program += LiblinearCalibrator("abm").fit(scores, y).eliminated_
     classes = [found.out_of_fold[found.y_train == label] for label in (0, 1)]

@@ -73,13 +73,13 @@ def duel(table: Any, measure: str, first: str, second: str) -> Duel:
     whole = friedman_test(table, better=way).chi_square_p_value
     test = nemenyi(table, better=way, alpha=ALPHA)
     a, b = (test.ranks.methods.index(name) for name in (first, second))
-    ranks = [float(test.ranks.ranks[i]) for i in (a, b)]
-    gap = abs(ranks[0] - ranks[1])
+    ours, theirs = (float(test.ranks.ranks[i]) for i in (a, b))
     return Duel(
-        *ranks,
+        first=ours,
+        second=theirs,
         p=float(test.p_values[a, b]),
         critical=test.critical_difference,
-        significant=whole <= ALPHA and gap >= test.critical_difference,
+        significant=whole <= ALPHA and abs(ours - theirs) >= test.critical_difference,
         n_sets=len(table),
         n_methods=table.shape[1],
     )

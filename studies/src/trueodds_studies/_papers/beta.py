@@ -173,7 +173,7 @@ def _losses(task: Task, found: extras.FoldScores) -> Row:
 
 def cost(task: Task) -> float:
     """About proportional to the rows, with something for every fit."""
-    return 500.0 + SETS.get(task.options.get("set", ""), 0)
+    return 500.0 + SETS.get(str(task.options.get("set")), 0)
 
 
 STUDY = Study(
