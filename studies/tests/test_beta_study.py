@@ -204,7 +204,7 @@ def test_a_tie_says_how_many_sets_would_break_it():
     found = duel(table, "log_loss", "a", "b")
     assert found.sign == 0
     assert found.needed > 40
-    assert f"{found.needed} such sets" in found.power
+    assert f"{found.needed:,} such sets" in found.power
     assert duel(table, "log_loss", "b", "a").needed is None
     # With as many sets a lead of that size is 0.84 standard errors beyond the critical difference.
     error = np.sqrt(4 * 5 / (6 * found.needed))

@@ -165,7 +165,7 @@ def _reversed(tables: Tables) -> Claim:
     elif any(found.sign < 0 for found in significant):
         verdict = False
     needed = [found.needed for found in duels.values() if found.needed]
-    power = f"; {max(needed)} sets would tell them apart where isotonic leads" if needed else ""
+    power = f"; {max(needed):,} sets would tell them apart where isotonic leads" if needed else ""
     return Claim(
         "By Brier score isotonic is better than beta, not significantly.",
         "section 5",

@@ -57,14 +57,15 @@ class Duel:
     @property
     def figures(self) -> str:
         """Ranks and p-value as text."""
-        return f"ranks {self.first:.2f} and {self.second:.2f}, p = {self.p:.2g}"
+        p = f"p = {self.p:.2g}" if self.p >= 1e-15 else "p < 1e-15"
+        return f"ranks {self.first:.2f} and {self.second:.2f}, {p}"
 
     @property
     def power(self) -> str:
         """What it would take to tell the two apart."""
         if self.needed is None:
             return f"they tie within the critical difference of {self.critical:.2f}"
-        return f"{self.needed} such sets would show it in 80 % of studies"
+        return f"{self.needed:,} such sets would show it in 80 % of studies"
 
 
 def duel(table: Any, measure: str, first: str, second: str) -> Duel:
