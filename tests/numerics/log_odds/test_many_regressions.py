@@ -2,29 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, log_expit
 
+from numerics.log_odds.level_samples import DESIGNS, counts, one_loss
 from trueodds.numerics.log_odds.finite_fit import fit_finite
 from trueodds.numerics.log_odds.many_regressions import ManyRegressions
 from trueodds.numerics.log_odds.rows import LogOddsRows
-
-DESIGNS = ["temperature", "logistic", "beta", "beta_half"]
-
-
-def counts(kind, n=200, seed=0):
-    rng = np.random.default_rng(seed)
-    z = np.sort(rng.normal(0, 3, n))
-    rising = {"rises": 0.4, "falls": -0.4, "bends": 0.4}[kind]
-    p = expit(rising * z) if kind != "bends" else expit(np.where(z < 0, -0.1, 0.8) * z)
-    weight = rng.integers(1, 6, n).astype(float)
-    n_pos = rng.binomial(weight.astype(int), p).astype(float)
-    return z, weight - n_pos, n_pos
-
-
-def one_loss(z, n_neg, n_pos, design, nonnegative):
-    fit = fit_finite(LogOddsRows(z, n_neg, n_pos), design, nonnegative=nonnegative)
-    eta = fit.at(z)
-    return (-(n_neg + n_pos) @ log_expit(-eta) - n_pos @ eta) / (n_neg + n_pos).sum()
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
