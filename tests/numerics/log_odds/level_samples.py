@@ -3,13 +3,15 @@
 import numpy as np
 from scipy.special import expit, log_expit
 
-from trueodds.numerics.log_odds.finite_fit import fit_finite
+from trueodds.numerics.log_odds.finite_fit import Design, fit_finite
 from trueodds.numerics.log_odds.rows import LogOddsRows
+from trueodds.validation import Floats
 
-DESIGNS = ["temperature", "logistic", "beta", "beta_half"]
+DESIGNS: list[Design] = ["temperature", "logistic", "beta", "beta_half"]
 
 
-def counts(kind, n=200, seed=0):
+def counts(kind: str, n: int = 200, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+    """Scores, and the weight of negatives and positives at each."""
     rng = np.random.default_rng(seed)
     z = np.sort(rng.normal(0, 3, n))
     rising = {"rises": 0.4, "falls": -0.4, "bends": 0.4}[kind]
@@ -19,7 +21,9 @@ def counts(kind, n=200, seed=0):
     return z, weight - n_pos, n_pos
 
 
-def one_loss(z, n_neg, n_pos, design, nonnegative):
+def one_loss(z: Floats, n_neg: Floats, n_pos: Floats, design: Design, nonnegative: bool) -> float:
+    """Negative log-likelihood of the best map, per unit of weight."""
     fit = fit_finite(LogOddsRows(z, n_neg, n_pos), design, nonnegative=nonnegative)
     eta = fit.at(z)
-    return (-(n_neg + n_pos) @ log_expit(-eta) - n_pos @ eta) / (n_neg + n_pos).sum()
+    loss = -(n_neg + n_pos) @ log_expit(-eta) - n_pos @ eta
+    return float(loss / (n_neg + n_pos).sum())
