@@ -1,6 +1,6 @@
 """Fit every method on every case of ``torture_cases.py``, and write what happened as a page.
 
-    python tools/torture.py                  # docs/torture.md, some twenty minutes
+    python tools/torture.py                  # docs/torture.md, five minutes of CPU time
     python tools/torture.py --long           # docs/torture-large.md: many rows, many classes
     python tools/torture.py --only enir      # one method, shown and not written
     python tools/torture.py --store FILE     # what is done is kept there, and the next run goes on
