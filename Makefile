@@ -74,8 +74,8 @@ PYTHONS ?= $(shell sh tools/list_pythons.sh)
 test-pythons: $(WHEELS)/.built
 	set -e; for python in $(PYTHONS); do \
 	  $$python -m venv --clear build/python; \
-	  build/python/bin/python -m pip install -q $(WHEELS)/trueodds-[0-9]*.whl \
-	    hypothesis jsonschema pandas pytest pytest-xdist; \
+	  build/python/bin/python -m pip install -q "$$(ls $(WHEELS)/trueodds-[0-9]*.whl)[engines]" \
+	    cython hypothesis jsonschema pandas pytest pytest-xdist; \
 	  build/python/bin/python --version; \
 	  build/python/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow" \
 	    tests/kernels tests/numerics tests/maps tests/calibrators; \
