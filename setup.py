@@ -26,10 +26,6 @@ MSVC = sys.platform == "win32"
 ARGUMENTS = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
 # Nobody reads the processor's floating-point flags, so both sides of a choice may be computed.
 ARGUMENTS += [] if MSVC else ["-fno-trapping-math"]
-# Sums of these may be reordered, which lets processors add several numbers at once. NaN and
-# infinity keep their meaning.
-REORDERED = {"logit_boost"}
-REORDER = [] if MSVC else ["-fassociative-math", "-fno-signed-zeros"]
 
 DIRECTIVES = {
     "boundscheck": False,
@@ -42,14 +38,13 @@ DIRECTIVES = {
 
 def extension(module: str, source: Path) -> Extension:
     """How one module is compiled."""
-    reorder = REORDER if module in REORDERED else []
     return Extension(
         f"{PACKAGE}.{module}",
         [source.as_posix()],
         define_macros=MACROS,
         include_dirs=[FOLDER.as_posix()],
         depends=[header.as_posix() for header in FOLDER.glob("*.h")],
-        extra_compile_args=[*ARGUMENTS, *reorder],
+        extra_compile_args=ARGUMENTS,
         py_limited_api=True,
     )
 

@@ -10,7 +10,7 @@ import pytest
 from trueodds.compare import average_ranks, friedman_test
 from trueodds_studies import find_study, run_study
 from trueodds_studies._papers import _beta_extras as extras
-from trueodds_studies._papers import _beta_figures, _beta_more_claims, beta
+from trueodds_studies._papers import _beta_figures, _beta_more_claims, _beta_time, beta
 from trueodds_studies._papers._beta_authors import authors_table
 from trueodds_studies._papers._beta_claims import judged
 from trueodds_studies._papers._beta_numbers import (
@@ -71,6 +71,8 @@ def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
     for module in (extras, _beta_figures, _beta_more_claims):
         monkeypatch.setattr(module, "FIGURE_2", ("sonar", "iris"))
     monkeypatch.setattr(extras, "LARGE", 200)
+    monkeypatch.setattr(_beta_time, "QUICK_SIZES", (100,))
+    monkeypatch.setattr(_beta_time, "BUDGET", 0.05)
     few = dataclasses.replace(
         find_study("beta"),
         tasks=lambda profile: [
@@ -83,6 +85,7 @@ def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
     assert frame["part"].value_counts().drop("map").to_dict() == {
         "cv": 2 * 5 * 4 * 6, "program": 2 * 5 * 3 * 4, "separable": 2 * 5 * 2, "brier": 2 * 5 * 3,
         "scores": 2 * 5 * 4, "copies": 3 * 5 * 4, "size": 5 * 3 * 3 * 5,
+        "time": 8,
     }  # fmt: skip
     losses = found.results.table("log_loss", rows="set", columns="method", part="cv", model="ada-o")
     assert losses.loc["iris", "uncalibrated"] == pytest.approx(0.127, abs=0.001)  # as printed
@@ -159,7 +162,18 @@ def results_of(noise):
         for i, e in enumerate(np.linspace(-0.1, 0.1, 20))
         for method in extras.SIMULATED
     ]  # fmt: skip
+    rows += [
+        {"part": "time", "n": n, "method": method, "milliseconds": n**0.5 * milliseconds}
+        for n in _beta_time.SIZES
+        for method, milliseconds in MILLISECONDS.items()
+    ]
     return Results(pd.DataFrame(rows), "standard", len(rows))
+
+
+MILLISECONDS = {
+    "stumps by scikit-learn": 40.0, "compiled stumps": 2.0, "logistic": 0.1, "am": 0.1, "abm": 0.11,
+    "ab": 0.1, "abm, loss=brier": 0.2, "isotonic": 0.05,
+}  # fmt: skip
 
 
 @cache
@@ -196,6 +210,29 @@ def test_noise_confirms_nothing_that_needs_an_order_and_refutes_nothing_either()
     assert order.word in ("inconclusive", "confirmed")
     cells = words["Table 2 cell by cell: within 0.03 on at least 75 % of the cells."]
     assert cells.verdict_and_reason == "not confirmed (learner)"
+
+
+def times_with(**changed):
+    rows = [
+        {"part": "time", "n": n, "method": method, "milliseconds": milliseconds}
+        for n in (100, 1000)
+        for method, milliseconds in {**MILLISECONDS, **changed}.items()
+        if (n, method) != (1000, "stumps by scikit-learn")
+    ]
+    return Results(pd.DataFrame(rows), "standard", len(rows))
+
+
+def test_verdicts_on_running_time_follow_from_the_times_measured():
+    def words(results):
+        return [claim.verdict_and_reason for claim in _beta_time.time_claims(results)]
+
+    assert words(times_with()) == ["confirmed"] * 3
+    assert words(times_with(am=0.21)) == [
+        "not confirmed (criterion)", "not confirmed (solver)", "confirmed",
+    ]  # fmt: skip
+    assert words(times_with(abm=9.0))[2] == "not confirmed (learner)"
+    table = _beta_time.time_table(times_with())
+    assert [row[:3] for row in table.rows] == [["100", "40", "2"], ["1,000", "", "2"]]
 
 
 def test_a_tie_says_how_many_sets_would_break_it():

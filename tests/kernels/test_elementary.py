@@ -1,5 +1,6 @@
-"""Exponentials and logarithms of many numbers, against 60 digits."""
+"""Exponentials and logarithms of many numbers, against 60 digits; sums, against exact ones."""
 
+import math
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueodds.kernels.elementary import exp_in_place, log_in_place
+from trueodds.kernels.elementary import add_column_moments, exp_in_place, log_in_place
 
 RNG = np.random.default_rng(0)
 
@@ -62,3 +63,17 @@ def test_a_number_has_the_same_logarithm_wherever_it_stands(numbers):
 def test_logarithms_increase_over_neighbours():
     x = 0.5**0.5 * (1 + np.arange(-500, 500) * 2.0**-52)
     assert (np.diff(in_place(log_in_place, x)) >= 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 30])
+def test_moments_of_columns_are_added(n):
+    begin, columns = 2, RNG.normal(size=(2, 40))
+    u, v, origins = RNG.random(40), RNG.normal(size=40), np.array([0.3, -5.0])
+    sums = np.ones((3, 3))
+    add_column_moments(columns, begin, u, v, n, origins, sums)
+    for a in range(2):
+        d = columns[a, begin : begin + n] - origins[a]
+        exact = [math.fsum(u[:n] * d), math.fsum(u[:n] * d * d), math.fsum(v[:n] * d)]
+        np.testing.assert_allclose(sums[a], 1 + np.array(exact), rtol=1e-13)
+    exact = [1 + math.fsum(u[:n]), 1 + math.fsum(v[:n]), 1.0]
+    np.testing.assert_allclose(sums[2], exact, rtol=1e-13)

@@ -68,6 +68,36 @@ def test_probabilities_equal_those_of_the_naive_twin(m, n_iterations):
 
 
 @pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("n", [255, 256, 257, 700])
+def test_rows_beyond_a_block_count_like_others(m, n):
+    S, y = example(m, n)
+    _, _, p = boosted(S, y, m, 5)
+    expected = softmax(scores_of(S, naive_models(S, y, m, 5), m))
+    np.testing.assert_allclose(all_classes(p), expected, rtol=0, atol=1e-10)
+
+
+def test_no_digits_are_lost_when_all_weight_gathers_far_from_a_columns_mean():
+    S, y = example(3, n=80)
+    S = np.vstack([S, np.tile([1e7, -1e7, -1e7], (80, 1))])
+    y = np.append(y, np.zeros(80, int))
+    _, _, p = boosted(S, y, 3, 9)
+    expected = softmax(scores_of(S, naive_models(S, y, 3, 9), 3))
+    np.testing.assert_allclose(all_classes(p), expected, rtol=0, atol=1e-8)
+
+
+def test_boosting_ends_when_every_row_is_certain():
+    y = np.array([0, 1, 2, 2])
+    S = np.eye(3)[y]
+    certain = 1000 * np.eye(3, 4)
+    sample = sample_of(S, y, 3)
+    sample.evaluate(certain)
+    assert p_of(sample).T.tolist() == S.tolist()
+    assert booster(S, 3).boost(sample, 5, certain.copy()) == 0
+    sample.evaluate(0.7 * certain)  # 700: beyond any doubt, but not beyond the smallest number
+    assert 0 < p_of(sample).min() < 1e-300
+
+
+@pytest.mark.parametrize("m", [2, 3])
 def test_the_coefficients_give_the_same_probabilities_again(m):
     S, y = example(m)
     _, coef, p = boosted(S, y, m, 5)

@@ -1,4 +1,4 @@
-/* Exponentials and logarithms of many numbers, within one unit in the last place; and their bins.
+/* Exponentials and logarithms of many numbers, within one unit in the last place; bins and sums.
 
    The mathematical library of C answers for one number after the other. These are written without
    branches, so that one instruction works on two numbers, or on four where the processor can. No
@@ -110,6 +110,69 @@ static int bin_of_each(const double *x, double n_bins, int *bin, ptrdiff_t n) {
         near |= (rest < near_edge) | (rest > 1.0 - near_edge);
     }
     return near;
+}
+
+/* Four sums side by side, put together at the end: an order that every processor can keep. */
+#define LANES 4
+
+#if defined(__GNUC__)
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
+#define FOUR_AT(x) (*(const lanes *)(x))
+#endif
+
+static inline double together(const double *lane) {
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+}
+
+/* Adds the sums of u and of v to two numbers. */
+FOR_TWO_KINDS
+static void add_totals(const double *u, const double *v, ptrdiff_t n, double *totals) {
+    double of_u[LANES] = {0.0}, of_v[LANES] = {0.0};
+    ptrdiff_t i = 0;
+#if defined(__GNUC__)
+    lanes four_u = {0.0}, four_v = {0.0};
+    for (; i + LANES <= n; i += LANES) {
+        four_u += FOUR_AT(u + i);
+        four_v += FOUR_AT(v + i);
+    }
+    memcpy(of_u, &four_u, sizeof of_u);
+    memcpy(of_v, &four_v, sizeof of_v);
+#endif
+    for (; i < n; i++) {
+        of_u[i % LANES] += u[i];
+        of_v[i % LANES] += v[i];
+    }
+    totals[0] += together(of_u);
+    totals[1] += together(of_v);
+}
+
+/* Adds the sums of u d, u d^2 and v d, where d = x - origin, to three numbers. */
+FOR_TWO_KINDS
+static void add_moments(const double *x, double origin, const double *u, const double *v,
+                        ptrdiff_t n, double *moments) {
+    double first[LANES] = {0.0}, second[LANES] = {0.0}, product[LANES] = {0.0};
+    ptrdiff_t i = 0;
+#if defined(__GNUC__)
+    lanes four_first = {0.0}, four_second = {0.0}, four_product = {0.0};
+    for (; i + LANES <= n; i += LANES) {
+        lanes d = FOUR_AT(x + i) - origin, ud = FOUR_AT(u + i) * d;
+        four_first += ud;
+        four_second += ud * d;
+        four_product += FOUR_AT(v + i) * d;
+    }
+    memcpy(first, &four_first, sizeof first);
+    memcpy(second, &four_second, sizeof second);
+    memcpy(product, &four_product, sizeof product);
+#endif
+    for (; i < n; i++) {
+        double d = x[i] - origin, ud = u[i] * d;
+        first[i % LANES] += ud;
+        second[i % LANES] += ud * d;
+        product[i % LANES] += v[i] * d;
+    }
+    moments[0] += together(first);
+    moments[1] += together(second);
+    moments[2] += together(product);
 }
 
 #endif

@@ -1,11 +1,11 @@
-"""Exponentials, logarithms and bins of many numbers, several at a time; see ``elementary.h``."""
+"""Exponentials, logarithms, bins and sums of many numbers, several at a time: ``elementary.h``."""
 
 from __future__ import annotations
 
 import cython
 from cython.cimports.libc import math
 
-__all__ = ["exp_in_place", "log_in_place", "uniform_bins"]
+__all__ = ["add_column_moments", "exp_in_place", "log_in_place", "uniform_bins"]
 
 NEAR_EDGE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -59,3 +59,41 @@ def uniform_bins(
             bin_of[i] = int(x[i] * n_bins)
             near |= not NEAR_EDGE <= x[i] * n_bins - bin_of[i] <= 1.0 - NEAR_EDGE
     return near
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def add_column_moments(
+    columns: cython.const[cython.double][:, ::1], begin: cython.Py_ssize_t,
+    u: cython.const[cython.double][::1], v: cython.const[cython.double][::1],
+    n: cython.Py_ssize_t, origins: cython.const[cython.double][::1],
+    sums: cython.double[:, ::1],
+) -> cython.void:  # fmt: skip
+    """Add Σ u·d, Σ u·d² and Σ v·d of each column, Σ u and Σ v in the last row, to ``sums``.
+
+    d is a column's distance from its origin, in its ``n`` rows from ``begin`` on; u and v are of
+    these rows alone. The order of the sums depends on nothing but n.
+    """
+    a: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    last: cython.Py_ssize_t = columns.shape[0]
+    if cython.compiled:
+        for a in range(last):
+            add_moments(  # noqa: F821
+                cython.address(columns[a, begin]), origins[a], cython.address(u[0]),
+                cython.address(v[0]), n, cython.address(sums[a, 0]),
+            )  # fmt: skip
+        add_totals(  # noqa: F821
+            cython.address(u[0]), cython.address(v[0]), n, cython.address(sums[last, 0])
+        )
+    else:
+        for a in range(last):
+            for i in range(n):
+                d: cython.double = columns[a, begin + i] - origins[a]
+                sums[a, 0] += u[i] * d
+                sums[a, 1] += u[i] * d * d
+                sums[a, 2] += v[i] * d
+        for i in range(n):
+            sums[last, 0] += u[i]
+            sums[last, 1] += v[i]

@@ -13,7 +13,7 @@ cdef class BoostedRows:
         self, const double[:, ::1] scores, int label, double weight,
         Py_ssize_t row) noexcept nogil
     cpdef void evaluate(self, const double[:, ::1] coef) noexcept nogil
-    cdef void link(self) noexcept nogil
+    cdef void link(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cpdef double squared_error(self) noexcept nogil
     cpdef double wrong_weight(self) noexcept nogil
 
@@ -25,6 +25,7 @@ cdef class Booster:
     cdef double slack, share
     cdef double[::1] error
     cdef double[:, ::1] wanted, centre
+    cdef double[:, :, ::1] sums
     cdef double[::1] spread, slope, intercept, work, resid
     cdef long long[::1] column
 
@@ -35,6 +36,8 @@ cdef class Booster:
         const double[:, ::1] test_weight) noexcept nogil
     cdef void prepare(self, BoostedRows sample) noexcept nogil
     cdef bint regress(self, BoostedRows sample) noexcept nogil
+    cdef void measure(self, BoostedRows sample, Py_ssize_t k, Py_ssize_t begin) noexcept nogil
+    cdef bint choose_column(self, BoostedRows sample, Py_ssize_t k) noexcept nogil
     cdef void advance(self, BoostedRows sample) noexcept nogil
     cdef void accumulate(self, double[:, ::1] coef) noexcept nogil
     cdef Py_ssize_t run_fold(self, Py_ssize_t shortest) noexcept nogil

@@ -11,15 +11,20 @@ import cython
 import numpy as np
 from cython.cimports.libc import math
 
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.elementary import add_column_moments, exp_in_place
+else:
+    from trueodds.kernels.elementary import add_column_moments, exp_in_place
+
 __all__ = ["BoostedRows", "Booster"]
 
 NEGLIGIBLE = cython.declare(cython.double, 1e-24)
 """A column whose weighted variance is below this share of its squared range is constant."""
 
 BLOCK = cython.declare(cython.Py_ssize_t, 256)
-"""Rows that go through the softmax together, in the processor's cache."""
+"""Rows that are worked on together, in the processor's cache."""
 
-EXPONENT_LIMIT = cython.declare(cython.double, 709.0)  # beyond it exp overflows
+EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(−708) is not subnormal
 INFINITY = cython.declare(cython.double, float("inf"))
 
 
@@ -64,33 +69,43 @@ class BoostedRows:
                 if slope != 0.0:
                     for i in range(self.n):
                         self.F[k, i] += slope * self.scores[a, i]
-        self.link()
-
-    def link(self):
-        """Fill p from F."""
-        k: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        if self.n_models == 1:
-            for i in range(self.n):
-                self.p[0, i] = 1.0 / (1.0 + math.exp(min(-self.F[0, i], EXPONENT_LIMIT)))
-            return
         begin: cython.Py_ssize_t = 0
         while begin < self.n:
-            end: cython.Py_ssize_t = min(begin + BLOCK, self.n)
-            for i in range(begin, end):
-                self.top[i - begin], self.total[i - begin] = self.F[0, i], 0.0
-            for k in range(1, self.n_models):
-                for i in range(begin, end):
-                    self.top[i - begin] = max(self.top[i - begin], self.F[k, i])
-            # The largest exponent is 1: exp(0) takes a branch that no processor can foresee.
-            for k in range(self.n_models):
-                for i in range(begin, end):
-                    self.p[k, i] = math.exp(self.F[k, i] - self.top[i - begin] + 1.0)
-                    self.total[i - begin] += self.p[k, i]
-            for k in range(self.n_models):
-                for i in range(begin, end):
-                    self.p[k, i] /= self.total[i - begin]
-            begin = end
+            self.link(begin, min(begin + BLOCK, self.n))
+            begin += BLOCK
+
+    def link(self, begin, end):
+        """Fill p from F in a block of rows."""
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        n: cython.Py_ssize_t = end - begin
+        if self.n_models == 1:
+            for i in range(n):
+                self.total[i] = -self.F[0, begin + i]
+            exp_in_place(self.total[:n])
+            for i in range(n):
+                self.p[0, begin + i] = 1.0 / (1.0 + self.total[i])
+            return
+        for i in range(n):
+            self.top[i], self.total[i] = self.F[0, begin + i], 0.0
+        for k in range(1, self.n_models):
+            for i in range(n):
+                self.top[i] = max(self.top[i], self.F[k, begin + i])
+        for k in range(self.n_models):
+            for i in range(n):
+                self.p[k, begin + i] = self.F[k, begin + i] - self.top[i]
+            exp_in_place(self.p[k, begin:end])
+            for i in range(n):
+                # No subnormal numbers: a class whose rows are all certain has no weight left.
+                near: cython.bint = self.F[k, begin + i] - self.top[i] >= -EXPONENT_LIMIT
+                odds: cython.double = self.p[k, begin + i] if near else 0.0
+                self.p[k, begin + i] = odds
+                self.total[i] += odds
+        for i in range(n):
+            self.total[i] = 1.0 / self.total[i]
+        for k in range(self.n_models):
+            for i in range(n):
+                self.p[k, begin + i] *= self.total[i]
 
     def squared_error(self):
         """Weighted sum over rows of the mean over classes of (p − y)², the paper's equation 3."""
@@ -157,7 +172,8 @@ class Booster:
         self.wanted = np.empty((n_models, capacity))
         self.column = np.zeros(n_models, np.int64)
         self.slope, self.intercept = np.zeros(n_models), np.zeros(n_models)
-        self.work, self.resid = np.empty(capacity), np.empty(capacity)
+        self.work, self.resid = np.empty(BLOCK), np.empty(BLOCK)
+        self.sums = np.empty((n_models, n_columns + 1, 3))
 
     def boost(self, sample, n_iterations, coef):
         """Run iterations from the sample's F and p; returns how many could be done."""
@@ -251,91 +267,111 @@ class Booster:
                 self.centre[k, a] = first + mean / total
 
     def regress(self, sample):
-        """Fit one regression for each modelled class; False if some class has no weight left.
+        """Fit one regression for each modelled class; False if some class has no weight left."""
+        k: cython.Py_ssize_t
+        begin: cython.Py_ssize_t = 0
+        self.sums[:, :, :] = 0.0
+        while begin < sample.n:
+            for k in range(sample.n_models):
+                self.measure(sample, k, begin)
+            begin += BLOCK
+        for k in range(sample.n_models):
+            if not self.choose_column(sample, k):
+                return False
+        return True
+
+    def measure(self, sample, k, begin):
+        """Add what the regressions of a class need to know of a block of rows.
 
         The working response of a row is z = 1/p, at most 3, for its own class and −1/(1−p), at
         least −3, for others, with weight (t − p)/z. So weight·z = t − p, and the weight needs no
         division.
         """
-        k: cython.Py_ssize_t
-        a: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        d: cython.double
-        for k in range(sample.n_models):
-            total: cython.double = 0.0
-            pull: cython.double = 0.0
-            for i in range(sample.n):
-                q: cython.double = sample.p[k, i]
-                target: cython.double = self.wanted[k, i]
-                own: cython.double = (1.0 - q) * max(q, 1.0 / 3.0)
-                other: cython.double = q * max(1.0 - q, 1.0 / 3.0)
-                w: cython.double = sample.weight[i] * (target * own + (1.0 - target) * other)
-                r: cython.double = sample.weight[i] * (target - q)
-                self.work[i], self.resid[i] = w, r
-                total += w
-                pull += r
-            if not total > 0.0:
-                return False
-            mean: cython.double = pull / total
-            # Without a usable column only the mean is fitted: the program is left to rounding here.
-            best: cython.double = -1.0
-            self.column[k], self.slope[k], self.intercept[k] = 0, 0.0, mean
-            for a in range(sample.n_columns):
-                if self.spread[a] == 0.0:
-                    continue
-                origin: cython.double = self.centre[k, a]
-                is_near: cython.bint = False
-                while True:
-                    sx: cython.double = 0.0
-                    sxx: cython.double = 0.0
-                    sxr: cython.double = 0.0
-                    for i in range(sample.n):
-                        d = sample.scores[a, i] - origin
-                        sx += self.work[i] * d
-                        sxx += self.work[i] * d * d
-                        sxr += self.resid[i] * d
-                    shift: cython.double = sx / total
-                    variance: cython.double = sxx - sx * shift
-                    if is_near or not variance < 1e-6 * sxx:
-                        break
-                    origin += shift  # it lay far off: too many digits were lost
-                    is_near = True
-                # The weights change little from one iteration to the next, so this mean is a good
-                # origin for the next one, and one pass is as exact as two.
-                self.centre[k, a] = origin + shift
-                if not variance > NEGLIGIBLE * total * self.spread[a] * self.spread[a]:
-                    continue
-                covariance: cython.double = sxr - pull * shift
-                explained: cython.double = covariance * covariance / variance
-                if explained > best:
-                    best = explained
-                    self.column[k], self.slope[k] = a, covariance / variance
-                    self.intercept[k] = mean - self.slope[k] * (origin + shift)
+        n: cython.Py_ssize_t = min(BLOCK, sample.n - begin)
+        for i in range(n):
+            q: cython.double = sample.p[k, begin + i]
+            target: cython.double = self.wanted[k, begin + i]
+            own: cython.double = (1.0 - q) * max(q, 1.0 / 3.0)
+            other: cython.double = q * max(1.0 - q, 1.0 / 3.0)
+            weight: cython.double = sample.weight[begin + i]
+            self.work[i] = weight * (target * own + (1.0 - target) * other)
+            self.resid[i] = weight * (target - q)
+        add_column_moments(
+            sample.scores, begin, self.work, self.resid, n, self.centre[k], self.sums[k]
+        )
+
+    def choose_column(self, sample, k):
+        """The column whose regression explains most of a class; False if it has no weight left."""
+        a: cython.Py_ssize_t
+        begin: cython.Py_ssize_t
+        total: cython.double = self.sums[k, sample.n_columns, 0]
+        pull: cython.double = self.sums[k, sample.n_columns, 1]
+        if not total > 0.0:
+            return False
+        far: cython.bint = False
+        for a in range(sample.n_columns):
+            if self.spread[a] > 0.0 and _is_imprecise(
+                self.sums[k, a, 0], self.sums[k, a, 1], total
+            ):
+                self.centre[k, a] += self.sums[k, a, 0] / total
+                far = True
+        if far:  # some origin lay so far off that too many digits were lost
+            self.sums[k, :, :] = 0.0
+            begin = 0
+            while begin < sample.n:
+                self.measure(sample, k, begin)
+                begin += BLOCK
+        mean: cython.double = pull / total
+        # Without a usable column only the mean is fitted: the program is left to rounding here.
+        best: cython.double = -1.0
+        self.column[k], self.slope[k], self.intercept[k] = 0, 0.0, mean
+        for a in range(sample.n_columns):
+            if self.spread[a] == 0.0:
+                continue
+            shift: cython.double = self.sums[k, a, 0] / total
+            variance: cython.double = self.sums[k, a, 1] - self.sums[k, a, 0] * shift
+            # The weights change little from one iteration to the next, so this mean is a good
+            # origin for the next one, and one pass is as exact as two.
+            self.centre[k, a] += shift
+            if not variance > NEGLIGIBLE * total * self.spread[a] * self.spread[a]:
+                continue
+            covariance: cython.double = self.sums[k, a, 2] - pull * shift
+            explained: cython.double = covariance * covariance / variance
+            if explained > best:
+                best = explained
+                self.column[k], self.slope[k] = a, covariance / variance
+                self.intercept[k] = mean - self.slope[k] * self.centre[k, a]
         return True
 
     def advance(self, sample):
-        """Add the regressions, centred over the classes and times (m−1)/m, to F."""
+        """Add the regressions, centred over the classes and times (m−1)/m, to F; fill p."""
         m: cython.Py_ssize_t = sample.n_models
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
         a: cython.Py_ssize_t
         slope: cython.double
         intercept: cython.double
-        for i in range(sample.n):
-            self.work[i] = 0.0
-        if m > 1:
+        share: cython.double = self.share
+        begin: cython.Py_ssize_t = 0
+        while begin < sample.n:
+            n: cython.Py_ssize_t = min(BLOCK, sample.n - begin)
+            for i in range(n):
+                self.work[i] = 0.0
+            if m > 1:
+                for k in range(m):
+                    a, slope, intercept = self.column[k], self.slope[k], self.intercept[k]
+                    for i in range(n):
+                        self.work[i] += slope * sample.scores[a, begin + i] + intercept
+                for i in range(n):
+                    self.work[i] /= m
             for k in range(m):
                 a, slope, intercept = self.column[k], self.slope[k], self.intercept[k]
-                for i in range(sample.n):
-                    self.work[i] += slope * sample.scores[a, i] + intercept
-            for i in range(sample.n):
-                self.work[i] /= m
-        share: cython.double = self.share
-        for k in range(m):
-            a, slope, intercept = self.column[k], self.slope[k], self.intercept[k]
-            for i in range(sample.n):
-                sample.F[k, i] += share * (slope * sample.scores[a, i] + intercept - self.work[i])
-        sample.link()
+                for i in range(n):
+                    change: cython.double = slope * sample.scores[a, begin + i] + intercept
+                    sample.F[k, begin + i] += share * (change - self.work[i])
+            sample.link(begin, begin + n)
+            begin += BLOCK
 
     def accumulate(self, coef):
         """Add the regressions, centred likewise, to the coefficients."""
@@ -350,3 +386,11 @@ class Booster:
                     factor = self.share * (factor - 1.0 / m)
                 coef[k, self.column[j]] += factor * self.slope[j]
                 coef[k, last] += factor * self.intercept[j]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_imprecise(first: cython.double, second: cython.double, total: cython.double) -> cython.bint:
+    """Whether a variance computed from these moments has lost more than six digits."""
+    return second - first * first / total < 1e-6 * second

@@ -93,7 +93,7 @@ class Results:
         Why.
     cpu_seconds : float
         What all tasks took. It and the day belong on the overview, not into a report, which must
-        be the same on every machine.
+        be the same on every machine (but for times that a paper makes claims about).
     last_day : str or None
         When the last task was computed, as 2026-11-17; None for results of older versions.
     """

@@ -11,10 +11,11 @@ from trueodds_studies._papers._beta_claims import LOSSES
 from trueodds_studies._papers._beta_extras import COPIES, FIGURE_2, SIZES
 from trueodds_studies._papers._beta_numbers import SETS
 from trueodds_studies._papers._beta_ranks import MODEL_NAMES, Tables, paired
+from trueodds_studies._papers._beta_time import time_claims
 from trueodds_studies._report import Claim, Verdict
 from trueodds_studies._study import Results, pick_rows
 
-__all__ = ["MILLISECONDS", "SMALL", "more_claims", "size_gaps", "small_sets"]
+__all__ = ["SMALL", "more_claims", "size_gaps", "small_sets"]
 
 SMALL = 1000
 """Sets of at most so many rows are the smaller ones: about two thirds of the 41."""
@@ -22,14 +23,6 @@ ALMOST = 0.05
 """How far on average a map may be from the identity to be almost it."""
 HEAVY = 1.0
 """Skewness from which on a distribution is called highly skewed by the usual rule."""
-
-MILLISECONDS: dict[int, dict[str, float]] = {
-    100: {"scikit-learn": 579, "compiled": 3.02, "logistic": 0.802, "am": 0.985, "abm": 0.851},
-    1000: {"scikit-learn": 1086, "compiled": 21.6, "logistic": 1.17, "am": 0.945, "abm": 1.23},
-    10_000: {"compiled": 273, "logistic": 5.08, "am": 5.74, "abm": 5.71},
-    100_000: {"compiled": 2770, "logistic": 10.3, "am": 9.65, "abm": 10.2},
-}
-"""CPU time by rows, measured by ``benchmarks/beta_speed.py``: the report itself measures none."""
 
 
 def more_claims(results: Results, tables: Tables) -> list[Claim]:
@@ -40,7 +33,7 @@ def more_claims(results: Results, tables: Tables) -> list[Claim]:
         *_section_3_2(results),
         _signs(results),
         *_small(results, tables),
-        *_time(),
+        *time_claims(results),
     ]
 
 
@@ -293,44 +286,3 @@ def _few_rows(results: Results) -> list[Claim]:
             )
         )
     return claims
-
-
-def _time() -> list[Claim]:
-    """From a benchmark whose figures stand above; a report must be the same on every machine."""
-    source = "`benchmarks/beta_speed.py`, its table is on the method's page"
-    rows = ", ".join(f"{n:,}" for n in MILLISECONDS)
-
-    def ratios(first: str, second: str) -> list[float]:
-        return [times[first] / times[second] for times in MILLISECONDS.values() if first in times]
-
-    def listed(values: list[float]) -> str:
-        return ", ".join(f"{value:.3g}" for value in values)
-
-    share, slower = ratios("am", "logistic"), ratios("abm", "am")
-    trees, stumps = ratios("scikit-learn", "abm"), ratios("compiled", "abm")
-    alike = max(share) <= 2 and min(share) >= 0.5
-    return [
-        Claim(
-            "Beta with a = b takes about as long as logistic calibration.",
-            "section 4",
-            alike,
-            f"times as long with {rows} rows: {listed(share)} (judged: 0.5 to 2; {source})",
-            None if alike else "criterion",
-        ),
-        Claim(
-            "The version with three parameters can be slightly slower.",
-            "section 4",
-            max(slower) > 1,
-            f"times as long as a = b: {listed(slower)} ({source})",
-            None if max(slower) > 1 else "solver",
-        ),
-        Claim(
-            "Both are usually orders of magnitude faster than learning the classifier.",
-            "section 4",
-            min(trees) >= 10,
-            "200 stumps take so many times as long as beta: with scikit-learn's trees, which the "
-            f"authors' program grows, {listed(trees)} (100 and 1,000 rows); with compiled stumps "
-            f"{listed(stumps)} ({rows} rows; {source})",
-            None if min(trees) >= 10 else "learner",
-        ),
-    ]

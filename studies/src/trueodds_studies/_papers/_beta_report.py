@@ -22,6 +22,7 @@ from trueodds_studies._papers._beta_numbers import (
     table_2_ranks,
 )
 from trueodds_studies._papers._beta_ranks import MODEL_NAMES, Tables, better, duel, paired
+from trueodds_studies._papers._beta_time import time_table
 from trueodds_studies._report import Claim, Figure, ReportContent, Table, beside
 from trueodds_studies._study import Results, pick_rows
 
@@ -72,6 +73,8 @@ def report(results: Results) -> ReportContent:
             "## Small samples",
             _small_table(text),
             *figures.few_rows(results),
+            "## Running time",
+            time_table(results),
             "## The Brier score as what is minimised",
             *_future_work(results),
             "## The other settings",

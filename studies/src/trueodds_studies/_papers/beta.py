@@ -30,6 +30,7 @@ from trueodds_studies._papers import _beta_extras as extras
 from trueodds_studies._papers._beta_numbers import SETS, sets_at_hand
 from trueodds_studies._papers._beta_program import LiblinearCalibrator
 from trueodds_studies._papers._beta_report import report
+from trueodds_studies._papers._beta_time import run_time, time_tasks
 from trueodds_studies._protocol import (
     InnerScores,
     as_matrix,
@@ -112,6 +113,7 @@ def tasks(profile: str) -> list[Task]:
         *crossed("separable", **folds, model="ada-o", method=list(WITH_PLATT)),
         *crossed("brier", **fewer, model=list(PROGRAM_MODELS), method=list(BY_BRIER)),
         *extras.tasks(profile, names),
+        *time_tasks(profile),
     ]
 
 
@@ -123,6 +125,9 @@ def _data(name: str) -> tuple[Floats, Any, Any]:
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | Sequence[Row]]]:
     """All models and methods on one fold, or simulated data."""
+    if todo[0].part == "time":
+        yield from run_time(todo)
+        return
     if "set" not in todo[0].options:
         yield from extras.run_simulated(todo)
         return
