@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
+from trueodds.basics.threads import side_by_side
 from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
 from trueodds.kernels.score_table import merge_classes, part_by_class
@@ -261,8 +262,7 @@ class ScoreTable:
         if weight is None:
             # Two sorts of numbers are faster than one that remembers where each came from.
             classes = part_by_class(score, as_codes(positive))
-            for scores in classes:
-                scores.sort()
+            side_by_side([scores.sort for scores in classes], len(score))
             return cls._of_checked(*merge_classes(*classes))
         order = np.argsort(score)
         weight = weight[order]

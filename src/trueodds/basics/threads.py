@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["BLOCK", "in_blocks", "single_threaded_blas"]
+__all__ = ["BLOCK", "in_blocks", "side_by_side", "single_threaded_blas"]
 
 BLOCK = 16384
 """Rows of a block."""
@@ -33,21 +33,36 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) 
     if n_rows <= block:
         return [work(slice(0, n_rows))]
     blocks = [slice(begin, min(begin + block, n_rows)) for begin in range(0, n_rows, block)]
-    n_threads = min(_cores(), n_rows // LEAST_PER_THREAD, len(blocks))
-    if n_threads < 2:
-        return [work(block) for block in blocks]
-    cuts = [k * len(blocks) // n_threads for k in range(n_threads + 1)]
-    shares = [blocks[begin:end] for begin, end in pairwise(cuts)]
-    results: list[list[Result]] = [[] for _ in shares]
+    n_shares = max(1, min(_cores(), n_rows // LEAST_PER_THREAD, len(blocks)))
+    cuts = [k * len(blocks) // n_shares for k in range(n_shares + 1)]
+
+    def share(begin: int, end: int) -> list[Result]:
+        return [work(block) for block in blocks[begin:end]]
+
+    shares = side_by_side([partial(share, *ends) for ends in pairwise(cuts)], n_rows)
+    return [result for results in shares for result in results]
+
+
+def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Result]:
+    """What tasks return, in their order; each on a thread of its own if there are enough rows.
+
+    Examples
+    --------
+    >>> side_by_side([lambda: 1 + 1, lambda: 2 * 3], n_rows=10**6)
+    [2, 6]
+    """
+    if len(tasks) < 2 or n_rows < 2 * LEAST_PER_THREAD or _cores() < 2:
+        return [task() for task in tasks]
+    results: dict[int, Result] = {}
     failures: list[BaseException] = []
 
     def run(k: int) -> None:
         try:
-            results[k] = [work(block) for block in shares[k]]
+            results[k] = tasks[k]()
         except BaseException as failure:  # raised again below
             failures.append(failure)
 
-    threads = [Thread(target=run, args=(k,)) for k in range(1, n_threads)]
+    threads = [Thread(target=run, args=(k,)) for k in range(1, len(tasks))]
     for thread in threads:
         thread.start()
     run(0)
@@ -55,7 +70,7 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) 
         thread.join()
     if failures:
         raise failures[0]
-    return [result for share in results for result in share]
+    return [results[k] for k in range(len(tasks))]
 
 
 def single_threaded_blas() -> Any:

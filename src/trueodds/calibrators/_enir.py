@@ -11,7 +11,6 @@ import numpy as np
 
 from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.calibrators._shared.near_isotonic import (
-    NEVER,
     Integers,
     NearIsotonicPath,
     near_isotonic_path,
@@ -219,9 +218,10 @@ class _PathBins:
         )
         made = np.concatenate([np.full(len(starts), first), np.arange(first, last) + 1])
         gone = np.minimum(path.removed_by[start], path.removed_by[stop])
-        gone = np.where(gone == NEVER, NEVER, gone + 1)
-        birth = np.searchsorted(done, made)
-        death = np.searchsorted(done, gone)
+        gone = np.minimum(gone, last) + 1
+        # The first model that has seen so many merges, by a table: faster than a search for each.
+        model_after = np.searchsorted(done, np.arange(first, last + 2))
+        birth, death = model_after[made - first], model_after[gone - first]
         lives = death > birth  # not so if it is merged again at the breakpoint that made it
         start, stop = start[lives], stop[lives]
         return cls(

@@ -24,6 +24,7 @@
 #define LOG_2 0x1.62e42feep-1
 #define LOG_2_REST 0x1.a39ef35793c76p-33
 #define BIAS 1023 /* which is added to exponents; they stand in the bits from 52 on */
+#define FEW 512   /* so many numbers stay in the nearest cache */
 
 static inline uint64_t bits_of(double x) {
     uint64_t bits;
@@ -94,6 +95,35 @@ static void log_of_each(double *x, ptrdiff_t n) {
         for (ptrdiff_t i = 0; i < n; i++) x[i] = log_of(x[i]);
     } else {
         for (ptrdiff_t i = 0; i < n; i++) x[i] = log_of_normal(x[i]);
+    }
+}
+
+/* ln(p/(1 - p)): the ratio is exact to rounding for every p in [0, 1], so one logarithm is enough. */
+FOR_TWO_KINDS
+static void log_odds_of_each(const double *p, double *z, ptrdiff_t n) {
+    for (ptrdiff_t begin = 0; begin < n; begin += FEW) {
+        ptrdiff_t end = begin + FEW < n ? begin + FEW : n;
+        double rare = 0.0;
+        for (ptrdiff_t i = begin; i < end; i++) {
+            double odds = p[i] < 1.0 ? p[i] / (1.0 - p[i]) : INFINITY;
+            rare += odds >= DBL_MIN && odds <= DBL_MAX ? 0.0 : 1.0;
+            z[i] = odds;
+        }
+        if (rare > 0.0) {
+            for (ptrdiff_t i = begin; i < end; i++) z[i] = log_of(z[i]);
+        } else {
+            for (ptrdiff_t i = begin; i < end; i++) z[i] = log_of_normal(z[i]);
+        }
+    }
+}
+
+/* 1/(1 + exp(-z)), but never exactly 0 or 1. */
+FOR_TWO_KINDS
+static void sigmoid_of_each(double *z, ptrdiff_t n) {
+    const double below_one = 1.0 - 0x1p-53;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double p = 1.0 / (1.0 + exp_of(-z[i]));
+        z[i] = p < below_one ? p : below_one;
     }
 }
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 import cython
 from cython.cimports.libc import math
 
-__all__ = ["add_column_moments", "exp_in_place", "log_in_place", "uniform_bins"]
+__all__ = [
+    "add_column_moments",
+    "exp_in_place",
+    "find_log_odds",
+    "log_in_place",
+    "sigmoid_in_place",
+    "uniform_bins",
+]
 
 NEAR_EDGE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
+BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
 
 
 @cython.ccall
@@ -36,6 +44,34 @@ def log_in_place(x: cython.double[::1]) -> cython.void:
     else:
         for i in range(len(x)):
             x[i] = math.log(x[i]) if x[i] > 0.0 else -INFINITY
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def find_log_odds(p: cython.const[cython.double][::1], z: cython.double[::1]) -> cython.void:
+    """Write ln(p/(1−p)) of probabilities into ``z``; −∞ and ∞ at 0 and 1.
+
+    The ratio is exact to rounding for every p, so one logarithm is enough.
+    """
+    if cython.compiled:
+        log_odds_of_each(cython.address(p[0]), cython.address(z[0]), p.shape[0])  # noqa: F821
+    else:
+        for i in range(len(p)):
+            z[i] = p[i] / (1.0 - p[i]) if p[i] < 1.0 else INFINITY
+        log_in_place(z)
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def sigmoid_in_place(z: cython.double[::1]) -> cython.void:
+    """Replace every number by 1/(1 + exp(−z)), never exactly 0 or 1."""
+    if cython.compiled:
+        sigmoid_of_each(cython.address(z[0]), z.shape[0])  # noqa: F821
+    else:
+        for i in range(len(z)):
+            z[i] = min(1.0 / (1.0 + math.exp(min(max(-z[i], -708.0), 708.0))), BELOW_ONE)
 
 
 @cython.ccall

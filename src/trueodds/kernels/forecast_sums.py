@@ -30,6 +30,13 @@ def _surprise(p: cython.double, happened: cython.bint) -> cython.double:
     return -math.log(p) if p > 0.0 else INFINITY
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _square(x: cython.double) -> cython.double:
+    return x * x
+
+
 def sum_losses(
     squared: cython.bint,
     prob: cython.const[cython.double][::1],
@@ -37,19 +44,31 @@ def sum_losses(
     weight: cython.const[cython.double][::1] = None,
 ):
     """Σ weight·(p − y)², or of −ln of the probability that was given to what happened."""
-    i: cython.Py_ssize_t
+    n: cython.Py_ssize_t = prob.shape[0]
+    i: cython.Py_ssize_t = 0
     w: cython.double
     weighted: cython.bint = weight is not None
+    # Four sums of squares side by side: one would wait for itself.
     total: cython.double = 0.0
-    rest: cython.double = 0.0  # of every second row: one sum would wait for itself
+    second: cython.double = 0.0
+    third: cython.double = 0.0
+    fourth: cython.double = 0.0
     with cython.nogil:
-        for i in range(prob.shape[0]):
+        if squared and not weighted:
+            while i + 3 < n:
+                total += _square(prob[i] - positive[i])
+                second += _square(prob[i + 1] - positive[i + 1])
+                third += _square(prob[i + 2] - positive[i + 2])
+                fourth += _square(prob[i + 3] - positive[i + 3])
+                i += 4
+        while i < n:
             w = weight[i] if weighted else 1.0
             if squared:
-                rest, total = total, rest + w * (prob[i] - positive[i]) * (prob[i] - positive[i])
+                total += w * _square(prob[i] - positive[i])
             elif w > 0.0:
                 total += w * _surprise(prob[i], positive[i])
-    return total + rest
+            i += 1
+    return (total + third) + (second + fourth)
 
 
 def add_to_bins(
@@ -77,8 +96,8 @@ def add_to_bins(
     bin_of: cython.int[::1] = np.empty(min(n, CHUNK), np.int32)
     # Without weights, in four lanes, so that no sum waits for the row before it. Rows and positives
     # are counted in one number, the positives above POSITIVE.
-    counts: cython.longlong[:, ::1] = np.zeros((4, sums.shape[1]), np.int64)
-    totals: cython.double[:, ::1] = np.zeros((4, sums.shape[1]))
+    counts: cython.longlong[::1] = np.zeros(4 * sums.shape[1], np.int64)
+    totals: cython.double[::1] = np.zeros(4 * sums.shape[1])
     weighted: cython.bint = weight is not None
     spread: cython.bint = sums.shape[0] > 3
     with cython.nogil:
@@ -94,20 +113,31 @@ def add_to_bins(
                     if spread:
                         sums[3, k] += w * ((positive[i] - p) * (positive[i] - p))
                 continue
-            for i in range(begin, end - 3, 4):
-                for lane in range(4):
-                    k = bin_of[i - begin + lane]
-                    counts[lane, k] += 1 + POSITIVE * positive[i + lane]
-                    totals[lane, k] += prob[i + lane]
-            for i in range(end - (end - begin) % 4, end):
-                k = bin_of[i - begin]
-                counts[0, k] += 1 + POSITIVE * positive[i]
-                totals[0, k] += prob[i]
+            i = begin
+            while i + 3 < end:
+                k = 4 * bin_of[i - begin]
+                counts[k] += 1 + POSITIVE * positive[i]
+                totals[k] += prob[i]
+                k = 4 * bin_of[i - begin + 1]
+                counts[k + 1] += 1 + POSITIVE * positive[i + 1]
+                totals[k + 1] += prob[i + 1]
+                k = 4 * bin_of[i - begin + 2]
+                counts[k + 2] += 1 + POSITIVE * positive[i + 2]
+                totals[k + 2] += prob[i + 2]
+                k = 4 * bin_of[i - begin + 3]
+                counts[k + 3] += 1 + POSITIVE * positive[i + 3]
+                totals[k + 3] += prob[i + 3]
+                i += 4
+            while i < end:
+                k = 4 * bin_of[i - begin]
+                counts[k] += 1 + POSITIVE * positive[i]
+                totals[k] += prob[i]
+                i += 1
         for lane in range(4):
             for k in range(cython.cast(cython.int, sums.shape[1])):
-                counted = counts[lane, k]
+                counted = counts[4 * k + lane]
                 sums[0, k] += counted % POSITIVE
-                sums[1, k] += totals[lane, k]
+                sums[1, k] += totals[4 * k + lane]
                 sums[2, k] += counted // POSITIVE
 
 

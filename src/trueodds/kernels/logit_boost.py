@@ -275,10 +275,10 @@ class Booster:
             for k in range(sample.n_models):
                 self.measure(sample, k, begin)
             begin += BLOCK
+        fitted: cython.bint = True
         for k in range(sample.n_models):
-            if not self.choose_column(sample, k):
-                return False
-        return True
+            fitted = fitted and self.choose_column(sample, k)
+        return fitted
 
     def measure(self, sample, k, begin):
         """Add what the regressions of a class need to know of a block of rows.

@@ -6,9 +6,17 @@ import cython
 from cython.cimports.libc import math
 
 if cython.compiled:
-    from cython.cimports.trueodds.kernels.elementary import exp_in_place, log_in_place
+    from cython.cimports.trueodds.kernels.elementary import (
+        find_log_odds,
+        log_in_place,
+        sigmoid_in_place,
+    )
 else:
-    from trueodds.kernels.elementary import exp_in_place, log_in_place
+    from trueodds.kernels.elementary import (
+        find_log_odds,
+        log_in_place,
+        sigmoid_in_place,
+    )
 
 __all__ = [
     "apply_charcoal_grill",
@@ -105,7 +113,7 @@ def apply_log_odds(
                 _scale_clipped(work, b, -_log_sigmoid(-lower), -_log_sigmoid(-upper))
             for i in range(n):
                 out[i] = (out[i] if a != 0.0 else 0.0) + (work[i] if b != 0.0 else 0.0) + c
-        _sigmoid_in_place(out)
+        sigmoid_in_place(out)
 
 
 @cython.cfunc
@@ -114,14 +122,13 @@ def apply_log_odds(
 def _find_log_odds(
     scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
 ) -> cython.void:
-    """The ratio p/(1−p) is exact to rounding for every p, so one logarithm is enough."""
+    """Log-odds of probabilities; other scores take their place."""
     i: cython.Py_ssize_t
+    if is_probability:
+        find_log_odds(scores, out)
+        return
     for i in range(scores.shape[0]):
         out[i] = scores[i]
-    if is_probability:
-        for i in range(scores.shape[0]):
-            out[i] = out[i] / (1.0 - out[i]) if out[i] < 1.0 else INFINITY
-        log_in_place(out)
 
 
 @cython.cfunc
@@ -164,19 +171,6 @@ def _scale_clipped(
     i: cython.Py_ssize_t
     for i in range(x.shape[0]):
         x[i] = slope * _clip(x[i], low, high)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _sigmoid_in_place(x: cython.double[::1]) -> cython.void:
-    """As :func:`sigmoid`."""
-    i: cython.Py_ssize_t
-    for i in range(x.shape[0]):
-        x[i] = -x[i]
-    exp_in_place(x)
-    for i in range(x.shape[0]):
-        x[i] = min(1.0 / (1.0 + x[i]), BELOW_ONE)
 
 
 @cython.cfunc
@@ -316,4 +310,4 @@ def apply_log_odds_curve(
                 out[i] = y[last]
             else:
                 out[i] = y[k] + (out[i] - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k])
-        _sigmoid_in_place(out)
+        sigmoid_in_place(out)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.threads import in_blocks
+from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.kernels.forecast_sums import sum_losses
 from trueodds.metrics._sample import Forecasts, read_sample
 from trueodds.validation import Floats
@@ -51,7 +51,9 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
 
 def _mean(sample: Forecasts, *, squared: bool = False) -> float:
     """The weighted mean of the loss of two classes: logarithmic, or squared."""
-    prob, codes, weight = sample.prob, sample.codes, sample.weight
+    prob, codes, weight = sample.scores, sample.codes, sample.weight
+    if len(prob) <= BLOCK and weight is None:
+        return float(sum_losses(squared, prob, codes)) / len(prob)
 
     def part(rows: slice) -> float:
         w = None if weight is None else weight[rows]

@@ -15,7 +15,6 @@ from trueodds.validation import (
     LabelledScores,
     as_dense,
     check_choice,
-    read_rows,
 )
 
 __all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
@@ -61,10 +60,9 @@ def read_sample(
     y_true: Any, y_prob: Any, sample_weight: Any = None, classes: Any = None
 ) -> Forecasts:
     """Validate labels, probabilities and weights together."""
-    rows = read_rows(
+    return Forecasts.read(
         y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     ).of_positive_weight()
-    return Forecasts(rows.scores, rows.codes, rows.weight, rows.classes)
 
 
 def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[BinaryView]:

@@ -18,7 +18,8 @@ __all__ = ["dense_labels", "encode_labels", "label_column"]
 
 def label_column(y: Any) -> npt.NDArray[Any]:
     """Labels as a 1-D array; a single column becomes one."""
-    array = dense_labels(y)
+    is_plain = type(y) is np.ndarray and y.dtype.kind != "O"
+    array = y if is_plain else dense_labels(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
     if array.ndim != 1:
@@ -71,9 +72,10 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
     array = label_column(y)
     if array.size == 0:
         raise InputError("y is empty.")
-    if array.dtype.kind == "f":
+    kind = array.dtype.kind
+    if kind == "f":
         _check_float_labels(array)
-    if array.dtype.kind == "O":
+    elif kind == "O":
         array = _plain_labels(array)
     if classes is None:
         return _encode_seen(array)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,47 @@ class LabelledScores:
     weight: Floats | None
     classes: npt.NDArray[Any]
 
+    @classmethod
+    def read(
+        cls,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        scale: InputScale,
+        classes: Any = None,
+        words: Words = SCORE_WORDS,
+        rows_sum_to_one: bool = True,
+        keep_two_columns: bool = False,
+    ) -> Self:
+        """Validate rows; two columns become that of the positive class.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,), (n, 1) or (n, n_classes)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+        scale : {"probability", "logit", "score"}
+        classes : array-like, default=None
+            All labels in the order of the columns, if some may be absent.
+        words : Words
+            What the arguments are called.
+        rows_sum_to_one : bool, default=True
+            Whether rows of probabilities must sum to 1 (within 0.05).
+        keep_two_columns : bool, default=False
+            Leave two columns as they are.
+        """
+        array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
+        codes, labels = encode_labels(y, classes)
+        _check_lengths(len(array), len(codes), words)
+        weight = validate_weights(sample_weight, len(array))
+        columns = 2 if array.ndim == 1 else array.shape[1]
+        if len(labels) != columns:
+            codes, labels = _with_the_other_class(codes, labels, columns, words)
+        if array.ndim == 2 and columns == 2 and not keep_two_columns:
+            array = positive_column(array, scale)
+        return cls(array, codes, weight, labels)
+
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -52,12 +93,12 @@ class LabelledScores:
         """The number of classes, those without rows included."""
         return len(self.classes)
 
-    def take(self, rows: Any) -> LabelledScores:
+    def take(self, rows: Any) -> Self:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return LabelledScores(self.scores[rows], self.codes[rows], weight, self.classes)
+        return type(self)(self.scores[rows], self.codes[rows], weight, self.classes)
 
-    def of_positive_weight(self) -> LabelledScores:
+    def of_positive_weight(self) -> Self:
         """Without the rows of weight zero."""
         if self.weight is None or self.weight.all():
             return self
@@ -73,46 +114,6 @@ class LabelledScores:
                 f"y has one class only ({self.classes.tolist()[first]!r}); calibration needs "
                 "instances of at least two classes (of positive weight)."
             )
-
-
-def read_rows(
-    scores: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    scale: InputScale,
-    classes: Any = None,
-    words: Words = SCORE_WORDS,
-    rows_sum_to_one: bool = True,
-    keep_two_columns: bool = False,
-) -> LabelledScores:
-    """Validate rows; two columns become that of the positive class.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n,), (n, 1) or (n, n_classes)
-    y : array-like of shape (n,)
-    sample_weight : array-like of shape (n,), default=None
-    scale : {"probability", "logit", "score"}
-    classes : array-like, default=None
-        All labels in the order of the columns, if some may be absent.
-    words : Words
-        What the arguments are called.
-    rows_sum_to_one : bool, default=True
-        Whether rows of probabilities must sum to 1 (within 0.05).
-    keep_two_columns : bool, default=False
-        Leave two columns as they are.
-    """
-    array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
-    codes, labels = encode_labels(y, classes)
-    _check_lengths(len(array), len(codes), words)
-    weight = validate_weights(sample_weight, len(array))
-    columns = 2 if array.ndim == 1 else array.shape[1]
-    if len(labels) != columns:
-        codes, labels = _with_the_other_class(codes, labels, columns, words)
-    if array.ndim == 2 and columns == 2 and not keep_two_columns:
-        array = positive_column(array, scale)
-    return LabelledScores(array, codes, weight, labels)
 
 
 def _check_lengths(n_scores: int, n_labels: int, words: Words) -> None:
@@ -136,3 +137,6 @@ def _with_the_other_class(
         f"{words.scores} has {columns} columns (1-D counts as 2), but {words.labels} has "
         f"{found}.{hint}"
     )
+
+
+read_rows = LabelledScores.read

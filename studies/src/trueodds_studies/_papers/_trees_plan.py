@@ -1,8 +1,8 @@
 """How much of the calibration trees paper each profile runs.
 
-The paper has ten runs of 10-fold cross-validation everywhere. ``standard`` has all of them with naive
-Bayes; with the other learners it gives up runs, and then folds of the first, where a fold takes
-long. ``full`` gives up nothing.
+The paper has ten runs of 10-fold cross-validation everywhere. ``standard`` has all of them with
+naive Bayes; with the other learners it gives up runs, and then folds of the first, where a fold
+takes long. ``full`` gives up nothing.
 """
 
 from __future__ import annotations
