@@ -79,11 +79,16 @@ class Worker:
         ]
 
     def run(
-        self, kind: str, name: str, n: int, calls: int = 1, memory: bool = False
+        self, kind: str, name: str, n: int, calls: int = 1, memory: bool = False, warm: bool = False
     ) -> dict[str, float | None]:
-        """One task: mean seconds of ``calls`` in a row, peak memory, and the result's quality."""
+        """One task: mean seconds of ``calls`` in a row, peak memory, and the result's quality.
+
+        With ``warm``, after one call that is not timed.
+        """
         if memory:
             give_back_memory()
+        if warm:
+            self.run(kind, name, n)
         if kind == "fit":
             p, y, truth = sample(n)
             answer, predictor = measured(calls, lambda: self.adapter.fit[name](p, y))

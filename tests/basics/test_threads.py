@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueodds.basics import threads
-from trueodds.basics.threads import BLOCK, in_blocks, single_threaded_blas
+from trueodds.basics.threads import BLOCK, in_blocks, side_by_side, single_threaded_blas
 
 
 @pytest.mark.parametrize("n_rows", [1, BLOCK, BLOCK + 1, 9 * BLOCK, 23 * BLOCK + 5])
@@ -43,6 +43,24 @@ def test_an_error_in_any_thread_is_raised(monkeypatch):
 
     with pytest.raises(ValueError, match="late"):
         in_blocks(work, 10 * BLOCK)
+
+
+def test_nobody_waits_for_a_thread_that_does_not_start(monkeypatch):
+    monkeypatch.setattr(threads, "_cores", lambda: 2)
+    monkeypatch.setattr(threads, "start_new_thread", lambda work, arguments: None)
+    assert in_blocks(lambda rows: rows.start, 9 * BLOCK) == [k * BLOCK for k in range(9)]
+
+    def none_left(work, arguments):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "start_new_thread", none_left)
+    assert side_by_side([lambda: 1, lambda: 2], n_rows=10**6) == [1, 2]
+
+
+def test_an_index_error_of_a_task_is_raised_like_any_other(monkeypatch):
+    monkeypatch.setattr(threads, "_cores", lambda: 2)
+    with pytest.raises(IndexError, match="out of range"):
+        side_by_side([lambda: [][0], lambda: [][0]], n_rows=10**6)
 
 
 def test_blas_has_one_thread_inside_and_what_it_had_outside():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from _thread import start_new_thread
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
-from itertools import pairwise
-from threading import Thread
+from threading import Event
 from typing import Any, TypeVar
 
 __all__ = ["BLOCK", "in_blocks", "side_by_side", "single_threaded_blas"]
@@ -33,41 +35,47 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) 
     if n_rows <= block:
         return [work(slice(0, n_rows))]
     blocks = [slice(begin, min(begin + block, n_rows)) for begin in range(0, n_rows, block)]
-    n_shares = max(1, min(_cores(), n_rows // LEAST_PER_THREAD, len(blocks)))
-    cuts = [k * len(blocks) // n_shares for k in range(n_shares + 1)]
-
-    def share(begin: int, end: int) -> list[Result]:
-        return [work(block) for block in blocks[begin:end]]
-
-    shares = side_by_side([partial(share, *ends) for ends in pairwise(cuts)], n_rows)
-    return [result for results in shares for result in results]
+    return side_by_side([partial(work, rows) for rows in blocks], n_rows)
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Result]:
-    """What tasks return, in their order; each on a thread of its own if there are enough rows.
+    """What tasks return, in their order; on several threads if there are enough rows.
+
+    A thread takes the next task when it has done one, and nobody waits for a thread to start: a
+    core that was asleep may need longer for that than the others need for all of the work.
 
     Examples
     --------
     >>> side_by_side([lambda: 1 + 1, lambda: 2 * 3], n_rows=10**6)
     [2, 6]
     """
-    if len(tasks) < 2 or n_rows < 2 * LEAST_PER_THREAD or _cores() < 2:
+    n_threads = min(_cores(), n_rows // LEAST_PER_THREAD, len(tasks))
+    if n_threads < 2:
         return [task() for task in tasks]
+    waiting = deque(enumerate(tasks))
     results: dict[int, Result] = {}
     failures: list[BaseException] = []
+    finished = Event()
 
-    def run(k: int) -> None:
-        try:
-            results[k] = tasks[k]()
-        except BaseException as failure:  # raised again below
-            failures.append(failure)
+    def work_on() -> None:
+        while True:
+            try:
+                k, task = waiting.popleft()
+            except IndexError:  # nothing is left
+                return
+            try:
+                results[k] = task()
+            except BaseException as failure:  # raised again below
+                failures.append(failure)
+                waiting.clear()
+            if failures or len(results) == len(tasks):
+                finished.set()
 
-    threads = [Thread(target=run, args=(k,)) for k in range(1, len(tasks))]
-    for thread in threads:
-        thread.start()
-    run(0)
-    for thread in threads:
-        thread.join()
+    for _ in range(n_threads - 1):
+        with suppress(RuntimeError):  # where no thread can be had, this one does it all
+            start_new_thread(work_on, ())
+    work_on()
+    finished.wait()
     if failures:
         raise failures[0]
     return [results[k] for k in range(len(tasks))]
