@@ -120,3 +120,39 @@ def test_curves_of_log_odds_equal_numpys_interpolation(n_knots):
         out = np.empty(len(scores))
         apply_log_odds_curve(x, y, scores, out, scores is PROBABILITIES)
         np.testing.assert_allclose(out, expit(np.interp(z, x, y)), rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.concatenate([[-700.0], 0.3 + 1e-9 * np.arange(300), [700.0]]),  # one cell has nearly all
+        np.array([0.0, 5e-324]),  # so near that cells cannot part them
+        np.array([-1.7e308, 0.0, 1.7e308]),  # so far that their distance is no float64
+        np.linspace(-8, 8, 1001),
+    ],
+)
+@pytest.mark.parametrize("n_rows", [1, 7, 3000])
+def test_a_score_finds_its_knots_wherever_these_are(x, n_rows):
+    rng = np.random.default_rng(0)
+    y = rng.normal(0, 3, len(x))
+    near = rng.choice(x, n_rows)
+    scores = np.where(rng.random(n_rows) < 0.5, near, near + rng.normal(0, 1e-8, n_rows))
+    out = np.empty(n_rows)
+    apply_log_odds_curve(x, y, scores, out, False)
+    k = np.searchsorted(x, scores, side="right") - 1
+    here = np.clip(k, 0, len(x) - 2)
+    with np.errstate(all="ignore"):
+        line = y[here] + (scores - x[here]) / (x[here + 1] - x[here]) * (y[here + 1] - y[here])
+    expected = np.where(k < 0, y[0], np.where(k == len(x) - 1, y[-1], line))
+    np.testing.assert_allclose(out, expit(expected), rtol=1e-11)
+
+
+def test_the_grill_is_the_same_in_every_block_of_rows():
+    means, temperatures, widths = np.array([-1.0, 0.5]), np.array([0.7, 2.0]), np.array([0.4, 1.0])
+    z = np.tile([-3e200, -2.0, 0.0, 1.5, 1e160], 300)
+    arguments = (False, means, temperatures, widths, 0.1, -INF, INF)
+    found = applied(apply_charcoal_grill, z, *arguments)
+    assert (found.reshape(300, 5) == found[:5]).all()
+    # So far out that squares overflow, the nearest coal is alone: in widths, the second.
+    assert found[4] == pytest.approx(1.0)
+    assert found[0] == pytest.approx(0.0, abs=1e-300)

@@ -12,7 +12,7 @@ from trueodds.kernels.score_table import equal_mass_starts
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.label_targets import smooth_counts
-from trueodds.numerics.reliability_bins import bin_sums
+from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = ["HistogramCalibrator"]
@@ -89,7 +89,7 @@ class HistogramCalibrator(Calibrator):
     def _equal_width(self, evidence: Evidence) -> tuple[Floats, Floats]:
         """Edges, and the frequency of positives between them; on a line where there is no row."""
         edges = self._uniform_edges(evidence.score)
-        sums = bin_sums(*evidence.rows(), edges)
+        sums = bin_sums(*evidence.rows(), edges, uniform=self.input == "probability")
         n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *evidence.targets)
         if sums.weight.all():
             return edges, n_pos / (n_neg + n_pos)
@@ -98,11 +98,10 @@ class HistogramCalibrator(Calibrator):
         return edges, np.minimum(np.interp(np.arange(len(n_pos)), filled, rates), 1.0)
 
     def _uniform_edges(self, score: Floats) -> Floats:
-        low, high = 0.0, 1.0
-        if self.input != "probability":
-            finite = score[np.isfinite(score)]
-            if len(finite) == 0:
-                return np.zeros(1)
-            low, high = float(finite.min()), float(finite.max())
-        edges = np.linspace(low, high, int(self.n_bins) + 1)[1:-1]
+        if self.input == "probability":
+            return uniform_edges(int(self.n_bins))
+        finite = score[np.isfinite(score)]
+        if len(finite) == 0:
+            return np.zeros(1)
+        edges = np.linspace(finite.min(), finite.max(), int(self.n_bins) + 1)[1:-1]
         return edges if (edges[1:] > edges[:-1]).all() else np.unique(edges)

@@ -146,7 +146,8 @@ static int bin_of_each(const double *x, double n_bins, int *bin, ptrdiff_t n) {
 #define LANES 4
 
 #if defined(__GNUC__)
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
+typedef double lanes
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 #define FOUR_AT(x) (*(const lanes *)(x))
 #endif
 
@@ -183,9 +184,10 @@ static void add_moments(const double *x, double origin, const double *u, const d
     double first[LANES] = {0.0}, second[LANES] = {0.0}, product[LANES] = {0.0};
     ptrdiff_t i = 0;
 #if defined(__GNUC__)
+    const lanes origins = {origin, origin, origin, origin};
     lanes four_first = {0.0}, four_second = {0.0}, four_product = {0.0};
     for (; i + LANES <= n; i += LANES) {
-        lanes d = FOUR_AT(x + i) - origin, ud = FOUR_AT(u + i) * d;
+        lanes d = FOUR_AT(x + i) - origins, ud = FOUR_AT(u + i) * d;
         four_first += ud;
         four_second += ud * d;
         four_product += FOUR_AT(v + i) * d;

@@ -14,6 +14,7 @@ cpdef void exp_in_place(double[::1] x) noexcept nogil
 cpdef void log_in_place(double[::1] x) noexcept nogil
 cpdef void find_log_odds(const double[::1] p, double[::1] z) noexcept nogil
 cpdef void sigmoid_in_place(double[::1] z) noexcept nogil
+cpdef void normal_cdf_in_place(double[::1] x) noexcept nogil
 cpdef int uniform_bins(const double[::1] x, double n_bins, int[::1] bin_of) noexcept nogil
 cpdef void add_column_moments(
     const double[:, ::1] columns, Py_ssize_t begin, const double[::1] u, const double[::1] v,

@@ -10,12 +10,14 @@ __all__ = [
     "exp_in_place",
     "find_log_odds",
     "log_in_place",
+    "normal_cdf_in_place",
     "sigmoid_in_place",
     "uniform_bins",
 ]
 
 NEAR_EDGE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
+SQRT_2 = cython.declare(cython.double, 2.0**0.5)
 BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
 
 
@@ -72,6 +74,16 @@ def sigmoid_in_place(z: cython.double[::1]) -> cython.void:
     else:
         for i in range(len(z)):
             z[i] = min(1.0 / (1.0 + math.exp(min(max(-z[i], -708.0), 708.0))), BELOW_ONE)
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def normal_cdf_in_place(x: cython.double[::1]) -> cython.void:
+    """Replace every number by the normal distribution function at it."""
+    i: cython.Py_ssize_t
+    for i in range(x.shape[0]):
+        x[i] = 0.5 * (1.0 + math.erf(x[i] / SQRT_2))
 
 
 @cython.ccall

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import cython
+import numpy as np
 from cython.cimports.libc import math
 
 if cython.compiled:
     from cython.cimports.trueodds.kernels.elementary import (
+        exp_in_place,
         find_log_odds,
         log_in_place,
         sigmoid_in_place,
     )
 else:
     from trueodds.kernels.elementary import (
+        exp_in_place,
         find_log_odds,
         log_in_place,
         sigmoid_in_place,
@@ -29,6 +32,7 @@ __all__ = [
 INFINITY = cython.declare(cython.double, float("inf"))
 EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(708) does not overflow, exp(710) does
 BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
+FEW = cython.declare(cython.Py_ssize_t, 512)  # rows that stay in the nearest cache
 
 
 @cython.cfunc
@@ -74,14 +78,6 @@ def minus_log_rest(p: cython.double) -> cython.double:
 def _log_sigmoid(z: cython.double) -> cython.double:
     """Ln(1/(1 + exp(−z)))."""
     return min(z, 0.0) - math.log1p(math.exp(-abs(z)))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _log_odds(p: cython.double) -> cython.double:
-    """Ln(p/(1−p)): the ratio is exact to rounding for every p, so one logarithm is enough."""
-    return log_or_infinity(p / (1.0 - p)) if p < 1.0 else INFINITY
 
 
 def apply_log_odds(
@@ -199,32 +195,45 @@ def apply_charcoal_grill(
     bias: cython.double, lower: cython.double, upper: cython.double,
 ) -> None:  # fmt: skip
     """σ(z/T(z) + bias), T the mean of the temperatures weighted by exp(−(z − mean)²/(2·width²))."""
+    n: cython.Py_ssize_t = means.shape[0]
+    begin: cython.Py_ssize_t
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    n: cython.Py_ssize_t = means.shape[0]
-    off: cython.double
+    z: cython.double
+    # Of a few rows: squared distances in widths, then weights; the least distance; two sums.
+    work: cython.double[:, ::1] = np.empty((n + 3, min(FEW, out.shape[0])))
     with cython.nogil:
-        for i in range(scores.shape[0]):
-            z: cython.double = _log_odds(scores[i]) if is_probability else scores[i]
-            z = _clip(z, lower, upper)
-            field: cython.double = temperatures[0]
-            if n > 1:
-                nearest: cython.double = INFINITY  # in squared widths
-                for k in range(n):
-                    off = (z - means[k]) / widths[k]
-                    nearest = min(nearest, off * off)
-                total: cython.double = 0.0
-                heat: cython.double = 0.0
-                if math.isinf(nearest):  # all so far that a square overflows: the nearest is alone
-                    field = temperatures[_nearest_coal(z, means, widths)]
+        weight: cython.double[:, ::1] = work[:n]
+        nearest: cython.double[::1] = work[n]
+        total: cython.double[::1] = work[n + 1]
+        heat: cython.double[::1] = work[n + 2]
+        _find_log_odds(scores, out, is_probability)
+        begin = 0
+        while begin < out.shape[0]:
+            rows: cython.Py_ssize_t = min(FEW, out.shape[0] - begin)
+            for i in range(rows):
+                out[begin + i] = _clip(out[begin + i], lower, upper)
+                nearest[i], total[i], heat[i] = INFINITY, 0.0, 0.0
+            for k in range(n):
+                for i in range(rows):
+                    off: cython.double = (out[begin + i] - means[k]) / widths[k]
+                    weight[k, i] = off * off
+                    nearest[i] = min(nearest[i], weight[k, i])
+            for k in range(n):
+                for i in range(rows):
+                    weight[k, i] = -0.5 * (weight[k, i] - nearest[i])
+                exp_in_place(weight[k, :rows])
+                for i in range(rows):
+                    total[i] += weight[k, i]
+                    heat[i] += weight[k, i] * temperatures[k]
+            for i in range(rows):
+                z = out[begin + i]
+                if math.isinf(nearest[i]):  # so far that squares overflow: the nearest is alone
+                    out[begin + i] = z / temperatures[_nearest_coal(z, means, widths)] + bias
                 else:
-                    for k in range(n):
-                        off = (z - means[k]) / widths[k]
-                        weight: cython.double = math.exp(-0.5 * (off * off - nearest))
-                        total += weight
-                        heat += weight * temperatures[k]
-                    field = heat / total
-            out[i] = sigmoid(z / field + bias)
+                    out[begin + i] = z / (heat[i] / total[i]) + bias
+            begin += FEW
+        sigmoid_in_place(out)
 
 
 @cython.cfunc
@@ -236,12 +245,37 @@ def count_up_to(
     s: cython.double,
 ) -> cython.Py_ssize_t:
     """How many edges are at most s; the steps of the search do not depend on s."""
-    first: cython.Py_ssize_t = 0
+    return _search(edges, 0, n, s)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _search(
+    edges: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    s: cython.double,
+) -> cython.Py_ssize_t:
+    """How many edges are at most s, if it is ``first`` to first + n."""
     while n > 0:
         half: cython.Py_ssize_t = (n + 1) >> 1
         first += half if edges[first + half - 1] <= s else 0
         n -= half
     return first
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cell(
+    s: cython.double, low: cython.double, scale: cython.double, n_cells: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """One of ``n_cells`` equal steps; a greater s is in the same or a later one."""
+    place: cython.double = (s - low) * scale
+    if not place > 0.0:
+        return 0
+    return cython.cast(cython.Py_ssize_t, min(place, n_cells - 1.0))
 
 
 def apply_steps(
@@ -300,10 +334,22 @@ def apply_log_odds_curve(
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     last: cython.Py_ssize_t = x.shape[0] - 1
+    # The knots before each cell: few are left to search among.
+    n_cells: cython.Py_ssize_t = 2 * x.shape[0] if scores.shape[0] > x.shape[0] else 1
+    before: cython.int[::1] = np.zeros(n_cells + 1, np.int32)
+    scale: cython.double = n_cells / (x[last] - x[0]) if last > 0 else 0.0
     with cython.nogil:
+        if n_cells == 1:
+            before[1] = cython.cast(cython.int, last + 1)
+        else:
+            for i in range(last + 1):
+                before[_cell(x[i], x[0], scale, n_cells) + 1] += 1
+            for i in range(n_cells):
+                before[i + 1] += before[i]
         _find_log_odds(scores, out, is_probability)
         for i in range(scores.shape[0]):
-            k = count_up_to(x, last + 1, out[i]) - 1
+            k = _cell(out[i], x[0], scale, n_cells)
+            k = _search(x, before[k], before[k + 1] - before[k], out[i]) - 1
             if k < 0:
                 out[i] = y[0]
             elif k == last:

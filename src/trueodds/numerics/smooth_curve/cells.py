@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from trueodds.kernels.elementary import normal_cdf_in_place
 from trueodds.validation import Floats
 
 __all__ = ["FARTHEST", "LogOddsCells", "cells_of"]
@@ -88,8 +89,10 @@ def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> LogOddsCe
     if len(z) > 1.5 * n_cells:
         rank = mid_ranks(weight)
         first, last = normal_quantiles(rank[[0, -1]], float(weight.sum()))
-        edges = [NORMAL.cdf(v) for v in np.linspace(first, last, n_cells + 1)[1:-1].tolist()]
-        starts = np.unique(np.searchsorted(rank, [0.0, *edges]))
+        edges = np.linspace(first, last, n_cells + 1)[:-1]
+        normal_cdf_in_place(edges)
+        edges[0] = 0.0
+        starts = np.unique(np.searchsorted(rank, edges))
         starts = starts[starts < len(z)]
         mass = np.add.reduceat(weight, starts)
         z = np.add.reduceat(z * weight, starts) / mass

@@ -66,11 +66,7 @@ def kept_of_rows(score: Floats, positive: Labels, scale: InputScale) -> KeptCell
         scaled = score / (size or 1.0)  # their squares cannot overflow
         unit = max(float(scaled.std()) * (size or 1.0), 1e-300)
     count, hits, total = count_in_cells(score, positive, is_probability, unit)
-    used = count > 0
-    mean = total[used] / count[used]
-    order = np.argsort(mean)
-    n_pos = hits[used][order]
-    return kept_of_columns(mean[order], count[used][order] - n_pos, n_pos, scale)
+    return kept_of_columns(total / count, count - hits, hits, scale)
 
 
 def margin_unit(score: Floats, weight: Floats) -> float:
