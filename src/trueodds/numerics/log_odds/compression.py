@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.basics.log import logger
+from trueodds.kernels.cell_moments import add_cell_moments
 from trueodds.numerics.log_odds.axis import log_odds
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import Floats, InputScale
 
 __all__ = ["Compressed", "Counts", "compress", "finite_range"]
 
@@ -47,7 +48,7 @@ def compress(score: Floats, scale: InputScale, counts: Counts, *, cells: int = C
     width = max((high - low) / cells, 1e-12 * max(abs(low), abs(high)), 1e-300)
     first = int(np.floor(low / width))
     size = int(np.floor(high / width)) - first + 1
-    moments = np.zeros((4, 2 * size))
+    moments = np.zeros((2, size, 4))
     ends = {-np.inf: np.zeros(2), np.inf: np.zeros(2)}
     for rows in _pieces(len(score)):
         z = log_odds(score[rows], scale)
@@ -57,19 +58,10 @@ def compress(score: Floats, scale: InputScale, counts: Counts, *, cells: int = C
             for end, sums in ends.items():
                 sums += neg[z == end].sum(), pos[z == end].sum()
             z, neg, pos = z[finite], neg[finite], pos[finite]
-        u = _unfold(z)
-        u /= width
-        floor = np.floor(u)
-        u -= floor
-        cell = floor.astype(np.intp)
-        cell -= first
-        if (neg * pos).any():
-            _add_moments(moments, np.concatenate([cell, cell + size]), np.tile(u, 2), neg, pos)
-        else:  # one class in each row, as in data that was not grouped: half the work
-            _add_moments(moments, cell + size * (pos > 0), u, neg + pos)
+        add_cell_moments(moments, z, neg, pos, width, first)
     start = width * (first + np.arange(size, dtype=np.float64))
-    z_neg, n_neg = _gauss_points(moments[:, :size], start, width)
-    z_pos, n_pos = _gauss_points(moments[:, size:], start, width)
+    z_neg, n_neg = _gauss_points(moments[0].T, start, width)
+    z_pos, n_pos = _gauss_points(moments[1].T, start, width)
     logger.info("pooled %s scores in %s points", f"{len(score):,}", f"{len(z_neg) + len(z_pos):,}")
     seen = {end: sums for end, sums in ends.items() if sums.any()}
     return Compressed(
@@ -102,15 +94,6 @@ def _unfold(z: Floats) -> Floats:
     u = np.abs(z)
     u += 1.0
     return np.asarray(np.copysign(np.log(u), z))
-
-
-def _add_moments(moments: Floats, cell: Labels, u: Floats, *weights: Floats) -> None:
-    """Add Σ w·uᵏ of each cell, k = 0 … 3."""
-    power = np.concatenate(weights) if len(weights) > 1 else weights[0]
-    for order, sums in enumerate(moments):
-        if order:
-            power = power * u
-        sums += np.bincount(cell, power, len(sums))
 
 
 def _gauss_points(moments: Floats, start: Floats, width: float) -> tuple[Floats, Floats]:
