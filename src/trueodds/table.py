@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
-from trueodds.basics.threads import side_by_side
+from trueodds.basics.threads import BLOCK, side_by_side
 from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
 from trueodds.kernels.score_table import merge_classes, part_by_class
@@ -262,7 +262,11 @@ class ScoreTable:
         if weight is None:
             # Two sorts of numbers are faster than one that remembers where each came from.
             classes = part_by_class(score, as_codes(positive))
-            side_by_side([scores.sort for scores in classes], len(score))
+            if len(score) > BLOCK:
+                side_by_side([scores.sort for scores in classes], len(score))
+            else:
+                for scores in classes:
+                    scores.sort()
             return cls._of_checked(*merge_classes(*classes))
         order = np.argsort(score)
         weight = weight[order]
