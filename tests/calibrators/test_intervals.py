@@ -107,6 +107,8 @@ def test_a_fitted_calibrator_stays_small_and_asking_for_intervals_does_not_make_
     assert len(pickle.dumps(fitted)) == size
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     np.testing.assert_array_equal(again.predict_interval([0.1, 0.9]), before)
+    assert fitted._kept.score.base is None  # a copy: the caller's array may change, or go
+    assert len(again._kept.z) <= 1500
     p, codes = class_sample(MOST_VALUES // 3 + 500)
     kept = trueodds.TemperatureCalibrator().fit(p, codes)._kept
     assert kept.scores.size <= MOST_VALUES

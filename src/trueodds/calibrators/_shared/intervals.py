@@ -132,7 +132,11 @@ class Intervals:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the curves, which can be fitted again and take more room than the rest."""
-        return {name: value for name, value in vars(self).items() if name != "_posteriors"}
+        state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
+        kept = state.get("_kept")
+        if isinstance(kept, KeptRows) and not kept.are_few:
+            state["_kept"] = kept.cells(self.input)
+        return state
 
     def _truth(self) -> tuple[CurvePosterior, ...]:
         """What is known of the truth: of the positive class, or of each class."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.validation import Floats, InputScale, Labels, as_codes
 
 # Fitting a few rows needs none of it: imported when there are many, or an interval is asked for.
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["KeptClasses", "KeptRows", "keep_classes", "keep_evidence"]
 
 FEW_ROWS = 4096
+"""So few stay rows for ever; more become cells when an interval is asked for, or for a pickle."""
+MANY_ROWS = 2**17
 """Copied as they are, which takes no time; more are counted in cells at once."""
 MOST_VALUES, FEWEST_ROWS = 2**17, 1000
 """Of several classes: scores that are kept, or so many rows if there are very many classes."""
@@ -27,18 +30,24 @@ MOST_VALUES, FEWEST_ROWS = 2**17, 1000
 
 @dataclass(frozen=True, eq=False)
 class KeptRows:
-    """A few rows of two classes."""
+    """Copies of the rows of two classes."""
 
     score: Floats
-    positive: Labels
+    positive: npt.NDArray[np.bool_]
     weight: Floats | None
+
+    @property
+    def are_few(self) -> bool:
+        """Whether they take no more room than cells do."""
+        return len(self.score) <= FEW_ROWS
 
     def cells(self, scale: InputScale) -> KeptCells:
         """The rows as cells."""
-        from trueodds.numerics.smooth_curve.kept import kept_of_columns
+        if self.are_few:
+            return _of_rows(self.score, self.positive, self.weight, scale)
+        from trueodds.numerics.smooth_curve.kept import kept_of_rows
 
-        table = ScoreTable.from_codes(self.score, self.positive, self.weight)
-        return kept_of_columns(table.score, table.n_neg, table.n_pos, scale)
+        return kept_of_rows(self.score, as_codes(self.positive), scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,30 +79,34 @@ class KeptClasses:
         found = []
         for k in range(p.shape[1]):
             own = 1 if p.shape[1] == 1 else k  # the one column of two classes is the positive one
-            positive = (self.codes == own).astype(np.intp)
-            rows = KeptRows(np.ascontiguousarray(p[:, k]), positive, self.weight)
-            found.append(rows.cells(scale))
+            column = np.ascontiguousarray(p[:, k])
+            found.append(_of_rows(column, self.codes == own, self.weight, scale))
         return found
 
 
 def keep_evidence(
     evidence: Evidence | ClassEvidence, scale: InputScale
 ) -> KeptRows | KeptCells | KeptClasses:
-    """As much as intervals need: at most 4,096 rows, 1,500 cells, or 131,072 class scores."""
+    """As much as intervals need: at most 131,072 rows or scores of classes, or 1,500 cells."""
     if isinstance(evidence, ClassEvidence):
         return keep_classes(evidence.scores, evidence.codes, evidence.weight)
     if evidence.source is not None:
         return _of_table(evidence.source, scale)
-    positive = np.asarray(evidence.positive)
-    if len(evidence) <= FEW_ROWS:
-        weight = None if evidence.weight is None else evidence.weight.copy()
-        return KeptRows(evidence.score.copy(), positive.astype(np.intp), weight)
-    if evidence.weight is None:
+    positive, weight = np.asarray(evidence.positive), evidence.weight
+    if len(evidence) <= (MANY_ROWS if weight is None else FEW_ROWS):
+        copied = None if weight is None else weight.copy()
+        return KeptRows(evidence.score.copy(), positive.astype(np.bool_), copied)
+    if weight is None:
         from trueodds.numerics.smooth_curve.kept import kept_of_rows
 
-        codes = np.ascontiguousarray(positive, dtype=np.intp)
-        return kept_of_rows(evidence.score, codes, scale)
+        return kept_of_rows(evidence.score, as_codes(positive), scale)
     return _of_table(evidence.smoothed(None).table, scale)
+
+
+def _of_rows(
+    score: Floats, positive: npt.NDArray[np.bool_], weight: Floats | None, scale: InputScale
+) -> KeptCells:
+    return _of_table(ScoreTable.from_codes(score, positive, weight), scale)
 
 
 def _of_table(table: ScoreTable, scale: InputScale) -> KeptCells:
