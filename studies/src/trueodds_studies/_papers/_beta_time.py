@@ -106,13 +106,22 @@ def time_table(results: Results) -> Table:
     """What the claims below are judged by."""
     found = _milliseconds(results)
     columns = [THEIR_STUMPS, OUR_STUMPS, *CALIBRATORS]
-    rows = [[f"{n:,.0f}", *(f"{line[c]:.3g}" if line[c] > 0 else "" for c in columns)]
-            for n, line in found.reindex(columns=columns).iterrows()]  # fmt: skip
+    rows = [
+        [f"{n:,.0f}", *(_shown(line[column]) for column in columns)]
+        for n, line in found.reindex(columns=columns).iterrows()
+    ]
     note = (
         f"CPU milliseconds of one fit, medians; {N_STUMPS} stumps of {N_ATTRIBUTES} attributes. "
         "They depend on the machine, ratios less so."
     )
     return Table("Running time by rows", ["rows", *columns], rows, note=note)
+
+
+def _shown(milliseconds: float) -> str:
+    """Three digits; nothing where it was not measured."""
+    if not milliseconds > 0:
+        return ""
+    return f"{milliseconds:,.0f}" if milliseconds >= 1000 else f"{milliseconds:.3g}"
 
 
 def time_claims(results: Results) -> list[Claim]:
