@@ -68,6 +68,8 @@ def check(data: bytes) -> None:
 def _use(monitor: CalibrationMonitor) -> None:
     state = monitor.to_dict()["stream"]
     n_classes = 0 if state is None else state["n_classes"]
+    if state is None and monitor.classes is not None and len(monitor.classes) > 2:
+        n_classes = len(monitor.classes)
     rows = np.tile(np.eye(n_classes), (2, 1)) if n_classes else np.array([0.0, 0.3, 0.7, 1.0])
     codes = np.arange(len(rows)) % (n_classes or 2)
     labels = codes if monitor.classes is None else [monitor.classes[code] for code in codes]

@@ -151,3 +151,12 @@ def test_a_state_of_more_weight_than_its_rows_can_have_is_refused(state):
     changed["stream"]["history"]["cells"][0][0][0] = 1e40
     with pytest.raises(StateFormatError, match=r"cells must hold numbers between 0 and 2e\+18"):
         CalibrationMonitor.from_dict(changed)
+
+
+@pytest.mark.parametrize("classes", [[], ["ill"], ["ill", "ill"], [1, 1.0]])
+def test_classes_that_are_no_two_labels_are_refused_before_any_row_was_seen(classes):
+    with pytest.raises(InputError, match="two or more distinct labels"):
+        CalibrationMonitor(classes=classes)
+    state = CalibrationMonitor(classes=["healthy", "ill"]).to_dict()
+    with pytest.raises(StateFormatError, match="two or more distinct labels"):
+        CalibrationMonitor.from_dict({**state, "classes": classes})

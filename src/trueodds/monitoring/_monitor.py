@@ -119,6 +119,8 @@ class CalibrationMonitor:
         if self.tolerance >= 0.5:
             raise InputError(f"tolerance must be below 0.5; got {tolerance!r}.")
         self.classes = None if classes is None else tuple(classes)
+        if self.classes is not None and not 2 <= len(set(self.classes)) == len(self.classes):
+            raise InputError(f"classes must be two or more distinct labels; got {classes!r}.")
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
