@@ -27,6 +27,9 @@ ARGUMENTS = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-
 # Nobody reads the processor's floating-point flags, so both sides of a choice may be computed.
 ARGUMENTS += [] if MSVC else ["-fno-trapping-math"]
 
+# What is called once for each array, and not for each number, is compiled in half of the time.
+QUICK = [] if MSVC else ["-O1"]
+
 DIRECTIVES = {
     "boundscheck": False,
     "wraparound": False,
@@ -44,7 +47,7 @@ def extension(module: str, source: Path) -> Extension:
         define_macros=MACROS,
         include_dirs=[FOLDER.as_posix()],
         depends=[header.as_posix() for header in FOLDER.glob("*.h")],
-        extra_compile_args=ARGUMENTS,
+        extra_compile_args=[*ARGUMENTS, *(QUICK if module == UTILITIES else [])],
         py_limited_api=True,
     )
 
