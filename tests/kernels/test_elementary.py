@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
-from trueodds.kernels.elementary import add_column_moments, exp_in_place, log_in_place
+from trueodds.kernels.elementary import (
+    add_column_moments,
+    exp_in_place,
+    find_log_odds,
+    log_in_place,
+    normal_cdf_in_place,
+    sigmoid_in_place,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -77,3 +85,26 @@ def test_moments_of_columns_are_added(n):
         np.testing.assert_allclose(sums[a], 1 + np.array(exact), rtol=1e-13)
     exact = [1 + math.fsum(u[:n]), 1 + math.fsum(v[:n]), 1.0]
     np.testing.assert_allclose(sums[2], exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 511, 513, 1500])
+def test_log_odds_are_logarithms_of_exact_ratios(n):
+    p = RNG.random(n)
+    p[::7], p[::11] = 5e-324, 1 - 2.0**-53  # what is rare is worked out apart, block by block
+    z = np.empty(n)
+    find_log_odds(p, z)
+    assert z.tolist() == in_place(log_in_place, p / (1 - p)).tolist()
+    find_log_odds(np.array([0.0, 1.0]), z := np.empty(2))
+    assert z.tolist() == [-np.inf, np.inf]
+
+
+def test_sigmoids_are_right_and_never_0_or_1():
+    z = np.append(RNG.normal(0, 9, 500), [-np.inf, -800, 800, np.inf])
+    found = in_place(sigmoid_in_place, z)
+    np.testing.assert_allclose(found[:500], 1 / (1 + np.exp(-z[:500])), rtol=1e-15)
+    assert ((found > 0) & (found < 1)).all()
+
+
+def test_the_normal_distribution_function_is_that_of_scipy():
+    x = np.linspace(-8, 8, 99)
+    np.testing.assert_allclose(in_place(normal_cdf_in_place, x), ndtr(x), rtol=0, atol=2e-16)
