@@ -160,3 +160,8 @@ def test_classes_that_are_no_two_labels_are_refused_before_any_row_was_seen(clas
     state = CalibrationMonitor(classes=["healthy", "ill"]).to_dict()
     with pytest.raises(StateFormatError, match="two or more distinct labels"):
         CalibrationMonitor.from_dict({**state, "classes": classes})
+
+
+def test_classes_that_cannot_be_labels_are_refused():
+    with pytest.raises(InputError, match="two or more distinct labels"):
+        CalibrationMonitor(classes=[["healthy"], ["ill"]])

@@ -119,7 +119,7 @@ class CalibrationMonitor:
         if self.tolerance >= 0.5:
             raise InputError(f"tolerance must be below 0.5; got {tolerance!r}.")
         self.classes = None if classes is None else tuple(classes)
-        if self.classes is not None and not 2 <= len(set(self.classes)) == len(self.classes):
+        if self.classes is not None and not _are_distinct(self.classes):
             raise InputError(f"classes must be two or more distinct labels; got {classes!r}.")
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
@@ -330,3 +330,11 @@ class CalibrationMonitor:
     def __repr__(self) -> str:
         said = f"alarm at row {self.alarm_row:,}" if self.alarm_row else "no alarm"
         return f"<CalibrationMonitor: {said}, {self.n_rows:,} rows, evidence {self.evidence:.3g}>"
+
+
+def _are_distinct(classes: tuple[Any, ...]) -> bool:
+    """Whether they are two or more labels, no two of them equal."""
+    try:
+        return 2 <= len(set(classes)) == len(classes)
+    except TypeError:  # lists, which cannot be labels
+        return False
