@@ -1,4 +1,4 @@
-"""Rules of the project: lowest versions, one version, a module of tests for each that computes."""
+"""Rules of the project: lowest versions, one version, no compiler at run time."""
 
 import os
 import re
@@ -67,20 +67,6 @@ def test_the_recipe_for_conda_asks_for_what_the_package_asks_for():
     (command,) = recipe["build"]["python"]["entry_points"]
     name, _, target = command.partition(" = ")
     assert declared["project"]["scripts"] == {name: target}
-
-
-@pytest.mark.parametrize("package", ["kernels", "numerics"])
-def test_every_module_that_computes_has_its_module_of_tests(package):
-    source, tests = ROOT / "src/trueodds" / package, ROOT / "tests" / package
-    modules = [path for path in source.rglob("*.py") if path.name != "__init__.py"]
-    assert modules
-    expected = {
-        path.relative_to(source).with_name(f"test_{path.name}").as_posix() for path in modules
-    }
-    found = {path.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")}
-    assert sorted(expected - found) == []
-    # Modules of tests in different folders may have one name only if the folders are packages.
-    assert all((path.parent / "__init__.py").exists() for path in tests.rglob("test_*.py"))
 
 
 def min_of(lines, name):
