@@ -18,8 +18,16 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 ready: $(READY)
 
-demo: $(READY)
-	$(BIN)/trueodds demo --force demo-output
+# The demo has an environment of its own, with what it needs and no more.
+DEMO := .venv-demo
+demo: $(DEMO)/.installed
+	$(DEMO)/bin/trueodds demo --force demo-output
+
+$(DEMO)/.installed: pyproject.toml Makefile $(KERNELS)
+	@sh tools/check_python.sh $(PYTHON)
+	$(PYTHON) -m venv --clear $(DEMO)
+	$(DEMO)/bin/python -m pip install -q -e ".[cli,plot,report]"
+	@touch $@
 
 # The tests of what computes; what runs on many engines takes longer.
 CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tests/kernels tests/maps \
@@ -170,10 +178,7 @@ stubs: $(READY)
 	$(BIN)/python tools/write_map_schema.py
 
 $(STAMP): pyproject.toml studies/pyproject.toml Makefile
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "trueodds needs Python 3.11 or later; set PYTHON=..." >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh tools/install_venv_module.sh
-	@sh tools/install_compiler.sh $(PYTHON)
+	@sh tools/check_python.sh $(PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
 	$(BIN)/python -m pip install -q "$(TORCH)"
@@ -187,4 +192,4 @@ $(READY): $(STAMP) $(KERNELS)
 
 clean:
 	rm -f src/trueodds/kernels/*.so
-	rm -rf $(VENV) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output studies-output build dist docs/_build docs/gallery docs/generated
+	rm -rf $(VENV) $(DEMO) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output studies-output build dist docs/_build docs/gallery docs/generated

@@ -19,9 +19,18 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starting Spark takes longer than any test, so its tests come first, in one process."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of data sets run where ``TRUEODDS_DATA`` names their folder; Spark's come first.
+
+    Starting Spark takes longer than any test, so its tests run in one process.
+    """
+    of_data_sets = {item for item in items if "data_sets" in getattr(item, "fixturenames", ())}
+    if "TRUEODDS_DATA" not in os.environ:
+        config.hook.pytest_deselected(items=of_data_sets)
+        items[:] = [item for item in items if item not in of_data_sets]
     for item in items:
+        if item in of_data_sets:
+            item.add_marker(pytest.mark.data_sets)
         if _needs_spark(item):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not _needs_spark(item))
@@ -40,16 +49,12 @@ def _examples_run_in_an_empty_folder(request, tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder with data sets and with outputs of the authors' programs; not in the project."""
-    folder = os.environ.get("TRUEODDS_SHARED")
-    path = Path(folder) if folder else Path(__file__).resolve().parents[1] / "shared"
-    if not path.is_dir():
-        pytest.skip(f"no folder {path}: set TRUEODDS_SHARED to the folder of reference outputs")
-    return path
-
-
-@pytest.fixture(scope="session")
-def fixtures(shared: Path) -> Path:
+def fixtures() -> Path:
     """Outputs of other implementations."""
-    return shared / "fixtures"
+    return Path(__file__).parent / "tests" / "fixtures"
+
+
+@pytest.fixture
+def data_sets() -> Path:
+    """The folder of data sets; its tests are deselected unless ``TRUEODDS_DATA`` names it."""
+    return Path(os.environ["TRUEODDS_DATA"])

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from needs import lacking
+
 COMPILES_STAGES = "spark.sql.codegen.wholeStage"
 COMPILES_EXPRESSIONS = "spark.sql.codegen.factoryMode"
 
@@ -36,10 +38,7 @@ def _java() -> bool:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Spark session in this process; skipped without Java unless everything is required."""
     if not _java():
-        reason = "Spark needs Java 17 or newer, and no java was found: install one or set JAVA_HOME"
-        if os.environ.get("TRUEODDS_REQUIRE_ALL"):
-            pytest.fail(f"{reason} (TRUEODDS_REQUIRE_ALL is set, so this is not skipped)")
-        pytest.skip(reason)
+        lacking("Spark needs Java 17 or newer, and no java was found: install one or set JAVA_HOME")
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -1,8 +1,6 @@
 """The ENIR study: the paper's numbers, the tasks, and a run on three sets."""
 
 import dataclasses
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -88,11 +86,8 @@ def test_three_sets_run_from_end_to_end(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_authors_measures_give_the_papers_table_on_the_authors_rows(monkeypatch):
-    shared = Path(os.environ.get("TRUEODDS_SHARED", Path(__file__).parents[3] / "shared"))
-    monkeypatch.setenv("TRUEODDS_DATA", str(shared / "data"))
-    if "authors" not in simulated_sources():
-        pytest.skip("the authors' rows are in ../shared (or TRUEODDS_SHARED), which is absent")
+def test_the_authors_measures_give_the_papers_table_on_the_authors_rows(data_sets):
+    assert "authors" in simulated_sources(), f"{data_sets} lacks the authors' rows"
     todo = [
         t for t in enir.tasks("quick")
         if t.part == "simulated" and t["source"] == "authors" and t["kernel"] == "linear"

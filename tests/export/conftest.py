@@ -1,5 +1,6 @@
 """Shared by the tests of exports."""
 
+from postgres_server import postgres
 from spark_session import spark
 
-__all__ = ["spark"]
+__all__ = ["postgres", "spark"]

@@ -1,12 +1,6 @@
-"""SQL for PostgreSQL, on a server if there is one.
-
-Name it by ``TRUEODDS_POSTGRES``, as ``psql`` takes it: ``postgresql://user@localhost/database``.
-Only temporary tables are written.
-"""
+"""SQL for PostgreSQL, on a server."""
 
 import io
-import os
-import shutil
 import subprocess
 
 import numpy as np
@@ -15,14 +9,8 @@ from map_examples import N_SPECIAL, examples
 
 from trueodds.maps import PiecewiseLinearMap, StepMap
 
-SERVER = os.environ.get("TRUEODDS_POSTGRES")
-pytestmark = pytest.mark.skipif(
-    SERVER is None or shutil.which("psql") is None,
-    reason="needs psql, and TRUEODDS_POSTGRES with the address of a PostgreSQL server",
-)
 
-
-def in_postgres(rows, parts) -> np.ndarray:
+def in_postgres(server, rows, parts) -> np.ndarray:
     """The values of some expressions on the rows of a frame."""
     kinds = ["TEXT" if rows[name].dtype == object else "FLOAT8" for name in rows.columns]
     declared = ", ".join(f'"{n}" {kind}' for n, kind in zip(rows.columns, kinds, strict=True))
@@ -41,7 +29,7 @@ def in_postgres(rows, parts) -> np.ndarray:
             "COPY (SELECT * FROM o ORDER BY row_number) TO STDOUT WITH (NULL 'nan');",
         ]
     )
-    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", SERVER, "-f", "-"]
+    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", server, "-f", "-"]
     ran = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return np.loadtxt(io.StringIO(ran.stdout), delimiter="\t", ndmin=2)[:, 1:]
@@ -54,15 +42,15 @@ def as_copied(value) -> str:
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
-def test_sql_in_postgres_equals_numpy(example):
+def test_sql_in_postgres_equals_numpy(postgres, example):
     parts = [f"{sql} AS p{k}" for k, sql in enumerate(example.sql("postgres"))]
-    found = in_postgres(example.frame()[:N_SPECIAL], parts)
+    found = in_postgres(postgres, example.frame()[:N_SPECIAL], parts)
     expected = example.expected[:N_SPECIAL]
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("family", ["step", "piecewise_linear"])
-def test_ten_thousand_knots_give_exactly_what_numpy_gives(family):
+def test_ten_thousand_knots_give_exactly_what_numpy_gives(postgres, family):
     import pandas as pd
 
     x = np.linspace(0, 1, 10_001)
@@ -72,5 +60,7 @@ def test_ten_thousand_knots_give_exactly_what_numpy_gives(family):
         else PiecewiseLinearMap(x=x, y=x**2)
     )
     scores = np.concatenate([x, np.nextafter(x, 0.0), np.nextafter(x, 1.0)])
-    found = in_postgres(pd.DataFrame({"score": scores}), [fitted.to_sql(dialect="postgres")])
+    found = in_postgres(
+        postgres, pd.DataFrame({"score": scores}), [fitted.to_sql(dialect="postgres")]
+    )
     np.testing.assert_array_equal(found[:, 0], fitted(scores))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trueodds
+from needs import library
 from trueodds import maps
 from trueodds.exceptions import InputError, MapFormatError
 
@@ -56,7 +57,7 @@ def test_a_band_is_saved_and_read_with_the_map(banded, tmp_path):
 
 @pytest.mark.parametrize("end", ["lower_map", "upper_map"])
 def test_either_end_is_exported(end):
-    duckdb = pytest.importorskip("duckdb")
+    duckdb = library("duckdb")
     drawn = getattr(SAME.with_band(LOW, HIGH, level=0.9), end)()
     scores = [0.0, 0.02, 0.5, 0.97, 1.0]
     expected = drawn(scores)

@@ -43,13 +43,10 @@ def sample():
 
 
 @pytest.fixture(scope="module")
-def ovarian(shared):
+def ovarian(fixtures):
     import pandas as pd
 
-    path = shared / "data" / "pred-ovarian-adnex.parquet"
-    if not path.is_file():
-        pytest.skip(f"no file {path}")
-    rows = pd.read_parquet(path)
+    rows = pd.read_parquet(fixtures / "data" / "ovarian-adnex.parquet")
     return rows["y"].to_numpy(), rows["score"].to_numpy()
 
 

@@ -1,7 +1,6 @@
 """The page in a real Chromium: it draws, answers to mouse and keyboard, and asks for nothing."""
 
 import json
-import os
 import re
 import shutil
 
@@ -10,6 +9,7 @@ import pytest
 from PIL import Image
 from report_samples import HOSTILE, METHODS, expit
 
+from needs import lacking, library
 from trueodds.report import build_report
 
 FLAGS = [
@@ -33,10 +33,7 @@ def browser():
     except ImportError:
         path = None
     if path is None:
-        message = "no Chromium (Debian package chromium) or no Python package playwright"
-        if os.environ.get("TRUEODDS_REQUIRE_ALL"):
-            pytest.fail(message)
-        pytest.skip(message)
+        lacking("needs Chromium (Debian package chromium) and the Python package playwright")
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield found
@@ -382,7 +379,7 @@ def test_all_numbers_can_be_downloaded(open_report, binary_report):
 def test_names_contrast_and_keyboard_have_no_violations(
     browser, binary_report, tmp_path, viewport, scheme
 ):
-    axe = pytest.importorskip("axe_core_python.sync_playwright").Axe()
+    axe = library("axe_core_python.sync_playwright").Axe()
     watched = Watched(browser, binary_report.save(tmp_path / "r.html"), viewport, scheme)
     found = axe.run(watched.page)
     assert not found["violations"], [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from report_samples import over_confident
 
+from needs import library
 from trueodds.report import build_report
 from trueodds.report._evidence import read_report_rows
 from trueodds.report._groups import group_table, read_groups
@@ -72,8 +73,8 @@ def test_missing_values_are_a_group_and_numbers_of_many_values_are_bands():
 
 
 def test_columns_of_frames_are_understood():
-    polars = pytest.importorskip("polars")
-    pandas = pytest.importorskip("pandas")
+    polars = library("polars")
+    pandas = library("pandas")
     columns = read_groups(
         {"a": polars.Series(["x", None]), "b": pandas.Series([1.0, float("nan")])}, 2
     )
