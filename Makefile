@@ -65,12 +65,24 @@ $(LOWEST)/.installed: $(WHEELS)/.built $(READY) tools/lowest_versions.py
 	  cython hypothesis jsonschema pandas pytest pytest-xdist
 	@touch $@
 
-# The wheels as users get them: the core alone, in an empty environment.
+# The wheels as users get them: the core alone in an empty environment, then the tests that the release
+# runs on every platform, with just what it declares for them. Last, what the package index will check.
 BARE := build/bare
+DIST_TOOLS := build/dist-tools
 test-wheels: $(WHEELS)/.built
 	$(PYTHON) -m venv --clear $(BARE)
+	$(BARE)/bin/python -m pip install -q --upgrade pip
 	$(BARE)/bin/python -m pip install -q $(WHEELS)/trueodds-[0-9]*.whl
 	$(BARE)/bin/python -I tools/use_bare_install.py
+	$(BARE)/bin/python -m pip install -q --group wheel-tests
+	$(BARE)/bin/$$($(BIN)/python -c 'import tomllib; \
+	  settings = tomllib.load(open("pyproject.toml", "rb"))["tool"]["cibuildwheel"]; \
+	  print(settings["test-command"].replace("{project}/", "").replace("\x27not slow\x27", "not\\ slow"))')
+	$(PYTHON) -m venv --clear $(DIST_TOOLS)
+	$(DIST_TOOLS)/bin/python -m pip install -q abi3audit build twine
+	$(DIST_TOOLS)/bin/python -m build -q --sdist --outdir $(WHEELS)/sources .
+	$(DIST_TOOLS)/bin/twine check --strict $(WHEELS)/*.whl $(WHEELS)/sources/*
+	$(DIST_TOOLS)/bin/abi3audit --strict --summary $(WHEELS)/trueodds-[0-9]*.whl
 
 $(WHEELS)/.built: $(STAMP) $(KERNELS) pyproject.toml $(shell find src studies/src -name '*.py')
 	rm -rf $(WHEELS)
@@ -129,6 +141,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet --no-progress .github
 
 docs: $(READY)
 	rm -rf docs/generated docs/_build

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import resource
 import sys
 import time
 import warnings
@@ -202,6 +201,8 @@ def main() -> int:
         outcomes[outcome if seconds < SLOW else "took more than a second"] += 1
     for outcome, count in outcomes.most_common():
         print(f"{count:9,}  {outcome}")
+    import resource  # Windows has none, and imports this module in tests of maps
+
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"slowest {slowest:.3f} CPU s, memory {memory:.0f} MB, {time.perf_counter() - begin:.0f} s in all"

@@ -26,6 +26,11 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/-])/(?:home|root|tmp|work|mnt|Users|privat
 FILE_IN_TEXT = re.compile(
     r"(?:studies/)?(?:benchmarks|docs|examples|src|tests|tools)/[\w./-]+\.\w+"
 )
+OURS = re.compile(
+    r"https://(?:github\.com/trueodds/trueodds/(?:blob|tree)|raw\.githubusercontent\.com/trueodds/trueodds)/main/"
+)
+SHOWN_ELSEWHERE = {ROOT / "README.md", ROOT / "studies" / "README.md"}
+"""Pages that the package index shows, where a relative link leads nowhere."""
 TO_BE_WRITTEN = {"src/trueodds/calibrators/_gamma.py"}  # by a contributor
 MYST_DEEPEST = 3  # myst_heading_anchors in docs/conf.py
 
@@ -48,6 +53,10 @@ def source_of(path: Path) -> Path:
 
 def fault_of(page: Path, target: str) -> str | None:
     """What is wrong with a link on a page; None if nothing."""
+    if ours := OURS.match(target):
+        page, target = ROOT / "a page at the root", target[ours.end() :]
+    elif page in SHOWN_ELSEWHERE and not target.startswith("#") and not urlsplit(target).scheme:
+        return "must be absolute"
     parts = urlsplit(target)
     if parts.scheme in ("http", "https"):
         well_formed = parts.scheme == "https" and "." in (parts.hostname or "")
@@ -80,13 +89,11 @@ def test_every_link_leads_somewhere(page):
 @pytest.mark.parametrize(
     ("target", "fault"),
     [
-        ("docs/absent.md", "does not exist"),
-        ("docs/start.md#nowhere", "no such heading"),
+        ("docs/start.md", "must be absolute"),
+        ("https://github.com/trueodds/trueodds/blob/main/docs/absent.md", "does not exist"),
+        ("https://raw.githubusercontent.com/trueodds/trueodds/main/absent.png", "does not exist"),
+        ("https://github.com/trueodds/trueodds/blob/main/docs/start.md#nowhere", "no such heading"),
         ("#nowhere", "no such heading"),
-        ("docs/gallery/plot_absent.rst", "does not exist"),
-        ("docs/generated/trueodds.AbsentCalibrator.rst", "not listed"),
-        ("../elsewhere.md", "leads out"),
-        ("/docs/start.md", "must be relative"),
         ("file:///etc/passwd", "must be relative"),
         ("http://example.org", "must be https"),
         ("https://nowhere", "with a host"),
@@ -96,6 +103,21 @@ def test_a_link_that_leads_nowhere_is_found(target, fault):
     assert fault in (fault_of(ROOT / "README.md", target) or "")
 
 
+@pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        ("docs/absent.md", "does not exist"),
+        ("docs/start.md#nowhere", "no such heading"),
+        ("docs/gallery/plot_absent.rst", "does not exist"),
+        ("docs/generated/trueodds.AbsentCalibrator.rst", "not listed"),
+        ("../elsewhere.md", "leads out"),
+        ("/docs/start.md", "must be relative"),
+    ],
+)
+def test_a_relative_link_that_leads_nowhere_is_found(target, fault):
+    assert fault in (fault_of(ROOT / "CONTRIBUTING.md", target) or "")
+
+
 def test_links_of_every_kind_are_seen():
     text = (
         '[a](one.md) ![b](two.png "title") [c][d] <https://e.org> `[no](code.md)`\n\n'
@@ -103,7 +125,7 @@ def test_links_of_every_kind_are_seen():
     )
     found = ["one.md", "two.png", "three.md", "four.png", "https://e.org"]
     assert targets_of(text) == found
-    assert fault_of(ROOT / "README.md", "docs/start.md#you-have-a-model") is None
+    assert fault_of(ROOT / "CONTRIBUTING.md", "docs/start.md#you-have-a-model") is None
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
