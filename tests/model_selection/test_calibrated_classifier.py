@@ -29,7 +29,6 @@ from trueodds import (
     LogisticCalibrator,
     OneVsRestCalibrator,
     TemperatureCalibrator,
-    all_calibrators,
 )
 from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning
 
