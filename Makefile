@@ -166,9 +166,9 @@ bench-full: $(RIVALS)/.installed
 	$(RIVALS)/bin/python benchmarks/import_time.py
 	$(RIVALS)/bin/python tools/check_migration.py
 
-# Accuracy: all methods on the predictions in ARENA (see docs/arena.md). It goes on where it stopped;
-# OPTIONS="--methods 'trueodds/*'" runs some of them.
-ARENA ?= ../shared/arena
+# Accuracy: all methods on the predictions in the folder ARENA (see docs/arena.md). It resumes where it
+# stopped; OPTIONS="--methods 'trueodds/*'" runs some of them.
+ARENA ?= $(TRUEODDS_ARENA)
 arena: $(RIVALS)/.installed
 	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena.py $(OPTIONS)
 

@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/smooth_prior.py [--every K]
 
-Log-loss on the binary predictions of the arena (folder TRUEODDS_ARENA, by default ../shared/arena),
+Log-loss on the binary predictions of the arena (in the folder TRUEODDS_ARENA),
 calibrated on the first 100 to 3,000 rows and judged on the rest: the mean difference from the
 constants as they are, and its standard error over data sets.
 """
@@ -56,7 +56,7 @@ def losses(cases):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--every", type=int, default=3, help="take every K-th file")
-    folder = Path(os.environ.get("TRUEODDS_ARENA", "../shared/arena")) / "binary"
+    folder = Path(os.environ.get("TRUEODDS_ARENA", "no folder")) / "binary"
     cases = list(experiments(folder, parser.parse_args().every))
     if not cases:
         raise SystemExit(f"{folder} has no predictions; set TRUEODDS_ARENA.")

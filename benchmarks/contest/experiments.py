@@ -18,7 +18,6 @@ SIZES = (100, 300, 1000, 3000, 10_000)
 MOST_TEST_ROWS = 10_000
 KINDS = ("binary", "multiclass")
 VARIABLE = "TRUEODDS_ARENA"
-DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "arena"
 
 
 class NoArenaError(Exception):
@@ -75,8 +74,8 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def find_arena(folder: Path | None = None) -> Path:
-    """The folder of predictions: what is given, the environment's, or the default."""
-    found = folder or Path(os.environ.get(VARIABLE) or DEFAULT)
+    """The folder of predictions: what is given, or the environment's."""
+    found = folder or Path(os.environ.get(VARIABLE) or "no folder")
     if not any((found / kind).is_dir() for kind in KINDS):
         raise NoArenaError(
             f"There are no predictions in {found}: expected a folder with binary/SET@MODEL.npz or "
