@@ -225,7 +225,7 @@ def structured(name: str, ours: Any) -> Method:
 
         return predict
 
-    title = ours.about.title
+    title = ours.title
     return Method(title, "probmetrics", of_classes(ours()), theirs, converged, several_classes=True)
 
 

@@ -170,7 +170,7 @@ def draw_several_classes(folder):
         ("structured-matrix", mixed, cooled, trueodds.StructuredMatrixCalibrator),
         ("dirichlet", mixed, {"vector scaling": vector}, trueodds.DirichletCalibrator),
     ):
-        methods = before | {after.about.label or after.about.title: after(input="logit")}
+        methods = before | {after.label or after.title: after(input="logit")}
         draw_classes(folder / f"method-{name}.png", wrong, y, methods)
     surprised = np.where(rng.random(4000) < 0.15, rng.integers(0, 3, 4000), y)
     mixtures = {

@@ -7,7 +7,6 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from trueodds import BetaCalibrator, IsotonicCalibrator
-from trueodds.calibrators import Promises
 from trueodds.maps import StepMap
 from trueodds.testing import calibrator_checks, check_calibrator
 
@@ -48,9 +47,7 @@ class BatchNormaliser(BetaCalibrator):
 
 
 class Falling(IsotonicCalibrator):
-    @property
-    def promises(self):
-        return Promises(monotone=True)
+    is_monotone = True
 
     def predict_proba(self, scores):
         return super().predict_proba(scores)[:, ::-1]

@@ -70,7 +70,7 @@ def fit_and_ask(name: str, sample: Sample) -> Any:
         calibrator.set_params(random_state=0)
     asked = query(sample)
     extra, also = {}, {}
-    if calibrator.promises.needs_features:
+    if calibrator.needs_features:
         column = np.random.default_rng(0).normal(size=max(len(sample.y), len(asked)))
         extra = {"features": column[: len(sample.y), None]}
         also = {"features": column[: len(asked), None]}

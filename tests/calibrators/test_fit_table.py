@@ -26,7 +26,7 @@ def rows(n=1500, seed=0):
 
 
 def names():
-    return [n for n, c in all_calibrators().items() if not c().promises.needs_features]
+    return [n for n, c in all_calibrators().items() if not c().needs_features]
 
 
 @pytest.mark.parametrize("name", names())

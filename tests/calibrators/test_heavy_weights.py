@@ -29,7 +29,7 @@ def evidence(n_rows=N_ROWS, seed=0):
 
 
 def fit(calibrator, scores, y, weight):
-    extra = {"features": scores[:, None]} if calibrator.promises.needs_features else {}
+    extra = {"features": scores[:, None]} if calibrator.needs_features else {}
     calibrator.fit(scores, y, sample_weight=np.full(len(y), weight), **extra)
     return calibrator.predict_proba(scores, **extra)
 

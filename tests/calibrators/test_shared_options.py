@@ -1,15 +1,16 @@
 """What every calibrator has is written once, and shown with each."""
 
 import inspect
+from dataclasses import dataclass, field
 
 import pytest
 
-from trueodds.calibrators import Calibrator, SharedOptions, all_calibrators
+from trueodds.calibrators import Calibrator, all_calibrators
 
 
 @pytest.mark.parametrize("kind", all_calibrators().values())
 def test_every_option_of_every_method_is_in_its_signature_and_its_docs(kind):
-    assert set(SharedOptions.__annotations__) <= set(inspect.signature(kind).parameters)
+    assert {"input", "label_smoothing", "classes"} <= set(inspect.signature(kind).parameters)
     for option in [*inspect.signature(kind).parameters, "map_", "classes_"]:
         assert any(
             option in line.partition(" :")[0].replace(",", "").split()
@@ -18,6 +19,7 @@ def test_every_option_of_every_method_is_in_its_signature_and_its_docs(kind):
 
 
 def test_what_a_method_says_itself_is_kept_and_the_rest_is_added():
+    @dataclass(kw_only=True, eq=False, repr=False)
     class Odd(Calibrator):
         """One line.
 
@@ -32,14 +34,13 @@ def test_what_a_method_says_itself_is_kept_and_the_rest_is_added():
         None.
         """
 
-        def __init__(self, width=1, **shared):
-            self.width = width
-            super().__init__(**shared)
+        width: int = field(default=1, kw_only=False)
 
         def _fit(self, evidence):
             raise NotImplementedError
 
-    assert list(inspect.signature(Odd).parameters) == ["width", *SharedOptions.__annotations__]
+    parameters = list(inspect.signature(Odd).parameters)
+    assert parameters == ["width", "input", "label_smoothing", "classes"]
     assert Odd.__doc__.count("classes :") == 1
     assert "In an order of its own." in Odd.__doc__
     assert "The scale of the scores." in Odd.__doc__

@@ -13,7 +13,6 @@ from scipy.special import ndtr
 from score_files import make_table, write_table
 
 import trueodds
-from trueodds.cli._methods import OF_AUTO, describe
 from trueodds.metrics import brier_score, log_loss
 
 
@@ -268,10 +267,6 @@ def test_methods_lists_every_calibrator(run):
     tree = next(entry for entry in found if entry["method"] == "tree")
     assert tree["needs_features"]
     assert tree["native_multiclass"]
-
-
-def test_what_is_said_of_the_automatic_choice_is_what_its_class_says():
-    assert describe("auto", trueodds.AutoCalibrator) == OF_AUTO
 
 
 def test_version_and_help(run):

@@ -141,7 +141,7 @@ def test_what_every_calibrator_saves_agrees_with_the_schema(method, n_classes):
     scores = rng.dirichlet(np.ones(n_classes), 60)
     y = (scores.cumsum(axis=1) > rng.random((60, 1))).argmax(axis=1)
     calibrator = kind(trueodds.BetaCalibrator()) if method == "one_vs_rest" else kind()
-    options = {"features": rng.random((60, 2))} if calibrator.promises.needs_features else {}
+    options = {"features": rng.random((60, 2))} if calibrator.needs_features else {}
     VALIDATOR.validate(calibrator.fit(scores, y, **options).map_.to_dict())
 
 

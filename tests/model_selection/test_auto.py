@@ -268,10 +268,10 @@ def test_one_vs_rest_may_choose_for_each_class(sure):
 
 
 def test_promises_are_those_that_all_methods_keep():
-    assert AutoCalibrator(["temperature", "isotonic"]).promises.monotone
-    assert not AutoCalibrator(["temperature", "enir"]).promises.monotone
-    assert not AutoCalibrator().promises.needs_features
-    assert AutoCalibrator(["tree"]).promises.needs_features
+    assert AutoCalibrator(["temperature", "isotonic"]).is_monotone
+    assert not AutoCalibrator(["temperature", "enir"]).is_monotone
+    assert not AutoCalibrator().needs_features
+    assert AutoCalibrator(["tree"]).needs_features
 
 
 def test_clones_copy_the_methods():

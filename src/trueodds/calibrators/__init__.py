@@ -9,23 +9,17 @@ import importlib
 from typing import Any
 
 __all__ = [
-    "About",
     "Calibrator",
-    "Promises",
-    "SharedOptions",
     "all_calibrators",
     "calibrator_names",
     "find_calibrator",
 ]
 
 _SHARED = {
-    "LAST": "about",
-    "About": "about",
+    "LAST": "base",
     "Calibrator": "base",
     "FeatureCalibrator": "features",
     "PosteriorCalibrator": "posterior",
-    "Promises": "about",
-    "SharedOptions": "options",
     "all_calibrators": "registry",
     "calibrator_names": "registry",
     "find_calibrator": "registry",

@@ -21,12 +21,9 @@ from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCa
 from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
 from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as RobustLogisticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
-from trueodds.calibrators._shared.about import About as About
-from trueodds.calibrators._shared.about import LAST as LAST
-from trueodds.calibrators._shared.about import Promises as Promises
 from trueodds.calibrators._shared.base import Calibrator as Calibrator
+from trueodds.calibrators._shared.base import LAST as LAST
 from trueodds.calibrators._shared.features import FeatureCalibrator as FeatureCalibrator
-from trueodds.calibrators._shared.options import SharedOptions as SharedOptions
 from trueodds.calibrators._shared.posterior import PosteriorCalibrator as PosteriorCalibrator
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names

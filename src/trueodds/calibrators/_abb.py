@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import CoarsenedWarning, warn_user
 from trueodds.kernels.all_binnings import average_over_binnings
@@ -21,6 +21,7 @@ PRIOR_LIMIT = 0.005
 """The prior mean of a bin is its midpoint, kept so far off 0 and 1 (as in BBQ)."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ABBCalibrator(Calibrator):
     """An average over every way to cut the scores into bins, weighted by its posterior.
 
@@ -73,22 +74,15 @@ class ABBCalibrator(Calibrator):
     array([0.2, 0.8])
     """
 
-    mean_n_bins_: float
+    mean_n_bins_: float = field(init=False)
 
-    about = About(
-        title="ABB calibration", label="ABB", complexity=120, promises=Promises(monotone=False)
-    )
+    title = "ABB calibration"
+    label = "ABB"
+    complexity = 120
+    is_monotone = False
 
-    def __init__(
-        self,
-        *,
-        expected_boundaries: float | None = 10.0,
-        max_rows: int = 10000,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.expected_boundaries = expected_boundaries
-        self.max_rows = max_rows
-        super().__init__(**shared)
+    expected_boundaries: float | None = 10.0
+    max_rows: int = 10000
 
     def _check_options(self) -> None:
         if self.expected_boundaries is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, StepMap
@@ -25,6 +26,7 @@ from trueodds.validation import (
 __all__ = ["ACPCalibrator", "logistic_intervals"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ACPCalibrator(Calibrator):
     """The frequency of positives among the instances inside each prediction's own interval.
 
@@ -69,26 +71,16 @@ class ACPCalibrator(Calibrator):
     array([0.33333333, 1.        ])
     """
 
-    table_: ScoreTable
+    table_: ScoreTable = field(init=False)
 
-    about = About(
-        title="ACP calibration",
-        label="ACP",
-        complexity=90,
-        compared=(2, 2),
-        promises=Promises(monotone=False),
-    )
+    title = "ACP calibration"
+    label = "ACP"
+    complexity = 90
+    compared = (2, 2)
+    is_monotone = False
 
-    def __init__(
-        self,
-        *,
-        level: float = 0.95,
-        interval_size: float | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.level = level
-        self.interval_size = interval_size
-        super().__init__(**shared)
+    level: float = 0.95
+    interval_size: float | None = None
 
     def _check_options(self) -> None:
         check_level(self.level)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Unpack
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators import About, PosteriorCalibrator, Promises, SharedOptions
+from trueodds.calibrators import PosteriorCalibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
@@ -22,6 +21,7 @@ from trueodds.validation import Floats, check_choice
 __all__ = ["BayesianSmoothCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BayesianSmoothCalibrator(PosteriorCalibrator):
     """A smooth curve of the log-odds: the average of many Bayesian models of it.
 
@@ -81,29 +81,19 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     True
     """
 
-    posterior_: CurvePosterior
+    posterior_: CurvePosterior = field(init=False)
 
-    about = About(
-        title="Bayesian smooth calibration",
-        label="Bayesian smooth",
-        complexity=110,
-        compared=(2, 2),
-        promises=Promises(monotone=False),
-    )
+    title = "Bayesian smooth calibration"
+    label = "Bayesian smooth"
+    complexity = 110
+    compared = (2, 2)
 
-    def __init__(
-        self,
-        *,
-        monotone: bool = False,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.monotone = monotone
-        super().__init__(**shared)
+    monotone: bool = False
 
     @property
-    def promises(self) -> Promises:
-        """Monotone on request."""
-        return Promises(monotone=bool(self.monotone))
+    def is_monotone(self) -> bool:
+        """On request."""
+        return bool(self.monotone)
 
     def _check_options(self) -> None:
         check_choice(self.monotone, (True, False), "monotone")

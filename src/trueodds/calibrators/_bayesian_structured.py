@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.structured import structured_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
@@ -72,12 +72,11 @@ class BayesianStructuredCalibrator(Calibrator):
     array([[0.2 , 0.31, 0.5 ]])
     """
 
-    about = About(
-        title="Bayesian structured scaling",
-        label="Bayesian structured",
-        complexity=110,
-        promises=Promises(monotone=False, native_multiclass=True),
-    )
+    title = "Bayesian structured scaling"
+    label = "Bayesian structured"
+    complexity = 110
+    is_monotone = False
+    learns_classes_jointly = True
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         counts = np.stack(smooth_counts(*evidence.counts(), *evidence.targets))

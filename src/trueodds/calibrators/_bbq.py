@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, Unpack
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.kernels.log_gamma import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
@@ -31,6 +31,7 @@ INSTANCES_PER_SCORE = 1000.0
 """More weight than this at each distinct score, on average, asks for no further bins."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BBQCalibrator(Calibrator):
     """An average of equal-frequency histograms, weighted by their marginal likelihood.
 
@@ -93,27 +94,23 @@ class BBQCalibrator(Calibrator):
     array([0.86, 0.03, 0.88])
     """
 
-    n_bins_: Labels
-    scores_: Floats
-    weights_: Floats
+    n_bins_: Labels = field(init=False)
+    scores_: Floats = field(init=False)
+    weights_: Floats = field(init=False)
 
-    about = About(title="BBQ calibration", label="BBQ", complexity=100, compared=(2, 2))
+    title = "BBQ calibration"
+    label = "BBQ"
+    complexity = 100
+    is_monotone = False
+    compared = (2, 2)
 
-    def __init__(
-        self,
-        *,
-        average: Literal["elbow", "all", "best"] = "elbow",
-        ties: Literal["whole", "share", "input"] = "whole",
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.average = average
-        self.ties = ties
-        super().__init__(**shared)
+    average: Literal["elbow", "all", "best"] = "elbow"
+    ties: Literal["whole", "share", "input"] = "whole"
 
     @property
-    def promises(self) -> Promises:
-        """Not monotone."""
-        return Promises(monotone=False, any_order=self.ties != "input")
+    def ignores_row_order(self) -> bool:
+        """Unless ties are cut in the order of the rows."""
+        return self.ties != "input"
 
     def _check_options(self) -> None:
         check_choice(self.average, ("elbow", "all", "best"), "average")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from dataclasses import dataclass, field
+from typing import Literal
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
@@ -16,6 +17,7 @@ __all__ = ["BetaCalibrator"]
 DESIGNS: dict[str, Design] = {"abm": "beta", "am": "logistic", "ab": "beta_half"}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BetaCalibrator(Calibrator):
     """σ(a·ln s − b·ln(1−s) + c): three parameters that bend either end of the scale by itself.
 
@@ -69,29 +71,18 @@ class BetaCalibrator(Calibrator):
     array([[0.298, 0.702]])
     """
 
-    about = About(title="beta calibration", complexity=30, compared=(2, 20))
+    title = "beta calibration"
+    complexity = 30
+    compared = (2, 20)
 
-    def __init__(
-        self,
-        parameters: Literal["abm", "am", "ab"] = "abm",
-        *,
-        monotone: Literal["auto"] | bool = "auto",
-        loss: Literal["log", "brier"] = "log",
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.parameters = parameters
-        self.monotone = monotone
-        self.loss = loss
-        super().__init__(**shared)
+    parameters: Literal["abm", "am", "ab"] = field(default="abm", kw_only=False)
+    monotone: Literal["auto"] | bool = "auto"
+    loss: Literal["log", "brier"] = "log"
 
     @property
-    def _enforced(self) -> bool:
+    def is_monotone(self) -> bool:
+        """Where a, b ≥ 0 is enforced."""
         return self.parameters != "ab" if self.monotone == "auto" else bool(self.monotone)
-
-    @property
-    def promises(self) -> Promises:
-        """Monotone where a, b ≥ 0 is enforced."""
-        return Promises(monotone=self._enforced)
 
     def _check_options(self) -> None:
         check_choice(self.parameters, tuple(DESIGNS), "parameters")
@@ -101,5 +92,5 @@ class BetaCalibrator(Calibrator):
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         design = DESIGNS[self.parameters]
         return fit_log_odds_map(
-            evidence, self.input, design, nonnegative=self._enforced, loss=self.loss
+            evidence, self.input, design, nonnegative=self.is_monotone, loss=self.loss
         )

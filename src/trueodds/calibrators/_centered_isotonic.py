@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
@@ -15,6 +16,7 @@ from trueodds.validation import check_choice
 __all__ = ["CenteredIsotonicCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CenteredIsotonicCalibrator(Calibrator):
     """Isotonic regression whose blocks are points at their mean score, joined by lines.
 
@@ -54,16 +56,11 @@ class CenteredIsotonicCalibrator(Calibrator):
     (array([0.1 , 0.25, 0.5 , 0.6 ]), array([0.   , 0.5  , 0.667, 0.667]))
     """
 
-    about = About(title="centred isotonic calibration", label="centred isotonic", complexity=71)
+    title = "centred isotonic calibration"
+    label = "centred isotonic"
+    complexity = 71
 
-    def __init__(
-        self,
-        *,
-        ends: Literal["laplace"] | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.ends = ends
-        super().__init__(**shared)
+    ends: Literal["laplace"] | None = None
 
     def _check_options(self) -> None:
         check_choice(self.ends, ("laplace", None), "ends")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
@@ -15,6 +15,7 @@ from trueodds.validation import check_number
 __all__ = ["DirichletCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DirichletCalibrator(Calibrator):
     """softmax(W·ln p + b), with the weights off the diagonal and the intercepts held back (ODIR).
 
@@ -63,23 +64,14 @@ class DirichletCalibrator(Calibrator):
     array([[0.22, 0.32, 0.46]])
     """
 
-    about = About(
-        title="Dirichlet calibration",
-        label="Dirichlet",
-        complexity=65,
-        promises=Promises(monotone=False, native_multiclass=True),
-    )
+    title = "Dirichlet calibration"
+    label = "Dirichlet"
+    complexity = 65
+    is_monotone = False
+    learns_classes_jointly = True
 
-    def __init__(
-        self,
-        *,
-        off_diagonal: float = 0.03,
-        intercept: float = 0.03,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.off_diagonal = off_diagonal
-        self.intercept = intercept
-        super().__init__(**shared)
+    off_diagonal: float = 0.03
+    intercept: float = 0.03
 
     def _check_options(self) -> None:
         check_number(self.off_diagonal, "off_diagonal")

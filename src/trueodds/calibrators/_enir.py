@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.near_isotonic import (
     Integers,
     NearIsotonicPath,
@@ -33,6 +33,7 @@ CHUNK = 1 << 20  # pairs of a bin and a model that are scored at a time
 Criterion = Literal["bic", "bic-authors", "aic", "aicc"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ENIRCalibrator(Calibrator):
     """A weighted average of all near-isotonic regressions between no smoothing and isotonic.
 
@@ -108,31 +109,20 @@ class ENIRCalibrator(Calibrator):
     array([0.84, 0.04, 0.98])
     """
 
-    path_: NearIsotonicPath
-    lambdas_: Floats
-    n_bins_: Integers
-    weights_: Floats
+    path_: NearIsotonicPath = field(init=False)
+    lambdas_: Floats = field(init=False)
+    n_bins_: Integers = field(init=False)
+    weights_: Floats = field(init=False)
 
-    about = About(
-        title="ENIR calibration",
-        label="ENIR",
-        complexity=110,
-        compared=(2, 20),
-        promises=Promises(monotone=False),
-    )
+    title = "ENIR calibration"
+    label = "ENIR"
+    complexity = 110
+    compared = (2, 20)
+    is_monotone = False
 
-    def __init__(
-        self,
-        *,
-        criterion: Criterion = "bic",
-        smoothing: Literal["authors"] | None = "authors",
-        max_models: int | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.criterion = criterion
-        self.smoothing = smoothing
-        self.max_models = max_models
-        super().__init__(**shared)
+    criterion: Criterion = "bic"
+    smoothing: Literal["authors"] | None = "authors"
+    max_models: int | None = None
 
     def _check_options(self) -> None:
         check_choice(self.criterion, get_args(Criterion), "criterion")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap, LogOddsMap, SoftmaxMap
@@ -54,12 +54,10 @@ class EnsembleTemperatureCalibrator(Calibrator):
     array([0. , 0.8, 0.2])
     """
 
-    about = About(
-        title="ensemble temperature scaling",
-        label="ensemble temperature",
-        complexity=30,
-        promises=Promises(monotone=True, native_multiclass=True),
-    )
+    title = "ensemble temperature scaling"
+    label = "ensemble temperature"
+    complexity = 30
+    learns_classes_jointly = True
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         uniform = LogOddsMap(a=0.0, b=0.0, c=0.0, input=self.input)

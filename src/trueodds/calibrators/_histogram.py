@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.kernels.score_table import equal_mass_starts
 from trueodds.maps import CalibrationMap, StepMap
@@ -18,6 +19,7 @@ from trueodds.validation import Floats, check_choice, check_integer
 __all__ = ["HistogramCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HistogramCalibrator(Calibrator):
     """The frequency of positives in each of a few bins of the score.
 
@@ -53,20 +55,13 @@ class HistogramCalibrator(Calibrator):
     (array([0.25]), array([0.5, 1. ]))
     """
 
-    about = About(
-        title="histogram binning", complexity=80, compared=(2, 2), promises=Promises(monotone=False)
-    )
+    title = "histogram binning"
+    complexity = 80
+    compared = (2, 2)
+    is_monotone = False
 
-    def __init__(
-        self,
-        *,
-        n_bins: int = 10,
-        strategy: Literal["quantile", "uniform"] = "quantile",
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.n_bins = n_bins
-        self.strategy = strategy
-        super().__init__(**shared)
+    n_bins: int = 10
+    strategy: Literal["quantile", "uniform"] = "quantile"
 
     def _check_options(self) -> None:
         check_integer(self.n_bins, "n_bins", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap, IdentityMap
 
@@ -28,13 +28,11 @@ class IdentityCalibrator(Calibrator):
     array([[0.1, 0.9]])
     """
 
-    about = About(
-        title="leaving the scores alone",
-        label="uncalibrated",
-        complexity=0,
-        compared=(2, math.inf),
-        promises=Promises(monotone=True, native_multiclass=True),
-    )
+    title = "leaving the scores alone"
+    label = "uncalibrated"
+    complexity = 0
+    compared = (2, math.inf)
+    learns_classes_jointly = True
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return IdentityMap(input=self.input)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Unpack
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
@@ -17,6 +18,7 @@ from trueodds.validation import check_choice
 __all__ = ["IsotonicCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IsotonicCalibrator(Calibrator):
     """The non-decreasing function of the score with the highest likelihood.
 
@@ -60,18 +62,12 @@ class IsotonicCalibrator(Calibrator):
     array([0.333, 0.5  , 0.667])
     """
 
-    about = About(title="isotonic calibration", complexity=70, compared=(2, math.inf))
+    title = "isotonic calibration"
+    complexity = 70
+    compared = (2, math.inf)
 
-    def __init__(
-        self,
-        *,
-        interpolation: Literal["linear", "step"] = "linear",
-        ends: Literal["laplace"] | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.interpolation = interpolation
-        self.ends = ends
-        super().__init__(**shared)
+    interpolation: Literal["linear", "step"] = "linear"
+    ends: Literal["laplace"] | None = None
 
     def _check_options(self) -> None:
         check_choice(self.interpolation, ("linear", "step"), "interpolation")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, field
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.beta_kernel import BetaKernel
@@ -14,6 +14,7 @@ from trueodds.validation import check_number
 __all__ = ["KernelCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelCalibrator(Calibrator):
     """The frequency of positives around each score, nearer ones counting more.
 
@@ -58,18 +59,13 @@ class KernelCalibrator(Calibrator):
     array([0.436, 0.481, 0.616])
     """
 
-    about = About(title="kernel calibration", complexity=75, promises=Promises(monotone=False))
+    title = "kernel calibration"
+    complexity = 75
+    is_monotone = False
 
-    bandwidth_: float
+    bandwidth_: float = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        bandwidth: float | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.bandwidth = bandwidth
-        super().__init__(**shared)
+    bandwidth: float | None = None
 
     def _check_options(self) -> None:
         if self.bandwidth is not None:

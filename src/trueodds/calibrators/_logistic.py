@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.validation import InputScale, LabelSmoothing, check_choice
+from trueodds.validation import LabelSmoothing, check_choice
 
 __all__ = ["LogisticCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticCalibrator(Calibrator):
     """σ(a·z + c): a logistic curve of the log-odds, or of the scores as they are.
 
@@ -57,24 +58,14 @@ class LogisticCalibrator(Calibrator):
     array([[0.399, 0.601]])
     """
 
-    about = About(
-        title="logistic calibration",
-        label="logistic (Platt)",
-        complexity=20,
-        compared=(2, 20),
-        promises=Promises(monotone=False),
-    )
+    title = "logistic calibration"
+    label = "logistic (Platt)"
+    complexity = 20
+    compared = (2, 20)
+    is_monotone = False
 
-    def __init__(
-        self,
-        *,
-        axis: Literal["log_odds", "raw"] = "log_odds",
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = "platt",
-        classes: Any = None,
-    ) -> None:
-        self.axis = axis
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+    axis: Literal["log_odds", "raw"] = "log_odds"
+    label_smoothing: LabelSmoothing = "platt"
 
     def _check_options(self) -> None:
         check_choice(self.axis, ("log_odds", "raw"), "axis")

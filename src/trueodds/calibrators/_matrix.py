@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
 from trueodds.evidence import ClassEvidence, Evidence
@@ -16,6 +17,7 @@ from trueodds.validation import check_number
 __all__ = ["MatrixCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MatrixCalibrator(Calibrator):
     """softmax(W·l + bias): every class's score may draw on every class's logit.
 
@@ -74,21 +76,13 @@ class MatrixCalibrator(Calibrator):
     array([[0.22, 0.32, 0.46]])
     """
 
-    about = About(
-        title="matrix scaling",
-        complexity=60,
-        compared=(3, 20),
-        promises=Promises(monotone=False, native_multiclass=True),
-    )
+    title = "matrix scaling"
+    complexity = 60
+    compared = (3, 20)
+    is_monotone = False
+    learns_classes_jointly = True
 
-    def __init__(
-        self,
-        *,
-        ridge: float | Literal["structured"] = "structured",
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.ridge = ridge
-        super().__init__(**shared)
+    ridge: float | Literal["structured"] = "structured"
 
     def _check_options(self) -> None:
         ridge: Any = self.ridge

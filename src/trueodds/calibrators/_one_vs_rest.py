@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, field
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
 
 __all__ = ["OneVsRestCalibrator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OneVsRestCalibrator(Calibrator):
     """One binary calibrator per class, with rows normalised to sum to 1.
 
@@ -47,15 +48,10 @@ class OneVsRestCalibrator(Calibrator):
 
     rows_sum_to_one = False
 
-    about = About(title="one-vs-rest calibration", label="one vs rest")
+    title = "one-vs-rest calibration"
+    label = "one vs rest"
 
-    def __init__(
-        self,
-        calibrator: Calibrator | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.calibrator = calibrator
-        super().__init__(**shared)
+    calibrator: Calibrator | None = field(default=None, kw_only=False)
 
     def _inner(self) -> Calibrator:
         if self.calibrator is None:
@@ -70,10 +66,14 @@ class OneVsRestCalibrator(Calibrator):
         return inner
 
     @property
-    def promises(self) -> Promises:
-        """Monotone if the calibrator is, and blind to the order of rows if it is."""
-        inner = self._inner().promises
-        return Promises(monotone=inner.monotone, any_order=inner.any_order)
+    def is_monotone(self) -> bool:
+        """As the calibrator of each class."""
+        return self._inner().is_monotone
+
+    @property
+    def ignores_row_order(self) -> bool:
+        """As the calibrator of each class."""
+        return self._inner().ignores_row_order
 
     def _check_options(self) -> None:
         self._inner().check_settings()

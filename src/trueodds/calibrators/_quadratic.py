@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, QuadraticMap
@@ -48,7 +48,9 @@ class QuadraticCalibrator(Calibrator):
     array([[0.24, 0.76]])
     """
 
-    about = About(title="quadratic scaling", complexity=32, promises=Promises(monotone=False))
+    title = "quadratic scaling"
+    complexity = 32
+    is_monotone = False
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         fit = fit_quadratic(evidence, scale=self.input)

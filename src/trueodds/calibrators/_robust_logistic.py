@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, LogOddsMap
 from trueodds.numerics.log_odds.robust import fit_robust
-from trueodds.validation import InputScale, LabelSmoothing, check_number
+from trueodds.validation import LabelSmoothing, check_number
 
 __all__ = ["RobustLogisticCalibrator"]
 
@@ -18,6 +18,7 @@ LEAST = 1e-9
 """A robustness below this is none, to the last digit but one."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RobustLogisticCalibrator(Calibrator):
     """σ(a·z + c), fitted so that a few scores far on the wrong side cannot bend the curve.
 
@@ -72,23 +73,13 @@ class RobustLogisticCalibrator(Calibrator):
     0.99
     """
 
-    about = About(
-        title="robust logistic calibration",
-        label="robust logistic",
-        complexity=21,
-        promises=Promises(monotone=False),
-    )
+    title = "robust logistic calibration"
+    label = "robust logistic"
+    complexity = 21
+    is_monotone = False
 
-    def __init__(
-        self,
-        *,
-        robustness: float = 0.5,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = "platt",
-        classes: Any = None,
-    ) -> None:
-        self.robustness = robustness
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+    robustness: float = 0.5
+    label_smoothing: LabelSmoothing = "platt"
 
     def _check_options(self) -> None:
         if check_number(self.robustness, "robustness", above=True) > 1:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators import About, Calibrator, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsMap, StepMap
@@ -23,6 +24,7 @@ __all__ = ["ScalingBinningCalibrator"]
 HALVINGS = 60  # of the interval between two scores; no float64 is left between its ends then
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScalingBinningCalibrator(Calibrator):
     """A parametric curve, cut into bins of equal mass that say the curve's mean in each.
 
@@ -60,18 +62,11 @@ class ScalingBinningCalibrator(Calibrator):
     (array([0.5]), array([0.307, 0.693]))
     """
 
-    about = About(title="scaling and binning", complexity=35)
+    title = "scaling and binning"
+    complexity = 35
 
-    def __init__(
-        self,
-        *,
-        n_bins: int = 10,
-        scaling: Literal["logistic", "beta"] = "logistic",
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.n_bins = n_bins
-        self.scaling = scaling
-        super().__init__(**shared)
+    n_bins: int = 10
+    scaling: Literal["logistic", "beta"] = "logistic"
 
     def _check_options(self) -> None:
         check_integer(self.n_bins, "n_bins", 1)

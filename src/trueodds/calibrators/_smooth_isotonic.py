@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
@@ -19,6 +20,7 @@ TOLERANCE = 1e-5
 """Probability by which the map's lines may miss the cubics."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SmoothIsotonicCalibrator(Calibrator):
     """A smooth increasing curve through the blocks of isotonic regression.
 
@@ -61,16 +63,11 @@ class SmoothIsotonicCalibrator(Calibrator):
     array([0.   , 0.5  , 0.636, 0.667])
     """
 
-    about = About(title="smooth isotonic calibration", label="smooth isotonic", complexity=72)
+    title = "smooth isotonic calibration"
+    label = "smooth isotonic"
+    complexity = 72
 
-    def __init__(
-        self,
-        *,
-        ends: Literal["laplace"] | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.ends = ends
-        super().__init__(**shared)
+    ends: Literal["laplace"] | None = None
 
     def _check_options(self) -> None:
         check_choice(self.ends, ("laplace", None), "ends")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
@@ -22,6 +23,7 @@ __all__ = ["SplineCalibrator"]
 PRIOR_WEIGHT = 10.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SplineCalibrator(Calibrator):
     """A smooth curve of the log-odds that bends only as far as the data insists.
 
@@ -73,29 +75,20 @@ class SplineCalibrator(Calibrator):
     array([0.225, 0.52 , 0.801])
     """
 
-    about = About(title="spline calibration", complexity=50)
+    title = "spline calibration"
+    complexity = 50
 
-    strength_: float
+    strength_: float = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        n_knots: int = 20,
-        strength: float | None = None,
-        prior_weight: float | Literal["auto"] = "auto",
-        monotone: bool = False,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.n_knots = n_knots
-        self.strength = strength
-        self.prior_weight = prior_weight
-        self.monotone = monotone
-        super().__init__(**shared)
+    n_knots: int = 20
+    strength: float | None = None
+    prior_weight: float | Literal["auto"] = "auto"
+    monotone: bool = False
 
     @property
-    def promises(self) -> Promises:
-        """Monotone if asked to be."""
-        return Promises(monotone=bool(self.monotone))
+    def is_monotone(self) -> bool:
+        """On request."""
+        return bool(self.monotone)
 
     def _check_options(self) -> None:
         check_integer(self.n_knots, "n_knots", 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trueodds.calibrators import About, Promises
 from trueodds.calibrators._shared.structured import MixedStructuredCalibrator
 from trueodds.numerics.softmax.regression import MatrixModel
 
@@ -53,11 +52,10 @@ class StructuredMatrixCalibrator(MixedStructuredCalibrator):
     array([[0.22, 0.32, 0.46]])
     """
 
-    about = About(
-        title="structured matrix scaling",
-        label="structured matrix",
-        complexity=60,
-        promises=Promises(monotone=False, native_multiclass=True),
-    )
+    title = "structured matrix scaling"
+    label = "structured matrix"
+    complexity = 60
+    is_monotone = False
+    learns_classes_jointly = True
 
     model = MatrixModel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trueodds.calibrators import About, Promises
 from trueodds.calibrators._shared.structured import MixedStructuredCalibrator
 from trueodds.numerics.softmax.regression import VectorModel
 
@@ -48,11 +47,10 @@ class StructuredVectorCalibrator(MixedStructuredCalibrator):
     array([[0.2, 0.2, 0.6]])
     """
 
-    about = About(
-        title="structured vector scaling",
-        label="structured vector",
-        complexity=40,
-        promises=Promises(monotone=False, native_multiclass=True),
-    )
+    title = "structured vector scaling"
+    label = "structured vector"
+    complexity = 40
+    is_monotone = False
+    learns_classes_jointly = True
 
     model = VectorModel

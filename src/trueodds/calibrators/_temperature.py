@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
@@ -53,12 +53,10 @@ class TemperatureCalibrator(Calibrator):
     3.552
     """
 
-    about = About(
-        title="temperature scaling",
-        complexity=10,
-        compared=(2, math.inf),
-        promises=Promises(monotone=True, native_multiclass=True),
-    )
+    title = "temperature scaling"
+    complexity = 10
+    compared = (2, math.inf)
+    learns_classes_jointly = True
 
     @property
     def temperature_(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trueodds.calibrators import About, Calibrator, Promises
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
@@ -56,12 +56,11 @@ class VectorCalibrator(Calibrator):
     array([[0.24, 0.32, 0.44]])
     """
 
-    about = About(
-        title="vector scaling",
-        complexity=40,
-        compared=(3, math.inf),
-        promises=Promises(monotone=False, native_multiclass=True),
-    )
+    title = "vector scaling"
+    complexity = 40
+    compared = (3, math.inf)
+    is_monotone = False
+    learns_classes_jointly = True
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return fit_log_odds_map(evidence, self.input, "beta")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator
+from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.kernels.suffix_slopes import flattest_slopes
@@ -65,7 +65,9 @@ class VennAbersCalibrator(Calibrator):
            [0.5  , 1.   ]])
     """
 
-    about = About(title="Venn–Abers calibration", label="Venn–Abers", complexity=72)
+    title = "Venn–Abers calibration"
+    label = "Venn–Abers"
+    complexity = 72
 
     by_order_alone = True
 

@@ -116,16 +116,15 @@ def fit(
     if interval is not None and not 0 < interval < 1:
         raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     calibrator = make_calibrator(method, data.input_scale, option or ())
-    promises = calibrator.promises
-    if promises.needs_features and not feature:
+    if calibrator.needs_features and not feature:
         raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
-    if feature and not promises.needs_features:
+    if feature and not calibrator.needs_features:
         raise UsageError(f"--method {method} takes no --feature.")
     columns = data.columns(features=tuple(feature or ()), sums_to_one=calibrator.rows_sum_to_one)
     with data.open(columns, detect_types=bool(feature)) as source:
         prepared = data.prepare(source, columns)
         with working(f"fitting {method}", source.connection):
-            if feature or len(prepared.scores) > 1 or not promises.any_order:
+            if feature or len(prepared.scores) > 1 or not calibrator.ignores_row_order:
                 fitted, about = _fit_rows(calibrator, prepared, data, interval)
             else:
                 fitted, about = _fit_counts(calibrator, prepared, interval)

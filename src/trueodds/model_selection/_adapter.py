@@ -18,8 +18,7 @@ __all__ = ["fit_calibrator", "needs_features", "predict_calibrated"]
 
 def needs_features(calibrator: Any) -> bool:
     """Whether the calibrator wants the original attributes beside the scores."""
-    promises = getattr(calibrator, "promises", None)
-    return bool(getattr(promises, "needs_features", False))
+    return bool(getattr(calibrator, "needs_features", False))
 
 
 def fit_calibrator(

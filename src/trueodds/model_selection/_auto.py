@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.calibrators import (
-    About,
     Calibrator,
     FeatureCalibrator,
     IdentityCalibrator,
-    Promises,
     find_calibrator,
 )
 from trueodds.evidence import ClassEvidence, Evidence
@@ -23,10 +22,8 @@ from trueodds.maps import CalibrationMap, IdentityMap
 from trueodds.model_selection._auto_words import FAILED, TOO_FEW, explain_recommended
 from trueodds.validation import (
     Floats,
-    InputScale,
     LabelledScores,
     Labels,
-    LabelSmoothing,
     check_choice,
 )
 
@@ -45,6 +42,7 @@ RECOMMENDED = {"two": "bayesian_smooth", "several": "bayesian_structured"}
 """What had the lowest losses of all methods; see ``docs/arena.md``."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AutoCalibrator(FeatureCalibrator):
     """The recommended method: the best on average, or the best of a comparison on your data.
 
@@ -135,43 +133,33 @@ class AutoCalibrator(FeatureCalibrator):
     'temperature'
     """
 
-    about = About(title="automatic choice", label="auto")
+    title = "automatic choice"
+    label = "auto"
+    learns_classes_jointly = True
 
-    def __init__(
-        self,
-        calibrators: Any = "default",
-        *,
-        rule: AutoRule | None = None,
-        scoring: Scoring = "log_loss",
-        cv: int = 5,
-        n_repeats: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
-    ) -> None:
-        self.calibrators = calibrators
-        self.rule = rule
-        self.scoring = scoring
-        self.cv = cv
-        self.n_repeats = n_repeats
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        super().__init__(input=input, label_smoothing=label_smoothing, classes=classes)
+    calibrators: Any = field(default="default", kw_only=False)
+    rule: AutoRule | None = None
+    scoring: Scoring = "log_loss"
+    cv: int = 5
+    n_repeats: int = 1
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     @property
-    def promises(self) -> Promises:
-        """What all candidates promise; features if one needs them."""
+    def is_monotone(self) -> bool:
+        """Whether all candidates are."""
+        return all(isinstance(m, Calibrator) and m.is_monotone for m in self._named_candidates())
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether one of the candidates does."""
+        return any(isinstance(m, Calibrator) and m.needs_features for m in self._named_candidates())
+
+    def _named_candidates(self) -> list[Any]:
+        """The candidates that the caller chose; a string stands for methods of all kinds."""
         if isinstance(self.calibrators, str):
-            return Promises(monotone=False, native_multiclass=True)
-        methods = self._resolved(2).values()
-        promises = [m.promises if isinstance(m, Calibrator) else None for m in methods]
-        return Promises(
-            monotone=all(p is not None and p.monotone for p in promises),
-            native_multiclass=True,
-            needs_features=any(p is not None and p.needs_features for p in promises),
-        )
+            return [None]
+        return list(self._resolved(2).values())
 
     @property
     def _rule(self) -> AutoRule:
@@ -193,7 +181,7 @@ class AutoCalibrator(FeatureCalibrator):
                 raise InputError('rule="recommended" compares nothing, so it takes no calibrators.')
             return
         self._comparison_options()
-        if self._rule == "pool" and self.promises.needs_features:
+        if self._rule == "pool" and self.needs_features:
             raise InputError('rule="pool" takes methods that learn from scores alone.')
         for name, method in self._resolved(2).items():
             if not isinstance(method, Calibrator):
@@ -217,7 +205,7 @@ class AutoCalibrator(FeatureCalibrator):
         -------
         self
         """
-        if not self.promises.needs_features:
+        if not self.needs_features:
             return super().fit(scores, y, sample_weight)
         from trueodds.model_selection._comparison_input import read_compared_rows
 
@@ -387,6 +375,6 @@ class AutoCalibrator(FeatureCalibrator):
             Rows sum to 1.
         """
         self._check_fitted("map_")
-        if self.calibrator_ is not None and self.calibrator_.promises.needs_features:
+        if self.calibrator_ is not None and self.calibrator_.needs_features:
             return np.asarray(self.calibrator_.predict_proba(scores, features=features))
         return super().predict_proba(scores)

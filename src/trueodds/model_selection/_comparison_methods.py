@@ -7,7 +7,7 @@ from typing import Any
 
 from trueodds.calibrators import (
     LAST,
-    About,
+    Calibrator,
     all_calibrators,
     calibrator_names,
     find_calibrator,
@@ -37,8 +37,7 @@ def resolve_calibrators(calibrators: Any, n_classes: int, has_features: bool) ->
 
 
 def _complexity(method: Any) -> int:
-    about = getattr(method, "about", None)
-    return about.complexity if isinstance(about, About) else LAST
+    return method.complexity if isinstance(method, Calibrator) else LAST
 
 
 def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, Any]:
@@ -65,9 +64,9 @@ def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, An
 
 def _default_names(n_classes: int, has_features: bool) -> list[str]:
     found = [
-        (kind.about.complexity, name)
+        (kind.complexity, name)
         for name, kind in all_calibrators().items()
-        if kind.about.suits(n_classes) and (has_features or not kind().promises.needs_features)
+        if kind.suits(n_classes) and (has_features or not kind().needs_features)
     ]
     return [name for _, name in sorted(found)]
 

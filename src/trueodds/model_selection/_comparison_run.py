@@ -132,7 +132,7 @@ def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> H
 
 def _needs_rows(method: Calibrator) -> bool:
     """Whether rows of equal score and class are not alike to the method."""
-    return method.promises.needs_features or not method.promises.any_order
+    return method.needs_features or not method.ignores_row_order
 
 
 def _forecast_rows(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:

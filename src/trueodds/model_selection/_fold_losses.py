@@ -40,12 +40,11 @@ def fold_losses(
     A method that goes by attributes or by the order of rows has none, and neither has evidence of
     which no part can be held out.
     """
-    promises = calibrator.promises
-    if promises.needs_features or not promises.any_order:
+    if calibrator.needs_features or not calibrator.ignores_row_order:
         return None
     several = isinstance(evidence, ClassEvidence)
     n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
-    most = MOST_ROWS if calibrator.about.suits(n_classes) else MOST_ROWS_OF_SLOW
+    most = MOST_ROWS if calibrator.suits(n_classes) else MOST_ROWS_OF_SLOW
     cells = _sampled_cells(evidence, n_classes, most)
     n_rows = int(cells.units.sum())
     start = time.perf_counter()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.calibrators import About, calibrator_names, find_calibrator
+from trueodds.calibrators import Calibrator, calibrator_names, find_calibrator
 
 __all__ = ["number", "numbers", "percent", "phrase_method", "probability_text", "show_method"]
 
@@ -29,18 +29,18 @@ def numbers(values: Iterable[Any] | None) -> list[float | None]:
 
 def show_method(name: str) -> str:
     """What a method is called in tables and legends; a name of the user's own stays."""
-    about = _about(name)
-    return (about.label if about else "") or name.replace("_", " ")
+    kind = _kind(name)
+    return (kind.label if kind else "") or name.replace("_", " ")
 
 
 def phrase_method(name: str) -> str:
     """What applying a method is called in a sentence."""
-    about = _about(name)
-    return about.title if about else f"{show_method(name)} calibration"
+    kind = _kind(name)
+    return kind.title if kind else f"{show_method(name)} calibration"
 
 
-def _about(name: str) -> About | None:
-    return find_calibrator(name).about if name in calibrator_names() else None
+def _kind(name: str) -> type[Calibrator] | None:
+    return find_calibrator(name) if name in calibrator_names() else None
 
 
 def probability_text(p: float) -> str:

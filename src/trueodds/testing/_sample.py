@@ -71,8 +71,7 @@ def fresh(calibrator: Any, **params: Any) -> Any:
 
 def features_argument(calibrator: Any, sample: Sample) -> dict[str, Any]:
     """``{"features": ...}`` for a calibrator that needs them, else nothing."""
-    promises = getattr(calibrator, "promises", None)
-    return {"features": sample.features} if getattr(promises, "needs_features", False) else {}
+    return {"features": sample.features} if getattr(calibrator, "needs_features", False) else {}
 
 
 def fit(calibrator: Any, sample: Sample, **params: Any) -> Any:

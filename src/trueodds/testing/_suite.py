@@ -42,7 +42,7 @@ def calibrator_checks(calibrator: Any) -> list[CalibratorCheck]:
     Parameters
     ----------
     calibrator : estimator
-        Unfitted; copies of it are fitted. If it has ``promises``, it is held to them.
+        Unfitted; copies of it are fitted. If it states ``is_monotone``, it is held to that.
 
     Returns
     -------

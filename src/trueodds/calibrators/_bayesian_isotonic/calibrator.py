@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, PosteriorCalibrator, SharedOptions
+from trueodds.calibrators import PosteriorCalibrator
 from trueodds.calibrators._bayesian_isotonic.posterior import (
     IsotonicPosterior,
     chain_posterior,
@@ -33,6 +34,7 @@ FITTED = ("map_", "classes_", "posterior_", "effective_sample_size_", "r_hat_", 
 """What a fit leaves behind."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BayesianIsotonicCalibrator(PosteriorCalibrator):
     """The mean of all non-decreasing maps, each weighted by prior and likelihood.
 
@@ -124,44 +126,26 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
     (array([0. , 0.2, 0.5]), array([0. , 0.3, 0.7]))
     """
 
-    posterior_: IsotonicPosterior
-    effective_sample_size_: float
-    r_hat_: float
-    max_weight_: float
+    posterior_: IsotonicPosterior = field(init=False)
+    effective_sample_size_: float = field(init=False)
+    r_hat_: float = field(init=False)
+    max_weight_: float = field(init=False)
 
-    about = About(
-        title="Bayesian isotonic calibration",
-        label="Bayesian isotonic",
-        complexity=130,
-        compared=(2, 2),
-    )
+    title = "Bayesian isotonic calibration"
+    label = "Bayesian isotonic"
+    complexity = 130
+    compared = (2, 2)
 
-    def __init__(
-        self,
-        *,
-        sampler: Literal["mcmc", "importance"] = "mcmc",
-        n_groups: int | Literal["auto"] | None = "auto",
-        min_effective_size: float = 400,
-        max_draws: int = 20_000,
-        n_chains: int = 4,
-        n_samples: int = 10_000,
-        bounds: Literal["auto", "paper", "authors"] | None = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.sampler = sampler
-        self.n_groups = n_groups
-        self.min_effective_size = min_effective_size
-        self.max_draws = max_draws
-        self.n_chains = n_chains
-        self.n_samples = n_samples
-        self.bounds = bounds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        super().__init__(**shared)
+    sampler: Literal["mcmc", "importance"] = "mcmc"
+    n_groups: int | Literal["auto"] | None = "auto"
+    min_effective_size: float = 400
+    max_draws: int = 20_000
+    n_chains: int = 4
+    n_samples: int = 10_000
+    bounds: Literal["auto", "paper", "authors"] | None = "auto"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    progress: bool | None = None
 
     def _check_options(self) -> None:
         check_choice(self.sampler, ("mcmc", "importance"), "sampler")

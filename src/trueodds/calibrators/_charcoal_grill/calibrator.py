@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Unpack
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator
 from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.evidence import ClassEvidence, Evidence
@@ -43,6 +44,7 @@ FARTHEST = 2.0**20
 """Outliers are fitted as if they were no further, in units of the spread: they have squares."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CharcoalGrillCalibrator(Calibrator):
     """σ(z/T(z) + b): temperature scaling whose temperature depends on where the score lies.
 
@@ -103,30 +105,17 @@ class CharcoalGrillCalibrator(Calibrator):
     array([1., 5.])
     """
 
-    about = About(
-        title="charcoal grill scaling",
-        label="charcoal grill",
-        complexity=50,
-        compared=(2, math.inf),
-        promises=Promises(monotone=True, native_multiclass=True),
-    )
+    title = "charcoal grill scaling"
+    label = "charcoal grill"
+    complexity = 50
+    compared = (2, math.inf)
+    learns_classes_jointly = True
 
-    def __init__(
-        self,
-        *,
-        n_coals: int | Literal["auto"] = 3,
-        bias: bool = True,
-        fit_width: bool = False,
-        lam: float = 1e-2,
-        solver: Literal["joint", "paper"] = "joint",
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.n_coals = n_coals
-        self.bias = bias
-        self.fit_width = fit_width
-        self.lam = lam
-        self.solver = solver
-        super().__init__(**shared)
+    n_coals: int | Literal["auto"] = 3
+    bias: bool = True
+    fit_width: bool = False
+    lam: float = 1e-2
+    solver: Literal["joint", "paper"] = "joint"
 
     def _check_options(self) -> None:
         if self.n_coals != "auto":

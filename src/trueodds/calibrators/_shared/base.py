@@ -6,29 +6,32 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
-from trueodds.calibrators._shared.about import About, Promises
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators._shared.accuracy import share_right
-from trueodds.calibrators._shared.intervals import Intervals
-from trueodds.calibrators._shared.options import show_shared_options
+from trueodds.calibrators._shared.docs import document_inherited
+from trueodds.calibrators._shared.kept import KeptClasses, KeptRows, keep_classes, keep_evidence
 from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence, calculating, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
-from trueodds.maps import CalibrationMap, IdentityMap, OneVsRestMap
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
 from trueodds.table import ScoreTable
 from trueodds.validation import (
     Floats,
     InputScale,
     LabelledScores,
+    Labels,
     LabelSmoothing,
     answers_in_kind,
     as_dense,
+    check_level,
     check_scale,
     check_smoothing,
     positive_column,
@@ -36,15 +39,28 @@ from trueodds.validation import (
     validate_scores,
 )
 
-__all__ = ["Calibrator"]
+if TYPE_CHECKING:
+    from trueodds.numerics.smooth_curve.kept import KeptCells
+    from trueodds.numerics.smooth_curve.posterior import CurvePosterior
+
+__all__ = ["Calibrator", "Curves"]
+
+LAST = 1000
+"""The complexity of a method that does not state one: after all that do."""
+
+Curves = tuple[CalibrationMap, ...]
 
 
-class Calibrator(Intervals, Estimator, ABC):
+@dataclass(kw_only=True, eq=False, repr=False)
+class Calibrator(Estimator, ABC):
     """Base of all calibrators.
 
-    A subclass writes :meth:`_fit`, which turns binary evidence into a map, and ``__init__`` if it
+    A subclass writes :meth:`_fit`, which turns binary evidence into a map, and is a dataclass if it
     has options of its own. More than two classes are then handled one against the rest, unless the
     subclass also writes :meth:`_fit_multiclass`.
+
+    Facts on the class say what the method is (``title``, ``complexity``, ``compared``) and what it
+    guarantees (``is_monotone``, ``needs_features``, …); :mod:`trueodds.testing` holds it to them.
 
     Parameters
     ----------
@@ -70,36 +86,64 @@ class Calibrator(Intervals, Estimator, ABC):
     True
     """
 
-    about: ClassVar[About] = About(title="calibration")
+    title: ClassVar[str] = "calibration"
+    """What applying it is called in a sentence: ``"beta calibration"``."""
+
+    label: ClassVar[str] = ""
+    """What it is called in tables and legends; the name of the method if empty."""
+
+    complexity: ClassVar[int] = LAST
+    """How much it learns, for "the simplest method that is as good": nothing (0), one to three
+    numbers (10 to 30), a smooth curve (40 to 60), a curve without a formula (70 to 90), an average
+    of many (100 and more)."""
+
+    compared: ClassVar[tuple[int, float] | None] = None
+    """The fewest and the most classes with which it takes part in a comparison by default."""
+
     rows_sum_to_one: ClassVar[bool] = True
     """Whether rows of probabilities must sum to 1 when there are several classes."""
 
     by_order_alone: ClassVar[bool] = False
     """Whether scores are compared and never calculated with, so that any float64 will do."""
 
-    map_: CalibrationMap
-    sampling_error_: float
-    classes_: npt.NDArray[Any]
+    input: InputScale = "probability"
+    label_smoothing: LabelSmoothing = None
+    classes: Any = None
+
+    map_: CalibrationMap = field(init=False)
+    sampling_error_: float = field(init=False)
+    classes_: npt.NDArray[Any] = field(init=False)
+    _kept: Any = field(default=None, init=False)
+    _posteriors: tuple[CurvePosterior, ...] | None = field(default=None, init=False)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        show_shared_options(cls, Calibrator)
-
-    def __init__(
-        self,
-        *,
-        input: InputScale = "probability",  # noqa: A002
-        label_smoothing: LabelSmoothing = None,
-        classes: Any = None,
-    ) -> None:
-        self.input = input
-        self.label_smoothing = label_smoothing
-        self.classes = classes
+        document_inherited(cls, Calibrator)
 
     @property
-    def promises(self) -> Promises:
-        """What this calibrator guarantees with its present options."""
-        return self.about.promises
+    def is_monotone(self) -> bool:
+        """Whether a higher score never gets a lower probability (binary problems)."""
+        return True
+
+    @property
+    def learns_classes_jointly(self) -> bool:
+        """Whether more than two classes are learned together, not one against the rest."""
+        return False
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether ``fit`` and ``predict_proba`` take the original attributes as ``features=``."""
+        return False
+
+    @property
+    def ignores_row_order(self) -> bool:
+        """Whether the order of the rows does not matter, so that a table of counts is enough."""
+        return True
+
+    @classmethod
+    def suits(cls, n_classes: int) -> bool:
+        """Whether it is compared by default with this many classes."""
+        return cls.compared is not None and cls.compared[0] <= n_classes <= cls.compared[1]
 
     @abstractmethod
     def _fit(self, evidence: Evidence) -> CalibrationMap:
@@ -305,12 +349,11 @@ class Calibrator(Intervals, Estimator, ABC):
         return self._fit_counts(ScoreTable.from_grouped(grouped, max_rows), classes)
 
     def _check_that_counts_suffice(self) -> None:
-        promises = self.promises
-        if promises.needs_features:
+        if self.needs_features:
             raise InputError(
                 f"{type(self).__name__} learns from features= also, so it needs rows: use fit."
             )
-        if not promises.any_order:
+        if not self.ignores_row_order:
             raise InputError(
                 f"{self!r} goes by the order of the rows, which counts do not keep: use fit."
             )
@@ -379,6 +422,121 @@ class Calibrator(Intervals, Estimator, ABC):
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
         return share_right(self.predict(scores), y, sample_weight)
 
+    def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Where the true probability of such scores lies, given the evidence of the fit.
+
+        It is about the probability, not about the label, and about the truth, not about the
+        method: a method that is wrong somewhere has its error inside the interval. What the
+        method itself says is never outside; if it lies on one of the ends, the evidence speaks
+        against it.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the same scale as in ``fit``.
+        level : float, default=0.9
+            How often the interval holds the truth, on average over scores.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n,), or (n, n_classes) with several classes
+            With two classes those of the positive one. With several, each class by itself: the
+            frequency of the class among all rows that are given this probability of it (or, if
+            the method learns one class against the rest, that have this score of it).
+
+        Notes
+        -----
+        The first call fits the curves of
+        :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the evidence (some tens of
+        milliseconds for each class). Measured coverage: ``docs/uncertainty.md``.
+        """
+        self._check_fitted("map_")
+        self._check_scores(scores)
+        return self.map_with_band(level=level).interval(scores)
+
+    def map_with_band(self, *, level: float = 0.9) -> CalibrationMap:
+        """The map with its intervals, to be saved, exported or applied elsewhere.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+
+        Returns
+        -------
+        CalibrationMap
+            ``map_``, with ``band``.
+
+        Examples
+        --------
+        >>> from trueodds import BetaCalibrator
+        >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95], [0, 0, 1, 1, 0, 1]
+        >>> banded = BetaCalibrator().fit(scores, y).map_with_band(level=0.5)
+        >>> low, high = banded.interval([0.9])
+        >>> bool(low[0] < banded([0.9])[0] < high[0])
+        True
+        """
+        self._check_fitted("map_")
+        level = check_level(level)
+        lower, upper = self._band_curves(level)
+        return self.map_.with_band(lower, upper, level=level)
+
+    def learn_with_band(
+        self, evidence: Evidence | ClassEvidence, *, level: float = 0.9
+    ) -> CalibrationMap:
+        """As :meth:`learn`, with the intervals of the evidence in the map."""
+        level = check_level(level)
+        self.map_ = self.learn(evidence)
+        n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
+        self.classes_ = np.arange(n_classes)
+        self._keep(evidence)
+        return self.map_with_band(level=level)
+
+    def _keep(self, evidence: Evidence | ClassEvidence) -> None:
+        """Remember as much of the evidence as intervals need."""
+        self._kept, self._posteriors = keep_evidence(evidence, self.input), None
+
+    def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
+        """The same for a method whose forecasts depend on more than the scores."""
+        own = weight > 0
+        forecasts = p[own, 1] if p.shape[1] == 2 else p[own]
+        kept = keep_classes(forecasts, codes[own], weight[own], forecasts=True)
+        self._kept, self._posteriors = kept, None
+
+    def _band_curves(self, level: float) -> tuple[Curves, Curves]:
+        """The lower and the upper curve, of the scores or of each class's forecast."""
+        shares = ((1 - level) / 2, (1 + level) / 2)
+        scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
+        lower, upper = (
+            tuple(LogOddsCurveMap(x=p.z, y=p.quantile(share), input=scale) for p in self._truth())
+            for share in shares
+        )
+        return lower, upper
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the curves, which can be fitted again and take more room than the rest."""
+        state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
+        kept = state.get("_kept")
+        if isinstance(kept, KeptRows) and not kept.are_few:
+            state["_kept"] = kept.cells(self.input)
+        return state
+
+    def _truth(self) -> tuple[CurvePosterior, ...]:
+        """What is known of the truth: of the positive class, or of each class."""
+        if self._posteriors is None:
+            kept = self._kept
+            scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
+            if kept is None:
+                raise InputError(
+                    f"this {type(self).__name__} has no evidence for an interval, as it was fitted "
+                    "by an earlier version of trueodds: fit it again."
+                )
+            if isinstance(kept, KeptClasses):
+                found = kept.cells(self.map_)
+            else:
+                found = [kept.cells(scale) if isinstance(kept, KeptRows) else kept]
+            self._posteriors = tuple(_posterior(cells, scale) for cells in found)
+        return self._posteriors
+
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:
     if classes is None:
@@ -389,3 +547,13 @@ def _declared_pair(classes: Any) -> npt.NDArray[Any]:
             f"a table of counts has two classes; classes= names {declared.tolist()!r}."
         )
     return declared
+
+
+def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
+    from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
+
+    with single_threaded_blas():
+        posterior = fit_smooth_curve(
+            cells.z, cells.n_neg, cells.n_pos, centred_on_scores=scale != "score", with_bare=False
+        )
+    return replace(posterior, z=np.asarray(posterior.z * cells.unit))

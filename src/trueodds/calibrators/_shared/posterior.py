@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.calibrators._shared.base import Calibrator
-from trueodds.calibrators._shared.intervals import Curves
+from trueodds.calibrators._shared.base import Calibrator, Curves
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.validation import as_seed, check_integer

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self, Unpack
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators import About, Calibrator, FeatureCalibrator, Promises, SharedOptions
+from trueodds.calibrators import Calibrator, FeatureCalibrator
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -40,6 +40,7 @@ __all__ = ["TreeCalibrator"]
 NO_LIMIT = np.iinfo(np.int64).max
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TreeCalibrator(FeatureCalibrator):
     """A decision tree on the attributes, with its own logistic calibration at every leaf.
 
@@ -129,44 +130,29 @@ class TreeCalibrator(FeatureCalibrator):
     array([0.85, 0.81])
     """
 
-    about = About(
-        title="a calibration tree",
-        label="tree",
-        complexity=140,
-        compared=(2, math.inf),
-        promises=Promises(monotone=False, native_multiclass=True, needs_features=True),
-    )
+    title = "a calibration tree"
+    label = "tree"
+    complexity = 140
+    compared = (2, math.inf)
+    is_monotone = False
+    learns_classes_jointly = True
+    needs_features = True
 
-    def __init__(
-        self,
-        *,
-        leaf: Literal["logistic"] | Calibrator = "logistic",
-        n_iterations: Literal["auto", "node"] | int = "auto",
-        pruning: Literal["rmse", "error"] | None = "rmse",
-        min_samples: float = 16,
-        max_depth: int | None = None,
-        min_gap: float = 1e-5,
-        categorical: Sequence[Any] | None = None,
-        cv: int | Literal["weka"] = 5,
-        random_state: Any = 0,
-        **shared: Unpack[SharedOptions],
-    ) -> None:
-        self.leaf = leaf
-        self.n_iterations = n_iterations
-        self.pruning = pruning
-        self.min_samples = min_samples
-        self.max_depth = max_depth
-        self.min_gap = min_gap
-        self.categorical = categorical
-        self.cv = cv
-        self.random_state = random_state
-        super().__init__(**shared)
+    leaf: Literal["logistic"] | Calibrator = "logistic"
+    n_iterations: Literal["auto", "node"] | int = "auto"
+    pruning: Literal["rmse", "error"] | None = "rmse"
+    min_samples: float = 16
+    max_depth: int | None = None
+    min_gap: float = 1e-5
+    categorical: Sequence[Any] | None = None
+    cv: int | Literal["weka"] = 5
+    random_state: Any = 0
 
     def _check_options(self) -> None:
         if not isinstance(self.leaf, Calibrator):
             if not isinstance(self.leaf, str) or self.leaf != "logistic":
                 raise InputError(f'leaf must be "logistic" or a calibrator; got {self.leaf!r}.')
-        elif self.leaf.promises.needs_features:
+        elif self.leaf.needs_features:
             raise InputError("leaf must be a calibrator of scores alone; got one with features.")
         if self.n_iterations not in ("auto", "node"):
             check_integer(self.n_iterations, "n_iterations", 1, '"auto", "node" or ')

@@ -259,6 +259,11 @@ def fit_softmax(
     # So it may if a ridge spares some parameters. Below this loss, no row can be wrong again.
     can_fall = is_hard and not loss.ridge.all()
     all_right = np.log(2) * row_weight[row_weight > 0].min() if can_fall else 0.0
+
+    def steepness(at: _SoftmaxPoint) -> float:
+        """The largest part of the gradient, free of the scale of scores and weights."""
+        return float((np.abs(at.gradient) / (scale + loss.ridge * np.abs(at.theta))).max())
+
     place = loss.rescaled(start)
     converged = False
     n_iter = 0
@@ -269,13 +274,16 @@ def fit_softmax(
         if interpolated or (unbounded and loss.separated_at(place)) or place.value < all_right:
             break
         n_iter += 1
-        size = float((np.abs(place.gradient) / (scale + loss.ridge * np.abs(place.theta))).max())
+        size = steepness(place)
         if size <= GRADIENT_TOLERANCE / 10:
             converged = True
             break
         step = loss.newton_step(place)
         slope = float(place.gradient @ step)
         candidate = loss.ahead(place, step, slope)
+        if size <= GRADIENT_TOLERANCE and steepness(candidate) >= size:
+            converged = True  # so near the optimum rounding decides where a step leads
+            break
         length = float(np.abs(candidate.theta - place.theta).max() / np.abs(step).max())
         if not candidate.value <= place.value + 1e-4 * length * slope + 4e-16 * abs(place.value):
             converged = size <= GRADIENT_TOLERANCE

@@ -1,50 +1,26 @@
-"""Options that every calibrator has: written once, and shown with each method's own."""
+"""Parameters and attributes that every calibrator has: documented once, and shown with each."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, TypedDict
+from typing import Any
 
-from trueodds.validation import InputScale, LabelSmoothing
-
-__all__ = ["SharedOptions", "show_shared_options"]
+__all__ = ["document_inherited"]
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(\w[\w, ]*?)(?: :|$)", re.MULTILINE)
 
 
-class SharedOptions(TypedDict, total=False):
-    """Keyword arguments that a method passes on to :class:`Calibrator`.
+def document_inherited(kind: type[Any], base: type[Any]) -> None:
+    """Add to a docstring the parameters and attributes that only its base documents.
 
     Examples
     --------
-    >>> from trueodds.calibrators import SharedOptions
-    >>> sorted(SharedOptions.__annotations__)
-    ['classes', 'input', 'label_smoothing']
-    """
-
-    input: InputScale
-    label_smoothing: LabelSmoothing
-    classes: Any
-
-
-def show_shared_options(kind: type[Any], base: type[Any]) -> None:
-    """Put ``**shared`` of a method into its signature, and what it does not document into its docs.
-
-    Examples
-    --------
-    >>> import inspect
     >>> from trueodds import KernelCalibrator
-    >>> list(inspect.signature(KernelCalibrator).parameters)
-    ['bandwidth', 'input', 'label_smoothing', 'classes']
     >>> "The scale of the scores" in KernelCalibrator.__doc__
     True
     """
-    own = list(inspect.signature(kind.__init__).parameters.values())[1:]
-    if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
-        shared = list(inspect.signature(base.__init__).parameters.values())[1:]
-        kind.__signature__ = inspect.Signature([*own[:-1], *shared])
     if kind.__doc__ and base.__doc__:
         kind.__doc__ = _with_entries_of(base.__doc__, kind.__doc__)
 
