@@ -29,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds import AutoCalibrator, IsotonicCalibrator, SmoothIsotonicCalibrator
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.kernels.pool_adjacent import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.metrics import brier_score, log_loss
 
 SIZES = (300, 1000, 3000)

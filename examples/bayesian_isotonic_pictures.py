@@ -21,7 +21,7 @@ from trueodds import (
     LogisticCalibrator,
 )
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.kernels.isotonic_importance import draw_maps
+from trueodds.kernels.bayesian_isotonic import draw_maps
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay
 from trueodds.table import ScoreTable

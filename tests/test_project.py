@@ -108,9 +108,9 @@ def test_kernels_are_compiled_and_run_uncompiled_with_the_same_results(tmp_path)
 
 USE_KERNELS = """
 import numpy as np, trueodds as t
-from trueodds.kernels import isotonic_mcmc
+from trueodds.kernels import bayesian_isotonic
 from trueodds.metrics import brier_score, expected_calibration_error, log_loss
-print(not isotonic_mcmc.__file__.endswith(".py"))
+print(not bayesian_isotonic.__file__.endswith(".py"))
 rng = np.random.default_rng(0)
 p = rng.random(40)
 y = (rng.random(40) < p).astype(int)
@@ -123,8 +123,8 @@ tree = t.TreeCalibrator().fit(p, y, features=features)
 print(tree.predict_proba(p[:5], features=features[:5])[:, 1].round(12).tolist())
 n_neg, n_pos = np.array([3.0, 1, 0]), np.array([0.0, 1, 2])
 bounds = np.linspace(0, 0.3, 3), np.linspace(0.5, 1, 3)
-print(isotonic_mcmc.Chain(n_neg, n_pos, seed=1, index=0).run(3).tolist())
-print(isotonic_mcmc.Chain(n_neg, n_pos, seed=1, index=0, bounds=bounds).run(3).tolist())
+print(bayesian_isotonic.Chain(n_neg, n_pos, seed=1, index=0).run(3).tolist())
+print(bayesian_isotonic.Chain(n_neg, n_pos, seed=1, index=0, bounds=bounds).run(3).tolist())
 bayes = t.BayesianIsotonicCalibrator(sampler="importance", n_samples=50)
 print(bayes.fit(p[:9], y[:9]).map_([0.5]))
 classes = rng.dirichlet([1, 1, 1], 40)

@@ -15,7 +15,7 @@ from trueodds.calibrators._bayesian_isotonic.chains import (
 )
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, group_starts
 from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning
-from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
+from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay

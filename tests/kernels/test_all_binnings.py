@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_isotonic import naive_abb
-from trueodds.kernels.all_binnings import average_over_binnings
+from trueodds.kernels.binnings import average_over_binnings
 
 
 def average(edges, n_pos, n_neg, prior):

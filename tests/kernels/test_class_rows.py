@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from trueodds.kernels.class_rows import apply_softmax, deep_enough
+from trueodds.kernels.maps import apply_softmax, deep_enough
 
 
 def applied(scores, weights, bias, *, is_probability=True, floor=-np.inf):

@@ -9,9 +9,9 @@ from scipy.stats import beta, chisquare, ks_2samp
 
 from trueodds import kernels
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
-from trueodds.kernels.isotonic_importance import draw_maps
-from trueodds.kernels.isotonic_mcmc import Chain
-from trueodds.kernels.isotonic_tree import LARGEST
+from trueodds.kernels.bayesian_isotonic import draw_maps
+from trueodds.kernels.bayesian_isotonic import Chain
+from trueodds.kernels.bayesian_isotonic import LARGEST
 
 
 def prior_maps(ranks, n):
@@ -96,8 +96,8 @@ def test_without_data_chains_between_bounds_stay_in_the_bounded_prior():
 @pytest.fixture(scope="module")
 def uncompiled():
     """The kernel as plain Python, whose parts can be called and replaced."""
-    source = Path(kernels.__file__).with_name("isotonic_mcmc.py")
-    spec = importlib.util.spec_from_file_location("uncompiled_isotonic_mcmc", source)
+    source = Path(kernels.__file__).with_name("bayesian_isotonic.py")
+    spec = importlib.util.spec_from_file_location("uncompiled_kernel", source)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

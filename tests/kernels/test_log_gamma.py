@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import gammaln
 
-from trueodds.kernels.log_gamma import log_gamma, log_gammas
+from trueodds.kernels.binnings import log_gamma, log_gammas
 
 
 def test_log_gamma_is_accurate_everywhere():

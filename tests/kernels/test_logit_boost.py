@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logit
 
 from naive_tree import one_iteration, scores_of, softmax, step
-from trueodds.kernels.logit_boost import BoostedRows, Booster
+from trueodds.kernels.tree import BoostedRows, Booster
 
 
 def example(m, n=60, seed=0):

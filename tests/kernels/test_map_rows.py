@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_expit, logit
 
-from trueodds.kernels.map_rows import (
+from trueodds.kernels.maps import (
     apply_charcoal_grill,
     apply_linear,
     apply_log_odds,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_isotonic import naive_path
-from trueodds.kernels.near_isotonic import near_isotonic_merges
+from trueodds.kernels.isotonic import near_isotonic_merges
 
 
 def merges(n_pos, weight):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from trueodds.kernels.pool_adjacent import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent
 
 
 def by_definition(n_pos, weight):

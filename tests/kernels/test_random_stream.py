@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trueodds.kernels.random_stream import RandomStream
+from trueodds.kernels.bayesian_isotonic import RandomStream
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.regression_data import coded, grown, sample
-from trueodds.kernels.regression_forest import RegressionForest
+from trueodds.kernels.learners import RegressionForest
 
 
 @pytest.mark.parametrize("depth", [1, 3])

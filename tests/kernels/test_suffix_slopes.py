@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueodds.kernels.suffix_slopes import flattest_slopes
+from trueodds.kernels.isotonic import flattest_slopes
 
 
 def by_definition(n_pos, weight):

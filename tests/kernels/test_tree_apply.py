@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from trueodds.kernels.tree_apply import linear_probabilities, route
+from trueodds.kernels.maps import linear_probabilities, route
 
 # Node 0 asks whether attribute 0 is at most 1.5; its right child 2 has a branch for each of the
 # three codes of attribute 1.

@@ -5,7 +5,7 @@ import pytest
 
 from kernels.tree_data import NOMINAL, grower, tree_sample
 from naive_tree import NaiveTree, scores_of, softmax
-from trueodds.kernels.tree_grow import GrowRules
+from trueodds.kernels.tree import GrowRules
 
 RULES = GrowRules(
     n_iterations=3,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from trueodds.kernels.tree_grow import Nodes
-from trueodds.kernels.tree_prune import Pruner, subtree_ends
+from trueodds.kernels.tree import Nodes
+from trueodds.kernels.tree import Pruner, subtree_ends
 
 
 def test_subtrees_end_where_the_next_one_begins():

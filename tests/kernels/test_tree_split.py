@@ -5,7 +5,7 @@ import pytest
 
 from kernels.tree_data import NOMINAL, tree_sample
 from naive_tree import choose_split
-from trueodds.kernels.tree_split import Splitter, entropy_table
+from trueodds.kernels.tree import Splitter, entropy_table
 
 
 def split(X, y, m, weight=None, rows=slice(None)):

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.kernels.tree_grow import GrowRules, TreeGrower
+from trueodds.kernels.tree import GrowRules, TreeGrower
 
 __all__ = ["NOMINAL", "grower", "tree_sample"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import CoarsenedWarning, warn_user
-from trueodds.kernels.all_binnings import average_over_binnings
+from trueodds.kernels.binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid

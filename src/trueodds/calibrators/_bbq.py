@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
-from trueodds.kernels.log_gamma import log_gamma, log_gammas
+from trueodds.kernels.binnings import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid

@@ -7,9 +7,9 @@ import numpy as np
 from cython.cimports.libc import math
 
 if cython.compiled:
-    from cython.cimports.trueodds.kernels.map_rows import count_up_to, log_or_infinity
+    from cython.cimports.trueodds.kernels.maps import count_up_to, log_or_infinity
 else:
-    from trueodds.kernels.map_rows import count_up_to, log_or_infinity
+    from trueodds.kernels.maps import count_up_to, log_or_infinity
 
 __all__ = ["watch_rows"]
 

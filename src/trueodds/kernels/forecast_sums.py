@@ -8,10 +8,10 @@ from cython.cimports.libc import math
 
 if cython.compiled:
     from cython.cimports.trueodds.kernels.elementary import uniform_bins
-    from cython.cimports.trueodds.kernels.map_rows import count_up_to, minus_log_rest
+    from cython.cimports.trueodds.kernels.maps import count_up_to, minus_log_rest
 else:
     from trueodds.kernels.elementary import uniform_bins
-    from trueodds.kernels.map_rows import count_up_to, minus_log_rest
+    from trueodds.kernels.maps import count_up_to, minus_log_rest
 
 __all__ = ["add_to_bins", "sum_losses"]
 

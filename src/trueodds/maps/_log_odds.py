@@ -21,7 +21,7 @@ from trueodds.export.expressions import (
     minimum,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
-from trueodds.kernels.map_rows import apply_log_odds
+from trueodds.kernels.maps import apply_log_odds
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import sigmoid

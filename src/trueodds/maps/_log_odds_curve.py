@@ -16,7 +16,7 @@ from trueodds.export.expressions import (
     clip,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
-from trueodds.kernels.map_rows import apply_log_odds_curve
+from trueodds.kernels.maps import apply_log_odds_curve
 from trueodds.maps._base import BinaryMap, check_reach
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.validation import Floats, check_increasing

@@ -16,7 +16,7 @@ from trueodds.export.expressions import (
     Expression,
     LinearLookup,
 )
-from trueodds.kernels.map_rows import apply_linear
+from trueodds.kernels.maps import apply_linear
 from trueodds.maps._base import BinaryMap, check_reach
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import INFINITE, Expression, StepLookup
-from trueodds.kernels.map_rows import apply_steps
+from trueodds.kernels.maps import apply_steps
 from trueodds.maps._base import BinaryMap
 from trueodds.validation import Floats, check_increasing, check_unit_interval
 

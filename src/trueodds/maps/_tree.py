@@ -219,7 +219,7 @@ class TreeMap(CalibrationMap):
 
     def nodes_of(self, features: Any) -> npt.NDArray[np.int32]:
         """The node (a leaf, unless a category is unknown) that each row of attributes leads to."""
-        from trueodds.kernels.tree_apply import route
+        from trueodds.kernels.maps import route
 
         space = self.space
         first, children = self.__dict__["_first_child"], self.__dict__["_children"]
@@ -301,7 +301,7 @@ class TreeMap(CalibrationMap):
             scores = score_columns(scores, self.input)
         coef = self._linear()
         if coef is not None:
-            from trueodds.kernels.tree_apply import linear_probabilities
+            from trueodds.kernels.maps import linear_probabilities
 
             columns = np.ascontiguousarray(scores.reshape(len(scores), -1))
             p = linear_probabilities(columns, nodes, coef)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.kernels.pool_adjacent import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import log_odds, sigmoid
 from trueodds.numerics.log_odds.compression import compress

@@ -85,7 +85,7 @@ def run_chains(
     done : callable, default=None
         Told, after each round, by how much the effective sample size has grown.
     """
-    from trueodds.kernels.isotonic_mcmc import Chain
+    from trueodds.kernels.bayesian_isotonic import Chain
 
     chains = [
         Chain(n_neg, n_pos, seed=seed, index=first_index + k, bounds=bounds)

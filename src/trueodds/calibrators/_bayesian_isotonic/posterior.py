@@ -250,7 +250,7 @@ def importance_posterior(
     progress: bool | None,
 ) -> IsotonicPosterior:
     """By the paper's algorithm 1."""
-    from trueodds.kernels.isotonic_importance import draw_maps, sample_weighted_maps
+    from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
 
     if bounds is None:
         lower, upper = np.zeros(len(table)), np.ones(len(table))

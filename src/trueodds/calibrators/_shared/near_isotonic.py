@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.kernels.near_isotonic import near_isotonic_merges
+from trueodds.kernels.isotonic import near_isotonic_merges
 from trueodds.table import ScoreTable
 from trueodds.validation import Floats
 

@@ -83,7 +83,7 @@ class _Grower:
     """Holds what all trees of one fit share: the kernel's grower, and the folds."""
 
     def __init__(self, data: TreeData, options: TreeOptions) -> None:
-        from trueodds.kernels.tree_grow import GrowRules, TreeGrower
+        from trueodds.kernels.tree import GrowRules, TreeGrower
 
         self.options, self.weight = options, data.weight
         rules = GrowRules(
@@ -107,7 +107,7 @@ class _Grower:
 
     def best_tree(self) -> FittedTree:
         """The tree grown on all rows, pruned."""
-        from trueodds.kernels.tree_prune import Pruner
+        from trueodds.kernels.tree import Pruner
 
         nothing, sequence = np.zeros_like(self.weight), np.arange(len(self.weight), dtype=np.int32)
         nodes = self.kernel.grow(self.weight, nothing, sequence)
@@ -146,7 +146,7 @@ class _Grower:
 
     def _fold(self, test: Floats) -> tuple[Floats, Floats]:
         """Alphas and test errors of the tree grown without a fold's test part."""
-        from trueodds.kernels.tree_prune import Pruner
+        from trueodds.kernels.tree import Pruner
 
         train = self.weight - test
         if not test.any() or not train.any():

@@ -93,7 +93,7 @@ def figure_3(found: Findings, ranking: Ranking) -> Figure:
 
 def figure_4() -> Figure:
     """Drawn here and now: no data but one synthetic sample, for the limits."""
-    from trueodds.kernels.isotonic_importance import draw_maps
+    from trueodds.kernels.bayesian_isotonic import draw_maps
 
     pyplot = need("matplotlib.pyplot")
     data = make_beta_mixture(100, random_state=0)

@@ -1,21 +1,4 @@
-"""The modified pool-adjacent-violators algorithm: the whole near-isotonic path at once.
-
-Naeini and Cooper (2016), algorithm 1; Tibshirani, Hoefling and Tibshirani (2011).
-
-Three facts make it short and exact.
-
-1. Whether a bin's upper neighbour is below it, the paper's ν, belongs to the boundary between
-   the two and never changes while the boundary exists: a gap between neighbours can only shrink,
-   and when it is closed they merge for good. So ν is set once, at λ = 0, and carried.
-2. A bin's value is (S + λ·(ν_left − ν_right))/W (equation 6) with S and W the sums over the bin,
-   so nothing accumulates along the path. With whole-number weights the numerator and denominator
-   of a meeting point (equation 8) are exact, hence equal meeting points are equal in float64.
-3. Only the two boundaries beside a merge get a new meeting point.
-
-The queue of meeting points is a binary heap that never holds all of them: in each round only
-those up to a bound enter it, about one in eight. What is left is compacted before the next
-round, so the heap and the bins it refers to stay in the processor's cache.
-"""
+"""Isotonic regression, its slopes, and the path of near-isotonic regression."""
 
 from __future__ import annotations
 
@@ -25,7 +8,133 @@ import cython
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Merges", "near_isotonic_merges"]
+__all__ = ["Merges", "flattest_slopes", "near_isotonic_merges", "pool_adjacent"]
+
+# Pooling adjacent violators ----------------------------------------------------------------------
+# Isotonic regression by pooling adjacent violators.
+
+
+def pool_adjacent(
+    n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
+):
+    """The non-decreasing frequencies of highest likelihood.
+
+    Returns the value of each row, and where the blocks of one value begin; the number of rows ends
+    the last. Sums of a block are kept, not its mean, so whole numbers give exact fractions.
+    """
+    n: cython.Py_ssize_t = n_pos.shape[0]
+    fitted = np.empty(n)
+    starts = np.empty(n + 1, np.intp)
+    value: cython.double[::1] = fitted
+    begin: cython.Py_ssize_t[::1] = starts
+    total: cython.double[::1] = np.empty(n)
+    mass: cython.double[::1] = np.empty(n)
+    mean: cython.double[::1] = np.empty(n)
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    last: cython.Py_ssize_t = -1
+    with cython.nogil:
+        for i in range(n):
+            s: cython.double = n_pos[i]
+            w: cython.double = weight[i]
+            first: cython.Py_ssize_t = i
+            while last >= 0 and mean[last] >= s / w:
+                s += total[last]
+                w += mass[last]
+                first = begin[last]
+                last -= 1
+            last += 1
+            total[last] = s
+            mass[last] = w
+            mean[last] = s / w
+            begin[last] = first
+        begin[last + 1] = n
+        for k in range(last + 1):
+            for i in range(begin[k], begin[k + 1]):
+                value[i] = mean[k]
+    return fitted, starts[: last + 2]
+
+
+# Slopes ------------------------------------------------------------------------------------------
+# The flattest line from each point of a cumulative sum diagram to those after it.
+
+
+def flattest_slopes(
+    n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
+):
+    """Min over j > i of (1 + Σ n_pos)/(1 + Σ weight), the sums over rows i … j − 1, for every i.
+
+    That is the lowest frequency of any run that begins with row i, with one positive added to it.
+    Going backwards, the lower convex hull of the points (Σ weight, Σ n_pos) after i is kept as a
+    stack; slopes from one point below its line to the corners of a hull first fall and then rise,
+    so the flattest is found by bisection. Cost: O(n log n).
+    """
+    n: cython.Py_ssize_t = n_pos.shape[0]
+    result = np.empty(n)
+    slope: cython.double[::1] = result
+    # Sums from the end backwards: x and y of a point are what lies after it, so they fall with i.
+    x: cython.double[::1] = np.empty(n + 1)
+    y: cython.double[::1] = np.empty(n + 1)
+    corner: cython.Py_ssize_t[::1] = np.empty(n + 1, np.intp)
+    i: cython.Py_ssize_t
+    top: cython.Py_ssize_t = 0
+    low: cython.Py_ssize_t
+    high: cython.Py_ssize_t
+    middle: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    x[n] = 0.0
+    y[n] = 0.0
+    corner[0] = n
+    with cython.nogil:
+        for i in range(n - 1, -1, -1):
+            x[i] = x[i + 1] + weight[i]
+            y[i] = y[i + 1] + n_pos[i]
+            # The corner after which the hull is no flatter than the line from i to it; the
+            # stack's top is the leftmost corner.
+            low = 0
+            high = top
+            while low < high:
+                middle = (low + high + 1) // 2
+                a = corner[middle]
+                b = corner[middle - 1]
+                if (y[a] - y[b]) / (x[a] - x[b]) >= (y[i] - y[a] + 1) / (x[i] - x[a] + 1):
+                    low = middle
+                else:
+                    high = middle - 1
+            a = corner[low]
+            slope[i] = (y[i] - y[a] + 1) / (x[i] - x[a] + 1)
+            # Point i joins the hull; corners above the line from it to the next are none.
+            while top > 0:
+                a = corner[top]
+                b = corner[top - 1]
+                if (y[i] - y[a]) / (x[i] - x[a]) >= (y[a] - y[b]) / (x[a] - x[b]):
+                    top -= 1
+                else:
+                    break
+            top += 1
+            corner[top] = i
+    return result
+
+
+# The near-isotonic path --------------------------------------------------------------------------
+# The modified pool-adjacent-violators algorithm: the whole near-isotonic path at once.
+#
+# Naeini and Cooper (2016), algorithm 1; Tibshirani, Hoefling and Tibshirani (2011).
+#
+# Three facts make it short and exact.
+#
+# 1. Whether a bin's upper neighbour is below it, the paper's ν, belongs to the boundary between
+#    the two and never changes while the boundary exists: a gap between neighbours can only shrink,
+#    and when it is closed they merge for good. So ν is set once, at λ = 0, and carried.
+# 2. A bin's value is (S + λ·(ν_left − ν_right))/W (equation 6) with S and W the sums over the bin,
+#    so nothing accumulates along the path. With whole-number weights the numerator and denominator
+#    of a meeting point (equation 8) are exact, hence equal meeting points are equal in float64.
+# 3. Only the two boundaries beside a merge get a new meeting point.
+#
+# The queue of meeting points is a binary heap that never holds all of them: in each round only
+# those up to a bound enter it, about one in eight. What is left is compacted before the next
+# round, so the heap and the bins it refers to stay in the processor's cache.
 
 MERGE_TOLERANCE = cython.declare(cython.double, 1e-13)
 """Neighbours have met when their values differ by less than this, relative to their own size."""

@@ -1,4 +1,4 @@
-"""Maps applied to many scores in one pass each."""
+"""Maps applied to many rows, in one pass each."""
 
 from __future__ import annotations
 
@@ -26,8 +26,16 @@ __all__ = [
     "apply_linear",
     "apply_log_odds",
     "apply_log_odds_curve",
+    "apply_softmax",
     "apply_steps",
+    "deep_enough",
+    "far_enough",
+    "linear_probabilities",
+    "route",
 ]
+
+# Two classes -------------------------------------------------------------------------------------
+# Maps applied to many scores in one pass each.
 
 INFINITY = cython.declare(cython.double, float("inf"))
 EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(708) does not overflow, exp(710) does
@@ -357,3 +365,177 @@ def apply_log_odds_curve(
             else:
                 out[i] = y[k] + (out[i] - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k])
         sigmoid_in_place(out)
+
+
+# Several classes ---------------------------------------------------------------------------------
+# Maps of several classes applied to many rows, in one pass.
+
+FAR = cython.declare(cython.double, 1.7e308)  # with a bias of at most 1e300 it is still finite
+
+
+def softmax_row(rows, i):
+    """Replace the logits in row i by probabilities."""
+    top: cython.double = rows[i, 0]
+    total: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(1, rows.shape[1]):
+        top = max(top, rows[i, k])
+    for k in range(rows.shape[1]):
+        rows[i, k] = math.exp(rows[i, k] - top)
+        total += rows[i, k]
+    for k in range(rows.shape[1]):
+        rows[i, k] /= total
+
+
+def _largest(weights):
+    largest: cython.double = 1e-8
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for i in range(weights.shape[0]):
+        for k in range(weights.shape[1]):
+            largest = max(largest, abs(weights[i, k]))
+    return largest
+
+
+def far_enough(weights):
+    """How far from 0 a logit may be, such that no sum of products with the weights overflows."""
+    largest: cython.double = _largest(weights)
+    n: cython.double = weights.shape[1]
+    return FAR / n / largest if n * largest > 1.0 else FAR
+
+
+def deep_enough(weights):
+    """How far below 0 a logit of −inf is put, such that no sum overflows."""
+    return min(1e300 / min(_largest(weights), 1.0), far_enough(weights))
+
+
+def apply_softmax(
+    scores: cython.const[cython.double][:, ::1], out: cython.double[:, ::1],
+    is_probability: cython.bint, floor: cython.double,
+    weights: cython.const[cython.double][:, ::1], bias: cython.const[cython.double][::1],
+) -> None:  # fmt: skip
+    """softmax(W·l + bias), l the logits, none of them more than −``floor`` below the row's largest.
+
+    One row of weights is the diagonal of W.
+    """
+    n: cython.Py_ssize_t = scores.shape[1]
+    diagonal: cython.bint = weights.shape[0] == 1
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    logit: cython.double
+    deepest: cython.double = -deep_enough(weights)
+    farthest: cython.double = far_enough(weights)
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            largest: cython.double = scores[i, 0]
+            for k in range(1, n):
+                largest = max(largest, scores[i, k])
+            if is_probability:
+                largest = log_or_infinity(largest)
+            for k in range(n):
+                out[i, k] = bias[k]
+            for k in range(n):
+                logit = log_or_infinity(scores[i, k]) if is_probability else scores[i, k]
+                logit = min(max(logit, largest + floor), farthest)
+                if diagonal:
+                    # A weight of 0 ignores its class's logit, even one of −inf, and a positive
+                    # one makes it impossible.
+                    if logit < -farthest and not (weights[0, k] > 0.0 and logit == -INFINITY):
+                        logit = -farthest
+                    if weights[0, k] != 0.0:
+                        out[i, k] += weights[0, k] * logit
+                else:
+                    logit = max(logit, deepest)
+                    for j in range(n):
+                        out[i, j] += weights[j, k] * logit
+            softmax_row(out, i)
+
+
+# Trees -------------------------------------------------------------------------------------------
+# Sending rows down a tree, and the linear models of its nodes.
+
+LARGEST_SCORE = cython.declare(cython.double, 1e308)
+
+SMALL = cython.declare(cython.double, 2.0**-600)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _saturated(
+    coef: cython.const[cython.double][::1], columns: cython.const[cython.double][::1]
+) -> cython.double:
+    """±10³⁰⁸ or 0, with the sign of a sum that is beyond float64."""
+    n: cython.Py_ssize_t = columns.shape[0]
+    f: cython.double = coef[n] * SMALL * SMALL
+    a: cython.Py_ssize_t
+    for a in range(n):
+        f += (coef[a] * SMALL) * (columns[a] * SMALL)
+    return LARGEST_SCORE if f > 0.0 else (-LARGEST_SCORE if f < 0.0 else 0.0)
+
+
+def route(
+    X: cython.const[cython.double][:, ::1],
+    fill: cython.const[cython.double][::1],
+    n_values: cython.const[cython.longlong][::1],
+    attribute: cython.const[cython.longlong][::1],
+    cut: cython.const[cython.double][::1],
+    first: cython.const[cython.longlong][::1],
+    children: cython.const[cython.longlong][::1],
+):
+    """The node at which each row of X (n, d) ends.
+
+    NaN stands for missing and is filled. A code without a branch stops its row at the inner node.
+    """
+    node_of: cython.int[::1] = np.empty(X.shape[0], np.int32)
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            node: cython.Py_ssize_t = 0
+            a: cython.Py_ssize_t = attribute[0]
+            while a >= 0:
+                value: cython.double = X[i, a]
+                if value != value:
+                    value = fill[a]
+                if n_values[a] == 0:
+                    node = children[first[node] + (0 if value <= cut[node] else 1)]
+                elif 0 <= value < n_values[a]:
+                    node = children[first[node] + cython.cast(cython.Py_ssize_t, value)]
+                else:
+                    break
+                a = attribute[node]
+            node_of[i] = cython.cast(cython.int, node)
+    return np.asarray(node_of)
+
+
+def linear_probabilities(
+    columns: cython.const[cython.double][:, ::1],
+    node_of: cython.const[cython.int][::1],
+    coef: cython.const[cython.double][:, :, ::1],
+):
+    """Probabilities (n, K) of score columns (n, A) by the node's slopes and intercepts.
+
+    One row of coefficients is the log-odds of a positive; several go through the softmax.
+    """
+    n_columns: cython.Py_ssize_t = columns.shape[1]
+    n_models: cython.Py_ssize_t = coef.shape[1]
+    p: cython.double[:, ::1] = np.empty((columns.shape[0], n_models))
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(columns.shape[0]):
+            node: cython.Py_ssize_t = node_of[i]
+            for k in range(n_models):
+                f: cython.double = coef[node, k, n_columns]
+                for a in range(n_columns):
+                    f += coef[node, k, a] * columns[i, a]
+                if not -LARGEST_SCORE < f < LARGEST_SCORE:
+                    f = _saturated(coef[node, k], columns[i])
+                p[i, k] = f
+            if n_models == 1:
+                p[i, 0] = sigmoid(p[i, 0])
+            else:
+                softmax_row(p, i)
+    return np.asarray(p)

@@ -1,4 +1,7 @@
-from trueodds.kernels.random_stream cimport RandomStream
+cdef class RandomStream:
+    cdef unsigned long long state
+    cpdef void begin(self, unsigned long long seed, unsigned long long index) noexcept nogil
+    cpdef double uniform(self) noexcept nogil
 
 
 cdef class SearchTree:

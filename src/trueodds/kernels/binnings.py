@@ -1,14 +1,4 @@
-"""Bayesian averaging over all binnings of n rows, by dynamic programming in O(n²) time.
-
-A bin that begins before row a and ends before row b has a marginal likelihood L(a, b) that does
-not depend on the other bins, and so has the prior of its end. With F(b) the sum over all binnings
-of the rows before b, and G(a) over those of the rows from a on,
-
-    F(b) = Σ_a F(a)·L(a, b),    G(a) = Σ_b L(a, b)·G(b),
-
-the posterior probability of a bin is F(a)·L(a, b)·G(b)/F(n). Everything is kept as logarithms;
-L is computed twice, because keeping it would take O(n²) memory.
-"""
+"""Bayesian averaging over all binnings, and the gamma function that it needs."""
 
 from __future__ import annotations
 
@@ -17,12 +7,48 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc import math
 
-if cython.compiled:
-    from cython.cimports.trueodds.kernels.log_gamma import log_gamma
-else:
-    from trueodds.kernels.log_gamma import log_gamma
+__all__ = ["average_over_binnings", "log_gamma", "log_gammas"]
 
-__all__ = ["average_over_binnings"]
+# The gamma function ------------------------------------------------------------------------------
+# The logarithm of the gamma function.
+
+HALF_LOG_2_PI = cython.declare(cython.double, 0.9189385332046727)
+
+
+def log_gamma(x):
+    """Ln Γ(x) for x > 0, by Stirling's series from 10 on; several times faster than libm's."""
+    product: cython.double = 1.0
+    while x < 10.0:
+        product *= x
+        x += 1.0
+    z: cython.double = 1.0 / (x * x)
+    series: cython.double = 1.0 / 1188.0 - 691.0 / 360360.0 * z
+    series = 1.0 / 12.0 - z * (1.0 / 360.0 - z * (1.0 / 1260.0 - z * (1.0 / 1680.0 - z * series)))
+    return (x - 0.5) * math.log(x) - x + HALF_LOG_2_PI + series / x - math.log(product)
+
+
+def log_gammas(values: cython.const[cython.double][::1]) -> npt.NDArray[np.float64]:
+    """Ln Γ of each of some positive numbers."""
+    result = np.empty(values.shape[0])
+    out: cython.double[::1] = result
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(values.shape[0]):
+            out[i] = log_gamma(values[i])
+    return result
+
+
+# All binnings ------------------------------------------------------------------------------------
+# Bayesian averaging over all binnings of n rows, by dynamic programming in O(n²) time.
+#
+# A bin that begins before row a and ends before row b has a marginal likelihood L(a, b) that does
+# not depend on the other bins, and so has the prior of its end. With F(b) the sum over all binnings
+# of the rows before b, and G(a) over those of the rows from a on,
+#
+#     F(b) = Σ_a F(a)·L(a, b),    G(a) = Σ_b L(a, b)·G(b),
+#
+# the posterior probability of a bin is F(a)·L(a, b)·G(b)/F(n). Everything is kept as logarithms;
+# L is computed twice, because keeping it would take O(n²) memory.
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,21 +1,183 @@
-"""Weighted least-squares trees of few levels, as Weka grows them: weak learners of LogitBoost.
-
-Two kinds, which differ in nominal attributes and missing values. A *stump* splits a nominal
-attribute into one value and the rest, and has a third branch for missing values. A *tree* gives
-every value a branch of its own, and sends a row without a value down all branches, with the shares
-that the known rows have.
-
-The attributes are coded once: ``codes[f, i]`` is the rank of row i's value among the distinct
-values of attribute f, or the number of its nominal value, and ``n_values[f]`` where it is missing.
-A level is then one pass over rows and attributes.
-"""
+"""Base models of the papers' experiments: boosted stumps, and Weka's regression trees."""
 
 from __future__ import annotations
 
 import cython
 import numpy as np
+from cython.cimports.libc import math
 
-__all__ = ["GrownTree", "grow_trees"]
+__all__ = ["GrownTree", "RegressionForest", "boost_stumps", "grow_trees", "stump_margins"]
+
+# Stumps ------------------------------------------------------------------------------------------
+# AdaBoost of decision stumps, discrete or real.
+#
+# The attributes are coded once: ``codes[f, i]`` is the rank of row i's value among the distinct
+# values of attribute f. A round is then one pass over the rows and one over the distinct values of
+# each attribute, O(n·d), where growing a tree anew sorts every attribute again.
+
+
+def boost_stumps(
+    codes: cython.int[:, ::1],
+    n_distinct: cython.int[::1],
+    positive: cython.schar[::1],
+    n_rounds: cython.Py_ssize_t,
+    real: cython.bint = False,
+):
+    """Boost on rows with labels ``positive`` (n, int8).
+
+    Returns (attribute, cut, left, right, alpha): the stump of a round votes ``left`` for rows whose
+    code is at most ``cut`` and ``right`` for the others, with weight ``alpha``. The split has the
+    least weighted Gini impurity, as scikit-learn's trees choose it; the first attribute and the
+    lowest cut win ties. Discrete votes are ±1 with alpha = ½·ln((1 − ε)/ε). Real ones are
+    ½·ln(w₁/w₀) of the weights on that side, each share at least 2.2e-16, with alpha = 1
+    (SAMME.R). Boosting ends when a stump makes no error (its alpha is then 1, as in scikit-learn
+    and the beta paper's program) or, if votes are discrete, none is better than chance.
+    """
+    d: cython.Py_ssize_t = codes.shape[0]
+    n: cython.Py_ssize_t = codes.shape[1]
+    attribute: cython.int[::1] = np.zeros(n_rounds, np.int32)
+    cut: cython.int[::1] = np.zeros(n_rounds, np.int32)
+    left: cython.double[::1] = np.zeros(n_rounds)
+    right: cython.double[::1] = np.zeros(n_rounds)
+    alpha: cython.double[::1] = np.zeros(n_rounds)
+    weight: cython.double[::1] = np.full(n, 1.0 / n)
+    cells: cython.double[:, ::1] = np.empty((max(1, *n_distinct), 2))
+    used: cython.Py_ssize_t = 0
+    t: cython.Py_ssize_t
+    f: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    vote: cython.double
+    with cython.nogil:
+        for t in range(n_rounds):
+            total0: cython.double = 0.0
+            total1: cython.double = 0.0
+            for i in range(n):
+                if positive[i] == 1:
+                    total1 += weight[i]
+                else:
+                    total0 += weight[i]
+            total: cython.double = total0 + total1
+            best: cython.double = -1.0  # purities are not negative
+            best_f: cython.Py_ssize_t = -1
+            best_cut: cython.int = 0
+            best_left0: cython.double = 0.0
+            best_left1: cython.double = 0.0
+            for f in range(d):
+                if n_distinct[f] < 2:
+                    continue
+                for c in range(n_distinct[f]):
+                    cells[c, 0] = 0.0
+                    cells[c, 1] = 0.0
+                for i in range(n):
+                    cells[codes[f, i], positive[i]] += weight[i]
+                left0: cython.double = 0.0
+                left1: cython.double = 0.0
+                for c in range(n_distinct[f] - 1):
+                    left0 += cells[c, 0]
+                    left1 += cells[c, 1]
+                    weight_left: cython.double = left0 + left1
+                    weight_right: cython.double = total - weight_left
+                    if weight_left <= 0.0 or weight_right <= 0.0:
+                        continue
+                    right0: cython.double = total0 - left0
+                    right1: cython.double = total1 - left1
+                    # Least impurity = greatest Σ over sides of (w₀² + w₁²)/(w₀ + w₁).
+                    purity: cython.double = (left0 * left0 + left1 * left1) / weight_left + (
+                        right0 * right0 + right1 * right1
+                    ) / weight_right
+                    if purity > best:
+                        best = purity
+                        best_f, best_cut = f, cython.cast(cython.int, c)
+                        best_left0, best_left1 = left0, left1
+            if best_f < 0:
+                break
+            vote_left: cython.double = 1.0 if best_left1 > best_left0 else -1.0
+            vote_right: cython.double = 1.0 if total1 - best_left1 > total0 - best_left0 else -1.0
+            error: cython.double = 0.0
+            for i in range(n):
+                vote = vote_left if codes[best_f, i] <= best_cut else vote_right
+                if (vote > 0.0) != (positive[i] == 1):
+                    error += weight[i]
+            error /= total
+            if real:
+                vote_left = _half_log_odds(best_left0, best_left1)
+                vote_right = _half_log_odds(total0 - best_left0, total1 - best_left1)
+            attribute[t] = cython.cast(cython.int, best_f)
+            cut[t], left[t], right[t] = best_cut, vote_left, vote_right
+            if error <= 0.0:
+                alpha[t] = 1.0
+                used = t + 1
+                break
+            if error >= 0.5 and not real:
+                break
+            alpha[t] = 1.0 if real else 0.5 * math.log((1.0 - error) / error)
+            used = t + 1
+            total = 0.0
+            left_up: cython.double = math.exp(alpha[t] * vote_left)
+            left_down: cython.double = math.exp(-alpha[t] * vote_left)
+            right_up: cython.double = math.exp(alpha[t] * vote_right)
+            right_down: cython.double = math.exp(-alpha[t] * vote_right)
+            for i in range(n):
+                if codes[best_f, i] <= best_cut:
+                    weight[i] *= left_down if positive[i] == 1 else left_up
+                else:
+                    weight[i] *= right_down if positive[i] == 1 else right_up
+                total += weight[i]
+            for i in range(n):
+                weight[i] /= total
+    return (
+        np.asarray(attribute)[:used],
+        np.asarray(cut)[:used],
+        np.asarray(left)[:used],
+        np.asarray(right)[:used],
+        np.asarray(alpha)[:used],
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _half_log_odds(negative: cython.double, positive: cython.double) -> cython.double:
+    """½·ln of the ratio of two weights, each share of them at least 2.2e-16."""
+    total: cython.double = negative + positive
+    least: cython.double = 2.220446049250313e-16
+    return 0.5 * (math.log(max(positive / total, least)) - math.log(max(negative / total, least)))
+
+
+def stump_margins(
+    X: cython.double[:, ::1],
+    attribute: cython.int[::1],
+    threshold: cython.double[::1],
+    left: cython.double[::1],
+    right: cython.double[::1],
+    alpha: cython.double[::1],
+):
+    """Σ over the stumps of alpha · vote for each row of X (n, d); at most a threshold is left."""
+    margin: cython.double[::1] = np.zeros(X.shape[0])
+    i: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            total: cython.double = 0.0
+            for t in range(alpha.shape[0]):
+                vote: cython.double = left[t] if X[i, attribute[t]] <= threshold[t] else right[t]
+                total += alpha[t] * vote
+            margin[i] = total
+    return np.asarray(margin)
+
+
+# Regression trees --------------------------------------------------------------------------------
+# Weighted least-squares trees of few levels, as Weka grows them: weak learners of LogitBoost.
+#
+# Two kinds, which differ in nominal attributes and missing values. A *stump* splits a nominal
+# attribute into one value and the rest, and has a third branch for missing values. A *tree*
+# gives every value a branch of its own, and sends a row without a value down all branches, with
+# the shares that the known rows have.
+#
+# The attributes are coded once: ``codes[f, i]`` is the rank of row i's value among the distinct
+# values of attribute f, or the number of its nominal value, and ``n_values[f]`` where it is
+# missing. A level is then one pass over rows and attributes.
 
 LEAST_GAIN = cython.declare(cython.double, 1e-6)
 """Of a tree's split, in squares of the response times rows; also the least share of a branch."""
@@ -372,3 +534,71 @@ def _rows_of(
             to_share[count] = share[e] if branches[e] == branch else share[e] * part
             count += 1
     return chosen[:count], shares[:count]
+
+
+# Answers of regression trees ---------------------------------------------------------------------
+# What the trees of ``regression_tree`` answer to new rows.
+
+
+@cython.final
+@cython.cclass
+class RegressionForest:
+    """Trees one after another, as arrays of their nodes; attribute −1 is a leaf.
+
+    Parameters
+    ----------
+    nominal : int8 array of shape (d,)
+    roots, column : int32 arrays of shape (n_trees,)
+        Where each tree begins, and to which sum it adds.
+    attribute, first, n_children : int32 arrays of shape (n_nodes,)
+    cut, value, share : arrays of shape (n_nodes,)
+        See ``GrownTree``; the cut is a number, or the value of a nominal stump.
+    stump : bool
+    """
+
+    def __init__(
+        self, nominal, roots, column, attribute, cut, first, n_children, value, share, stump
+    ):
+        self.nominal, self.roots, self.column, self.stump = nominal, roots, column, stump
+        self.attribute, self.first, self.n_children = attribute, first, n_children
+        self.cut, self.value, self.share = cut, value, share
+
+    def sums(self, X):
+        """Sums (n, n_columns) of the trees' answers to rows X (n, d)."""
+        rows: cython.const[cython.double][:, ::1] = X
+        found = np.zeros((rows.shape[0], 1 + np.max(self.column)))
+        total: cython.double[:, ::1] = found
+        i: cython.Py_ssize_t
+        t: cython.Py_ssize_t
+        for i in range(rows.shape[0]):
+            for t in range(self.roots.shape[0]):
+                total[i, self.column[t]] += self.answer(rows[i], self.roots[t])
+        return found
+
+    def answer(self, row, node):
+        """What the tree below a node says."""
+        f: cython.Py_ssize_t
+        child: cython.Py_ssize_t
+        branch: cython.Py_ssize_t
+        while self.attribute[node] >= 0:
+            f = self.attribute[node]
+            x: cython.double = row[f]
+            child = self.first[node]
+            if x != x and not self.stump:
+                total: cython.double = 0.0
+                for branch in range(child, child + self.n_children[node]):
+                    if self.share[branch] > 0.0:
+                        total += self.share[branch] * self.answer(row, branch)
+                return total
+            if x != x:
+                child += 2
+            elif self.nominal[f] and self.stump:
+                child += x != self.cut[node]
+            elif self.nominal[f]:
+                child += cython.cast(cython.Py_ssize_t, x)
+            elif self.stump:
+                child += x > self.cut[node]
+            else:
+                child += x >= self.cut[node]
+            node = child
+        return self.value[node]

@@ -1,0 +1,1350 @@
+"""Calibration trees: growing, splitting, boosting at the nodes, and pruning."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cython
+import numpy as np
+import numpy.typing as npt
+from cython.cimports.libc import math
+
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.elementary import add_column_moments, exp_in_place
+else:
+    from trueodds.kernels.elementary import add_column_moments, exp_in_place
+
+__all__ = [
+    "BoostedRows",
+    "Booster",
+    "GrowRules",
+    "Nodes",
+    "Pruner",
+    "Splitter",
+    "TreeFolds",
+    "TreeGrower",
+    "entropy_table",
+    "subtree_ends",
+]
+
+# LogitBoost --------------------------------------------------------------------------------------
+# LogitBoost with simple regressions on one score column at a time (paper, section 3).
+#
+# A node's model is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modelled class. With
+# two classes only the positive one is modelled and p = σ(F₁), because the regression of the other
+# class is its mirror image; otherwise p = softmax(F).
+
+NEGLIGIBLE = cython.declare(cython.double, 1e-24)
+"""A column whose weighted variance is below this share of its squared range is constant."""
+
+BLOCK = cython.declare(cython.Py_ssize_t, 256)
+"""Rows that are worked on together, in the processor's cache."""
+
+EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(−708) is not subnormal
+INFINITY = cython.declare(cython.double, float("inf"))
+
+
+@cython.final
+@cython.cclass
+class BoostedRows:
+    """Up to ``capacity`` rows, laid out with rows last: scores (A, n), F and p (K, n)."""
+
+    def __init__(self, n_columns, n_classes, capacity):
+        n_models = 1 if n_classes == 2 else n_classes
+        self.n, self.n_columns, self.n_classes, self.n_models = 0, n_columns, n_classes, n_models
+        self.scores = np.empty((n_columns, capacity))
+        self.y, self.weight = np.empty(capacity, np.int32), np.empty(capacity)
+        self.top, self.total = np.empty(BLOCK), np.empty(BLOCK)
+        self.F, self.p = np.empty((n_models, capacity)), np.empty((n_models, capacity))
+
+    def take(self, scores, y, weight, rows):
+        """Replace the rows by these rows of the arrays."""
+        i: cython.Py_ssize_t
+        self.n = 0
+        for i in range(rows.shape[0]):
+            self.add(scores, y[rows[i]], weight[rows[i]], rows[i])
+
+    def add(self, scores, label, weight, row):
+        """One more row."""
+        a: cython.Py_ssize_t
+        for a in range(self.n_columns):
+            self.scores[a, self.n] = scores[a, row]
+        self.y[self.n], self.weight[self.n] = label, weight
+        self.n += 1
+
+    def evaluate(self, coef):
+        """Fill F and p from the coefficients."""
+        k: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for k in range(self.n_models):
+            for i in range(self.n):
+                self.F[k, i] = coef[k, self.n_columns]
+            for a in range(self.n_columns):
+                slope: cython.double = coef[k, a]
+                if slope != 0.0:
+                    for i in range(self.n):
+                        self.F[k, i] += slope * self.scores[a, i]
+        begin: cython.Py_ssize_t = 0
+        while begin < self.n:
+            self.link(begin, min(begin + BLOCK, self.n))
+            begin += BLOCK
+
+    def link(self, begin, end):
+        """Fill p from F in a block of rows."""
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        n: cython.Py_ssize_t = end - begin
+        if self.n_models == 1:
+            for i in range(n):
+                self.total[i] = -self.F[0, begin + i]
+            exp_in_place(self.total[:n])
+            for i in range(n):
+                self.p[0, begin + i] = 1.0 / (1.0 + self.total[i])
+            return
+        for i in range(n):
+            self.top[i], self.total[i] = self.F[0, begin + i], 0.0
+        for k in range(1, self.n_models):
+            for i in range(n):
+                self.top[i] = max(self.top[i], self.F[k, begin + i])
+        for k in range(self.n_models):
+            for i in range(n):
+                self.p[k, begin + i] = self.F[k, begin + i] - self.top[i]
+            exp_in_place(self.p[k, begin:end])
+            for i in range(n):
+                # No subnormal numbers: a class whose rows are all certain has no weight left.
+                near: cython.bint = self.F[k, begin + i] - self.top[i] >= -EXPONENT_LIMIT
+                odds: cython.double = self.p[k, begin + i] if near else 0.0
+                self.p[k, begin + i] = odds
+                self.total[i] += odds
+        for i in range(n):
+            self.total[i] = 1.0 / self.total[i]
+        for k in range(self.n_models):
+            for i in range(n):
+                self.p[k, begin + i] *= self.total[i]
+
+    def squared_error(self):
+        """Weighted sum over rows of the mean over classes of (p − y)², the paper's equation 3."""
+        total: cython.double = 0.0
+        d: cython.double
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for i in range(self.n):
+            if self.n_models == 1:
+                d = self.p[0, i] - self.y[i]
+                total += self.weight[i] * d * d
+            else:
+                row: cython.double = 0.0
+                for k in range(self.n_models):
+                    d = self.p[k, i] - (1.0 if self.y[i] == k else 0.0)
+                    row += d * d
+                total += self.weight[i] * row / self.n_classes
+        return total
+
+    def wrong_weight(self):
+        """Weight of the rows whose most probable class (the first of equals) is not theirs."""
+        total: cython.double = 0.0
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        best: cython.Py_ssize_t
+        for i in range(self.n):
+            if self.n_models == 1:
+                best = 1 if self.p[0, i] > 0.5 else 0
+            else:
+                best = 0
+                for k in range(1, self.n_models):
+                    if self.p[k, i] > self.p[best, i]:
+                        best = k
+            if best != self.y[i]:
+                total += self.weight[i]
+        return total
+
+
+@cython.final
+@cython.cclass
+class Booster:
+    """Boosts models of samples of up to ``capacity`` rows.
+
+    Parameters
+    ----------
+    targets : array of shape (n_classes, n_classes)
+        ``targets[i, j]`` is what class j is taken for in a row of class i.
+    n_columns, capacity : int
+        Of the samples.
+    most, patience, slack
+        See :meth:`choose_iterations`.
+    """
+
+    def __init__(self, targets, n_columns, capacity, *, most, patience, slack):
+        n_classes = len(targets)
+        n_models = 1 if n_classes == 2 else n_classes
+        self.targets = targets
+        self.share = (n_models - 1) / n_models if n_models > 1 else 1.0
+        self.most, self.patience, self.slack = most, patience, slack
+        self.error = np.empty(most + 1)
+        self.train = BoostedRows(n_columns, n_classes, capacity)
+        self.test = BoostedRows(n_columns, n_classes, capacity)
+        self.centre, self.spread = np.empty((n_models, n_columns)), np.empty(n_columns)
+        self.wanted = np.empty((n_models, capacity))
+        self.column = np.zeros(n_models, np.int64)
+        self.slope, self.intercept = np.zeros(n_models), np.zeros(n_models)
+        self.work, self.resid = np.empty(BLOCK), np.empty(BLOCK)
+        self.sums = np.empty((n_models, n_columns + 1, 3))
+
+    def boost(self, sample, n_iterations, coef):
+        """Run iterations from the sample's F and p; returns how many could be done."""
+        iteration: cython.Py_ssize_t
+        self.prepare(sample)
+        for iteration in range(n_iterations):
+            if not self.regress(sample):
+                return iteration
+            self.accumulate(coef)
+            self.advance(sample)
+        return n_iterations
+
+    def choose_iterations(self, sample, start, test_weight):
+        """The number of iterations with the least cross-validated RMSE, summed over the folds.
+
+        A fold stops early at the iteration after ``patience`` consecutive ones that did not improve
+        the sum of the folds so far; later folds run no longer than the shortest before them. At
+        most ``most`` are tried. The first number whose error is within ``slack`` of the least one
+        is taken: once the fit has converged, the least one of all is a matter of rounding.
+        """
+        fold: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        shortest: cython.Py_ssize_t = self.most
+        for i in range(self.most + 1):
+            self.error[i] = 0.0
+        for fold in range(test_weight.shape[0]):
+            self.train.n = self.test.n = 0
+            for i in range(sample.n):
+                held: cython.double = test_weight[fold, i]
+                if held > 0.0:
+                    self.test.add(sample.scores, sample.y[i], held, i)
+                if sample.weight[i] - held > 0.0:
+                    self.train.add(sample.scores, sample.y[i], sample.weight[i] - held, i)
+            if self.test.n > 0 and self.train.n > 0:
+                self.train.evaluate(start)
+                self.test.evaluate(start)
+                shortest = self.run_fold(shortest)
+        least: cython.double = INFINITY
+        for i in range(shortest + 1):
+            least = min(least, self.error[i])
+        for i in range(shortest + 1):
+            if self.error[i] <= least * (1.0 + self.slack):
+                return i
+        return shortest
+
+    def run_fold(self, shortest):
+        """Boost on ``train`` and add the errors on ``test``; returns the number of iterations."""
+        total: cython.double = 0.0
+        least: cython.double = INFINITY
+        failures: cython.Py_ssize_t = 0
+        done: cython.Py_ssize_t = 0
+        i: cython.Py_ssize_t
+        for i in range(self.test.n):
+            total += self.test.weight[i]
+        self.prepare(self.train)
+        self.error[0] += math.sqrt(self.test.squared_error() / total)
+        while done < shortest and self.regress(self.train):
+            self.advance(self.train)
+            self.advance(self.test)
+            done += 1
+            self.error[done] += math.sqrt(self.test.squared_error() / total)
+            if failures >= self.patience:
+                break
+            if self.error[done] < least:
+                least, failures = self.error[done], 0
+            else:
+                failures += 1
+        return done
+
+    def prepare(self, sample):
+        """What the rows are to be taken for; range and weighted mean of each column."""
+        a: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for k in range(sample.n_models):
+            of_class: cython.Py_ssize_t = 1 if sample.n_models == 1 else k
+            for i in range(sample.n):
+                self.wanted[k, i] = self.targets[sample.y[i], of_class]
+        for a in range(self.spread.shape[0]):
+            first: cython.double = sample.scores[a, 0]
+            total: cython.double = 0.0
+            mean: cython.double = 0.0
+            widest: cython.double = 0.0
+            for i in range(sample.n):
+                d: cython.double = sample.scores[a, i] - first
+                mean += sample.weight[i] * d
+                total += sample.weight[i]
+                widest = max(widest, abs(d))
+            self.spread[a] = widest
+            for k in range(sample.n_models):
+                self.centre[k, a] = first + mean / total
+
+    def regress(self, sample):
+        """Fit one regression for each modelled class; False if some class has no weight left."""
+        k: cython.Py_ssize_t
+        begin: cython.Py_ssize_t = 0
+        self.sums[:, :, :] = 0.0
+        while begin < sample.n:
+            for k in range(sample.n_models):
+                self.measure(sample, k, begin)
+            begin += BLOCK
+        fitted: cython.bint = True
+        for k in range(sample.n_models):
+            fitted = fitted and self.choose_column(sample, k)
+        return fitted
+
+    def measure(self, sample, k, begin):
+        """Add what the regressions of a class need to know of a block of rows.
+
+        The working response of a row is z = 1/p, at most 3, for its own class and −1/(1−p), at
+        least −3, for others, with weight (t − p)/z. So weight·z = t − p, and the weight needs no
+        division.
+        """
+        i: cython.Py_ssize_t
+        n: cython.Py_ssize_t = min(BLOCK, sample.n - begin)
+        for i in range(n):
+            q: cython.double = sample.p[k, begin + i]
+            target: cython.double = self.wanted[k, begin + i]
+            own: cython.double = (1.0 - q) * max(q, 1.0 / 3.0)
+            other: cython.double = q * max(1.0 - q, 1.0 / 3.0)
+            weight: cython.double = sample.weight[begin + i]
+            self.work[i] = weight * (target * own + (1.0 - target) * other)
+            self.resid[i] = weight * (target - q)
+        add_column_moments(
+            sample.scores, begin, self.work, self.resid, n, self.centre[k], self.sums[k]
+        )
+
+    def choose_column(self, sample, k):
+        """The column whose regression explains most of a class; False if it has no weight left."""
+        a: cython.Py_ssize_t
+        begin: cython.Py_ssize_t
+        total: cython.double = self.sums[k, sample.n_columns, 0]
+        pull: cython.double = self.sums[k, sample.n_columns, 1]
+        if not total > 0.0:
+            return False
+        far: cython.bint = False
+        for a in range(sample.n_columns):
+            if self.spread[a] > 0.0 and _is_imprecise(
+                self.sums[k, a, 0], self.sums[k, a, 1], total
+            ):
+                self.centre[k, a] += self.sums[k, a, 0] / total
+                far = True
+        if far:  # some origin lay so far off that too many digits were lost
+            self.sums[k, :, :] = 0.0
+            begin = 0
+            while begin < sample.n:
+                self.measure(sample, k, begin)
+                begin += BLOCK
+        mean: cython.double = pull / total
+        # Without a usable column only the mean is fitted: the program is left to rounding here.
+        best: cython.double = -1.0
+        self.column[k], self.slope[k], self.intercept[k] = 0, 0.0, mean
+        for a in range(sample.n_columns):
+            if self.spread[a] == 0.0:
+                continue
+            shift: cython.double = self.sums[k, a, 0] / total
+            variance: cython.double = self.sums[k, a, 1] - self.sums[k, a, 0] * shift
+            # The weights change little from one iteration to the next, so this mean is a good
+            # origin for the next one, and one pass is as exact as two.
+            self.centre[k, a] += shift
+            if not variance > NEGLIGIBLE * total * self.spread[a] * self.spread[a]:
+                continue
+            covariance: cython.double = self.sums[k, a, 2] - pull * shift
+            explained: cython.double = covariance * covariance / variance
+            if explained > best:
+                best = explained
+                self.column[k], self.slope[k] = a, covariance / variance
+                self.intercept[k] = mean - self.slope[k] * self.centre[k, a]
+        return True
+
+    def advance(self, sample):
+        """Add the regressions, centred over the classes and times (m−1)/m, to F; fill p."""
+        m: cython.Py_ssize_t = sample.n_models
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        slope: cython.double
+        intercept: cython.double
+        share: cython.double = self.share
+        begin: cython.Py_ssize_t = 0
+        while begin < sample.n:
+            n: cython.Py_ssize_t = min(BLOCK, sample.n - begin)
+            for i in range(n):
+                self.work[i] = 0.0
+            if m > 1:
+                for k in range(m):
+                    a, slope, intercept = self.column[k], self.slope[k], self.intercept[k]
+                    for i in range(n):
+                        self.work[i] += slope * sample.scores[a, begin + i] + intercept
+                for i in range(n):
+                    self.work[i] /= m
+            for k in range(m):
+                a, slope, intercept = self.column[k], self.slope[k], self.intercept[k]
+                for i in range(n):
+                    change: cython.double = slope * sample.scores[a, begin + i] + intercept
+                    sample.F[k, begin + i] += share * (change - self.work[i])
+            sample.link(begin, begin + n)
+            begin += BLOCK
+
+    def accumulate(self, coef):
+        """Add the regressions, centred likewise, to the coefficients."""
+        m: cython.Py_ssize_t = coef.shape[0]
+        last: cython.Py_ssize_t = coef.shape[1] - 1
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for j in range(m):
+            for k in range(m):
+                factor: cython.double = 1.0 if j == k else 0.0
+                if m > 1:
+                    factor = self.share * (factor - 1.0 / m)
+                coef[k, self.column[j]] += factor * self.slope[j]
+                coef[k, last] += factor * self.intercept[j]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_imprecise(first: cython.double, second: cython.double, total: cython.double) -> cython.bint:
+    """Whether a variance computed from these moments has lost more than six digits."""
+    return second - first * first / total < 1e-6 * second
+
+
+# Splits ------------------------------------------------------------------------------------------
+# The C4.5 split of a node: gain ratio among attributes of at least average gain (section 3).
+#
+# Gains are in bits per unit of weight. Equal within ``SMALL`` counts as equal, as in the authors'
+# program, so that the first attribute or cut wins a tie whatever the rounding.
+
+SMALL = cython.declare(cython.double, 1e-6)
+LEAST_BRANCH = cython.declare(cython.double, 2.0)
+"""Two branches of a nominal split, and both sides of a cut, weigh at least this."""
+
+TABLE_LIMIT = 1 << 22
+
+
+def entropy_table(weight):
+    """k·log₂k for all counts up to the sum; of length 1 if weights are not whole numbers."""
+    total = float(weight.sum())
+    if not (weight == np.floor(weight)).all() or total >= TABLE_LIMIT:
+        return np.zeros(1)
+    counts = np.arange(int(total) + 1, dtype=np.float64)
+    counts[1:] *= np.log2(counts[1:])
+    return counts
+
+
+@cython.final
+@cython.cclass
+class Splitter:
+    """Chooses the splits of nodes, and sorts their rows into the branches.
+
+    Each node owns a segment of the training rows, of the test rows and of every numeric
+    attribute's sorted rows; a split partitions the segments in place and keeps order.
+
+    Parameters
+    ----------
+    attributes : array of shape (n_attributes, n)
+    n_values : int64 array of shape (n_attributes,)
+        0 for a numeric attribute, otherwise the number of codes of a nominal one.
+    y : int32 array of shape (n,)
+    weight : array of shape (n,)
+        No tree has heavier rows.
+    n_classes : int
+    min_gap : float
+        Between the values on both sides of a cut.
+    """
+
+    def __init__(self, attributes, n_values, y, weight, n_classes, min_gap):
+        d, n = attributes.shape
+        self.n_attributes, self.n_classes, self.min_gap = d, n_classes, min_gap
+        self.attributes, self.n_values, self.y = attributes, n_values, y
+        # With about as many values as rows, an attribute's gain is always high.
+        many_valued = n_values >= 0.3 * weight.sum() - 1e-6
+        self.many_valued, self.all_many_valued = many_valued.view(np.uint8), many_valued.all()
+        sorted_rows = np.zeros((d, n), dtype=np.int32)
+        for a in np.flatnonzero(n_values == 0):
+            sorted_rows[a] = np.argsort(attributes[a], kind="stable")
+        self.sorted_rows, self.table = sorted_rows, entropy_table(weight)
+        self.rows, self.test_rows = np.empty(n, np.int32), np.empty(n, np.int32)
+        self.order, self.values = np.empty((d, n), np.int32), np.empty((d, n))
+        self.counts, self.left, self.right = (np.empty(n_classes) for _ in range(3))
+        self.gains, self.ratios, self.cuts = (np.empty(d) for _ in range(3))
+        widest = max(2, *n_values)
+        self.cells = np.empty((widest, n_classes))
+        self.offsets, self.test_offsets, self.place = np.empty((3, widest + 1), np.int64)
+        self.branch, self.buffer = np.empty(n, np.uint16), np.empty(n, np.int32)
+        self.value_buffer = np.empty(n)
+
+    def begin(
+        self,
+        weight: cython.const[cython.double][::1],
+        test_weight: cython.const[cython.double][::1],
+        sequence: cython.const[cython.int][::1],
+    ):
+        """Begin a tree with the rows of positive weight, in the order of ``sequence``."""
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        n: cython.Py_ssize_t
+        row: cython.int
+        self.weight, self.unit_weight = weight, True
+        self.n_train = self.n_test = 0
+        for i in range(sequence.shape[0]):
+            row = sequence[i]
+            if weight[row] > 0.0:
+                self.rows[self.n_train] = row
+                self.n_train += 1
+                if weight[row] != 1.0:
+                    self.unit_weight = False
+            if test_weight[row] > 0.0:
+                self.test_rows[self.n_test] = row
+                self.n_test += 1
+        # Values travel with the sorted rows, so that the search for a cut reads memory in sequence.
+        for a in range(self.n_attributes):
+            if self.n_values[a] > 0:
+                continue
+            n = 0
+            for i in range(sequence.shape[0]):
+                row = self.sorted_rows[a, i]
+                if weight[row] > 0.0:
+                    self.order[a, n], self.values[a, n] = row, self.attributes[a, row]
+                    n += 1
+
+    def count(self, begin, end):
+        """Weigh the classes of a node: ``total`` and ``largest`` are then known."""
+        c: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        self.total = self.largest = 0.0
+        for c in range(self.n_classes):
+            self.counts[c] = 0.0
+        for i in range(begin, end):
+            self.counts[self.y[self.rows[i]]] += self.weight[self.rows[i]]
+        for c in range(self.n_classes):
+            self.total += self.counts[c]
+            self.largest = max(self.largest, self.counts[c])
+
+    def choose(self, begin, end):
+        """The attribute to split the counted node on, and its ``cut``; −1 if none is worth it."""
+        a: cython.Py_ssize_t
+        usable: cython.Py_ssize_t = 0
+        mean_gain: cython.double = 0.0
+        for a in range(self.n_attributes):
+            self.gains[a], self.ratios[a], self.cuts[a] = -1.0, 0.0, 0.0
+            if self.n_values[a] > 0:
+                self.weigh_branches(a, begin, end)
+            else:
+                self.find_cut(a, begin, end)
+            if self.gains[a] >= 0.0 and (self.all_many_valued or not self.many_valued[a]):
+                mean_gain += self.gains[a]
+                usable += 1
+        if usable == 0:
+            return -1
+        mean_gain /= usable
+        best: cython.Py_ssize_t = -1
+        best_ratio: cython.double = 0.0
+        for a in range(self.n_attributes):
+            if (
+                self.gains[a] >= 0.0
+                and self.gains[a] >= mean_gain - 1e-3
+                and self.ratios[a] - best_ratio > SMALL
+            ):
+                best, best_ratio, self.cut = a, self.ratios[a], self.cuts[a]
+        return best
+
+    def x_log_x(self, x):
+        """x·log₂x."""
+        if self.table.shape[0] > 1:
+            return self.table[cython.cast(cython.Py_ssize_t, x)]
+        return x * math.log2(x) if x > SMALL else 0.0
+
+    def find_cut(self, a, begin, end):
+        """Gain (less the price of choosing among the cuts), ratio and place of the best cut."""
+        i: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        total: cython.double = self.total
+        if not self.values[a, begin] + self.min_gap < self.values[a, end - 1]:
+            return  # no gap between neighbours can be wide enough unless the whole range is
+        least: cython.double = min(max(0.1 * total / self.n_classes, LEAST_BRANCH), 25.0)
+        if total < 2 * least - SMALL:
+            return
+        n_left: cython.double = 0.0
+        sum_left: cython.double = 0.0
+        sum_right: cython.double = 0.0
+        for c in range(self.n_classes):
+            self.left[c], self.right[c] = 0.0, self.counts[c]
+            sum_right += self.x_log_x(self.counts[c])
+        before: cython.double = self.x_log_x(total) - sum_right
+        best: cython.double = 0.0
+        best_at: cython.Py_ssize_t = -1
+        best_left: cython.double = 0.0
+        n_cuts: cython.Py_ssize_t = 0
+        for i in range(begin, end - 1):
+            row: cython.Py_ssize_t = self.order[a, i]
+            c = self.y[row]
+            w: cython.double = 1.0 if self.unit_weight else self.weight[row]
+            sum_left -= self.x_log_x(self.left[c])
+            sum_right -= self.x_log_x(self.right[c])
+            self.left[c] += w
+            self.right[c] -= w
+            sum_left += self.x_log_x(self.left[c])
+            sum_right += self.x_log_x(self.right[c])
+            n_left += w
+            if self.values[a, i] + self.min_gap < self.values[a, i + 1]:
+                n_right: cython.double = total - n_left
+                if n_left >= least - SMALL and n_right >= least - SMALL:
+                    n_cuts += 1
+                    after: cython.double = self.x_log_x(n_left) - sum_left
+                    after = after + self.x_log_x(n_right) - sum_right
+                    gain: cython.double = before - after
+                    gain = 0.0 if abs(gain) < SMALL else gain / total
+                    if gain - best > SMALL:
+                        best, best_at, best_left = gain, i, n_left
+        if best_at < 0:
+            return
+        best -= math.log2(n_cuts) / total
+        if best < SMALL:
+            return
+        low: cython.double = self.values[a, best_at]
+        high: cython.double = self.values[a, best_at + 1]
+        middle: cython.double = 0.5 * low + 0.5 * high
+        bits: cython.double = self.x_log_x(total) - self.x_log_x(best_left)
+        bits = (bits - self.x_log_x(total - best_left)) / total
+        self.gains[a], self.ratios[a] = best, best / bits if bits * total > SMALL else 0.0
+        self.cuts[a] = low if middle >= high else middle
+
+    def weigh_branches(self, a, begin, end):
+        """Gain and ratio of one branch for each value, if two have enough weight."""
+        c: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        for v in range(self.n_values[a]):
+            for c in range(self.n_classes):
+                self.cells[v, c] = 0.0
+        for i in range(begin, end):
+            row: cython.Py_ssize_t = self.rows[i]
+            v = cython.cast(cython.Py_ssize_t, self.attributes[a, row])
+            self.cells[v, self.y[row]] += self.weight[row]
+        before: cython.double = self.x_log_x(self.total)
+        bits: cython.double = before
+        after: cython.double = 0.0
+        filled: cython.Py_ssize_t = 0
+        for c in range(self.n_classes):
+            before -= self.x_log_x(self.counts[c])
+        for v in range(self.n_values[a]):
+            branch: cython.double = 0.0
+            for c in range(self.n_classes):
+                branch += self.cells[v, c]
+                after -= self.x_log_x(self.cells[v, c])
+            after += self.x_log_x(branch)
+            bits -= self.x_log_x(branch)
+            if branch >= LEAST_BRANCH - SMALL:
+                filled += 1
+        if filled < 2:
+            return
+        gain: cython.double = before - after
+        self.gains[a] = 0.0 if abs(gain) < SMALL else gain / self.total
+        self.ratios[a] = self.gains[a] * self.total / bits if bits > SMALL else 0.0
+
+    def split(self, a, begin, end, test_begin, test_end):
+        """Sort the node's rows into the branches of ``a``, which begin at the offsets."""
+        other: cython.Py_ssize_t
+        self.n_branches = 2
+        if self.n_values[a] > 0:
+            self.n_branches = self.n_values[a]
+        else:
+            # A value of the whole training set, even in a fold, as in the authors' program.
+            self.cut = self.largest_value_up_to(a, self.cut)
+        # Test rows last: a row of both kinds has the same branch in both.
+        self.send(a, self.rows, begin, end, self.offsets)
+        for other in range(self.n_attributes):
+            if self.n_values[other] == 0:
+                self.partition_sorted(other, begin, end)
+        self.partition(self.rows, begin, end, self.offsets)
+        self.send(a, self.test_rows, test_begin, test_end, self.test_offsets)
+        self.partition(self.test_rows, test_begin, test_end, self.test_offsets)
+
+    def largest_value_up_to(self, a, limit):
+        """Among all values of an attribute."""
+        low: cython.Py_ssize_t = 0
+        high: cython.Py_ssize_t = self.sorted_rows.shape[1]
+        while low < high:
+            middle: cython.Py_ssize_t = (low + high) // 2
+            if self.attributes[a, self.sorted_rows[a, middle]] <= limit:
+                low = middle + 1
+            else:
+                high = middle
+        return self.attributes[a, self.sorted_rows[a, low - 1]]
+
+    def send(self, a, rows, begin, end, offsets):
+        """Note each row's branch, and where each branch will begin."""
+        b: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for b in range(self.n_branches + 1):
+            offsets[b] = 0
+        for i in range(begin, end):
+            value: cython.double = self.attributes[a, rows[i]]
+            if self.n_values[a] > 0:
+                b = cython.cast(cython.Py_ssize_t, value)
+            else:
+                b = 0 if value <= self.cut else 1
+            self.branch[rows[i]] = cython.cast(cython.ushort, b)
+            offsets[b + 1] += 1
+        for b in range(self.n_branches):
+            offsets[b + 1] += offsets[b]
+
+    def partition(self, rows, begin, end, offsets):
+        """Stable counting sort of rows[begin:end] by branch."""
+        b: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for b in range(self.n_branches):
+            self.place[b] = offsets[b]
+        for i in range(begin, end):
+            b = self.branch[rows[i]]
+            self.buffer[self.place[b]] = rows[i]
+            self.place[b] += 1
+        for i in range(begin, end):
+            rows[i] = self.buffer[i - begin]
+
+    def partition_sorted(self, a, begin, end):
+        """The same for the rows that are sorted by an attribute, together with their values."""
+        b: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for b in range(self.n_branches):
+            self.place[b] = self.offsets[b]
+        for i in range(begin, end):
+            row: cython.int = self.order[a, i]
+            b = self.branch[row]
+            self.buffer[self.place[b]] = row
+            self.value_buffer[self.place[b]] = self.values[a, i]
+            self.place[b] += 1
+        for i in range(begin, end):
+            self.order[a, i] = self.buffer[i - begin]
+            self.values[a, i] = self.value_buffer[i - begin]
+
+
+# Folds -------------------------------------------------------------------------------------------
+# Stratified folds, as the weight that each row has in the test part of each fold.
+
+
+@cython.final
+@cython.cclass
+class TreeFolds:
+    """Deals samples of up to ``capacity`` rows to folds.
+
+    Parameters
+    ----------
+    decks : int64 array of shape (n_decks, n_folds)
+        Each row is a permutation of the folds.
+    weka : bool
+        The authors' deterministic folds, which need no decks.
+    whole_rows : bool
+        Each row goes into one fold; otherwise a row of whole weight k counts as k rows, which may
+        fall into several.
+
+    Attributes
+    ----------
+    test_weight : array of shape (n_folds, capacity)
+    order : int32 array of shape (capacity,)
+        Rows in the order of the authors' folds: each is a block of it.
+    """
+
+    def __init__(self, decks, weka, whole_rows, capacity):
+        self.decks, self.weka, self.whole_rows = decks, weka, whole_rows
+        self.test_weight = np.empty((decks.shape[1], capacity))
+        self.order, self.grouped = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+        self.weight_in, self.sequence = self.test_weight, self.order
+
+    def deal(self, sample):
+        """Fill ``test_weight`` of a sample's rows."""
+        fold: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for fold in range(self.decks.shape[1]):
+            for i in range(sample.n):
+                self.weight_in[fold, i] = 0.0
+        if self.weka:
+            self.deal_as_weka(sample)
+        else:
+            self.deal_decks(sample)
+
+    def deal_as_weka(self, sample):
+        """Positions s, s+k, s+2k, … of the grouped rows, cut into k consecutive blocks."""
+        n: cython.Py_ssize_t = sample.n
+        n_folds: cython.Py_ssize_t = self.decks.shape[1]
+        fold: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        for i in range(n):
+            self.grouped[i] = cython.cast(cython.int, i)
+        # The authors' grouping by class, which swaps rows in place.
+        i = 1
+        while i < n:
+            label: cython.int = sample.y[self.grouped[i - 1]]
+            for j in range(i, n):
+                row: cython.int = self.grouped[j]
+                if sample.y[row] == label:
+                    self.grouped[j], self.grouped[i] = self.grouped[i], row
+                    i += 1
+            i += 1
+        j = 0
+        for fold in range(n_folds):
+            i = fold
+            while i < n:
+                self.sequence[j] = self.grouped[i]
+                i, j = i + n_folds, j + 1
+        j = 0
+        for fold in range(n_folds):
+            for i in range(j, j + n // n_folds + (1 if fold < n % n_folds else 0)):
+                self.weight_in[fold, self.sequence[i]] = sample.weight[self.sequence[i]]
+                j += 1
+
+    def deal_decks(self, sample):
+        """Deal the rows of one class after the other, in the order of the decks."""
+        n_folds: cython.Py_ssize_t = self.decks.shape[1]
+        dealt: cython.Py_ssize_t = 0
+        label: cython.Py_ssize_t
+        fold: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for label in range(sample.n_classes):
+            for i in range(sample.n):
+                if sample.y[i] != label:
+                    continue
+                left_over: cython.Py_ssize_t = 1
+                share: cython.double = sample.weight[i]
+                if not self.whole_rows:
+                    left_over = cython.cast(cython.Py_ssize_t, sample.weight[i])
+                    share = 1.0
+                    for fold in range(n_folds):
+                        self.weight_in[fold, i] = left_over // n_folds
+                    left_over %= n_folds
+                for _ in range(left_over):
+                    deck: cython.Py_ssize_t = (dealt // n_folds) % self.decks.shape[0]
+                    self.weight_in[self.decks[deck, dealt % n_folds], i] += share
+                    dealt += 1
+
+
+# Growth ------------------------------------------------------------------------------------------
+# Growing a calibration tree: one pass over presorted attributes for each node.
+
+LEAST_TO_SPLIT = cython.declare(cython.double, 4.0)
+EMPTY_ERROR = cython.declare(cython.double, 1e-6)
+"""What the authors' program takes as the error of a branch without rows."""
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class GrowRules(NamedTuple):
+    """How trees are grown; ``n_iterations`` of 0 asks for cross-validation at every node."""
+
+    n_iterations: int
+    max_iterations: int
+    patience: int
+    slack: float
+    weka: bool
+    whole_rows: bool
+    min_samples: float
+    max_depth: int
+    min_gap: float
+    count_errors: bool
+
+
+class Nodes(NamedTuple):
+    """Nodes in pre-order; ``attribute`` is −1 for a leaf, ``done`` the iterations of the node."""
+
+    parent: Ints
+    attribute: Ints
+    cut: Floats
+    done: Ints
+    mass: Floats
+    error: Floats
+    test_error: Floats
+    coef: Floats
+
+
+@cython.final
+@cython.cclass
+class TreeGrower:
+    """Grows the trees of one fit.
+
+    Parameters
+    ----------
+    attributes : array of shape (n_attributes, n)
+    n_values : int64 array of shape (n_attributes,)
+        0 for a numeric attribute, otherwise the number of codes of a nominal one.
+    scores : array of shape (n_columns, n)
+    y : int32 array of shape (n,)
+    weight : array of shape (n,)
+    targets : array of shape (n_classes, n_classes)
+        ``targets[i, j]`` is what class j is taken for in a row of class i.
+    decks : int64 array of shape (n_decks, n_folds)
+        Each row is a permutation of the folds.
+    rules : GrowRules
+
+    Attributes
+    ----------
+    n_iterations : int
+        Of every node, or 0 to choose them at each.
+    """
+
+    n_iterations = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    min_samples: cython.double
+    max_depth: cython.Py_ssize_t
+    count_errors: cython.bint
+    n_folds: cython.Py_ssize_t
+    scores: cython.const[cython.double][:, ::1]
+    y: cython.const[cython.int][::1]
+    weight: cython.const[cython.double][::1]
+    train_weight: cython.const[cython.double][::1]
+    test_weight: cython.const[cython.double][::1]
+    sample: BoostedRows
+    booster: Booster
+    folds: TreeFolds
+    splitter: Splitter
+    # The columns of Nodes.
+    n_nodes: cython.Py_ssize_t
+    parent: cython.longlong[::1]
+    attribute: cython.longlong[::1]
+    cut: cython.double[::1]
+    done: cython.longlong[::1]
+    mass: cython.double[::1]
+    error: cython.double[::1]
+    test_error: cython.double[::1]
+    coef: cython.double[:, :, ::1]
+    # Nodes that wait: parent, segment of the training rows, segment of the test rows, depth.
+    waiting: cython.Py_ssize_t
+    widest: cython.Py_ssize_t
+    stack: cython.longlong[:, ::1]
+
+    def __init__(self, attributes, n_values, scores, y, weight, targets, decks, rules):
+        n_columns, n = scores.shape
+        n_classes = len(targets)
+        self.scores, self.y, self.weight = scores, y, weight
+        self.n_folds, self.n_iterations = decks.shape[1], rules.n_iterations
+        self.min_samples, self.max_depth = rules.min_samples, rules.max_depth
+        self.count_errors = rules.count_errors
+        self.sample = BoostedRows(n_columns, n_classes, n)
+        search = {"most": rules.max_iterations, "patience": rules.patience, "slack": rules.slack}
+        self.booster = Booster(targets, n_columns, n, **search)
+        self.folds = TreeFolds(decks, rules.weka, rules.whole_rows, n)
+        self.splitter = Splitter(attributes, n_values, y, weight, n_classes, rules.min_gap)
+        room, self.widest = 64, max(2, *n_values)
+        self.parent, self.attribute, self.done = np.empty((3, room), np.int64)
+        self.cut, self.mass, self.error, self.test_error = np.empty((4, room))
+        self.coef = np.empty((room, 1 if n_classes == 2 else n_classes, n_columns + 1))
+        self.stack = np.empty((room + self.widest, 6), np.int64)
+
+    def deal_folds(self):
+        """Deal all rows: their weights in the test part of each fold, and rows in folds' order."""
+        sequence = np.arange(self.y.shape[0], dtype=np.int32)
+        self.sample.take(self.scores, self.y, self.weight, sequence)
+        self.folds.deal(self.sample)
+        if self.folds.weka:
+            sequence = self.folds.order.copy()
+        return self.folds.test_weight.copy(), sequence
+
+    def choose_iterations(self):
+        """Choose ``n_iterations`` on all rows, once for all nodes."""
+        rows: cython.int[::1] = np.arange(self.y.shape[0], dtype=np.int32)
+        self.coef[0, :, :] = 0.0
+        with cython.nogil:
+            self.sample.take(self.scores, self.y, self.weight, rows)
+            # All rows together may allow fewer iterations than the folds did.
+            self.n_iterations = self._boost(self.coef[0])
+
+    def grow(
+        self,
+        weight: cython.const[cython.double][::1],
+        test_weight: cython.const[cython.double][::1],
+        sequence: cython.const[cython.int][::1],
+    ):
+        """Grow a tree on the rows of positive ``weight``; measure it on those of ``test_weight``.
+
+        ``sequence`` is the order of the rows, on which the folds of nodes depend.
+        """
+        self.train_weight, self.test_weight = weight, test_weight
+        self.splitter.begin(weight, test_weight, sequence)
+        self.n_nodes = self.waiting = 0
+        self._wait(-1, 0, self.splitter.n_train, 0, self.splitter.n_test, 0)
+        while self.waiting > 0:
+            self._make_room()
+            with cython.nogil:
+                self._grow_node()
+        end = self.n_nodes
+        return Nodes(
+            np.array(self.parent[:end]),
+            np.array(self.attribute[:end]),
+            np.array(self.cut[:end]),
+            np.array(self.done[:end]),
+            np.array(self.mass[:end]),
+            np.array(self.error[:end]),
+            np.array(self.test_error[:end]),
+            np.array(self.coef[:end]),
+        )
+
+    @cython.cfunc
+    def _make_room(self):
+        """For one more node, and its children."""
+        if self.waiting + self.widest > self.stack.shape[0]:
+            self.stack = _longer(self.stack)
+        if self.n_nodes == self.parent.shape[0]:
+            self.parent, self.attribute = _longer(self.parent), _longer(self.attribute)
+            self.done, self.cut, self.mass = (
+                _longer(self.done),
+                _longer(self.cut),
+                _longer(self.mass),
+            )
+            self.error, self.test_error = _longer(self.error), _longer(self.test_error)
+            self.coef = _longer(self.coef)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _wait(
+        self, parent: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t,
+        test_begin: cython.Py_ssize_t, test_end: cython.Py_ssize_t, depth: cython.Py_ssize_t,
+    ) -> cython.void:  # fmt: skip
+        top: cython.Py_ssize_t = self.waiting
+        self.stack[top, 0], self.stack[top, 1], self.stack[top, 2] = parent, begin, end
+        self.stack[top, 3], self.stack[top, 4], self.stack[top, 5] = test_begin, test_end, depth
+        self.waiting += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _grow_node(self) -> cython.void:
+        """Take a node from those that wait; its children will wait."""
+        self.waiting -= 1
+        top: cython.Py_ssize_t = self.waiting
+        parent: cython.Py_ssize_t = self.stack[top, 0]
+        begin: cython.Py_ssize_t = self.stack[top, 1]
+        end: cython.Py_ssize_t = self.stack[top, 2]
+        test_begin: cython.Py_ssize_t = self.stack[top, 3]
+        test_end: cython.Py_ssize_t = self.stack[top, 4]
+        depth: cython.Py_ssize_t = self.stack[top, 5]
+        node: cython.Py_ssize_t = self.n_nodes
+        self.n_nodes += 1
+        self.parent[node], self.attribute[node], self.cut[node] = parent, -1, 0.0
+        if parent < 0:
+            self.coef[node, :, :] = 0.0
+        else:
+            self.coef[node, :, :] = self.coef[parent]
+
+        self.splitter.count(begin, end)
+        total: cython.double = self.splitter.total
+        self.mass[node] = total
+        self.done[node], self.error[node], self.test_error[node] = 0, EMPTY_ERROR, 0.0
+        if end > begin:
+            self.sample.take(self.scores, self.y, self.train_weight, self.splitter.rows[begin:end])
+            if total >= self.n_folds:
+                self.done[node] = self._boost(self.coef[node])
+            self.error[node] = self._error(self.coef[node])
+        if test_end > test_begin:
+            self.sample.take(
+                self.scores, self.y, self.test_weight, self.splitter.test_rows[test_begin:test_end]
+            )
+            self.test_error[node] = self._error(self.coef[node])
+
+        if (
+            total < self.min_samples
+            or total < LEAST_TO_SPLIT
+            or total - self.splitter.largest < EMPTY_ERROR
+            or depth >= self.max_depth
+        ):
+            return
+        a: cython.Py_ssize_t = self.splitter.choose(begin, end)
+        if a < 0:
+            return
+        self.splitter.split(a, begin, end, test_begin, test_end)
+        self.attribute[node], self.cut[node] = a, self.splitter.cut
+        b: cython.Py_ssize_t
+        for b in range(self.splitter.n_branches - 1, -1, -1):
+            self._wait(
+                node,
+                begin + self.splitter.offsets[b],
+                begin + self.splitter.offsets[b + 1],
+                test_begin + self.splitter.test_offsets[b],
+                test_begin + self.splitter.test_offsets[b + 1],
+                depth + 1,
+            )
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _boost(self, coef: cython.double[:, ::1]) -> cython.Py_ssize_t:
+        """Boost the model on the sample; returns the number of iterations."""
+        wanted: cython.Py_ssize_t = self.n_iterations
+        if wanted == 0:
+            self.folds.deal(self.sample)
+            wanted = self.booster.choose_iterations(self.sample, coef, self.folds.weight_in)
+        self.sample.evaluate(coef)
+        return self.booster.boost(self.sample, wanted, coef)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _error(self, coef: cython.double[:, ::1]) -> cython.double:
+        """Error of the model on the sample."""
+        self.sample.evaluate(coef)
+        if self.count_errors:
+            return self.sample.wrong_weight()
+        return self.sample.squared_error()
+
+
+def _longer(array):
+    return np.concatenate([array, np.empty_like(array)])
+
+
+# Pruning -----------------------------------------------------------------------------------------
+# Cost-complexity pruning (Breiman et al., 1984) of a tree numbered in pre-order.
+#
+# A node's subtree is the range [node, end[node]), its first child is node + 1, and the next child
+# begins where the one before ends, so no lists of children are kept.
+
+ROUNDING = cython.declare(cython.double, 1e-12)
+"""Errors that differ by less than this share are equal."""
+
+LAST = cython.declare(cython.double, 1.0)
+"""The alpha of a node whose leaves count as one: above all others, as errors are at most 1."""
+
+FEW = cython.declare(cython.Py_ssize_t, 200)
+"""So many nodes are sorted by insertion."""
+
+
+def subtree_ends(parent: cython.const[cython.longlong][::1]):
+    """Where each node's subtree ends."""
+    n: cython.Py_ssize_t = parent.shape[0]
+    result = np.arange(1, n + 1, dtype=np.int64)
+    end: cython.longlong[::1] = result
+    node: cython.Py_ssize_t
+    for node in range(n - 1, 0, -1):
+        end[parent[node]] = max(end[parent[node]], end[node])
+    return result
+
+
+@cython.final
+@cython.cclass
+class Pruner:
+    """Prunes a grown tree, and prunes it again, after its useless subtrees have gone.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    total : float
+        Weight of the training rows.
+
+    Attributes
+    ----------
+    is_leaf : bool array of shape (n_nodes,)
+        As the last tree has it.
+    permanent : bool array of shape (n_nodes,)
+        Nodes that collapsed at once and for good.
+    """
+
+    is_leaf = cython.declare(object, visibility="readonly")
+    permanent = cython.declare(object, visibility="readonly")
+    n: cython.Py_ssize_t
+    total: cython.double
+    parent: cython.const[cython.longlong][::1]
+    attribute: cython.const[cython.longlong][::1]
+    end: cython.const[cython.longlong][::1]
+    error: cython.const[cython.double][::1]
+    test_error: cython.const[cython.double][::1]
+    bare: cython.const[cython.uchar][::1]
+    leaf: cython.uchar[::1]
+    gone: cython.uchar[::1]
+    hidden: cython.uchar[::1]
+    stale: cython.uchar[::1]
+    below: cython.double[::1]
+    leaves: cython.longlong[::1]
+    touched: cython.longlong[::1]
+    collapsed: cython.longlong[::1]
+    tournament: cython.double[::1]
+    size: cython.Py_ssize_t
+
+    def __init__(self, nodes, total):
+        n = len(nodes.parent)
+        self.n, self.total, self.end = n, total, subtree_ends(nodes.parent)
+        self.parent, self.attribute = nodes.parent, nodes.attribute
+        self.error, self.test_error = nodes.error, nodes.test_error
+        self.bare = (nodes.done == 0).view(np.uint8)
+        self.is_leaf, self.permanent = np.zeros((2, n), dtype=bool)
+        self.leaf, self.gone = self.is_leaf.view(np.uint8), self.permanent.view(np.uint8)
+        self.hidden, self.stale = np.empty((2, n), dtype=np.uint8)
+        self.leaves, self.touched, self.collapsed = np.empty((3, n), dtype=np.int64)
+        self.below = np.empty(n)
+        self.size = 1 << (n - 1).bit_length()
+        self.tournament = np.empty(2 * self.size)
+
+    def run(self, stop: cython.double):
+        """Collapse the inner node of least alpha, again and again while it is at most ``stop``.
+
+        alpha = (error as a leaf − error of the subtree)/(total·(leaves − 1)). A node whose subtree
+        is no better than itself collapses at once.
+
+        Returns the alphas (0 first) and the test error after each collapse.
+        """
+        alphas: cython.double[::1] = np.zeros(self.n + 1)
+        test_errors: cython.double[::1] = np.zeros(self.n + 1)
+        steps: cython.Py_ssize_t
+        with cython.nogil:
+            steps = self._run(stop, alphas, test_errors)
+        return np.array(alphas[: steps + 1]), np.array(test_errors[: steps + 1])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _run(
+        self, stop: cython.double, alphas: cython.double[::1], test_errors: cython.double[::1]
+    ) -> cython.Py_ssize_t:
+        i: cython.Py_ssize_t
+        node: cython.Py_ssize_t
+        alpha: cython.double
+        steps: cython.Py_ssize_t = 0
+        current: cython.double = self._start()
+        n_touched: cython.Py_ssize_t = self.n
+        while True:
+            for i in range(n_touched - 1, -1, -1):
+                if not self.hidden[self.touched[i]]:
+                    self._summarise(self.touched[i])
+            n_collapsed: cython.Py_ssize_t = 0
+            for i in range(n_touched):
+                node = self.touched[i]
+                self.stale[node] = False
+                if self.hidden[node] or self.leaf[node]:
+                    continue
+                saved: cython.double = self.error[node] - self.below[node]
+                if saved <= ROUNDING * self.error[node]:
+                    self.gone[node] = True
+                    current += self._collapse(node)
+                    self.collapsed[n_collapsed] = node
+                    n_collapsed += 1
+                else:
+                    alpha = LAST
+                    if self.leaves[node] > 1:
+                        alpha = saved / self.total / (self.leaves[node] - 1)
+                    self._set(node, alpha)
+            if steps == 0:
+                test_errors[0] = current
+            alpha = self.tournament[1]
+            if alpha > stop or alpha == INFINITY:
+                return steps
+            node = self._first_least()
+            current += self._collapse(node)
+            steps += 1
+            alphas[steps], test_errors[steps] = alpha, current
+            # What collapsed in this round becomes known to the nodes above in the next one.
+            self.collapsed[n_collapsed] = node
+            n_touched = 0
+            for i in range(n_collapsed + 1):
+                node = self.collapsed[i]
+                while node >= 0 and not self.stale[node]:
+                    self.stale[node] = True
+                    self.touched[n_touched] = node
+                    n_touched += 1
+                    node = self.parent[node]
+            self._sort_touched(n_touched)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _start(self) -> cython.double:
+        """Restore all but the useless subtrees; returns the test error."""
+        i: cython.Py_ssize_t
+        node: cython.Py_ssize_t
+        for i in range(2 * self.size):
+            self.tournament[i] = INFINITY
+        for node in range(self.n):
+            self.hidden[node], self.stale[node], self.touched[node] = False, True, node
+        current: cython.double = 0.0
+        for node in range(self.n):
+            self.leaf[node] = self.attribute[node] < 0 or self.gone[node]
+            if not self.hidden[node] and self.leaf[node]:
+                current += self.test_error[node]
+                for i in range(node + 1, self.end[node]):
+                    self.hidden[i] = True
+        return current
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _set(self, node: cython.Py_ssize_t, alpha: cython.double) -> cython.void:
+        place: cython.Py_ssize_t = self.size + node
+        self.tournament[place] = alpha
+        while place > 1:
+            place //= 2
+            self.tournament[place] = min(self.tournament[2 * place], self.tournament[2 * place + 1])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _first_least(self) -> cython.Py_ssize_t:
+        place: cython.Py_ssize_t = 1
+        while place < self.size:
+            place *= 2
+            if self.tournament[place] > self.tournament[place + 1]:
+                place += 1
+        return place - self.size
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _summarise(self, node: cython.Py_ssize_t) -> cython.void:
+        """Error and number of leaves below a node; sibling leaves without a model count as one."""
+        if self.leaf[node]:
+            self.below[node], self.leaves[node] = self.error[node], 1
+            return
+        total: cython.double = 0.0
+        n_leaves: cython.longlong = 0
+        n_bare: cython.longlong = 0
+        child: cython.Py_ssize_t = node + 1
+        while child < self.end[node]:
+            total += self.below[child]
+            n_leaves += self.leaves[child]
+            if self.leaf[child] and self.bare[child]:
+                n_bare += 1
+            child = self.end[child]
+        if n_bare > 1:
+            n_leaves -= n_bare - 1
+        self.below[node], self.leaves[node] = total, n_leaves
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _collapse(self, node: cython.Py_ssize_t) -> cython.double:
+        """Make a node a leaf, hide what is below it; returns the change of test error."""
+        change: cython.double = self.test_error[node]
+        inner: cython.Py_ssize_t
+        self.leaf[node] = True
+        self._set(node, INFINITY)
+        for inner in range(node + 1, self.end[node]):
+            if not self.hidden[inner]:
+                if self.leaf[inner]:
+                    change -= self.test_error[inner]
+                else:
+                    self._set(inner, INFINITY)
+                self.hidden[inner] = True
+        return change
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _sort_touched(self, n: cython.Py_ssize_t) -> cython.void:
+        """Sort the first n touched nodes, which are those that are stale."""
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        node: cython.Py_ssize_t
+        if n > FEW:  # many chains of ancestors: read the marks off in order
+            j = 0
+            for node in range(self.n):
+                if self.stale[node]:
+                    self.touched[j] = node
+                    j += 1
+            return
+        for i in range(1, n):
+            node = self.touched[i]
+            j = i
+            while j > 0 and self.touched[j - 1] > node:
+                self.touched[j] = self.touched[j - 1]
+                j -= 1
+            self.touched[j] = node
