@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-import yaml
 
 import trueodds
 
@@ -52,21 +51,6 @@ def test_both_distributions_have_the_version_of_the_package():
     assert version("trueodds") == version("trueodds-studies") == trueodds.__version__
     assert "version" in project()["dynamic"]
     assert "version" in project("studies")["dynamic"]
-
-
-def test_the_recipe_for_conda_asks_for_what_the_package_asks_for():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text("utf-8"))
-    wanted = [re.sub(r"(?=>=)", " ", line) for line in declared["project"]["dependencies"]]
-    assert recipe["requirements"]["run"] == ["python", *wanted]
-    built_with = [re.sub(r"(?=>=)", " ", line) for line in declared["build-system"]["requires"]]
-    assert recipe["requirements"]["host"] == ["python", "pip", *built_with]
-    assert recipe["context"]["version"] == trueodds.__version__
-    assert recipe["build"]["skip"] == 'match(python, "<3.11")'
-    assert declared["project"]["requires-python"] == ">=3.11"
-    (command,) = recipe["build"]["python"]["entry_points"]
-    name, _, target = command.partition(" = ")
-    assert declared["project"]["scripts"] == {name: target}
 
 
 def min_of(lines, name):
