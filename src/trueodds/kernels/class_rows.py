@@ -14,7 +14,8 @@ else:
 
 __all__ = ["apply_softmax", "deep_enough", "far_enough"]
 
-FAR = cython.declare(cython.double, 1.7e308)  # with a bias of at most 1e300 it is still finite
+# So far that the difference of two logits, each with a bias of at most 1e300, is still finite.
+FAR = cython.declare(cython.double, 8e307)
 
 
 def softmax_row(rows, i):

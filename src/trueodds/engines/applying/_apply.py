@@ -158,9 +158,9 @@ class _Plan:
         return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
 
     def selections(self, dialect: Any) -> list[str]:
-        from sqlglot import exp
+        from trueodds.export._sql import quoted
 
-        names = [exp.to_identifier(name, quoted=True).sql(dialect=dialect) for name in self.into]
+        names = [quoted(name, dialect) for name in self.into]
         return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]
 
     def select_list(self, dialect: Any) -> str:
