@@ -74,11 +74,12 @@ def test_every_family_gives_what_numpy_gives(tmp_path):
 
 WRONG = """
 import { calibrate } from "./wrong.mjs";
-const wrong = [" ", "\\n", "", "\\u00a0", [], [0.3], ["0.3"], {}, false, true, new Date(0), new Date(1), 0n, 1n,
-  "0x1", "0b1", "0o1", "1n", "abc", "0.3x", "1e", ".", "e5", null, undefined, Symbol("a"), () => 0.3,
-  new Number(0.3), new String("0.3"), NaN, "NaN"];
+const wrong = [" ", "\\n", "", "\\u00a0", [], [0.3], ["0.3"], {}, false, true, new Date(0),
+  new Date(1), 0n, 1n, "0x1", "0b1", "0o1", "1n", "abc", "0.3x", "1e", ".", "e5", null, undefined,
+  Symbol("a"), () => 0.3, new Number(0.3), new String("0.3"), NaN, "NaN"];
 const right = [0.3, "0.3", " 0.3 ", ".3", "3e-1", "3.E-1", "+0.3", 1, "1", 0, "0", -0, "-0.0"];
-console.log(JSON.stringify([wrong.map(calibrate).map(Number.isNaN), right.map((v) => calibrate(v))]));
+const found = right.map((value) => calibrate(value));
+console.log(JSON.stringify([wrong.map((value) => Number.isNaN(calibrate(value))), found]));
 """
 
 

@@ -31,6 +31,7 @@ from trueodds.exceptions import TooLongForSqlError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export._sql_engines import (
+    FARTHEST,
     LEAST_READ,
     SMALL_UNIT,
     SQLITE_WAYS,
@@ -38,6 +39,8 @@ from trueodds.export._sql_engines import (
     add_level_stretch,
     check_name,
     flat_choice,
+    has_no_product,
+    raised,
     slopes_of,
     sqlite_digits,
 )
@@ -123,6 +126,7 @@ class _SqlWriter(Renderer[Any]):
         while any(name.startswith(self.prefix) for name in taken):
             self.prefix += "_"
         self.holders = 0
+        self.as_given = False  # whether scores are only compared, so that no product needs them
 
     def text(self, output: e.Expression) -> str:
         # The cast: a CASE of literals only would be a decimal in PostgreSQL.
@@ -209,14 +213,23 @@ class _SqlWriter(Renderer[Any]):
 
     def _score(self, node: e.Score) -> Any:
         score = self._raw_score(node)
-        if self.dialect != "postgres" or self.scale == "probability":
+        if self.scale == "probability" or self.as_given:
+            return score
+        if len(self.columns) > 1 and self.dialect in ("postgres", "bigquery"):
+            raised_score = self._extreme("max", [score, self._literal(-FARTHEST)])
+            score = self._extreme("min", [raised_score, self._literal(FARTHEST)])
+        if self.dialect != "postgres":
             return score
         tiny = self.x.LT(this=self.x.Abs(this=score.copy()), expression=self._literal(TINY))
-        return self._case([(tiny, self._literal(0.0))], score)
+        sign = self.x.Sign(this=self._raw_score(node))
+        least = self.x.Mul(this=sign, expression=self._literal(TINY))
+        return self._case([(tiny, least)], score)
 
     # Arithmetic -----------------------------------------------------------------------------
 
     def _arithmetic(self, node: e.Arithmetic) -> Any:
+        if self.dialect == "postgres" and node.operator == "*":
+            node = raised(node, self.scale)
         # Parentheses that change no order of operations are left out: SQLite's parser counts them.
         left, right = self.number(node.left), self.number(node.right)
         products = (self.x.Mul, self.x.Div)
@@ -362,10 +375,10 @@ class _SqlWriter(Renderer[Any]):
 
     def _comparison(self, node: e.Comparison) -> Any:
         kinds = {"<": self.x.LT, "<=": self.x.LTE, ">": self.x.GT, ">=": self.x.GTE}
-        sides = [
-            self._raw_score(side) if isinstance(side, e.Score) else self.number(side)
-            for side in (node.left, node.right)
-        ]
+        given = (node.left, node.right)
+        self.as_given = all(has_no_product(x) and id(x) not in self.names for x in given)
+        sides = [self.number(side) for side in given]
+        self.as_given = False
         return kinds[node.operator](this=sides[0], expression=sides[1])
 
     def _all(self, node: e.All) -> Any:

@@ -1,6 +1,8 @@
 """What single SQL engines cannot do, and how formulas are written so that they need not.
 
-- PostgreSQL stops at products that underflow: scores next to 0 count as 0 there.
+- PostgreSQL stops at a product that underflows to 0, and like BigQuery at an overflow: a factor is
+  raised to where it does not, which changes no result by more than 1e-290, and margins of several
+  classes have an end where their differences are finite.
 - SQLite before 3.46 parses with a stack of 100 entries: choices are written side by side instead of
   inside each other. It reads a decimal by arithmetic in 64 bits, so that a text close to the middle
   of two float64s may become the other one.
@@ -19,6 +21,7 @@ from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 
 __all__ = [
+    "FARTHEST",
     "LEAST_READ",
     "SMALL_UNIT",
     "SQLITE_WAYS",
@@ -26,12 +29,18 @@ __all__ = [
     "add_level_stretch",
     "check_name",
     "flat_choice",
+    "has_no_product",
+    "raised",
     "slopes_of",
     "sqlite_digits",
 ]
 
 TINY = 1e-290
-"""In PostgreSQL, scores closer to 0 than this count as 0."""
+"""In PostgreSQL, scores closer to 0 than this count as this, with their sign."""
+UNDERFLOW = 1e-305
+"""Products are kept above this."""
+FARTHEST = 8e307
+"""The difference of two margins of this size is finite."""
 SQLITE_WAYS = 32
 """Branches of each choice in a search in SQLite: a thousand knots take two levels."""
 LEAST_READ = 1e-280
@@ -94,6 +103,59 @@ def _both(first: e.Condition, second: e.Condition) -> e.Condition:
 def _is_by_features(node: e.Expression) -> Any:
     by_feature = (e.FeatureAbove, e.FeatureAtMost, e.FeatureIs, e.FeatureMissing, e.Any)
     return isinstance(node, e.Choose) and isinstance(node.branches[0][0], by_feature)
+
+
+def raised(node: e.Arithmetic, scale: str) -> e.Arithmetic:
+    """A product that does not underflow in PostgreSQL.
+
+    The factors that can be tiny are probabilities, powers, and what is squared; scores of other
+    scales are not (:data:`TINY`).
+    """
+    left, right = node.left, node.right
+    if left is right:
+        size = e.maximum(e.absolute(left), float(np.sqrt(UNDERFLOW)))
+        return e.Arithmetic("*", size, size)
+    if isinstance(left, e.Constant) and 0 < abs(left.value) < 1 and _is_positive(right, scale):
+        least = max(TINY, UNDERFLOW / abs(left.value))
+        return e.Arithmetic("*", left, e.maximum(right, least))
+    return node
+
+
+def _is_positive(node: e.Expression, scale: str) -> bool:
+    """Whether a number is seen to be no less than 0."""
+    match node:
+        case e.Constant():
+            return node.value >= 0
+        case e.Score():
+            return scale == "probability"
+        case e.Softmax():
+            return True
+        case e.Arithmetic():
+            sides = (node.left, node.right)
+            return node.operator != "-" and all(_is_positive(side, scale) for side in sides)
+        case e.Function():
+            found = [_is_positive(argument, scale) for argument in node.arguments]
+            if node.name in ("exp", "abs"):
+                return True
+            return any(found) if node.name == "max" else node.name == "min" and all(found)
+        case e.Choose():
+            values = [value for _, value in node.branches]
+            return all(_is_positive(value, scale) for value in (*values, node.otherwise))
+        case e.StepLookup():
+            return bool((node.values >= 0).all())
+        case e.LinearLookup():
+            return bool((node.y >= 0).all())
+        case e.Dot():
+            terms = all(_is_positive(term, scale) for term in node.terms)
+            return terms and min(node.weights, default=0.0) >= 0
+    return False
+
+
+def has_no_product(node: e.Expression) -> bool:
+    """Whether a number is a score, a constant, or an extreme of such."""
+    if isinstance(node, e.Function):
+        return node.name in ("max", "min") and all(map(has_no_product, node.arguments))
+    return isinstance(node, (e.Score, e.Constant))
 
 
 def add_level_stretch(x: list[float], y: list[float]) -> None:

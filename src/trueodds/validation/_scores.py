@@ -157,4 +157,5 @@ def positive_column(columns: Floats, scale: InputScale) -> Floats:
     """
     if scale == "probability":
         return np.asarray(columns[:, 1] / columns.sum(axis=1))
-    return columns[:, 1] - columns[:, 0]
+    with np.errstate(over="ignore"):  # margins at both ends of float64
+        return np.asarray(columns[:, 1] - columns[:, 0])
