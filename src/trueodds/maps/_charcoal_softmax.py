@@ -108,7 +108,7 @@ class CharcoalSoftmaxMap(ClassMap):
         return log_softmax(self._relative(scores))
 
     def _relative(self, scores: Floats) -> Floats:
-        """Logits less the largest of their row: next to a margin of 1e20 the floor would be lost."""
+        """Logits less the largest of their row; next to 1e20 the floor would be lost."""
         logits = class_logits(scores, self.input)
         with np.errstate(over="ignore"):  # margins at both ends of float64
             logits -= logits.max(axis=1, keepdims=True)
