@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.kernels.scan import extremes, first_row_off
-from trueodds.validation._arrays import Floats, as_floats, where
+from trueodds.validation._arrays import Floats, as_floats, number_text, where
 from trueodds.validation._options import check_choice
 
 __all__ = [
@@ -120,7 +120,8 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
         if lowest >= 0 and 2 < highest <= 100 and outside.mean() >= 0.05:
             hint = f" These seem to be percentages: pass {words.scores} / 100."
         raise InputError(
-            f"{words.scores} must lie in [0, 1]; got {first:.6g} {where(outside)}.{hint}"
+            f"{words.scores} must lie in [0, 1]; got {number_text(first, 0, 1)} "
+            f"{where(outside)}.{hint}"
         )
     if scale == "score" and (np.isinf(lowest) or np.isinf(highest)):
         raise InputError(
@@ -143,8 +144,10 @@ def _check_row_sums(array: Floats, words: Words) -> None:
     if row >= 0:
         off = np.abs(array.sum(axis=1) - 1) > ROW_SUM_TOLERANCE
         hint = " If the columns are independent scores, use OneVsRestCalibrator."
+        limits = (1 - ROW_SUM_TOLERANCE, 1 + ROW_SUM_TOLERANCE)
         raise InputError(
-            f"rows of {words.scores} must sum to 1; row {row} sums to {array[row].sum():.6g} "
+            f"rows of {words.scores} must sum to 1; row {row} sums to "
+            f"{number_text(array[row].sum(), *limits)} "
             f"({int(off.sum())} of {len(off)} rows off by more than {ROW_SUM_TOLERANCE:.2g})."
             + (hint if words.has_scale else "")
         )
