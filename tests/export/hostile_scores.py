@@ -5,11 +5,14 @@ sum to 1 within 0.05, finite margins, log-odds that are not NaN (of several clas
 all −inf). There every target gives what NumPy gives; elsewhere it gives a missing value.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from map_examples import INF, example_of_some_rows
+from map_examples import INF, Example, attributes
 
-from trueodds.maps import TreeMap
+from trueodds.export import SqlDialect
+from trueodds.maps import CalibrationMap, TreeMap
 
 NAN = np.nan
 TOLERANCE = 1e-12
@@ -18,13 +21,13 @@ TINY = [5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-291, 1e-289, 1e-17]
 HUGE = [1e16, 1e20, 1e100, 1e299, 1.1e300, 7e307, 1e308, 1.7976931348623157e308]
 
 
-def huge_for(m) -> list[float]:
+def huge_for(m: CalibrationMap) -> list[float]:
     """Finite log-odds beyond ±1e300 count as infinite in exports, and in trees margins do."""
     most = 1e300 if m.input == "logit" or isinstance(m, TreeMap) else INF
     return [x for x in HUGE if x < most]
 
 
-def numbers_in(value) -> list[float]:
+def numbers_in(value: Any) -> list[float]:
     """Every number of a map's document: edges, knots, slopes, means."""
     if isinstance(value, dict):
         value = [part for key, part in value.items() if key != "about"]
@@ -34,7 +37,7 @@ def numbers_in(value) -> list[float]:
     return [float(value)] if is_number else []
 
 
-def one_score(m) -> np.ndarray:
+def one_score(m: CalibrationMap) -> np.ndarray:
     own = np.array(numbers_in(m.to_dict()))[:60]
     own = np.concatenate([own, np.nextafter(own, -INF), np.nextafter(own, INF)])
     drawn = np.random.default_rng(0).random(40).astype(np.float32).astype(float)
@@ -45,7 +48,7 @@ def one_score(m) -> np.ndarray:
     return np.array(scores)
 
 
-def several_scores(m, k: int) -> np.ndarray:
+def several_scores(m: CalibrationMap, k: int) -> np.ndarray:
     rng = np.random.default_rng(k)
     rest = [0.0] * (k - 2)
     if m.input == "probability":
@@ -64,7 +67,7 @@ def several_scores(m, k: int) -> np.ndarray:
     return np.concatenate([rows, rng.normal(0, 5, (30, k)), 300 * rng.normal(0, 5, (10, k))])
 
 
-def is_usable(m, scores: np.ndarray) -> np.ndarray:
+def is_usable(m: CalibrationMap, scores: np.ndarray) -> np.ndarray:
     rows = scores.reshape(len(scores), -1)
     several = rows.shape[1] > 1
     if m.input == "probability":
@@ -74,23 +77,24 @@ def is_usable(m, scores: np.ndarray) -> np.ndarray:
             good = [is_in and gap < 0.0500001 for is_in, gap in zip(good, off, strict=True)]
         return np.array(good)
     if m.input == "score":
-        return np.isfinite(rows).all(axis=1)
+        return np.asarray(np.isfinite(rows).all(axis=1))
     if several:
-        return ~np.isnan(rows).any(axis=1) & (rows.max(axis=1) < INF) & (rows.max(axis=1) > -INF)
-    return ~np.isnan(rows).any(axis=1)
+        top = np.asarray(rows.max(axis=1))  # NaN if any is
+        return (top < INF) & (top > -INF)
+    return np.asarray(~np.isnan(rows).any(axis=1))
 
 
 class Case:
     """Scores, attributes where there are some, and what NumPy gives."""
 
-    def __init__(self, example):
+    def __init__(self, example: Example) -> None:
         m = example.map
         self.map, self.n_scores, self.name = m, example.n_scores, example.name
         self.scores = one_score(m) if self.n_scores == 1 else several_scores(m, self.n_scores)
-        self.features = None
+        self.features: pd.DataFrame | None = None
         if isinstance(m, TreeMap):
-            given = example_of_some_rows(m, example.n_scores, "").features
-            self.features = given.iloc[np.arange(len(self.scores)) % 200].reset_index(drop=True)
+            rows = np.arange(len(self.scores)) % 200
+            self.features = attributes().iloc[rows].reset_index(drop=True)
         usable = is_usable(m, self.scores)
         self.expected = np.full(self.scores.shape, NAN)
         extra = {} if self.features is None else {"features": self.features[usable]}
@@ -102,12 +106,12 @@ class Case:
         rows = pd.DataFrame(table, columns=[f"s{k}" for k in range(table.shape[1])])
         return rows if self.features is None else pd.concat([rows, self.features], axis=1)
 
-    def sql(self, dialect: str) -> list[str]:
+    def sql(self, dialect: SqlDialect) -> list[str]:
         if self.n_scores == 1:
             return [self.map.to_sql("s0", dialect=dialect)]
         return self.map.to_sql([f"s{k}" for k in range(self.n_scores)], dialect=dialect)
 
-    def check(self, found) -> None:
+    def check(self, found: Any) -> None:
         array = np.asarray(found, dtype=float).reshape(self.expected.shape)
         worst = np.flatnonzero(
             ~np.isclose(array, self.expected, rtol=0, atol=TOLERANCE, equal_nan=True)

@@ -59,11 +59,9 @@ def _quoted(sql: str, at: int, doubled: bool, escapes: bool, dialect: str) -> tu
     while at < len(sql):
         character = sql[at]
         if escapes and character == "\\":
-            octal = re.match(r"\\([0-3][0-7]{2})", sql[at:])
-            hexadecimal = re.match(r"\\x([0-9a-f]{2})", sql[at:])
-            if octal or hexadecimal:
-                match, base = (octal, 8) if octal else (hexadecimal, 16)
-                value += chr(int(match[1], base))
+            match = re.match(r"\\(?:([0-3][0-7]{2})|x([0-9a-f]{2}))", sql[at:])
+            if match:
+                value += chr(int(match[1], 8) if match[1] else int(match[2], 16))
                 at += len(match[0])
                 continue
             value += ESCAPED.get(sql[at + 1], sql[at + 1])

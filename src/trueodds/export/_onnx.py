@@ -398,8 +398,9 @@ def _slopes(x: Floats, y: Floats) -> Floats:
 
 
 def _feature_of(condition: e.Condition) -> e.Feature | None:
-    is_of_one = isinstance(condition, (e.FeatureIs, e.FeatureMissing))
-    return condition.feature if is_of_one else None
+    if isinstance(condition, (e.FeatureIs, e.FeatureMissing)):
+        return condition.feature
+    return None
 
 
 def _feature_name(feature: e.Feature) -> str:

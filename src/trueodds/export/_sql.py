@@ -232,14 +232,14 @@ class _SqlWriter(Renderer[Any]):
             node = raised(node, self.scale)
         # Parentheses that change no order of operations are left out: SQLite's parser counts them.
         left, right = self.number(node.left), self.number(node.right)
-        products = (self.x.Mul, self.x.Div)
-        sums = (self.x.Add, self.x.Sub)
-        free = products if node.operator in "*/" else (*products, *sums)
-        left = left if isinstance(left, free) else self._enclosed(left)
-        free = () if node.operator in "*/" else products
+        products: tuple[Any, ...] = (self.x.Mul, self.x.Div)
+        is_product = node.operator in "*/"
+        on_left = products if is_product else (*products, self.x.Add, self.x.Sub)
+        on_right = () if is_product else products
         if self.dialect == "sqlite" and node.operator == "+":
-            free = (*products, self.x.Add)  # in another order, but flat
-        right = right if isinstance(right, free) else self._enclosed(right)
+            on_right = (*products, self.x.Add)  # summed in another order, but flat
+        left = left if isinstance(left, on_left) else self._enclosed(left)
+        right = right if isinstance(right, on_right) else self._enclosed(right)
         if node.operator == "/":
             # "typed" and not "safe": written as it is, with no cast and no NULLIF.
             return self.x.Div(this=left, expression=right, typed=True, safe=False)
@@ -360,16 +360,14 @@ class _SqlWriter(Renderer[Any]):
         if not edges:
             return leaves[0]()
         ways = SQLITE_WAYS if self.dialect == "sqlite" else 2
-        n_leaves = len(leaves)
-        step = -(-n_leaves // ways)  # leaves of each branch
+        each = -(-len(leaves) // ways)  # leaves of a branch
+        *begins, last = range(0, len(leaves), each)
         branches = []
-        for begin in range(0, n_leaves, step):
-            end = min(begin + step, n_leaves)
-            below = self._search(at, edges[begin : end - 1], leaves[begin:end])
-            if end == n_leaves:
-                return self._case(branches, below)
-            branches.append((self.condition(at < edges[end - 1]), below))
-        raise AssertionError("unreachable")
+        for begin in begins:
+            condition = self.condition(at < edges[begin + each - 1])
+            below = edges[begin : begin + each - 1]
+            branches.append((condition, self._search(at, below, leaves[begin : begin + each])))
+        return self._case(branches, self._search(at, edges[last:], leaves[last:]))
 
     # Conditions -----------------------------------------------------------------------------
 

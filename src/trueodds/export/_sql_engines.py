@@ -83,13 +83,13 @@ def flat_choice(node: e.Choose) -> tuple[list[Branch], e.Expression]:
     """
     branches: list[Branch] = []
     for condition, value in node.branches:
-        if _is_by_features(value):
+        if isinstance(value, e.Choose) and _is_by_features(value):
             inner, rest = flat_choice(value)
             branches += [(_both(condition, other), chosen) for other, chosen in inner]
             branches.append((condition, rest))
         else:
             branches.append((condition, value))
-    if _is_by_features(node.otherwise):
+    if isinstance(node.otherwise, e.Choose) and _is_by_features(node.otherwise):
         inner, rest = flat_choice(node.otherwise)
         return branches + inner, rest
     return branches, node.otherwise
@@ -100,9 +100,9 @@ def _both(first: e.Condition, second: e.Condition) -> e.Condition:
     return e.All((*parts[0], *parts[1]))
 
 
-def _is_by_features(node: e.Expression) -> Any:
+def _is_by_features(node: e.Choose) -> bool:
     by_feature = (e.FeatureAbove, e.FeatureAtMost, e.FeatureIs, e.FeatureMissing, e.Any)
-    return isinstance(node, e.Choose) and isinstance(node.branches[0][0], by_feature)
+    return isinstance(node.branches[0][0], by_feature)
 
 
 def raised(node: e.Arithmetic, scale: str) -> e.Arithmetic:
