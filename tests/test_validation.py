@@ -12,6 +12,7 @@ from trueodds.validation import (
     as_dense,
     check_choice,
     encode_labels,
+    number_text,
     validate_scores,
     validate_weights,
 )
@@ -172,3 +173,49 @@ def test_weights_are_checked():
     ):
         with pytest.raises(InputError, match=message):
             validate_weights(bad, 2)
+
+
+ABOVE_ONE = float(np.nextafter(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "text"),
+    [
+        (1.4, (0, 1), "1.4"),
+        (ABOVE_ONE, (0, 1), "1.0000000000000002"),
+        (float(np.float32(1.0000001)), (0, 1), "1.0000001192092896"),
+        (-1e-17, (0, 1), "-1e-17"),
+        (-5e-324, (0, 1), "-4.94066e-324"),
+        (1.05000001, (0.95, 1.05), "1.05000001"),
+        (123456789.0, (1.0,), "1.23457e+08"),
+        (2.0000001, (2.0,), "2.0000001"),
+    ],
+)
+def test_a_message_shows_the_digits_that_matter(value, limits, text):
+    assert number_text(value, *limits) == text
+    assert all((float(text) > x) == (value > x) for x in limits)
+
+
+def test_no_message_shows_a_number_that_would_be_right():
+    from trueodds import ACPCalibrator, BetaCalibrator, ScoreTable
+    from trueodds.decisions import net_benefit
+    from trueodds.metrics import log_loss
+
+    scores = [0.1, ABOVE_ONE, 0.5, 0.7]
+    shown = r"got 1\.0000000000000002 "
+    with pytest.raises(InputError, match=shown):
+        BetaCalibrator().fit(scores, [0, 1, 0, 1])
+    with pytest.raises(InputError, match=shown):
+        log_loss([0, 1, 0, 1], scores)
+    with pytest.raises(InputError, match=r"for example 1\.0000000000000002;"):
+        ScoreTable.from_frame(pd.DataFrame({"p": scores, "y": [0, 1, 0, 1]}), score="p", label="y")
+    with pytest.raises(InputError, match=r"sums to 1\.05000001\d* "):
+        validate_scores([[0.55, 0.50000001]], "probability")
+    with pytest.raises(InputError, match=r"real numbers; got 1\.0000001\."):
+        BetaCalibrator().fit([0.1, 0.2, 0.3], [0.0, 1.0000001, 1.0])
+    with pytest.raises(InputError, match=r"got 1\.0000000000000002\."):
+        net_benefit([0, 1], [0.2, 0.7], threshold=ABOVE_ONE)
+    low, high = np.full(3, 0.30000001), np.full(3, 0.3)
+    fitted = ACPCalibrator().fit(np.linspace(0.1, 0.9, 20), np.arange(20) % 2)
+    with pytest.raises(InputError, match=r"got \[0\.30000001, 0\.3\] at index 0"):
+        fitted.predict_proba([0.3, 0.4, 0.5], intervals=(low, high))

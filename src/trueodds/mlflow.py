@@ -17,21 +17,39 @@ from trueodds.basics.optional import require
 
 __all__ = ["log_model", "log_report", "trusted_types"]
 
+SKLEARN_PARTS = (
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
+)
+"""Parts of scikit-learn's models that skops does not trust unless it is told to."""
 HOMES = ("calibrators", "maps", "model_selection", "numerics", "evidence", "table", "validation")
 """Where the types of fitted calibrators and models are defined."""
 
 
 @cache
 def trusted_types() -> tuple[str, ...]:
-    """The types of this library that a fitted calibrator or calibrated model may consist of.
+    """The types that a fitted calibrator or calibrated model may consist of.
 
-    They hold numbers, labels and options; to make one runs nothing that is in the file. Models of
-    other libraries inside have types of their own.
+    They are those of this library, and the parts of scikit-learn's forests, boosted trees, networks
+    and neighbors. They hold numbers, labels and options; to make one runs nothing that is in the
+    file. Models of other libraries inside have types of their own.
 
     Returns
     -------
     tuple of str
         For ``skops.io.load(file, trusted=...)``, and MLflow's ``skops_trusted_types``.
+
+    Notes
+    -----
+    scikit-learn's compiled trees follow the node numbers of a file without checking them, so a
+    forged forest can crash the process that uses it. Load files from sources that you trust, or
+    leave out what starts with ``sklearn.``.
 
     Examples
     --------
@@ -50,7 +68,7 @@ def trusted_types() -> tuple[str, ...]:
                 for _, kind in inspect.getmembers(module, inspect.isclass)
                 if kind.__module__.startswith("trueodds.")
             }
-    return tuple(sorted(found))
+    return tuple(sorted(found.union(SKLEARN_PARTS)))
 
 
 def log_model(
@@ -70,7 +88,7 @@ def log_model(
         Some rows, of which the signature is made.
     name : str, default="model"
     skops_trusted_types : sequence of str, default=()
-        Types of other libraries to be trusted beside ours. For models that skops does not know,
+        Types of other libraries to be trusted next to :func:`trusted_types`, such as LightGBM's.
         MLflow's error lists them.
     **options : dict
         For ``mlflow.sklearn.log_model``.

@@ -52,7 +52,22 @@ class _Columns(HasOutputCol, HasLabelCol):
             raise InputError(f"the frame has no column {column!r}; it has {frame.columns}.")
         score = _column(column)
         if frame.schema[column].dataType.typeName() in ("vectorudt", "udt", "vector"):
-            score = vector_to_array(score)[1]
+            entries = vector_to_array(score)
+            problem = functions.raise_error(
+                functions.concat(
+                    functions.lit(
+                        f"the column {column!r} must hold vectors of two probabilities, "
+                    ),
+                    functions.lit("one for each class; got "),
+                    functions.size(entries).cast("string"),
+                    functions.lit(". A stage calibrates two classes; for several, use a map and "),
+                    functions.lit("trueodds.engines.apply_map on a column for each."),
+                )
+            )
+            is_pair = functions.size(entries) == 2
+            score = (
+                functions.when(score.isNull(), None).when(is_pair, entries[1]).otherwise(problem)
+            )
         return frame.withColumn(SCORE, score.cast("double"))
 
 
@@ -129,8 +144,18 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
         calibrator = self.calibrator()
         label = _column(self.getOrDefault(self.labelCol)).alias(LABEL)
         columns = self._with_score(dataset).select(SCORE, label)
-        fitted = calibrator.fit_frame(columns, score=SCORE, label=LABEL)
+        try:
+            fitted = calibrator.fit_frame(columns, score=SCORE, label=LABEL)
+        except InputError as error:
+            raise InputError(self._in_own_words(str(error))) from None
         return self._copyValues(SparkCalibratedModel().of(fitted.map_))
+
+    def _in_own_words(self, message: str) -> str:
+        """A message about the frame that is grouped, with the columns and options of the stage."""
+        message = message.replace(SCORE, self.getOrDefault(self.scoreCol))
+        message = message.replace(LABEL, self.getOrDefault(self.labelCol))
+        advice = "make a column of two values first: a stage calibrates two classes."
+        return message.replace("pass pos_label= to set one against the rest.", advice)
 
 
 class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultParamsWritable):

@@ -1,8 +1,11 @@
 """Macros for dbt, rendered by Jinja and run by DuckDB."""
 
+import dataclasses
+
 import duckdb
 import jinja2
 import numpy as np
+import pandas as pd
 import pytest
 from map_examples import tree_of
 
@@ -48,3 +51,29 @@ def test_what_jinja_would_read_is_not_read():
 def test_a_name_that_is_none_is_refused():
     with pytest.raises(InputError, match="letters, digits and underscores"):
         StepMap(edges=[], values=[0.4]).to_dbt("a b")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "bigquery"])
+def test_columns_and_categories_called_like_the_placeholders_stay_what_they_are(dialect):
+    names = ("trueodds_column_0_", "TRUEODDS_COLUMN_", "other")
+    tree = tree_of(
+        tuple(LogOddsMap(a=1.0, b=a, c=0.1) for a in np.linspace(0.2, 1, 9)), "probability"
+    )
+    category = 'x"trueodds_column_0_"`trueodds_column_0_`'
+    tree = dataclasses.replace(
+        tree,
+        names=names,
+        categories=(None, tuple(sorted(["Ulm", "Bonn", category])), (1.0, 2.0, 3.0)),
+    )
+    query = rendered(tree.to_dbt(dialect=dialect), "calibrate('p')")
+    if dialect == "duckdb":
+        rows = {"p": [0.3, 0.3], "trueodds_column_0_": [20.0, 60.0]}
+        rows |= {"TRUEODDS_COLUMN_": [category, "Ulm"], "other": [1.0, 3.0]}
+        connection = duckdb.connect()
+        connection.register("t", pd.DataFrame(rows))
+        found = connection.sql(f"select {query} as q from t").fetchnumpy()["q"]  # noqa: S608
+        features = pd.DataFrame({name: rows[name] for name in names})
+        np.testing.assert_allclose(found, tree(rows["p"], features=features), atol=1e-12)
+    else:
+        assert "`trueodds_column_0_` " in query
+        assert "`TRUEODDS_COLUMN_`" in query

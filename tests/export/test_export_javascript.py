@@ -10,7 +10,7 @@ import pytest
 from map_examples import examples
 
 from trueodds.exceptions import InputError
-from trueodds.maps import StepMap, TreeMap
+from trueodds.maps import LogOddsMap, StepMap, TreeMap
 
 NODE = shutil.which("node")
 
@@ -34,9 +34,12 @@ def plain(rows: np.ndarray) -> list:
     return [texts.get(x, "nan" if x != x else x) for x in rows.tolist()]
 
 
-@pytest.mark.skipif(
+needs_node = pytest.mark.skipif(
     NODE is None and "TRUEODDS_REQUIRE_ALL" not in os.environ, reason="node is not installed"
 )
+
+
+@needs_node
 def test_every_family_gives_what_numpy_gives(tmp_path):
     """10⁴ scores of the first map of each family, and the special ones of all others."""
     cases, expected = [], []
@@ -67,6 +70,52 @@ def test_every_family_gives_what_numpy_gives(tmp_path):
     for line, (name, values) in zip(lines, expected, strict=True):
         found = np.array(json.loads(line), dtype=float)
         np.testing.assert_allclose(found, values, rtol=0, atol=1e-12, err_msg=name)
+
+
+WRONG = """
+import { calibrate } from "./wrong.mjs";
+const wrong = [" ", "\\n", "", "\\u00a0", [], [0.3], ["0.3"], {}, false, true, new Date(0),
+  new Date(1), 0n, 1n, "0x1", "0b1", "0o1", "1n", "abc", "0.3x", "1e", ".", "e5", null, undefined,
+  Symbol("a"), () => 0.3, new Number(0.3), new String("0.3"), NaN, "NaN"];
+const right = [0.3, "0.3", " 0.3 ", ".3", "3e-1", "3.E-1", "+0.3", 1, "1", 0, "0", -0, "-0.0"];
+const found = right.map((value) => calibrate(value));
+console.log(JSON.stringify([wrong.map((value) => Number.isNaN(calibrate(value))), found]));
+"""
+
+
+@needs_node
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_only_numbers_and_decimal_texts_are_scores(scale, tmp_path):
+    m = LogOddsMap(a=0.7, b=1.3, c=0.2, input=scale)
+    (tmp_path / "wrong.mjs").write_text(m.to_javascript(), encoding="ascii")
+    (tmp_path / "run.mjs").write_text(WRONG)
+    ran = subprocess.run(
+        [NODE, "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    wrong, right = json.loads(ran.stdout)
+    assert wrong == [True] * 31
+    np.testing.assert_allclose(right, m([0.3] * 7 + [1.0] * 2 + [0.0] * 4), rtol=0, atol=1e-15)
+
+
+@needs_node
+def test_a_boolean_attribute_is_the_number_of_the_fit(tmp_path):
+    tree = TreeMap(
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0)),
+        parent=[-1, 0, 0], attribute=[0, -1, -1], cut=np.zeros(3), weight=np.ones(3),
+        names=("member",), categories=((0.0, 1.0),), fill=[0.0],
+    )  # fmt: skip
+    (tmp_path / "tree.mjs").write_text(tree.to_javascript(), encoding="ascii")
+    (tmp_path / "run.mjs").write_text(
+        'import { calibrate } from "./tree.mjs";\n'
+        "console.log(JSON.stringify([false, true, 0, 1, null].map((member) => "
+        "calibrate(0.3, { member }))));"
+    )
+    ran = subprocess.run(
+        [NODE, "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    members = np.array([[0.0], [1.0], [0.0], [1.0], [np.nan]])
+    expected = tree(np.full(5, 0.3), features=members)
+    np.testing.assert_allclose(json.loads(ran.stdout), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a b", "return", "Math", "a;alert(1)", "ä"])

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from hostile_scores import Case
 from map_examples import N_SPECIAL, examples
 
 from trueodds.maps import PiecewiseLinearMap, StepMap
@@ -36,7 +37,7 @@ def in_postgres(server, rows, parts) -> np.ndarray:
 
 
 def as_copied(value) -> str:
-    if value is None or value != value:
+    if value is None:
         return "\\N"
     return value.replace("\\", "\\\\") if isinstance(value, str) else repr(float(value))
 
@@ -47,6 +48,13 @@ def test_sql_in_postgres_equals_numpy(postgres, example):
     found = in_postgres(postgres, example.frame()[:N_SPECIAL], parts)
     expected = example.expected[:N_SPECIAL]
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_no_hostile_score_stops_a_query_in_postgres(example):
+    case = Case(example)
+    parts = [f"{sql} AS p{k}" for k, sql in enumerate(case.sql("postgres"))]
+    case.check(in_postgres(case.frame(), parts))
 
 
 @pytest.mark.parametrize("family", ["step", "piecewise_linear"])

@@ -1,19 +1,24 @@
 """What the exports look like, what they refuse, and what cannot get into them."""
 
 import ast
+import dataclasses
 import sqlite3
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import duckdb
 import numpy as np
 import onnx
 import onnxruntime
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlglot
 from map_examples import examples, tree_of
+from sql_lexer import tokens
 
 from trueodds.exceptions import InputError
 from trueodds.export import _sql
@@ -41,6 +46,10 @@ HOSTILE = [
     'a"); DROP TABLE t; --',
     "é ∞",
     "--",
+    "$$x$$ // # /*",
+    "'''",
+    "a\nb\r\tc\x0b",
+    "a\\n\\x41\\'",
 ]
 
 
@@ -94,6 +103,32 @@ def test_missing_and_impossible_scores_give_null(scale):
         assert np.isnan(graph).tolist() == [p is None for p in found]
 
 
+def test_what_is_no_number_gives_nan_in_python():
+    calibrate = function_of(LogOddsMap(a=0.5, b=0.9, c=0.1))
+    wrong = [
+        "",
+        " ",
+        "abc",
+        "0x1",
+        None,
+        pd.NA,
+        pd.NaT,
+        [],
+        [0.3],
+        {},
+        b"0.3",
+        1j,
+        object(),
+        10**400,
+    ]
+    assert all(np.isnan(calibrate(value)) for value in wrong)
+    for value in (0.3, "0.3", " 0.3\n", Decimal("0.3"), np.float64(0.3), Fraction(3, 10)):
+        assert calibrate(value) == calibrate(0.3)
+    assert calibrate(True) == calibrate(1)
+    several = function_of(SoftmaxMap(weights=[1.0, 1.0], bias=[0.0, 0.5]))
+    assert np.isnan(several([0.5, ""])).all()
+
+
 def test_rows_that_are_not_probabilities_give_null_for_every_class():
     fitted = SoftmaxMap(weights=[1.0, 1.0], bias=[0.0, 0.5])
     rows = pa.table({"a": [0.5, 0.0, 0.9, None], "b": [0.5, 0.0, 0.9, 1.0]})
@@ -105,15 +140,66 @@ def test_rows_that_are_not_probabilities_give_null_for_every_class():
     assert calibrate([0.5, 0.5])[1] == pytest.approx(found[0][1], abs=1e-12)
 
 
+def tree_of_texts(feature, category, other) -> TreeMap:
+    """A tree that splits on one feature with two categories; its classes are hostile, too."""
+    return TreeMap(
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0)),
+        parent=[-1, 0, 0],
+        attribute=[0, -1, -1],
+        cut=np.zeros(3),
+        weight=np.ones(3),
+        names=(feature,),
+        categories=(tuple(sorted([category, other])),),
+        fill=[0.0],
+        classes=(category, feature),
+    )
+
+
+def renamed(found, names):
+    return [(kind, names.get(value, value) if kind != "piece" else value) for kind, value in found]
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_column_of_any_name_is_one_identifier(name, dialect):
-    if dialect == "bigquery" and "\\" in name:
-        pytest.skip("BigQuery has no such column names")
-    statement = sqlglot.parse(f"SELECT {STEPS.to_sql(name, dialect=dialect)}", read=dialect)
-    assert len(statement) == 1
-    columns = {column.name for column in statement[0].find_all(sqlglot.exp.Column)}
-    assert columns == {name}
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_names_and_categories_are_single_tokens_of_every_dialect(hostile, dialect):
+    """Read by each dialect's own rules, hostile texts differ from plain ones in nothing else."""
+    category, other = hostile, f"{hostile} AS FLOAT64) > 0 THEN (SELECT SESSION_USER()) END -- "
+    plain = tree_of_texts("feature", "category_a", "category_b")
+    expected = tokens(plain.to_sql("score", dialect=dialect), dialect)
+    # The order of categories is that of their texts.
+    first, second = sorted([category, other])
+    names = {hostile + "!": "feature", hostile + "?": "score"}
+    names |= {first: "category_a", second: "category_b"}
+    fitted = tree_of_texts(hostile + "!", category, other)
+    if dialect == "bigquery" and (set("\\`") & set(hostile) or not hostile.isprintable()):
+        with pytest.raises(InputError, match="BigQuery has no columns with a backslash"):
+            fitted.to_sql("score", dialect=dialect)
+        with pytest.raises(InputError, match="BigQuery has no columns with a backslash"):
+            fitted.to_sql(hostile, dialect=dialect, features=["feature"])
+        sql = fitted.to_sql(dialect=dialect, features=["feature"])
+    else:
+        sql = fitted.to_sql(hostile + "?", dialect=dialect)
+    assert renamed(tokens(sql, dialect), names) == expected
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_names_of_classes_are_single_names_of_new_columns(hostile, dialect):
+    if dialect == "bigquery" and (set("\\`") & set(hostile) or not hostile.isprintable()):
+        with pytest.raises(InputError, match="BigQuery has no columns with a backslash"):
+            _sql.quoted(hostile, dialect)
+        return
+    written = _sql.quoted(hostile, dialect)
+    assert tokens(f"1 AS {written}", dialect)[-1] == ("name", hostile)
+
+
+def test_the_lexer_sees_what_a_name_breaks_out_of():
+    """The control: text as it was once written for BigQuery is more than a name."""
+    broken = "CAST(`a\\` AS FLOAT64) <= 0.0 THEN CAST(` AS FLOAT64) > 0 THEN 1 END -- ` AS FLOAT64)"
+    with pytest.raises(ValueError, match="a comment"):
+        tokens(broken, "bigquery")
+    assert tokens("'a''b' \"c\"\"d\"", "duckdb") == [("text", "a'b"), ("name", 'c"d')]
+    assert tokens("'a\\'b'", "spark") == [("text", "a'b")]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -133,7 +219,8 @@ def test_every_number_survives_in_all_its_digits(dialect):
     values = np.sort(np.random.default_rng(1).random(51))
     sql = StepMap(edges=edges, values=values).to_sql(dialect=dialect)
     parsed = sqlglot.parse_one(f"SELECT {sql}", read=dialect)
-    texts = [literal.this for literal in parsed.find_all(sqlglot.exp.Literal)]
+    literals = parsed.find_all(sqlglot.exp.Literal)
+    texts = [literal.this for literal in literals if not literal.is_string]
     assert all("e" in text for text in texts)  # without an exponent it would be a decimal
     assert {float(text) for text in texts} == {0.0, 1.0, *edges.tolist(), *values.tolist()}
 
@@ -318,8 +405,8 @@ def test_hostile_labels_names_and_categories_stay_texts_in_python():
     calls = {
         ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
     }
-    assert all(call in ("float", "max", "min") or call.split("_")[0] in ("math.exp", "math.log", "")
-               for call in calls)  # fmt: skip
+    known = ("float", "isinstance", "max", "min", "math.exp", "math.log")
+    assert all(call in known or call.startswith("_calibrate") for call in calls)
     (name,) = fitted.names
     for category in (*fitted.categories[0], "other", None):
         found = function_of(fitted)(0.8, {name: category})
@@ -367,6 +454,26 @@ def test_a_graph_says_what_it_is():
     assert properties["trueodds.classes"] == '["no", "yes"]'
     (given,) = model.graph.input
     assert given.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
+
+
+def test_a_missing_text_is_not_taken_for_the_category_of_the_empty_text():
+    """ONNX has no missing texts: "" stands for one, unless "" is a category that goes elsewhere."""
+    towns = ("", "Bonn", "Ulm")
+    tree = TreeMap(
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0, 3.0)),
+        parent=[-1, 0, 0, 0], attribute=[0, -1, -1, -1], cut=np.zeros(4), weight=np.ones(4),
+        names=("town",), categories=(towns,), fill=[0.0],
+    )  # fmt: skip
+    session = onnxruntime.InferenceSession(tree.to_onnx().SerializeToString())
+    given = np.array(["", "Bonn", "Ulm", "unseen"], dtype=object)
+    inputs = {"scores": np.full(4, 0.8), "feature_town": given}
+    expected = tree(np.full(4, 0.8), features=given[:, None])
+    np.testing.assert_allclose(session.run(None, inputs)[0], expected, rtol=0, atol=1e-15)
+    missing = tree([0.8], features=np.array([[None]], dtype=object))
+    assert missing == expected[0]
+    elsewhere = dataclasses.replace(tree, fill=[2.0])
+    with pytest.raises(InputError, match=r"no missing texts.*'town' has the category ''"):
+        elsewhere.to_onnx()
 
 
 def test_lookups_in_onnx_grow_with_the_logarithm_of_the_table():

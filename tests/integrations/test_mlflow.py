@@ -6,7 +6,22 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from trueodds import AutoCalibrator, BetaCalibrator, CalibratedClassifier, all_calibrators
 from trueodds.mlflow import log_model, log_report, trusted_types
@@ -35,13 +50,42 @@ def test_every_calibrator_consists_of_trusted_types():
             np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.parametrize(
+    "base",
+    [
+        RandomForestClassifier(5, random_state=0),
+        ExtraTreesClassifier(5, random_state=0),
+        GradientBoostingClassifier(n_estimators=3),
+        HistGradientBoostingClassifier(max_iter=3),
+        DecisionTreeClassifier(max_depth=3),
+        AdaBoostClassifier(n_estimators=3),
+        BaggingClassifier(n_estimators=3),
+        KNeighborsClassifier(algorithm="kd_tree"),
+        KNeighborsClassifier(algorithm="ball_tree"),
+        MLPClassifier(max_iter=5),
+        MLPClassifier(max_iter=5, solver="sgd"),
+        StackingClassifier([("nb", GaussianNB())], cv=2),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+    ids=lambda base: type(base).__name__,
+)
+def test_models_of_scikit_learn_are_read_with_the_trusted_types(base):
+    import skops.io
+
+    X, y = make_classification(120, 4, random_state=0)
+    model = CalibratedClassifier(base, BetaCalibrator(), cv=2, ensemble=False).fit(X, y)
+    again = skops.io.loads(skops.io.dumps(model), trusted=list(trusted_types()))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
 @pytest.mark.slow
 def test_a_logged_model_is_equal_in_a_fresh_process(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     import mlflow
 
     X, y = make_classification(300, 4, random_state=0)
-    model = CalibratedClassifier(GaussianNB(), BetaCalibrator(), cv=2).fit(X, y)
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0)
+    model = CalibratedClassifier(forest, BetaCalibrator(), cv=2).fit(X, y)
     mlflow.set_tracking_uri(tmp_path.joinpath("runs").as_uri())
     with mlflow.start_run() as run:
         info = log_model(model, X, pip_requirements=["trueodds"])

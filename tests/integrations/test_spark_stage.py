@@ -134,3 +134,38 @@ def test_dots_and_quotes_in_names_are_part_of_them(rows):
         np.testing.assert_allclose(found[into], expected, atol=1e-12)
         applied = apply_map(stage.calibration_map(), named, score=score, into=into)
         assert applied.columns == [score, label, into]
+
+
+def test_vectors_of_another_length_than_two_are_refused(spark):  # noqa: F811
+    from pyspark.ml.linalg import Vectors
+
+    from trueodds.maps import LogOddsMap
+    from trueodds.spark import SparkCalibratedModel, SparkCalibrator
+
+    stage = SparkCalibratedModel().of(LogOddsMap(a=0.5, b=0.5, c=0.0))
+    pairs = [(Vectors.dense([0.8, 0.2]), 0), (None, 0), (Vectors.sparse(2, [1], [1.0]), 1)]
+    found = stage.transform(spark.createDataFrame(pairs, ["probability", "label"])).toPandas()
+    np.testing.assert_allclose(found["calibrated"], [1 / 3, np.nan, 1.0], rtol=1e-12)
+    for entries in ([0.1, 0.3, 0.6], [0.4]):
+        wrong = spark.createDataFrame(
+            [(Vectors.dense(entries), 0), pairs[0]], ["probability", "label"]
+        )
+        message = rf"'probability' must hold vectors of two.*got {len(entries)}\."
+        with pytest.raises(Exception, match=message):
+            stage.transform(wrong).toPandas()
+        with pytest.raises(Exception, match=message):
+            SparkCalibrator().fit(wrong)
+
+
+def test_messages_name_the_columns_of_the_stage(spark):  # noqa: F811
+    from trueodds.spark import SparkCalibrator
+
+    frame = spark.sql("select id % 10 / 10 as p, id % 3 as outcome from range(60)")
+    stage = SparkCalibrator(scoreCol="p", labelCol="outcome")
+    with pytest.raises(InputError, match=r"'outcome' must hold two classes.*two values") as caught:
+        stage.fit(frame)
+    assert "trueodds_" not in str(caught.value)
+    assert "pos_label" not in str(caught.value)
+    outside = spark.sql("select id / 10 as p, id % 2 as outcome from range(60)")
+    with pytest.raises(InputError, match=r"score column 'p' must lie in \[0, 1\]"):
+        stage.fit(outside)

@@ -1,5 +1,6 @@
 """Maps as torch modules, and tensors in place of arrays."""
 
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from map_examples import example_of_some_rows, examples
 
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.exceptions import InputError, TrueoddsWarning
-from trueodds.maps import LogOddsMap, SoftmaxMap, TreeMap
+from trueodds.maps import LogOddsMap, PiecewiseLinearMap, SoftmaxMap, StepMap, TreeMap
 from trueodds.metrics import expected_calibration_error, log_loss
 
 pytestmark = pytest.mark.filterwarnings(
@@ -168,3 +169,49 @@ def test_a_tensor_with_gradients_is_cut_from_them_with_a_note():
         found = LogOddsMap(a=0.5, b=0.5, c=0.0)(p)
     assert not found.requires_grad
     assert log_loss([0, 1], p) == pytest.approx(log_loss([0, 1], p.detach().numpy()))
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_integers_and_booleans_give_probabilities_of_the_default_dtype(scale):
+    m = LogOddsMap(a=0.7, b=0.7, c=0.2, input=scale)
+    for given in (torch.tensor([0, 1, 2]), torch.tensor([0, 1], dtype=torch.uint8),
+                  torch.tensor([True, False])):  # fmt: skip
+        numbers = given.double().numpy()
+        usable = numbers <= (1 if scale == "probability" else np.inf)
+        expected = np.where(usable, m(np.where(usable, numbers, 0.0)), np.nan)
+        module = m.to_torch()
+        for travelled in (module, torch.jit.script(module)):
+            found = travelled(given)
+            assert found.dtype == torch.get_default_dtype()
+            np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["half", "bfloat16", "float", "double"])
+def test_a_network_of_another_dtype_does_not_round_the_tables(method):
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.random(2000) ** 2, [0.0, 1.0]])
+    edges = np.unique(rng.random(300))
+    for m in (
+        StepMap(edges=edges, values=np.linspace(0, 1, 301)),
+        PiecewiseLinearMap(x=edges, y=np.sqrt(edges)),
+        LogOddsMap(a=0.4, b=0.9, c=0.1),
+    ):
+        network = torch.nn.Sequential(torch.nn.Identity(), m.to_torch())
+        networks = [network]
+        if method != "bfloat16":  # which scripted modules do not have
+            networks.append(torch.jit.script(network))
+        for changed in [getattr(one, method)() for one in networks]:
+            found = changed(torch.tensor(scores)).numpy()
+            np.testing.assert_allclose(found, m(scores), rtol=0, atol=1e-15)
+            assert next(changed.buffers()).device == torch.device("cpu")
+    finite = LogOddsMap(a=0.7, b=0.7, c=0.2, input="score").to_torch()
+    given = torch.tensor([np.inf, -np.inf, np.nan, 2.0])
+    assert getattr(finite, method)()(given).isnan().tolist() == [True, True, True, False]
+
+
+def test_a_module_moves_to_another_device_and_is_copied_whole():
+    module = StepMap(edges=[0.1, 0.5], values=[0.2, 0.3, 0.9]).to_torch()
+    assert {buffer.device.type for buffer in copy.deepcopy(module).to("meta").buffers()} == {"meta"}
+    again = copy.deepcopy(module).half()
+    given = torch.tensor([0.1, float(np.nextafter(0.1, 0))], dtype=torch.float64)
+    assert again(given).tolist() == [0.3, 0.2]

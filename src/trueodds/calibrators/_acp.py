@@ -19,6 +19,7 @@ from trueodds.validation import (
     as_dense,
     check_level,
     check_number,
+    number_text,
     positive_column,
     validate_scores,
 )
@@ -174,8 +175,9 @@ def _check_intervals(intervals: Any, scale: InputScale, n_rows: int) -> tuple[Fl
     if (low > high).any():
         index = int(np.argmax(low > high))
         raise InputError(
-            f"an interval must not end below its beginning; got [{low[index]:.6g}, "
-            f"{high[index]:.6g}] at index {index}."
+            f"an interval must not end below its beginning; got "
+            f"[{number_text(low[index], high[index])}, {number_text(high[index], low[index])}] "
+            f"at index {index}."
         )
     return low, high
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation import METRIC_WORDS, Floats, as_floats, read_rows
+from trueodds.validation import METRIC_WORDS, Floats, as_floats, number_text, read_rows
 
 __all__ = ["ActionShares", "Outcomes", "check_thresholds", "net_benefit", "read_outcomes"]
 
@@ -77,8 +77,8 @@ def check_thresholds(threshold: Any) -> Floats:
     bad = ~((places >= 0) & (places < 1))
     if bad.any():
         raise InputError(
-            f"threshold must be at least 0 and below 1; got {places[bad][0]:g}. From 1 on nobody "
-            "would act."
+            f"threshold must be at least 0 and below 1; got "
+            f"{number_text(places[bad][0], 0, 1)}. From 1 on nobody would act."
         )
     return places
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._sql import SqlDialect, render_sql
+from trueodds.export._walk import all_nodes
 
 __all__ = ["render_dbt"]
 
@@ -34,7 +35,10 @@ def render_dbt(
         raise InputError(f"name must be letters, digits and underscores; got {name!r}.")
     count = formula.n_scores
     arguments = ["score"] if count == 1 else [f"score_{k}" for k in range(count)]
-    holders = [f"trueodds_column_{k}_" for k in range(count)]
+    stem = "trueodds_column"
+    while any(stem in text.lower() for text in _texts_in(formula, features)):
+        stem += "_"
+    holders = [f"{stem}_{k}_" for k in range(count)]
     macros = []
     for k, text in enumerate(render_sql(formula, holders, dialect, features)):
         body = OPENING.sub("{{ '{' }}", text)
@@ -43,3 +47,10 @@ def render_dbt(
         own = name if count == 1 else f"{name}_{k}"
         macros.append(f"{{% macro {own}({', '.join(arguments)}) %}}\n{body}\n{{% endmacro %}}\n")
     return "\n".join(macros)
+
+
+def _texts_in(formula: e.Formula, features: Sequence[str]) -> list[str]:
+    """The texts of others that the SQL of a formula contains: columns and categories."""
+    nodes = all_nodes(formula.outputs)
+    values = [node.value for node in nodes if isinstance(node, e.FeatureIs)]
+    return [*features, *(value for value in values if isinstance(value, str))]

@@ -25,11 +25,12 @@ RESERVED = frozenset(
     false finally for function if implements import in instanceof interface let new null package
     private protected public return static super switch this throw true try typeof var void while
     with yield arguments eval undefined NaN Infinity Math Number score scores features
-    place line softmax number
+    place line softmax number attribute DECIMAL
     """.split()  # noqa: SIM905  # a list of one word each would fill a page
 )
 
-HELPERS = """\
+HELPERS = r"""
+const DECIMAL = /^\s*[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|Infinity)\s*$/i;
 function place(edges, at) {
   let low = 0, high = edges.length;
   while (low < high) {
@@ -56,7 +57,11 @@ function softmax(...logits) {
   return powers.map((power) => power / whole);
 }
 function number(value) {
-  return value === null || value === undefined || value === "" ? NaN : Number(value);
+  if (typeof value === "number") return value;
+  return typeof value === "string" && DECIMAL.test(value) ? Number(value) : NaN;
+}
+function attribute(value) {
+  return typeof value === "boolean" ? Number(value) : number(value);
 }
 """
 
@@ -97,13 +102,16 @@ class _JavaScriptWriter(PythonWriter):
         constants = "".join(f"{constant}\n" for constant in self.constants)
         body = "\n".join(self.lines)
         return (
-            f"{HELPERS}{constants}"
+            f"{HELPERS.lstrip()}{constants}"
             f"/** {self._summary(several)} */\n"
             f"export function {self.name}({parameters}) {{\n{body}\n}}\n"
         )
 
     def number_of(self, given: str) -> str:
         return f"number({given})"
+
+    def attribute_of(self, given: str) -> str:
+        return f"attribute({given})"
 
     def text(self, value: str) -> str:
         return json.dumps(value)

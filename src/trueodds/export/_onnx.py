@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.optional import require
+from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export._walk import all_nodes
@@ -346,6 +347,12 @@ class _Graph(Renderer[str]):
             if not feature.text:
                 continue
             codes = {"": MISSING_TEXT} | self.codes[feature.index]
+            if codes[""] != MISSING_TEXT and not self._missing_is_empty(feature):
+                raise InputError(
+                    "ONNX has no missing texts, so the graph takes '' for one; but "
+                    f"{feature.name!r} has the category '', which this map treats otherwise. Give "
+                    "empty texts a name of their own before the fit, or export to SQL or Python."
+                )
             self.encoded[feature.index] = self.op(
                 "LabelEncoder",
                 _feature_name(feature),
@@ -354,6 +361,17 @@ class _Graph(Renderer[str]):
                 values_int64s=list(codes.values()),
                 default_int64=-1,
             )
+
+    def _missing_is_empty(self, feature: e.Feature) -> bool:
+        """Whether a missing text always goes where the category "" goes."""
+        for node in all_nodes(self.formula.outputs):
+            if isinstance(node, e.Any):
+                asked = [part for part in node.conditions if _feature_of(part) == feature]
+                if any(isinstance(part, e.FeatureMissing) for part in asked):
+                    values = [part.value for part in asked if isinstance(part, e.FeatureIs)]
+                    if "" not in values:
+                        return False
+        return True
 
     def _has_code(self, feature: e.Feature, code: int) -> str:
         return self.op("Equal", self.encoded[feature.index], self.integers(code))
@@ -377,6 +395,12 @@ def _slopes(x: Floats, y: Floats) -> Floats:
         slope = np.append(np.diff(y) / np.diff(x), 0.0)
     slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
     return slope
+
+
+def _feature_of(condition: e.Condition) -> e.Feature | None:
+    if isinstance(condition, (e.FeatureIs, e.FeatureMissing)):
+        return condition.feature
+    return None
 
 
 def _feature_name(feature: e.Feature) -> str:

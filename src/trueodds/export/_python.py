@@ -48,8 +48,11 @@ def _{name}_softmax(*logits):
 
 NUMBER = '''
 def _{name}_number(value):
-    """A float; NaN if there is none."""
-    return math.nan if value is None else float(value)
+    """A float; NaN for what is no number."""
+    try:
+        return math.nan if isinstance(value, (bytes, bytearray)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 '''
 
 
@@ -136,7 +139,7 @@ class PythonWriter(Renderer[str]):
         for feature in self.formula.features:
             key = self.text(str(feature.name)) if self.named_features else str(feature.index)
             given = f"features[{key}]"
-            self._assign(f"f{feature.index}", given if feature.text else self.number_of(given))
+            self._assign(f"f{feature.index}", given if feature.text else self.attribute_of(given))
 
     def _assign(self, name: str, value: str) -> None:
         self._line(f"{self.NEW}{name} = {value}{self.END}")
@@ -144,6 +147,10 @@ class PythonWriter(Renderer[str]):
     def number_of(self, given: str) -> str:
         """What turns an argument into a number."""
         return f"_{self.name}_number({given})"
+
+    def attribute_of(self, given: str) -> str:
+        """What turns a numeric feature into a number."""
+        return self.number_of(given)
 
     def text(self, value: str) -> str:
         """A text as a literal of ASCII."""

@@ -10,10 +10,12 @@ The text must mean the same on engines that disagree, so it keeps to what they s
 - PostgreSQL and BigQuery refuse the logarithm of 0, an overflow, and a division by 0, PostgreSQL
   an underflow too; CASE is lazy in all of them.
 - GREATEST and LEAST differ in what they do with NULL; they never see one here.
+- A text that is no number is an error in a cast; in SQLite it would be 0, so its type is looked at.
 
 Small lookups are balanced trees of CASE, of logarithmic depth, since parsers limit nesting. Large
 ones, and parts that occur often, are written as :mod:`trueodds.export._sql_text` says; in the
-dialects where a part cannot get a name it is written as often as it occurs.
+dialects where a part cannot get a name it is written as often as it occurs. What a single engine
+cannot do is in :mod:`trueodds.export._sql_engines`.
 """
 
 from __future__ import annotations
@@ -25,15 +27,28 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueodds.basics.optional import require
-from trueodds.exceptions import InputError, TooLongForSqlError
+from trueodds.exceptions import TooLongForSqlError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
-from trueodds.export._sql_lines import TINY, add_level_stretch, slopes_of
+from trueodds.export._sql_engines import (
+    FARTHEST,
+    LEAST_READ,
+    SMALL_UNIT,
+    SQLITE_WAYS,
+    TINY,
+    add_level_stretch,
+    check_name,
+    flat_choice,
+    has_no_product,
+    raised,
+    slopes_of,
+    sqlite_digits,
+)
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
 from trueodds.validation import check_choice
 
-__all__ = ["MOST_NODES", "SqlDialect", "TooLongForSqlError", "render_sql"]
+__all__ = ["MOST_NODES", "SqlDialect", "TooLongForSqlError", "quoted", "render_sql"]
 
 SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 
@@ -66,13 +81,21 @@ def render_sql(
     check_choice(dialect, get_args(SqlDialect), "dialect")
     require("sqlglot", "an export to SQL", "trueodds[engines]")
     for name in (*columns, *features):
-        _check_name(name)
+        check_name(name, dialect)
     _check_size(sum(map(least_nodes, formula.outputs)))  # before much is written
     places = {f.index: name for f, name in zip(formula.features, features, strict=True)}
     writer = _SqlWriter(columns, places, dialect, formula.scale)
     return [
         writer.text(e.Choose(((formula.usable, output),), e.MISSING)) for output in formula.outputs
     ]
+
+
+def quoted(name: str, dialect: SqlDialect) -> str:
+    """A column's name as an identifier of a dialect, whatever it holds."""
+    from sqlglot import exp
+
+    check_name(name, dialect)
+    return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
 
 
 def _check_size(nodes: int) -> None:
@@ -82,11 +105,6 @@ def _check_size(nodes: int) -> None:
             "Export it with to_onnx() or to_python(), or use trueodds.engines.apply_map, which "
             "calls NumPy on batches then."
         )
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name or "\0" in name:
-        raise InputError(f"a column's name must be a text that is not empty; got {name!r}.")
 
 
 @dataclass
@@ -108,6 +126,7 @@ class _SqlWriter(Renderer[Any]):
         while any(name.startswith(self.prefix) for name in taken):
             self.prefix += "_"
         self.holders = 0
+        self.as_given = False  # whether scores are only compared, so that no product needs them
 
     def text(self, output: e.Expression) -> str:
         # The cast: a CASE of literals only would be a decimal in PostgreSQL.
@@ -159,7 +178,8 @@ class _SqlWriter(Renderer[Any]):
         return f"{self.prefix}_{self.holders}"
 
     def _text(self, sql: str) -> Any:
-        return self.x.Paren(this=self.x.Var(this=sql)) if " " in sql else self.x.Var(this=sql)
+        whole = " " not in sql or sql.startswith("(SELECT ")
+        return self.x.Var(this=sql) if whole else self.x.Paren(this=self.x.Var(this=sql))
 
     def _sql(self, written: Any) -> str:
         return str(written.sql(dialect=self.dialect))
@@ -172,8 +192,14 @@ class _SqlWriter(Renderer[Any]):
     def _literal(self, value: float) -> Any:
         if np.isnan(value):
             return self.x.Null()
-        digits = repr(abs(float(value)))  # the shortest text that reads back as the same float64
-        number = self.x.Literal(this=digits if "e" in digits else f"{digits}e0", is_string=False)
+        size = abs(float(value))
+        if self.dialect == "sqlite" and 0 < size < LEAST_READ:
+            near, unit = self._literal(size / SMALL_UNIT), self._literal(SMALL_UNIT)
+            number = self._paren(self.x.Mul(this=near, expression=unit))
+        else:
+            digits = sqlite_digits(size) if self.dialect == "sqlite" else repr(size)
+            text = digits if "e" in digits else f"{digits}e0"
+            number = self.x.Literal(this=text, is_string=False)
         return self.x.Neg(this=number) if value < 0 else number
 
     def _constant(self, node: e.Constant) -> Any:
@@ -187,23 +213,38 @@ class _SqlWriter(Renderer[Any]):
 
     def _score(self, node: e.Score) -> Any:
         score = self._raw_score(node)
-        if self.dialect != "postgres" or self.scale == "probability":
+        if self.scale == "probability" or self.as_given:
+            return score
+        if len(self.columns) > 1 and self.dialect in ("postgres", "bigquery"):
+            raised_score = self._extreme("max", [score, self._literal(-FARTHEST)])
+            score = self._extreme("min", [raised_score, self._literal(FARTHEST)])
+        if self.dialect != "postgres":
             return score
         tiny = self.x.LT(this=self.x.Abs(this=score.copy()), expression=self._literal(TINY))
-        return self._case([(tiny, self._literal(0.0))], score)
+        sign = self.x.Sign(this=self._raw_score(node))
+        least = self.x.Mul(this=sign, expression=self._literal(TINY))
+        return self._case([(tiny, least)], score)
 
     # Arithmetic -----------------------------------------------------------------------------
 
     def _arithmetic(self, node: e.Arithmetic) -> Any:
-        left, right = self._operand(node.left), self._operand(node.right)
+        if self.dialect == "postgres" and node.operator == "*":
+            node = raised(node, self.scale)
+        # Parentheses that change no order of operations are left out: SQLite's parser counts them.
+        left, right = self.number(node.left), self.number(node.right)
+        products: tuple[Any, ...] = (self.x.Mul, self.x.Div)
+        is_product = node.operator in "*/"
+        on_left = products if is_product else (*products, self.x.Add, self.x.Sub)
+        on_right = () if is_product else products
+        if self.dialect == "sqlite" and node.operator == "+":
+            on_right = (*products, self.x.Add)  # summed in another order, but flat
+        left = left if isinstance(left, on_left) else self._enclosed(left)
+        right = right if isinstance(right, on_right) else self._enclosed(right)
         if node.operator == "/":
             # "typed" and not "safe": written as it is, with no cast and no NULLIF.
             return self.x.Div(this=left, expression=right, typed=True, safe=False)
         kind = {"+": self.x.Add, "-": self.x.Sub, "*": self.x.Mul}[node.operator]
         return kind(this=left, expression=right)
-
-    def _operand(self, node: e.Expression) -> Any:
-        return self._enclosed(self.number(node))
 
     def _enclosed(self, written: Any) -> Any:
         simple = (
@@ -261,8 +302,11 @@ class _SqlWriter(Renderer[Any]):
         return self.x.Case(ifs=ifs, default=otherwise)
 
     def _choose(self, node: e.Choose) -> Any:
-        branches = [(self.condition(c), self.scope(value)) for c, value in node.branches]
-        return self._case(branches, self.scope(node.otherwise))
+        chosen, otherwise = list(node.branches), node.otherwise
+        if self.dialect == "sqlite":
+            chosen, otherwise = flat_choice(node)
+        branches = [(self.condition(c), self.scope(value)) for c, value in chosen]
+        return self._case(branches, self.scope(otherwise))
 
     def _steplookup(self, node: e.StepLookup) -> Any:
         kept = np.flatnonzero(node.values[1:] != node.values[:-1])
@@ -315,20 +359,24 @@ class _SqlWriter(Renderer[Any]):
         """CASE trees of logarithmic depth; ``leaves[i]`` writes the value below ``edges[i]``."""
         if not edges:
             return leaves[0]()
-        middle = len(edges) // 2
-        below = self.condition(at < edges[middle])
-        left = self._search(at, edges[:middle], leaves[: middle + 1])
-        right = self._search(at, edges[middle + 1 :], leaves[middle + 1 :])
-        return self._case([(below, left)], right)
+        ways = SQLITE_WAYS if self.dialect == "sqlite" else 2
+        each = -(-len(leaves) // ways)  # leaves of a branch
+        *begins, last = range(0, len(leaves), each)
+        branches = []
+        for begin in begins:
+            condition = self.condition(at < edges[begin + each - 1])
+            below = edges[begin : begin + each - 1]
+            branches.append((condition, self._search(at, below, leaves[begin : begin + each])))
+        return self._case(branches, self._search(at, edges[last:], leaves[last:]))
 
     # Conditions -----------------------------------------------------------------------------
 
     def _comparison(self, node: e.Comparison) -> Any:
         kinds = {"<": self.x.LT, "<=": self.x.LTE, ">": self.x.GT, ">=": self.x.GTE}
-        sides = [
-            self._raw_score(side) if isinstance(side, e.Score) else self.number(side)
-            for side in (node.left, node.right)
-        ]
+        given = (node.left, node.right)
+        self.as_given = all(has_no_product(x) and id(x) not in self.names for x in given)
+        sides = [self.number(side) for side in given]
+        self.as_given = False
         return kinds[node.operator](this=sides[0], expression=sides[1])
 
     def _all(self, node: e.All) -> Any:
@@ -341,6 +389,13 @@ class _SqlWriter(Renderer[Any]):
         return self.x.Between(this=value, low=self._literal(low), high=self._literal(high))
 
     def _usable(self, node: e.Usable) -> Any:
+        within = self._within(node)
+        if self.dialect != "sqlite":
+            return within
+        # Others refuse to cast what is no number; SQLite's cast gives 0.
+        return self.x.and_(self._is_number(self._column(self.columns[node.score.index])), within)
+
+    def _within(self, node: e.Usable) -> Any:
         score = self._raw_score(node.score)
         if node.scale == "probability":
             return self._between(score, 0.0, 1.0)
@@ -348,6 +403,11 @@ class _SqlWriter(Renderer[Any]):
             return self._between(score, -e.LARGEST, e.LARGEST)
         finite = self.x.LTE(this=score, expression=self._literal(e.LARGEST))
         return finite if node.several else self.x.or_(finite, self._is_infinite(score.copy()))
+
+    def _is_number(self, column: Any) -> Any:
+        kind = self.x.Anonymous(this="TYPEOF", expressions=[column])
+        numbers = [self.x.Literal(this=name, is_string=True) for name in ("real", "integer")]
+        return self.x.In(this=kind, expressions=numbers)
 
     def _is_infinite(self, value: Any) -> Any:
         """Whether a number is +∞, which NaN must not pass for."""
@@ -359,7 +419,12 @@ class _SqlWriter(Renderer[Any]):
 
     def _feature(self, feature: e.Feature) -> Any:
         column = self._column(self.features[feature.index])
-        return column if feature.text else self._double(column)
+        if feature.text:
+            return column
+        if self.dialect == "sqlite":  # a text or a blob is missing
+            number = self._is_number(column.copy())
+            return self._paren(self._case([(number, self._double(column))], None))
+        return self._double(column)
 
     def _featureatmost(self, node: e.FeatureAtMost) -> Any:
         return self.x.LTE(this=self._feature(node.feature), expression=self._literal(node.cut))
@@ -376,11 +441,11 @@ class _SqlWriter(Renderer[Any]):
         return self.x.EQ(this=self._feature(node.feature), expression=value)
 
     def _featuremissing(self, node: e.FeatureMissing) -> Any:
-        column = self._column(self.features[node.feature.index])
-        null = self.x.Is(this=column, expression=self.x.Null())
+        value = self._feature(node.feature)
+        null = self.x.Is(this=value, expression=self.x.Null())
         if node.feature.text:
             return null
-        value = self._feature(node.feature)
+        value = value.copy()
         number = self.x.or_(
             self.x.LTE(this=value, expression=self._literal(e.LARGEST)),
             self._is_infinite(value.copy()),

@@ -3,6 +3,9 @@
 Numbers are tensors with one entry for each row, or one for all. Every branch of a choice is
 computed and one is taken, so logarithms and quotients are kept finite where they are not taken:
 else their gradients would be NaN.
+
+Tables are buffers of integers, the bits of their float64: ``half()``, ``bfloat16()`` and
+``float()`` of a network that contains the module round floating-point buffers only.
 """
 
 from __future__ import annotations
@@ -67,7 +70,9 @@ class _TorchGraph(Renderer[Any]):
         ]
         several = self.formula.n_scores > 1
         result = self.call("stack", results, -1) if several else results[0]
-        self.graph.output(self.graph.call_method("type_as", (result, given)))
+        # The dtype of floating-point scores; of integers and booleans, torch's default.
+        like = self.call("mul", given, 1.0)
+        self.graph.output(self.graph.call_method("type_as", (result, like)))
         self.graph.lint()
         return self.torch.fx.GraphModule(self.root, self.graph, "CalibrationModule")
 
@@ -78,12 +83,15 @@ class _TorchGraph(Renderer[Any]):
 
     def table(self, values: Any) -> Any:
         """Numbers that move with the module; equal ones are held once."""
-        array = np.asarray(values, dtype=np.float64)
+        array = np.array(values, dtype=np.float64)
         key = array.tobytes() + bytes(str(array.shape), "ascii")
         if key not in self.tables:
             name = f"c{len(self.tables)}"
-            self.root.register_buffer(name, self.torch.tensor(array))
-            self.tables[key] = self.graph.get_attr(name)
+            self.root.register_buffer(name, self.torch.tensor(array.view(np.int64)))
+            bits = self.graph.get_attr(name)
+            self.tables[key] = self.graph.call_function(  # scripts, which "view" does not
+                self.torch.view_copy, (bits,), {"dtype": self.torch.float64}
+            )
         return self.tables[key]
 
     def for_all_rows(self, value: Any) -> Any:

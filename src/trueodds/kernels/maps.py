@@ -370,7 +370,8 @@ def apply_log_odds_curve(
 # Several classes ---------------------------------------------------------------------------------
 # Maps of several classes applied to many rows, in one pass.
 
-FAR = cython.declare(cython.double, 1.7e308)  # with a bias of at most 1e300 it is still finite
+# So far that the difference of two logits, each with a bias of at most 1e300, is still finite.
+FAR = cython.declare(cython.double, 8e307)
 
 
 def softmax_row(rows, i):

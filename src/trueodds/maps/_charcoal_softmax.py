@@ -105,7 +105,14 @@ class CharcoalSoftmaxMap(ClassMap):
         return self._field(self._logs(self._checked(scores)))
 
     def _logs(self, scores: Floats) -> Floats:
-        return log_softmax(class_logits(scores, self.input, self.floor))
+        return log_softmax(self._relative(scores))
+
+    def _relative(self, scores: Floats) -> Floats:
+        """Logits less the largest of their row; next to 1e20 the floor would be lost."""
+        logits = class_logits(scores, self.input)
+        with np.errstate(over="ignore"):  # margins at both ends of float64
+            logits -= logits.max(axis=1, keepdims=True)
+        return np.maximum(logits, self.floor, out=logits)
 
     def _field(self, logs: Floats) -> Floats:
         exponent = self._exponent()
@@ -125,11 +132,9 @@ class CharcoalSoftmaxMap(ClassMap):
         rows = max(1, BLOCK // self.n_classes)
         cold = self.temperatures.min() < COLD
         for begin in range(0, len(scores), rows):
-            logits = class_logits(scores[begin : begin + rows], self.input, self.floor)
-            logs = log_softmax(logits)
-            field = self._field(logs)[:, None]
-            relative = logits - logits.max(axis=1, keepdims=True) if cold else logs
-            eta = relative / field + self.bias
+            relative = self._relative(scores[begin : begin + rows])
+            logs = log_softmax(relative)
+            eta = (relative if cold else logs) / self._field(logs)[:, None] + self.bias
             out[begin : begin + rows] = softmax(eta)
         return out
 

@@ -220,10 +220,11 @@ class Exported:
         -------
         torch.nn.Module
             It takes scores of any shape, or with one column for each class last, on any device, and
-            answers in their dtype; inside it computes in float64. NaN where a score is NaN or
-            outside the range of its scale. That of a tree takes numeric attributes as a second
-            tensor, a column for each in the order of the fit. It can be scripted and exported
-            (``torch.export``).
+            returns their dtype, or torch's default for integers and booleans. It computes in
+            float64, and ``half()`` of a network around it leaves its tables in float64. NaN where
+            a score is NaN or outside the range of its scale. That of a tree takes numeric
+            attributes as a second tensor, a column for each in the order of the fit. It can be
+            scripted and exported (``torch.export``).
 
         Examples
         --------

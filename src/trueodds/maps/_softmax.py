@@ -85,7 +85,7 @@ class SoftmaxMap(ClassMap):
         """Affine functions of the logits through the softmax."""
         logits = class_logits_expression(scores, self.input, self.floor)
         far = far_enough(np.atleast_2d(self.weights).astype(np.float64))  # of names, in torch
-        if far < INFINITE:  # of weights that no ordinary margins need
+        if far < INFINITE or self.input != "probability":
             logits = tuple(clip(x, -far, far) for x in logits)
         if self.weights.ndim == 1:
             rows = [

@@ -14,6 +14,7 @@ from trueodds.validation._arrays import (
     check_increasing,
     check_length,
     check_unit_interval,
+    number_text,
     where,
 )
 from trueodds.validation._labels import dense_labels, encode_labels, label_column
@@ -67,6 +68,7 @@ __all__ = [
     "dense_labels",
     "encode_labels",
     "label_column",
+    "number_text",
     "positive_column",
     "read_rows",
     "validate_scores",

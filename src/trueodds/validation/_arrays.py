@@ -19,6 +19,7 @@ __all__ = [
     "check_increasing",
     "check_length",
     "check_unit_interval",
+    "number_text",
     "where",
 ]
 
@@ -92,6 +93,17 @@ def where(bad: npt.NDArray[np.bool_]) -> str:
     return f"at index {place} ({int(bad.sum())} of {bad.size})"
 
 
+def number_text(value: float, *limits: float) -> str:
+    """A number as a message shows it: six digits, or all if six lie on another side of a limit.
+
+    ``must lie in [0, 1]; got 1`` would be no answer to 1.0000000000000002.
+    """
+    number, short = float(value), f"{float(value):.6g}"
+    shown = float(short)
+    same = all((shown < x, shown > x) == (number < x, number > x) for x in limits)
+    return short if same else repr(number)
+
+
 def check_length(length: int, name: str, expected: int, other: str) -> None:
     """Refuse a column that does not have as many rows as another."""
     if length != expected:
@@ -120,4 +132,6 @@ def check_unit_interval(values: Floats, name: str) -> None:
     outside = ~((values >= 0) & (values <= 1))
     if outside.any():
         first = values[tuple(np.argwhere(outside)[0])]
-        raise InputError(f"{name} must lie in [0, 1]; got {float(first)!r} {where(outside)}.")
+        raise InputError(
+            f"{name} must lie in [0, 1]; got {number_text(first, 0, 1)} {where(outside)}."
+        )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.kernels.scan import has_zeros_and_ones_only
-from trueodds.validation._arrays import Labels, as_dense
+from trueodds.validation._arrays import Labels, as_dense, number_text
 
 __all__ = ["dense_labels", "encode_labels", "label_column"]
 
@@ -107,9 +107,10 @@ def _check_float_labels(array: npt.NDArray[Any]) -> None:
     if np.isinf(array).any():
         raise InputError(f"Input y contains infinity or a value too large for {array.dtype!r}.")
     if (array != np.floor(array)).any():
+        real = float(array[np.argmax(array != np.floor(array))])
         raise InputError(
             "Unknown label type: continuous. y must hold class labels, not real numbers; got "
-            f"{array[np.argmax(array != np.floor(array))]:.6g}."
+            f"{number_text(real, round(real))}."
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.validation._arrays import Floats, as_floats, where
+from trueodds.validation._arrays import Floats, as_floats, number_text, where
 
 __all__ = ["MOST_WEIGHT", "check_weight_size", "validate_weights"]
 
@@ -40,5 +40,6 @@ def check_weight_size(weights: Floats, name: str) -> None:
         place = int(np.argmax(large))
         raise InputError(
             f"{name} must not exceed {MOST_WEIGHT:g}, as a weight of k counts like k rows; got "
-            f"{weights[place]:g} at index {place}. Divide all weights by a large number."
+            f"{number_text(weights[place], MOST_WEIGHT)} at index {place}. "
+            "Divide all weights by a large number."
         )

@@ -16,23 +16,29 @@ def banded_map():
     return BetaCalibrator().fit(p, rng.random(300) < p).map_with_band()
 
 
-@pytest.mark.parametrize("engine", ["pandas", "polars", "lazy polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["pandas", "polars", "lazy polars", "duckdb", "ibis"])
 def test_every_engine_adds_the_same_two_columns(engine):
     import duckdb
+    import ibis
     import polars as pl
 
     banded = banded_map()
     rows = pd.DataFrame({"p": [0.0, 0.25, 0.5, 1.0]})
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE t AS SELECT unnest([0, 0.25, 0.5, 1]::DOUBLE[]) AS p")
     made = {
         "pandas": lambda: rows,
         "polars": lambda: pl.from_pandas(rows),
         "lazy polars": lambda: pl.from_pandas(rows).lazy(),
         "duckdb": lambda: duckdb.from_df(rows),
+        "ibis": lambda: connection.table("t"),
     }[engine]()
     found = apply_map(banded, made, score="p", into="q", interval=True)
     if engine == "lazy polars":
         found = found.collect()
-    found = {"duckdb": lambda: found.df()}.get(engine, lambda: found)()
+    found = {"duckdb": lambda: found.df(), "ibis": lambda: found.to_pandas()}.get(
+        engine, lambda: found
+    )()
     assert list(found.columns) == ["p", "q", "q_low", "q_high"]
     low, high = banded.interval(rows["p"])
     np.testing.assert_allclose(found["q_low"].to_numpy(), low, atol=1e-12)

@@ -1,5 +1,7 @@
 """A map gives the same column on every engine, lazily where the frame is lazy."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,3 +225,101 @@ def test_text_scores_are_refused_with_their_column():
 def test_what_is_not_a_map_is_refused():
     with pytest.raises(InputError, match=r"needs a CalibrationMap.*got dict"):
         apply_map({}, rows(), score="score")
+
+
+NUMBERS = [0.25, None, 0.3, 1.0, 0.0]
+
+
+def odd_frames() -> dict:
+    """Columns of numbers that NumPy has no type for, with missing values."""
+    import dask.dataframe as dd
+    import polars as pl
+    import pyarrow as pa
+
+    decimals = [None if x is None else Decimal(str(x)) for x in NUMBERS]
+    objects = [pd.NA if x is None else x for x in NUMBERS]
+    bits = [True, None, False, True, False]
+    arrow_decimals = pd.ArrowDtype(pa.decimal128(5, 2))
+    series = {
+        "decimals": pd.Series(decimals, dtype=object),
+        "decimals of Arrow": pd.Series(decimals, dtype=arrow_decimals),
+        "NA among objects": pd.Series(np.array(objects, dtype=object)),
+        "Decimal NaN": pd.Series(
+            [Decimal("NaN") if x is None else x for x in decimals], dtype=object
+        ),
+        "nullable": pd.Series(pd.array(NUMBERS, dtype="Float64")),
+        "booleans": pd.Series(pd.array(bits, dtype="boolean")),
+        "boolean objects": pd.Series(bits, dtype=object),
+        "booleans of Arrow": pd.Series(bits, dtype=pd.ArrowDtype(pa.bool_())),
+    }
+    frames = {f"pandas, {name}": pd.DataFrame({"p": column}) for name, column in series.items()}
+    for name in ("decimals of Arrow", "nullable", "booleans"):
+        frames[f"dask, {name}"] = dd.from_pandas(pd.DataFrame({"p": series[name]}), npartitions=2)
+    polars = {
+        "decimals": pl.Series(decimals, dtype=pl.Decimal(10, 4)),
+        "Int128": pl.Series([1, None, 0, 1, 0], dtype=pl.Int128),
+        "booleans": pl.Series(bits),
+        "float32": pl.Series(NUMBERS, dtype=pl.Float32),
+    }
+    for name, column in polars.items():
+        frames[f"polars, {name}"] = pl.DataFrame({"p": column})
+        frames[f"polars-lazy, {name}"] = pl.LazyFrame({"p": column})
+    frames["pyarrow, decimals"] = pa.table({"p": pa.array(decimals, pa.decimal128(5, 2))})
+    frames["pyarrow, wide decimals"] = pa.table({"p": pa.array(decimals, pa.decimal256(50, 20))})
+    frames["pyarrow, booleans"] = pa.table({"p": pa.array(bits)})
+    return frames
+
+
+@pytest.mark.parametrize("name", sorted(odd_frames()))
+def test_decimals_booleans_and_every_kind_of_missing_value_are_read(name, collect):
+    frame = odd_frames()[name]
+    given = [1.0, None, 0.0, 1.0, 0.0] if "bool" in name or "128" in name else NUMBERS
+    if "float32" in name:
+        given = [None if x is None else float(np.float32(x)) for x in given]
+    scores = np.array([np.nan if x is None else x for x in given])
+    expected = np.full(5, np.nan)
+    expected[[0, 2, 3, 4]] = BETA(scores[[0, 2, 3, 4]])
+    result = apply_map(BETA, frame, score="p", into="q")
+    found = collect(result.select("q") if "polars" in name else result)["q"]
+    np.testing.assert_allclose(found.to_numpy(float), expected, rtol=0, atol=1e-15)
+
+
+def test_a_column_that_holds_no_numbers_is_refused_with_an_example():
+    for values in (["0.3", None], [0.3, "abc"], [0.3, [1]], [1j, 0.3]):
+        frame = pd.DataFrame({"p": pd.Series(values, dtype=object)})
+        with pytest.raises(InputError, match="the column 'p' must hold numbers; got "):
+            apply_map(BETA, frame, score="p")
+    huge = pd.DataFrame({"p": pd.Series([10**400, -(10**400), 1], dtype=object)})
+    assert apply_map(BETA, huge, score="p")["probability"].isna().tolist() == [True, True, False]
+
+
+def test_tables_of_ibis_are_calibrated_twice_and_joined():
+    import ibis
+
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(
+        "CREATE TABLE t AS SELECT 1 AS key, 0.3::DOUBLE AS p UNION ALL SELECT 2, 0.6"
+    )
+    table = connection.table("t")
+    twice = apply_map(STEPS, apply_map(BETA, table, score="p", into="x"), score="p", into="y")
+    found = twice.to_pandas().sort_values("key")
+    np.testing.assert_allclose(found["x"], BETA([0.3, 0.6]), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(found["y"], STEPS([0.3, 0.6]))
+    one = apply_map(BETA, table, score="p", into="x")
+    other = apply_map(STEPS, table, score="p", into="y")
+    joined = one.join(other.select("key", "y"), "key").to_pandas().sort_values("key")
+    np.testing.assert_array_equal(joined[["x", "y"]], found[["x", "y"]])
+    union = one.select("x").union(other.select(x="y")).to_pandas()
+    assert sorted(union["x"]) == sorted([*found["x"], *found["y"]])
+
+
+def test_hostile_names_of_classes_are_new_columns_of_their_own(engine, make_frame, collect):
+    """The names of new columns are made of the classes."""
+    classes = ('a"b', "--; drop table t", "a'`\\b")
+    m = maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=classes)
+    rows_ = np.random.default_rng(1).dirichlet([1, 1, 1], 5)
+    given = pd.DataFrame(rows_, columns=["a", "b", "c"])
+    found = collect(apply_map(m, make_frame(engine, given), score=["a", "b", "c"], into="new"))
+    assert list(found.columns)[3:] == [f"new_{name}" for name in classes]
+    order = found.sort_values("a").iloc[:, 3:]
+    np.testing.assert_allclose(order, m(rows_[np.argsort(rows_[:, 0])]), rtol=0, atol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -158,9 +159,9 @@ class _Plan:
         return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
 
     def selections(self, dialect: Any) -> list[str]:
-        from sqlglot import exp
+        from trueodds.export._sql import quoted
 
-        names = [exp.to_identifier(name, quoted=True).sql(dialect=dialect) for name in self.into]
+        names = [quoted(name, dialect) for name in self.into]
         return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]
 
     def select_list(self, dialect: Any) -> str:
@@ -238,7 +239,7 @@ def _on_ibis(frame: Any, plan: _Plan) -> Any:
             f"lives on {backend!r}."
         )
     dialect = IBIS_DIALECTS[backend]
-    rows = "trueodds_rows"
+    rows = ibis.util.gen_name("trueodds_rows")  # one name twice would be an error in a join
     schema = ibis.schema(dict(frame.schema().items()) | dict.fromkeys(plan.into, "float64"))
     # As Table.sql does, which would ask the engine for the schema that is known here.
     try:
@@ -260,12 +261,16 @@ def _on_dask(frame: Any, plan: _Plan) -> Any:
 
 
 def _on_polars(frame: Any, plan: _Plan) -> Any:
+    import narwhals as nw
     import polars as pl
 
     schema = pl.Struct(dict.fromkeys(plan.into, pl.Float64))
 
     def extend(batch: Any) -> Any:
-        columns = plan.compute({n: _polars_values(batch.struct.field(n)) for n in plan.read})
+        fields = {
+            name: nw.from_native(batch.struct.field(name), series_only=True) for name in plan.read
+        }
+        columns = plan.compute({name: _values(field) for name, field in fields.items()})
         new = pl.DataFrame(columns, schema=dict.fromkeys(plan.into, pl.Float64))
         return new.with_columns(pl.all().fill_nan(None)).to_struct(batch.name)
 
@@ -274,12 +279,12 @@ def _on_polars(frame: Any, plan: _Plan) -> Any:
     return frame.with_columns(added.alias(holder)).unnest(holder)
 
 
-def _polars_values(series: Any) -> Any:
-    return series.to_numpy() if series.dtype.is_numeric() else np.array(series.to_list(), object)
-
-
 def _values(series: Any) -> Any:
-    if series.dtype.is_numeric():
+    """A column of narwhals as an array: of objects if NumPy has no numbers of its type."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() and dtype not in (nw.Decimal, nw.Int128, nw.UInt128):
         return series.to_numpy()
     return np.array(series.to_list(), dtype=object)
 
@@ -289,9 +294,24 @@ def _numbers(values: Any, name: str) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind in "fiu":
         return array.astype(np.float64)
-    if all(isinstance(v, (int, float, np.number)) or v is None or v != v for v in array.tolist()):
-        return np.array([np.nan if v is None or v != v else v for v in array.tolist()], np.float64)
-    raise InputError(f"the column {name!r} must hold numbers; got {array.dtype} values.")
+    items = array.tolist()
+    # NaN does not equal itself, and what pandas' NA equals is NA.
+    missing = [item is None or (item == item) is not True for item in items]
+    for item, gone in zip(items, missing, strict=True):
+        if not gone and not isinstance(item, (int, float, np.number, Decimal)):
+            raise InputError(
+                f"the column {name!r} must hold numbers; got {item!r}, of type "
+                f"{type(item).__name__}."
+            )
+    numbers = [np.nan if gone else item for item, gone in zip(items, missing, strict=True)]
+    return np.array([_as_float(number) for number in numbers], dtype=np.float64)
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer beyond float64
+        return np.inf if number > 0 else -np.inf
 
 
 def _with_nulls(values: Floats, kind: Any) -> Any:

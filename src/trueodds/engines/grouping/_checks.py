@@ -13,7 +13,7 @@ from trueodds.engines.grouping._collect import (
     collect_row,
 )
 from trueodds.exceptions import InputError
-from trueodds.validation import InputScale
+from trueodds.validation import InputScale, number_text
 
 __all__ = ["Facts", "FrameColumns", "check_rows", "open_columns"]
 
@@ -219,8 +219,8 @@ def _refuse_scores(row: dict[str, Any], name: str, scale: InputScale, n_rows: in
         )
     raise InputError(
         f"score column {name!r} must lie in [0, 1]; {count} of {n_rows} rows do not, for example "
-        f'{high if high > 1 else low:.6g}; if these are log-odds, pass input="logit", if margins '
-        'of another scale, input="score".'
+        f"{number_text(high if high > 1 else low, 0, 1)}; if these are log-odds, pass "
+        'input="logit", if margins of another scale, input="score".'
     )
 
 
@@ -229,7 +229,7 @@ def _refuse_weights(row: dict[str, Any], name: str, n_rows: int) -> None:
     outside = int(row["weight_outside"] or 0)
     if outside:
         lowest = float(row["weight_min"])
-        example = f"{lowest:.6g}" if lowest < 0 else "infinity"
+        example = number_text(lowest, 0) if lowest < 0 else "infinity"
         raise InputError(
             f"weight column {name!r} must be finite and not negative; {outside} of {n_rows} rows "
             f"are not, for example {example}."
@@ -240,5 +240,6 @@ def _refuse_fractions(row: dict[str, Any], name: str) -> None:
     for value in (row["label_min"], row["label_max"]):
         if value != math.floor(value):
             raise InputError(
-                f"label column {name!r} must hold two classes, not real numbers; got {value:.6g}."
+                f"label column {name!r} must hold two classes, not real numbers; got "
+                f"{number_text(value, round(value))}."
             )
