@@ -194,6 +194,11 @@ class _Trial:
             feeds = {inputs[0].name: _as_type(rows, inputs[0].type)}
         with self.refusing():
             label, p = self.session.run(["label", "probabilities"], feeds)
+        if p.shape != (len(rows), p.shape[-1]) or label.shape != (len(rows),):
+            raise InputError(
+                f"the ONNX graph of {name_of(self.model)} gives probabilities of shape {p.shape} "
+                f"and labels of shape {label.shape} for {len(rows)} rows."
+            )
         return np.array(label), np.array(p)
 
     # Making rows ----------------------------------------------------------------------------
@@ -314,18 +319,18 @@ def _numbers_in(graph: Any, n_columns: int) -> Iterator[tuple[int, Floats]]:
         parts = {item.name: get_attribute_value(item) for item in node.attribute}
         if "nodes_featureids" in parts:
             splits = parts.get("nodes_splits")
-            cuts = (
-                np.asarray(parts.get("nodes_values", ()), dtype=float)
-                if splits is None
-                else numpy_helper.to_array(splits).astype(float)
-            )
+            if splits is None:  # rounded to float32: rows on the threshold itself may go either way
+                cuts = np.asarray(parts.get("nodes_values", ()), dtype=float)
+                cuts = cuts + 1e-5 * (np.abs(cuts) + 1)
+            else:
+                cuts = numpy_helper.to_array(splits).astype(float)
             places = np.asarray(parts["nodes_featureids"])[: len(cuts)]
             for place in range(n_columns):
                 yield place, cuts[places == place]
         names = {"support_vectors", "offset", "scale"}.intersection(parts)
         wide.extend(np.asarray(parts[name], dtype=float) for name in names)
     for array in wide:
-        if array.dtype.kind != "f" or not array.size or array.size % n_columns:
+        if array.dtype.kind != "f" or not array.ndim or not array.size or array.size % n_columns:
             continue
         if array.ndim == 1 or array.shape[-1] == n_columns:
             rows = array.reshape(-1, n_columns)

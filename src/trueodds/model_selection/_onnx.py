@@ -18,6 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
@@ -66,8 +67,6 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     total = _together(graph, members, inputs)
     if total is None:
         total = graph.mean([_member(graph, member, inputs) for member in members])
-    if len(model.classes_) == 2:
-        total = graph.both_classes(total)
     graph.op("Identity", total, into=operator.outputs[1].full_name)
     best = graph.op("ArgMax", total, axis=1, keepdims=0)
     summed = graph.op("ReduceSum", total, graph.table(np.array([1])), keepdims=0)
@@ -85,25 +84,32 @@ def _together(graph: _Writer, members: list[Any], inputs: list[Any]) -> str | No
         return None
     columns = graph.op("Concat", *(graph.scores(member, inputs) for member in members), axis=1)
     drawn = render_onnx(formula, {}, edges_below=_lowered(), n_models=len(members))
-    axes = graph.table(np.array([1]))
-    total = graph.op("ReduceSum", graph.inline(drawn, columns), axes, keepdims=1)
+    total = graph.in_turn(graph.both_classes(graph.inline(drawn, columns)), 2)
     return graph.op("Div", total, graph.table(np.array(float(len(members)))))
 
 
 def _member(graph: _Writer, member: Any, inputs: list[Any]) -> str:
-    """Probabilities of all classes from one model and its map; of two, those of the second."""
+    """Probabilities of all classes from one model and its map."""
     drawn = _map_of(member).to_onnx(edges_below=_lowered())
     result = graph.inline(drawn, graph.scores(member, inputs))
-    n_known = len(member.known)
-    if n_known == member.n_classes:
-        return result
-    if n_known == 2:
+    if len(member.known) == 2:
         result = graph.both_classes(result)
+    if len(member.known) == member.n_classes:
+        return result
     return graph.placed(result, member.known, member.n_classes)
 
 
 def _lowered() -> float:
     return ROUNDED if PRECISION.get().rounded else 0.0
+
+
+def _inside(model: Any) -> Any:
+    """The model that predicts for a frozen one, a search or a pipeline; None for others."""
+    if isinstance(model, FrozenEstimator):
+        return model.estimator
+    if isinstance(model, BaseSearchCV):
+        return model.best_estimator_
+    return model.steps[-1][1] if isinstance(model, Pipeline) else None
 
 
 def _map_of(member: Any) -> CalibrationMap:
@@ -173,7 +179,7 @@ class _Writer:
         return self.op("Gather", matrix, self.table(np.array(places)), axis=1)
 
     def both_classes(self, positive: str) -> str:
-        """Two columns of the second."""
+        """Columns of the first class, then those of the second, which are given."""
         negative = self.op("Sub", self.table(np.array(1.0)), positive)
         return self.op("Concat", negative, positive, axis=1)
 
@@ -192,11 +198,15 @@ class _Writer:
             ]
         if len(parts) == 1 and weights is None:
             return parts[0]
+        divisor = float(len(parts)) if weights is None else float(np.sum(weights))
+        return self.op("Div", self.sum(parts), self.table(np.array(divisor)))
+
+    def sum(self, parts: Sequence[str]) -> str:
+        """Added one after the other."""
         total = parts[0]
         for part in parts[1:]:
             total = self.op("Add", total, part)
-        divisor = float(len(parts)) if weights is None else float(np.sum(weights))
-        return self.op("Div", total, self.table(np.array(divisor)))
+        return total
 
     def sigmoid(self, margins: str) -> str:
         """Not by the operator, which gives 0 below −37."""
@@ -239,24 +249,19 @@ class _Writer:
     def last_step(self, model: Any, inputs: list[Any]) -> tuple[Any, list[Any]]:
         """The model that predicts, and what it takes: behind frozen ones, searches, pipelines."""
         from skl2onnx._parse import _parse_sklearn
-        from skl2onnx.common.data_types import StringTensorType
+        from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
 
         texts = any(isinstance(given.type, StringTensorType) for given in inputs)
-        if len(inputs) > 1 and not texts and not _picks_columns(model):
+        ready = len(inputs) == 1 and isinstance(inputs[0].type, DoubleTensorType)
+        if not (ready or texts or _tells_columns_apart(model)):
             n_columns = [_n_columns(given) for given in inputs]
             n_known = None if None in n_columns else sum(filter(None, n_columns))
             inputs = [self.variable(self.matrix(inputs), n_known)]
-        while True:
-            if isinstance(model, FrozenEstimator):
-                model = model.estimator
-            elif isinstance(model, BaseSearchCV):
-                model = model.best_estimator_
-            elif isinstance(model, Pipeline):
-                if len(model.steps) > 1:
-                    inputs = _parse_sklearn(self.scope, model[:-1], inputs)
-                model = model.steps[-1][1]
-            else:
-                return model, inputs
+        while (inner := _inside(model)) is not None:
+            if isinstance(model, Pipeline) and len(model.steps) > 1:
+                inputs = _parse_sklearn(self.scope, model[:-1], inputs)
+            model = inner
+        return model, inputs
 
     def converted(self, model: Any, inputs: list[Any], *, raw: bool = False) -> str:
         """Probabilities, or margins if ``raw``, as another converter writes them."""
@@ -283,20 +288,42 @@ class _Writer:
             **model.attributes(),
         )
         if model.in_float32:
-            result = self.op("Cast", result, to=DOUBLE)
+            return self.float32_link(self.in_turn(result, len(model.base)), model.link)
         if model.divisor != 1:
             result = self.op("Div", result, self.table(np.array(float(model.divisor))))
         if model.link == "identity" or margins:
             return result
         if model.slope != 1:
             result = self.op("Mul", result, self.table(np.array(model.slope)))
-        if model.link == "sigmoid":
-            result = self.sigmoid(result)
+        return (
+            self.sigmoid(result) if model.link == "sigmoid" else self.op("Softmax", result, axis=1)
+        )
+
+    def in_turn(self, columns: str, n_outputs: int) -> str:
+        """Sums of columns, added one after the other as in Python: rounding depends on it.
+
+        The columns of the first output come first.
+        """
+        shape = self.table(np.array([0, n_outputs, -1]))
+        sums = self.op("CumSum", self.op("Reshape", columns, shape), self.table(np.array(2)))
+        return self.op("Gather", sums, self.table(np.array(-1)), axis=2)
+
+    def float32_link(self, margins: str, link: str) -> str:
+        """The sigmoid or softmax of XGBoost, rounded to float32 after the same operations."""
+        if link == "softmax":
+            largest = self.op("ReduceMax", margins, axes=[1], keepdims=1)
+            powers = self.float32_exp(self.op("Sub", margins, largest))
+            wide = self.op("Cast", powers, to=DOUBLE)
+            total = self.op("ReduceSum", wide, self.table(np.array([1])), keepdims=1)
+            p = self.op("Div", powers, self.op("Cast", total, to=FLOAT))
         else:
-            result = self.op("Softmax", result, axis=1)
-        if model.in_float32:
-            result = self.op("Cast", self.op("Cast", result, to=FLOAT), to=DOUBLE)
-        return result
+            one = self.table(np.array(1.0, dtype=np.float32))
+            p = self.op("Div", one, self.op("Add", self.float32_exp(self.op("Neg", margins)), one))
+        return self.op("Cast", p, to=DOUBLE)
+
+    def float32_exp(self, powers: str) -> str:
+        """Rounded correctly, as C libraries nearly always do; runtimes' own in float32 is not."""
+        return self.op("Cast", self.op("Exp", self.op("Cast", powers, to=DOUBLE)), to=FLOAT)
 
     def inline(self, graph: Any, scores: str) -> str:
         """Write a map's graph into this one; returns the name of its result."""
@@ -336,10 +363,11 @@ def _n_columns(variable: Any) -> int | None:
     return shape[1] if shape and len(shape) == 2 else None
 
 
-def _picks_columns(model: Any) -> bool:
-    """Whether the columns of a frame are told apart by name somewhere in the model."""
+def _tells_columns_apart(model: Any) -> bool:
+    """Whether the names or types of a frame's columns matter somewhere in the model."""
     parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
-    return any(isinstance(part, ColumnTransformer) for part in (model, *parts))
+    kinds = ColumnTransformer, OneHotEncoder, OrdinalEncoder
+    return any(isinstance(part, kinds) for part in (model, *parts))
 
 
 # Base models written here. Each function returns None for what it leaves to skl2onnx. ---------
@@ -390,7 +418,7 @@ def _write_one_vs_rest(graph: _Writer, model: Any, inputs: list[Any]) -> str | N
     columns = [graph.column(graph.probabilities(m, inputs), 1) for m in model.estimators_]
     if len(columns) == 1:
         return graph.both_classes(columns[0])
-    return _shares(graph, graph.op("Concat", *columns, axis=1), otherwise=0.0)
+    return _shares(graph, columns, otherwise=0.0)
 
 
 def _write_calibrated(graph: _Writer, model: Any, inputs: list[Any]) -> str | None:
@@ -413,8 +441,7 @@ def _write_calibrated(graph: _Writer, model: Any, inputs: list[Any]) -> str | No
         if n_classes == 2:
             parts.append(graph.both_classes(columns[0]))
         else:
-            p = graph.op("Concat", *columns, axis=1)
-            parts.append(_shares(graph, p, otherwise=1.0 / n_classes))
+            parts.append(_shares(graph, columns, otherwise=1.0 / n_classes))
     return graph.mean(parts)
 
 
@@ -428,11 +455,12 @@ def _platt_or_isotonic(graph: _Writer, calibrator: Any, scores: str) -> str:
     return graph.inline(curve.to_onnx(), scores)
 
 
-def _shares(graph: _Writer, p: str, *, otherwise: float) -> str:
-    """Rows divided by their sums; ``otherwise`` where the sum is 0."""
-    total = graph.op("ReduceSum", p, graph.table(np.array([1])), keepdims=1)
+def _shares(graph: _Writer, columns: Sequence[str], *, otherwise: float) -> str:
+    """Rows divided by their sums, in NumPy's order; ``otherwise`` where the sum is 0."""
+    total = graph.sum(columns)
     empty = graph.op("Equal", total, graph.table(np.array(0.0)))
-    return graph.op("Where", empty, graph.table(np.array(otherwise)), graph.op("Div", p, total))
+    p = graph.op("Div", graph.op("Concat", *columns, axis=1), total)
+    return graph.op("Where", empty, graph.table(np.array(otherwise)), p)
 
 
 def _write_discriminant(graph: _Writer, model: Any, inputs: list[Any]) -> str | None:

@@ -84,7 +84,8 @@ class TreeScores:
     slope : float, default=1.0
         What margins are multiplied with before the link.
     in_float32 : bool, default=False
-        Whether leaves are added in float32, and rows go left only below a threshold: XGBoost.
+        Whether leaves are added in float32, and rows go left only below a threshold: XGBoost. The
+        node then has an output for each tree, those of the first class first.
     """
 
     trees: list[Tree]
@@ -103,7 +104,8 @@ class TreeScores:
         roots, n_inner, n_leaves = [], 0, 0
         dtype = np.float32 if self.in_float32 else np.float64
         base = self.base.astype(dtype)
-        for tree in map(_with_a_branch, self.trees):
+        trees = sorted(self.trees, key=lambda tree: tree.output) if self.in_float32 else self.trees
+        for place, tree in enumerate(map(_with_a_branch, trees)):
             inner = tree.left >= 0
             value = tree.value[~inner].astype(dtype) + base[tree.output]
             base[tree.output] = 0.0  # the first tree of an output has it
@@ -117,7 +119,8 @@ class TreeScores:
             parts["nodes_trueleafs"].append(~inner[left])
             parts["nodes_falseleafs"].append(~inner[right])
             parts["value"].append(value)
-            parts["output"].append(np.full((~inner).sum(), tree.output))
+            output = place if self.in_float32 else tree.output
+            parts["output"].append(np.full((~inner).sum(), output))
             roots.append(n_inner)
             n_inner, n_leaves = n_inner + int(inner.sum()), n_leaves + int((~inner).sum())
         whole = {name: np.concatenate(part) for name, part in parts.items()}
@@ -134,7 +137,7 @@ class TreeScores:
             **{name: numpy_helper.from_array(part) for name, part in tensors.items()},
             **integers,
             "tree_roots": roots,
-            "n_targets": len(self.base),
+            "n_targets": len(trees) if self.in_float32 else len(self.base),
             "aggregate_function": SUM,
             "post_transform": 0,
         }
@@ -250,7 +253,10 @@ def _read_histogram_boosting(model: Any) -> TreeScores | None:
         for output, predictor in enumerate(stage):
             nodes = predictor.nodes
             if nodes["is_categorical"].any():
-                return None
+                raise InputError(
+                    "histogram boosting that splits by categories cannot be written in ONNX; "
+                    "encode them before the model, such as with OneHotEncoder."
+                )
             leaf = nodes["is_leaf"].astype(bool)
             trees.append(
                 Tree(
@@ -335,7 +341,12 @@ def _read_xgboost(model: Any) -> TreeScores | None:
     booster = learner["gradient_booster"]
     inner = booster.get("gbtree", booster)  # of dart, which adds weights of trees
     objective = learner["objective"]["name"]
-    if "model" not in inner or objective not in ("binary:logistic", "multi:softprob"):
+    if booster["name"] == "gblinear":
+        raise InputError(
+            "XGBoost's linear models cannot be written in ONNX; train with booster='gbtree', or "
+            "scikit-learn's LogisticRegression."
+        )
+    if objective not in ("binary:logistic", "multi:softprob"):
         return None
     saved = inner["model"]
     try:
@@ -346,7 +357,8 @@ def _read_xgboost(model: Any) -> TreeScores | None:
     base = np.array(json.loads(learner["learner_model_param"]["base_score"]), dtype=np.float32)
     binary = objective == "binary:logistic"
     if binary:
-        base = -np.log(np.float32(1) / base - np.float32(1))
+        odds = np.float32(1) / base - np.float32(1)
+        base = -np.log(odds.astype(float))  # and rounded, as C's logarithm of float32 is
     trees = []
     for tree, output, weight in zip(saved["trees"], saved["tree_info"], weights, strict=False):
         if any(tree["split_type"]):
