@@ -62,7 +62,7 @@ from trueodds import (
 from trueodds.exceptions import InputError
 from trueodds.export import to_onnx
 
-N_TRAINING = 1500
+N_TRAINING = 1000
 CALIBRATORS: dict[str, Callable[[], Any]] = {
     "default": AutoCalibrator,
     "beta": BetaCalibrator,
@@ -173,12 +173,15 @@ def model_table(n_rows: int, n_classes: int, only: str | None) -> Iterator[str]:
     for kind, base in bases().items():
         if only is not None and only not in kind:
             continue
+        labels = np.unique(y, return_inverse=True)[1] if "XGBoost" in kind else y  # it takes codes
         cells = []
         for make in CALIBRATORS.values():
             calibrator = make()
             if n_classes > 2 and not isinstance(calibrator, AutoCalibrator):
                 calibrator = OneVsRestCalibrator(calibrator)
-            both = [cell(base, calibrator, each, X, y, refused[kind]) for each in (True, False)]
+            both = [
+                cell(base, calibrator, each, X, labels, refused[kind]) for each in (True, False)
+            ]
             cells.append(both[0] if both[0] == both[1] else " / ".join(both))
         yield f"| {kind} | " + " | ".join(cells) + " |"
     yield ""

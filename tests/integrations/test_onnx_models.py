@@ -365,6 +365,23 @@ def test_a_row_without_probabilities_gets_a_label_that_is_no_class(classes, unkn
     assert labels[[0, 2]].tolist() == model.predict(X[[0, 2]]).tolist()
 
 
+@pytest.mark.parametrize("name", ["logistic", "gradient_boosting", "extra_trees", "lightgbm"])
+def test_a_row_that_python_refuses_has_no_probability(name):
+    X, _ = drawn(2)
+    model = fitted(MODELS[name](), SplineCalibrator())
+    rows = X[:3].copy()
+    rows[0, 1], rows[1, 5] = np.nan, np.inf
+    labels, p = run(to_onnx(model), {"X": rows})
+    for row, label, found in zip(rows, labels, p, strict=True):
+        try:
+            expected = model.predict_proba(row[np.newaxis])[0]
+        except ValueError:
+            assert np.isnan(found).all()
+            assert label == -(2**63)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("make", [LogisticRegression, xgboost, forest, MODELS["scaled"]])
 def test_a_frame_of_numbers_needs_no_column_transformer(make):
     X, y = drawn(2)
@@ -436,19 +453,30 @@ def test_trees_that_are_sure_of_themselves_keep_their_small_probabilities():
     np.testing.assert_allclose(p, model.predict_proba(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("largest", [0, 10**6])
-def test_trees_that_only_their_library_writes_share_a_graph_with_others(rows, largest, monkeypatch):
-    monkeypatch.setattr(_onnx_trees, "MOST_NODES", largest)  # forests beyond it are not read
+def test_calibrated_models_of_two_libraries_vote_in_one_graph(rows):
     X, y = rows
     members = [
         ("a", CalibratedClassifier(xgboost(), BetaCalibrator(), cv=2)),
         ("b", CalibratedClassifier(DecisionTreeClassifier(max_depth=3), BetaCalibrator(), cv=2)),
     ]
     model = VotingClassifier(members, voting="soft", flatten_transform=False).fit(X, y)
-    graph = to_onnx(model, X)
-    assert ("TreeEnsemble" in {node.op_type for node in graph.graph.node}) == (largest > 0)
-    _, p = run(graph, {"X": X})
-    np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=1e-5)
+    assert_same(model, X, to_onnx(model, X[:50]), 1e-6)
+
+
+def test_trees_of_two_operators_cannot_be_in_one_graph():
+    X, y = drawn(2)
+    categories = lightgbm(categorical_feature=[3], min_child_samples=2, min_data_per_group=1)
+    y = y ^ (X[:, 3] == 2)
+    vote = VotingClassifier([("a", categories), ("b", forest())], voting="soft").fit(X, y)
+    model = CalibratedClassifier(FrozenEstimator(vote), BetaCalibrator()).fit(X, y)
+    with pytest.raises(InputError, match="ONNX does not have both in one graph"):
+        to_onnx(model)
+
+
+def test_a_forest_that_is_too_large_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr(_onnx_trees, "MOST_NODES", 100)
+    with pytest.raises(InputError, match=r"a forest of \d,\d+ nodes .* is too large"):
+        to_onnx(fitted(forest()))
 
 
 def test_a_graph_computes_nothing_that_is_not_asked_for(rows):

@@ -131,13 +131,15 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
     precision = Precision(tree_operator=True, rounded=False)
     graph = _written(model, inputs, precision)
     kinds = {node.op_type for node in graph.graph.node}
-    if "TreeEnsemble" in kinds and kinds & OLD_TREES:  # which cannot be in one graph
-        precision = Precision(tree_operator=False, rounded=True)
-        graph = _written(model, inputs, precision)
-    elif _computes_in_float32(graph.graph):
+    if "TreeEnsemble" in kinds and kinds & OLD_TREES:  # which no opset has both
+        raise InputError(
+            f"{name_of(model)} has trees that only their library's converter writes next to others "
+            "of the operator TreeEnsemble; ONNX does not have both in one graph."
+        )
+    if _computes_in_float32(graph.graph):
         precision = Precision(tree_operator=True, rounded=True)
         graph = _written(model, inputs, precision)
-    if precision.tree_operator and "TreeEnsemble" in kinds:
+    if "TreeEnsemble" in kinds:
         _set_tree_opset(graph)
     if check:
         prove(graph, model, X, in_float32=precision.rounded)

@@ -6,6 +6,7 @@ in float64 throughout; skl2onnx and the libraries' converters write all other ba
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,6 +68,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     total = _together(graph, members, inputs)
     if total is None:
         total = graph.mean([_member(graph, member, inputs) for member in members])
+    total = _without_refused(graph, total, members[0], inputs)
     graph.op("Identity", total, into=operator.outputs[1].full_name)
     best = graph.op("ArgMax", total, axis=1, keepdims=0)
     summed = graph.op("ReduceSum", total, graph.table(np.array([1])), keepdims=0)
@@ -110,6 +112,46 @@ def _inside(model: Any) -> Any:
     if isinstance(model, BaseSearchCV):
         return model.best_estimator_
     return model.steps[-1][1] if isinstance(model, Pipeline) else None
+
+
+def _without_refused(graph: _Writer, total: str, member: Any, inputs: list[Any]) -> str:
+    """NaN for rows with a missing or infinite number where the base model refuses such in Python.
+
+    Tried on rows of zeros with one such number; what a pipeline does depends on the column.
+    """
+    from skl2onnx.common.data_types import StringTensorType
+
+    model = member.estimator
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
+    texts = any(isinstance(given.type, StringTensorType) for given in inputs)
+    if texts or isinstance(model, Pipeline) or not hasattr(model, "n_features_in_"):
+        return total
+    taken = [_takes(member, number) for number in (0.0, np.nan, np.inf)]
+    if not taken[0] or all(taken):
+        return total
+    features = graph.matrix(inputs)
+    if taken[1]:
+        missing = graph.op("IsNaN", features)
+        features = graph.op("Where", missing, graph.table(np.array(0.0)), features)
+    if taken[2]:
+        limit = graph.table(np.array(np.finfo(float).max))
+        features = graph.op("Clip", features, graph.op("Neg", limit), limit)
+    nothing = graph.op("Mul", features, graph.table(np.array(0.0)))  # NaN of what is not finite
+    added = graph.op("ReduceSum", nothing, graph.table(np.array([1])), keepdims=1)
+    return graph.op("Add", total, added)
+
+
+def _takes(member: Any, number: float) -> bool:
+    row = np.zeros((1, member.estimator.n_features_in_))
+    row[0, 0] = number
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # rows of a frame have names
+            member.scores(row)
+    except Exception:  # of any library
+        return False
+    return True
 
 
 def _map_of(member: Any) -> CalibrationMap:

@@ -35,7 +35,7 @@ __all__ = ["TreeScores", "trees_of"]
 SUM, AT_MOST, BELOW = 1, 0, 1  # as the operator numbers them
 LIGHTGBM_ZERO = float(np.float32(1e-35))
 """LightGBM takes numbers up to this size for 0."""
-MOST_NODES = 1_000_000
+MOST_NODES = 5_000_000
 """A leaf belongs to one class, so a forest is written once for each class; larger ones are not."""
 BRANCHES = (
     "nodes_featureids",
@@ -184,8 +184,12 @@ def _read_forest(model: Any) -> TreeScores | None:
     n_classes = len(model.classes_)
     written = [1] if n_classes == 2 else range(n_classes)
     n_nodes = len(written) * sum(member.tree_.node_count for member in members)
-    if getattr(model, "n_outputs_", 1) != 1 or n_nodes > MOST_NODES:
-        return None
+    if n_nodes > MOST_NODES:
+        raise InputError(
+            f"a forest of {n_nodes:,} nodes (counted once for each class beyond two) is too large "
+            f"for ONNX, where {MOST_NODES:,} can be written; grow fewer trees, or limit them by "
+            "min_samples_leaf."
+        )
     chosen = getattr(model, "estimators_features_", [None] * len(members))
     trees = []
     for member, columns in zip(members, chosen, strict=True):
