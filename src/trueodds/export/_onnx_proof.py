@@ -137,24 +137,25 @@ class _Trial:
             if len(kept):
                 self.compare(kept, self.model.predict_proba(kept))
         self.like = X
-        is_frame = hasattr(X, "iloc")
-        self.columns = list(_columns_of_frame(X) if is_frame else self.from_graph(X))
-        for numbers, p in (
-            self.searched(),
-            self.judged(self.extremes()),
-            self.judged(self.missing()),
-        ):
-            if len(numbers):
-                self.compare(self.rows(numbers), p)
+        self.columns = list(self.columns_of(X))
+        if all(len(column.pool) for column in self.columns):
+            for numbers, p in (
+                self.searched(),
+                self.judged(self.extremes()),
+                self.judged(self.missing()),
+            ):
+                if len(numbers):
+                    self.compare(self.rows(numbers), p)
         if not self.n_rows:
             raise InputError(
                 f"no rows could be made that {name_of(self.model)} takes, so its graph was not "
                 "checked; pass rows as X, or check=False."
             )
         if self.n_wrong or self.n_wrong_labels:
+            worst = "NaN" if np.isinf(self.worst) else f"by up to {self.worst:.2g}"
             raise InputError(
                 f"the ONNX graph of {name_of(self.model)} is not the model: of {self.n_rows:,} "
-                f"rows, {self.n_wrong:,} have another probability (by up to {self.worst:.2g}) and "
+                f"rows, {self.n_wrong:,} have another probability ({worst}) and "
                 f"{self.n_wrong_labels:,} another label than in Python. Run the base model in "
                 "Python and export its map alone, with map.to_onnx()."
             )
@@ -212,21 +213,28 @@ class _Trial:
         frame.columns = self.like.columns
         return frame
 
-    def from_graph(self, X: Any) -> Iterator[_Column]:
-        """Columns of an array, with what the graph has for each."""
-        given = None if X is None else np.asarray(X)
-        n_columns = self.model.n_features_in_ if given is None else given.shape[1]
-        dtype = np.dtype(float) if given is None else given.dtype
-        found: list[list[Floats]] = [[] for _ in range(n_columns)]
-        for place, values in _numbers_in(self.graph, n_columns):
-            found[place].append(values)
-        for place, parts in enumerate(found):
-            if dtype.kind not in "biuf":  # an array of texts
-                texts = np.unique(given[:, place])
+    def columns_of(self, X: Any) -> Iterator[_Column]:
+        """Columns as wide as the rows given, with the numbers that the graph has for each."""
+        if X is None:
+            given = [np.zeros(0)] * int(self.model.n_features_in_)
+            dtypes = [np.dtype(float)] * len(given)
+        elif hasattr(X, "iloc"):
+            given = [X.iloc[:, place].dropna().to_numpy() for place in range(X.shape[1])]
+            dtypes = list(X.dtypes)
+        else:
+            rows = np.asarray(X)
+            given, dtypes = list(rows.T), [rows.dtype] * rows.shape[1]
+        numeric = [getattr(dtype, "kind", "O") in "biuf" for dtype in dtypes]
+        found: list[list[Floats]] = [[] for _ in given]
+        if all(numeric):  # else the graph counts columns differently
+            for place, values in _numbers_in(self.graph, len(given)):
+                found[place].append(values)
+        for own, dtype, is_number, parts in zip(given, dtypes, numeric, found, strict=True):
+            if is_number:
+                yield _Column(dtype, self.pool([own.astype(float), *parts]))
+            else:
+                texts = np.unique(own.astype(object))
                 yield _Column(dtype, np.arange(len(texts), dtype=float), texts)
-                continue
-            own = [] if given is None else [given[:, place].astype(float)]
-            yield _Column(dtype, self.pool([*own, *parts]))
 
     def pool(self, parts: list[Floats]) -> Floats:
         values = np.concatenate([*parts, self.rng.normal(size=8), [0.0, 10.0, -10.0, 100.0]])
@@ -342,22 +350,13 @@ def _numbers_in(graph: Any, n_columns: int) -> Iterator[tuple[int, Floats]]:
             yield place, rows[:, place].astype(float)
 
 
-def _columns_of_frame(frame: Any) -> Iterator[_Column]:
-    for place, dtype in enumerate(frame.dtypes):
-        values = frame.iloc[:, place].dropna()
-        if getattr(dtype, "kind", "O") in "biuf" and len(values):
-            yield _Column(dtype, np.unique(values.to_numpy().astype(float)))
-        else:
-            texts = values.astype(object).unique()
-            yield _Column(dtype, np.arange(len(texts), dtype=float), np.asarray(texts, object))
-
-
 def _without_missing_texts(X: Any) -> Any:
     """Rows without missing texts, for which ONNX has no value."""
     if not hasattr(X, "iloc"):
         return np.asarray(X)
     texts = [place for place, dtype in enumerate(X.dtypes) if getattr(dtype, "kind", "O") == "O"]
-    return X[X.iloc[:, texts].notna().all(axis=1).to_numpy()]
+    kept: Any = X[X.iloc[:, texts].notna().all(axis=1).to_numpy()]
+    return kept
 
 
 def _as_type(values: Any, kind: str) -> npt.NDArray[Any]:
@@ -370,7 +369,9 @@ def _as_type(values: Any, kind: str) -> npt.NDArray[Any]:
         "tensor(bool)": np.bool_,
     }
     values = np.asarray(values)
-    return values.astype(types[kind]) if kind in types else values.astype(str).astype(object)
+    return np.asarray(
+        values.astype(types[kind]) if kind in types else values.astype(str), order="C"
+    )
 
 
 def _slack(model: Any, rows: Any, share: float) -> Floats:

@@ -285,8 +285,8 @@ class _Writer:
             p = self.trees(trees, inputs)
             return self.both_classes(p) if len(trees.base) == 1 else p
         write = WRITTEN_HERE.get(type(model))
-        p = write(self, model, inputs) if write else None
-        return p or self.converted(model, inputs)
+        written = write(self, model, inputs) if write else None
+        return written or self.converted(model, inputs)
 
     def last_step(self, model: Any, inputs: list[Any]) -> tuple[Any, list[Any]]:
         """The model that predicts, and what it takes: behind frozen ones, searches, pipelines."""

@@ -369,14 +369,15 @@ def _read_xgboost(model: Any) -> TreeScores | None:
             return None
         left = np.array(tree["left_children"])
         cut = np.array(tree["split_conditions"], dtype=np.float32)  # of a leaf: its value
+        value = cut * np.float32(weight)
         trees.append(
             Tree(
                 left,
                 np.array(tree["right_children"]),
                 np.array(tree["split_indices"]),
-                cut,
+                cut.astype(float),
                 np.array(tree["default_left"], dtype=bool),
-                cut * np.float32(weight),
+                value.astype(float),
                 output,
             )
         )
