@@ -21,6 +21,7 @@ __all__ = [
     "TooFewInstancesError",
     "TooLongForSqlError",
     "TrueoddsWarning",
+    "UncheckedGraphWarning",
     "UndefinedReplicatesWarning",
     "warn_user",
 ]
@@ -215,6 +216,18 @@ class SampledRowsWarning(TrueoddsWarning):
     >>> from trueodds.exceptions import SampledRowsWarning
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", SampledRowsWarning)  # stop where it would be given
+    """
+
+
+class UncheckedGraphWarning(TrueoddsWarning):
+    """A model's ONNX graph was not compared with the model, since onnxruntime is not installed.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from trueodds.exceptions import UncheckedGraphWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", UncheckedGraphWarning)  # stop where it would be given
     """
 
 

@@ -1,8 +1,8 @@
-"""A calibrated model as one ONNX graph: the base model's converter, then the map.
+"""A calibrated model as one ONNX graph: the base model, then the map.
 
-scikit-learn's models are converted by skl2onnx, those of LightGBM and XGBoost by onnxmltools,
-CatBoost's by itself. ``CalibratedClassifier`` tells skl2onnx by methods of its own how it is
-converted (``onnx_converter``), so it need not be registered.
+Some base models are written by ``CalibratedClassifier`` itself, which tells skl2onnx by its methods
+(``onnx_converter``) how it is converted. skl2onnx converts scikit-learn's other models, onnxmltools
+those of LightGBM and XGBoost, CatBoost its own.
 """
 
 from __future__ import annotations
@@ -10,45 +10,98 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
+from trueodds.export._onnx_proof import name_of, prove
 
-__all__ = ["register_onnx_converters", "to_onnx"]
+__all__ = ["PRECISION", "register_onnx_converters", "to_onnx"]
 
 HINT = "trueodds[onnx] skl2onnx onnxmltools"
 OURS = "TrueoddsCalibratedClassifier"
 OPSETS = {"": 17, "ai.onnx.ml": 3}
 """What skl2onnx, onnxmltools and the maps can all write."""
 TREE_OPSET = 5
-"""Of ai.onnx.ml, since which trees can be in float64. skl2onnx does not know it, so its number is
-written into the graph afterwards."""
-TREES_IN_FLOAT64: ContextVar[bool] = ContextVar("TREES_IN_FLOAT64", default=False)
-"""Whether the graph that is being written may have trees in float64."""
+"""Of ai.onnx.ml, since which trees can be in float64. skl2onnx does not write it, so its number is
+put into the graph afterwards."""
+FLOAT, DOUBLE = 1, 11  # as onnx.TensorProto numbers types
+OLD_TREES = {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}
+FLOAT32_OPERATORS = OLD_TREES | {
+    "Imputer", "LinearClassifier", "LinearRegressor", "Normalizer", "SVMClassifier",
+    "SVMRegressor", "Scaler",
+}  # fmt: skip
+"""Which give float32, whatever they take."""
 
 
-def to_onnx(model: Any, X: Any = None) -> Any:
+@dataclass(frozen=True)
+class Precision:
+    """How the graph that is being written computes; the default is that of ``skl2onnx.to_onnx``.
+
+    Parameters
+    ----------
+    tree_operator : bool, default=False
+        Whether trees may be written by the operator ``TreeEnsemble``, in float64.
+    rounded : bool, default=True
+        Whether some score is computed in float32, so that edges of steps must be lowered.
+    """
+
+    tree_operator: bool = False
+    rounded: bool = True
+
+
+PRECISION: ContextVar[Precision] = ContextVar("PRECISION", default=Precision())  # noqa: B039 (frozen)
+
+
+def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
     """A fitted model, calibrated or with a calibrated model inside, as one ONNX graph.
+
+    The graph is run in onnxruntime before it is returned, and refused if it does not give what the
+    model gives in Python.
 
     Parameters
     ----------
     model : CalibratedClassifier, or a pipeline or a vote with such inside
         Fitted. The base model may be whatever skl2onnx, onnxmltools or CatBoost can convert.
     X : {array, pandas frame}, default=None
-        A row or more as the model gets them: the graph takes what has their types. A frame gives
-        one input for each column. None for one input ``X`` of float64 numbers.
+        Rows as the model gets them. The graph takes what has their types; a frame gives one input
+        for each column. The check runs on all of them. None for one input ``X`` of float64 numbers.
+    check : bool, default=True
+        Whether to run the graph on ``X`` and on about a thousand rows made for the model, and to
+        compare probabilities and labels with ``predict_proba`` and ``predict``.
 
     Returns
     -------
     onnx.ModelProto
-        With the outputs ``label``, and ``probabilities`` of shape (N, n_classes) in float64.
+        With the outputs ``label``, and ``probabilities`` of shape (N, n_classes) in float64. If the
+        probabilities of a row are NaN, its label is no class: "" for texts, −2⁶³ for integers and
+        booleans, NaN for floats.
+
+    Raises
+    ------
+    InputError
+        If the model cannot be written, if onnxruntime cannot run its graph, or if the graph fails
+        the check.
+
+    Warns
+    -----
+    UncheckedGraphWarning
+        If onnxruntime is not installed, so that nothing was checked.
 
     Notes
     -----
-    Everything is computed in float64, but for XGBoost's trees, forests of several classes, and
-    models other than trees if X is float32. Where a score of these is a hair below the edge of a
-    step, it counts as on it; see ``docs/export.md``.
+    The rows made for the check recombine the values of ``X``, split thresholds, means and stored
+    rows found in the model; the search goes on towards the rows that each class is surest of.
+    Zeros, values far beyond that range, and missing values are tried where Python takes them.
+    Columns of texts take their values from ``X`` alone.
+
+    A probability may differ by 1e-9, plus the change of the map if a base model's score ``s`` is
+    moved by 1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32
+    (XGBoost, support vector machines, rows of float32), these are 1e-6, and 1e-5 of the score (and
+    1e-7 near 0): a score that close to an edge of a step map may get the value of either side.
+    A label may differ only if its two best classes are closer than that. Votes and stacks *of*
+    calibrated models must agree to 1e-9 (1e-5 in float32).
 
     Examples
     --------
@@ -66,39 +119,87 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     """
     skl2onnx = require("skl2onnx", "an export of a model to ONNX", HINT)
     register_onnx_converters()
-    initial = None
     if X is None:
         if not hasattr(model, "n_features_in_"):
-            raise InputError("the model does not say how many features it takes; pass rows as X.")
+            raise InputError("the model has no attribute n_features_in_; pass rows as X.")
         doubles = skl2onnx.common.data_types.DoubleTensorType
-        initial = [("X", doubles([None, int(model.n_features_in_)]))]
+        inputs = [("X", doubles([None, int(model.n_features_in_)]))]
+    else:
+        from skl2onnx.algebra.type_helper import guess_initial_types
 
-    def write(*, float64: bool) -> Any:
-        token = TREES_IN_FLOAT64.set(float64)
-        try:
-            written = skl2onnx.to_onnx(
-                model,
-                None if X is None else X[:1],
-                initial_types=initial,
-                target_opset=OPSETS,
-                options={"zipmap": False},
-            )
-        finally:
-            TREES_IN_FLOAT64.reset(token)
-        _drop_unused(written.graph)
-        return written
-
-    graph = write(float64=True)
+        inputs = guess_initial_types(X[:1], None)
+    precision = Precision(tree_operator=True, rounded=False)
+    graph = _written(model, inputs, precision)
     kinds = {node.op_type for node in graph.graph.node}
-    if "TreeEnsemble" not in kinds:
-        return graph
-    if kinds & {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}:  # which that opset has no more
-        return write(float64=False)
-    return _with_tree_opset(graph)
+    if "TreeEnsemble" in kinds and kinds & OLD_TREES:  # which no opset has both
+        raise InputError(
+            f"{name_of(model)} has trees that only their library's converter writes next to others "
+            "of the operator TreeEnsemble; ONNX does not have both in one graph."
+        )
+    if _computes_in_float32(graph.graph):
+        precision = Precision(tree_operator=True, rounded=True)
+        graph = _written(model, inputs, precision)
+    if "TreeEnsemble" in kinds:
+        _set_tree_opset(graph)
+    if check:
+        prove(graph, model, X, in_float32=precision.rounded)
+    return graph
+
+
+def _written(model: Any, inputs: Any, precision: Precision) -> Any:
+    import skl2onnx
+    from sklearn.impute import SimpleImputer
+
+    token = PRECISION.set(precision)
+    try:
+        graph = skl2onnx.convert_sklearn(
+            model,
+            initial_types=inputs,
+            target_opset=OPSETS,
+            options={"zipmap": False},
+            custom_conversion_functions={SimpleImputer: _convert_imputer},
+        )
+    except InputError:
+        raise
+    except Exception as error:  # of any converter, for a model that it does not take
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name_of(model)} cannot be written in ONNX: {reason[:300]}") from error
+    finally:
+        PRECISION.reset(token)
+    for opset in graph.opset_import:
+        if opset.domain == "":
+            opset.version = OPSETS[""]
+    _drop_unused(graph.graph)
+    return graph
+
+
+def _computes_in_float32(graph: Any) -> bool:
+    """Whether any number but a feature that a tree compares is rounded to float32."""
+    users: dict[str, list[Any]] = {}
+    for node in graph.node:
+        for name in node.input:
+            users.setdefault(name, []).append(node)
+    for node in graph.node:
+        if node.op_type in FLOAT32_OPERATORS:
+            return True
+        for attribute in node.attribute:
+            if attribute.name == "leaf_weights" and attribute.t.data_type == FLOAT:
+                return True
+            if attribute.name == "to" and attribute.i == FLOAT:
+                nexts = users.get(node.output[0], [])
+                if any(not _casts_to_float64(following) for following in nexts):
+                    return True
+    inputs = (value.type.tensor_type.elem_type for value in graph.input)
+    tables = (tensor.data_type for tensor in graph.initializer)
+    return FLOAT in (*inputs, *tables)
+
+
+def _casts_to_float64(node: Any) -> bool:
+    return any(part.name == "to" and part.i == DOUBLE for part in node.attribute)
 
 
 def _drop_unused(graph: Any) -> None:
-    """Drop what nobody asks for, such as the labels of base models; runtimes would compute it."""
+    """Drop what no output needs, such as the labels of base models; runtimes would compute it."""
     used = {output.name for output in graph.output}
     for node in reversed(graph.node):  # which are in the order of computation
         if used.intersection(node.output):
@@ -118,14 +219,13 @@ def _asked_for(node: Any) -> Iterator[str]:
             yield from _asked_for(inner)
 
 
-def _with_tree_opset(graph: Any) -> Any:
+def _set_tree_opset(graph: Any) -> None:
     from onnx.helper import find_min_ir_version_for
 
     for opset in graph.opset_import:
         if opset.domain == "ai.onnx.ml":
             opset.version = TREE_OPSET
     graph.ir_version = max(graph.ir_version, find_min_ir_version_for(graph.opset_import))
-    return graph
 
 
 def register_onnx_converters() -> None:
@@ -225,4 +325,32 @@ def _convert_catboost(scope: Any, operator: Any, container: Any) -> None:
         op_domain="ai.onnx.ml",
         name=scope.get_unique_operator_name("TreeEnsembleClassifier"),
         **attributes,
+    )
+
+
+def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
+    """Missing numbers in float64, for which ONNX Runtime has no ``Imputer``."""
+    import numpy as np
+    from onnx import numpy_helper
+    from skl2onnx.common._registration import get_converter
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    model = operator.raw_operator
+    doubles = all(isinstance(given.type, DoubleTensorType) for given in operator.inputs)
+    fill = model.statistics_
+    missing = model.missing_values
+    known = isinstance(missing, float) and np.isnan(missing) and fill.dtype.kind == "f"
+    if not (doubles and known) or model.add_indicator or np.isnan(fill).any():
+        get_converter(operator.type)(scope, operator, container)
+        return
+    given, mask, table = (scope.get_unique_variable_name("imputed") for _ in range(3))
+    names = [variable.full_name for variable in operator.inputs]
+    container.add_node("Concat", names, [given], name=scope.get_unique_operator_name("C"), axis=1)
+    container.add_node("IsNaN", [given], [mask], name=scope.get_unique_operator_name("IsNaN"))
+    container.initializers.append(numpy_helper.from_array(fill, table))
+    container.add_node(
+        "Where",
+        [mask, table, given],
+        [operator.outputs[0].full_name],
+        name=scope.get_unique_operator_name("Where"),
     )

@@ -39,9 +39,16 @@ class CalibratedMember:
     method: str
     n_classes: int
 
+    def scores(self, X: Any) -> Floats:
+        """What the model gives for its classes; of two, the score of the second."""
+        return response_of(self.estimator, X, self.method, len(self.known))
+
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of all classes; those that the model does not know get 0."""
-        scores = response_of(self.estimator, X, self.method, len(self.known))
+        return self.calibrate(self.scores(X), X)
+
+    def calibrate(self, scores: Floats, X: Any) -> Floats:
+        """Probabilities of all classes from the model's scores."""
         p = predict_calibrated(self.calibrator, scores, X)
         if len(self.known) == self.n_classes:
             return p
@@ -53,7 +60,7 @@ class CalibratedMember:
         """Intervals of all classes; of those that the model does not know nothing is known."""
         if not hasattr(self.calibrator, "predict_interval"):
             raise InputError("predict_interval needs a calibrator of trueodds.")
-        scores = response_of(self.estimator, X, self.method, len(self.known))
+        scores = self.scores(X)
         extra = {"features": X} if needs_features(self.calibrator) else {}
         ends = self.calibrator.predict_interval(scores, level=level, **extra)
         if self.n_classes == 2:

@@ -1,9 +1,9 @@
-"""Trees as one ONNX node in float64.
+"""Trees as one ONNX node, in the precision in which their library computes.
 
 Converters write trees in float32, and a score that is rounded can fall on the other side of a map's
-step. The operator ``TreeEnsemble`` of ai.onnx.ml 5 knows float64, so the trees of scikit-learn,
-LightGBM and CatBoost are written here. What is not known here (categories, other losses) is left to
-the libraries' converters.
+step. The operator ``TreeEnsemble`` of ai.onnx.ml 5 takes float64, so the trees of scikit-learn,
+LightGBM, CatBoost (float64) and XGBoost (float32) are written here. The libraries' converters write
+what is not read here (categories, other losses).
 """
 
 from __future__ import annotations
@@ -18,16 +18,24 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+)
 from sklearn.ensemble._forest import ForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from trueodds.exceptions import InputError
 from trueodds.validation import Floats
 
 __all__ = ["TreeScores", "trees_of"]
 
-SUM, AT_MOST = 1, 0  # as the operator numbers them
-MOST_NODES = 1_000_000
+SUM, AT_MOST, BELOW = 1, 0, 1  # as the operator numbers them
+LIGHTGBM_ZERO = float(np.float32(1e-35))
+"""LightGBM takes numbers up to this size for 0."""
+MOST_NODES = 5_000_000
 """A leaf belongs to one class, so a forest is written once for each class; larger ones are not."""
 BRANCHES = (
     "nodes_featureids",
@@ -44,7 +52,8 @@ BRANCHES = (
 class Tree:
     """A tree as arrays over its nodes; a leaf has no left branch (a negative number).
 
-    Rows go left if their feature is at most the threshold, or missing and ``missing_left``.
+    Rows go left if their feature is at most the threshold (below it, in XGBoost), or missing and
+    ``missing_left``.
     """
 
     left: npt.NDArray[np.int64]
@@ -69,15 +78,23 @@ class TreeScores:
         Of one output, that of the positive class, or of one for each class.
     rounds_features : bool
         Whether features are compared in float32.
+    divisor : float, default=1.0
+        What the sum of the leaves is divided by, once: a mean of n pure leaves is then exactly 1,
+        whereas n leaves of 1/n can add up to more.
     slope : float, default=1.0
         What margins are multiplied with before the link.
+    in_float32 : bool, default=False
+        Whether leaves are added in float32, and rows go left only below a threshold: XGBoost. The
+        node then has an output for each tree, those of the first class first.
     """
 
     trees: list[Tree]
     base: Floats
     link: Literal["identity", "sigmoid", "softmax"]
     rounds_features: bool
+    divisor: float = 1.0
     slope: float = 1.0
+    in_float32: bool = False
 
     def attributes(self) -> dict[str, Any]:
         """What the node is told."""
@@ -85,10 +102,12 @@ class TreeScores:
 
         parts: dict[str, list[Any]] = {name: [] for name in (*BRANCHES, "value", "output")}
         roots, n_inner, n_leaves = [], 0, 0
-        base = self.base.copy()
-        for tree in map(_with_a_branch, self.trees):
+        dtype = np.float32 if self.in_float32 else np.float64
+        base = self.base.astype(dtype)
+        trees = sorted(self.trees, key=lambda tree: tree.output) if self.in_float32 else self.trees
+        for place, tree in enumerate(map(_with_a_branch, trees)):
             inner = tree.left >= 0
-            value = tree.value[~inner] + base[tree.output]
+            value = tree.value[~inner].astype(dtype) + base[tree.output]
             base[tree.output] = 0.0  # the first tree of an output has it
             number = np.where(inner, n_inner + np.cumsum(inner), n_leaves + np.cumsum(~inner)) - 1
             left, right = tree.left[inner], tree.right[inner]
@@ -100,14 +119,15 @@ class TreeScores:
             parts["nodes_trueleafs"].append(~inner[left])
             parts["nodes_falseleafs"].append(~inner[right])
             parts["value"].append(value)
-            parts["output"].append(np.full((~inner).sum(), tree.output))
+            output = place if self.in_float32 else tree.output
+            parts["output"].append(np.full((~inner).sum(), output))
             roots.append(n_inner)
             n_inner, n_leaves = n_inner + int(inner.sum()), n_leaves + int((~inner).sum())
         whole = {name: np.concatenate(part) for name, part in parts.items()}
         tensors: dict[str, npt.NDArray[Any]] = {
-            "nodes_splits": whole.pop("nodes_splits").astype(np.float64),
-            "nodes_modes": np.full(n_inner, AT_MOST, dtype=np.uint8),
-            "leaf_weights": whole.pop("value").astype(np.float64),
+            "nodes_splits": whole.pop("nodes_splits").astype(dtype),
+            "nodes_modes": np.full(n_inner, BELOW if self.in_float32 else AT_MOST, dtype=np.uint8),
+            "leaf_weights": whole.pop("value").astype(dtype),
         }
         integers = {
             ("leaf_targetids" if name == "output" else name): part.astype(np.int64).tolist()
@@ -117,7 +137,7 @@ class TreeScores:
             **{name: numpy_helper.from_array(part) for name, part in tensors.items()},
             **integers,
             "tree_roots": roots,
-            "n_targets": len(self.base),
+            "n_targets": len(trees) if self.in_float32 else len(self.base),
             "aggregate_function": SUM,
             "post_transform": 0,
         }
@@ -135,7 +155,7 @@ def _with_a_branch(tree: Tree) -> Tree:
 
 
 def trees_of(model: Any) -> TreeScores | None:
-    """A fitted model's trees; None if the model has none, or they are more than is known here."""
+    """A fitted model's trees; None if the model has none, or some that are not read here."""
     for matches, read in READERS:
         if matches(model):
             return read(model)
@@ -145,26 +165,71 @@ def trees_of(model: Any) -> TreeScores | None:
 # scikit-learn --------------------------------------------------------------------------------
 
 
-def _of_scikit_learn(tree: Any, values: Floats, output: int = 0) -> Tree:
+def _of_scikit_learn(
+    tree: Any, values: Floats, output: int = 0, columns: npt.NDArray[np.int64] | None = None
+) -> Tree:
+    """A tree with these values; ``columns`` are the numbers of its features in the rows."""
+    feature = tree.feature if columns is None else columns[np.maximum(tree.feature, 0)]
     return Tree(
-        tree.children_left, tree.children_right, tree.feature, tree.threshold,
+        tree.children_left, tree.children_right, feature, tree.threshold,
         tree.missing_go_to_left.astype(bool), values, output,
     )  # fmt: skip
 
 
 def _read_forest(model: Any) -> TreeScores | None:
+    """A tree, a forest, or trees in a bag: the mean of the leaves."""
     members = getattr(model, "estimators_", [model])
+    if not all(isinstance(member, DecisionTreeClassifier) for member in members):
+        return None
     n_classes = len(model.classes_)
     written = [1] if n_classes == 2 else range(n_classes)
     n_nodes = len(written) * sum(member.tree_.node_count for member in members)
-    if model.n_outputs_ != 1 or n_nodes > MOST_NODES:
+    if n_nodes > MOST_NODES:
+        raise InputError(
+            f"a forest of {n_nodes:,} nodes (counted once for each class beyond two) is too large "
+            f"for ONNX, where {MOST_NODES:,} can be written; grow fewer trees, or limit them by "
+            "min_samples_leaf."
+        )
+    chosen = getattr(model, "estimators_features_", [None] * len(members))
+    trees = []
+    for member, columns in zip(members, chosen, strict=True):
+        shares = member.tree_.value[:, 0]
+        if len(member.classes_) < n_classes:  # in a bag some class can be missing
+            placed = np.zeros((len(shares), n_classes))
+            placed[:, member.classes_.astype(int)] = shares
+            shares = placed
+        trees += [
+            _of_scikit_learn(member.tree_, shares[:, k], output, columns)
+            for output, k in enumerate(written)
+        ]
+    base = np.zeros(len(written))
+    return TreeScores(trees, base, "identity", rounds_features=True, divisor=len(members))
+
+
+def _read_adaboost(model: Any) -> TreeScores | None:
+    """Each tree votes for its leaf's class with its weight (SAMME)."""
+    if not all(isinstance(member, DecisionTreeClassifier) for member in model.estimators_):
         return None
-    trees = [
-        _of_scikit_learn(member.tree_, member.tree_.value[:, 0, k] / len(members), output)
-        for member in members
-        for output, k in enumerate(written)
-    ]
-    return TreeScores(trees, np.zeros(len(written)), "identity", rounds_features=True)
+    n_classes = len(model.classes_)
+    trees = []
+    for member, weight in zip(model.estimators_, model.estimator_weights_, strict=False):
+        chosen = member.tree_.value[:, 0].argmax(axis=1)
+        if n_classes == 2:  # the margin is the difference of two votes that are opposite
+            votes = np.where(chosen == 1, 2 * weight, -2 * weight)
+            trees.append(_of_scikit_learn(member.tree_, votes))
+            continue
+        for k in range(n_classes):
+            votes = np.where(chosen == k, weight, -1 / (n_classes - 1) * weight)
+            trees.append(_of_scikit_learn(member.tree_, votes, k))
+    several = n_classes > 2
+    return TreeScores(
+        trees,
+        np.zeros(n_classes if several else 1),
+        "softmax" if several else "sigmoid",
+        rounds_features=True,
+        divisor=float(model.estimator_weights_.sum()),
+        slope=1 / (n_classes - 1),
+    )
 
 
 def _read_gradient_boosting(model: Any) -> TreeScores | None:
@@ -185,17 +250,23 @@ def _read_gradient_boosting(model: Any) -> TreeScores | None:
 def _read_histogram_boosting(model: Any) -> TreeScores | None:
     base = model._baseline_prediction.ravel()
     trees = []
+    columns = np.arange(model.n_features_in_)
+    if model.is_categorical_ is not None:  # nodes count categories first
+        columns = np.argsort(~model.is_categorical_, kind="stable")
     for stage in model._predictors:
         for output, predictor in enumerate(stage):
             nodes = predictor.nodes
             if nodes["is_categorical"].any():
-                return None
+                raise InputError(
+                    "histogram boosting that splits by categories cannot be written in ONNX; "
+                    "encode them before the model, such as with OneHotEncoder."
+                )
             leaf = nodes["is_leaf"].astype(bool)
             trees.append(
                 Tree(
                     np.where(leaf, -1, nodes["left"].astype(np.int64)),
                     nodes["right"].astype(np.int64),
-                    nodes["feature_idx"].astype(np.int64),
+                    columns[nodes["feature_idx"].astype(np.int64)],
                     nodes["num_threshold"],
                     nodes["missing_go_to_left"].astype(bool),
                     nodes["value"],
@@ -212,7 +283,7 @@ def _read_lightgbm(model: Any) -> TreeScores | None:
     dumped = model.booster_.dump_model()
     objective, *options = dumped["objective"].split()
     settings = dict(option.split(":") for option in options if ":" in option)
-    if objective not in ("binary", "multiclass") or dumped["average_output"]:
+    if objective not in ("binary", "multiclass"):
         return None
     n_outputs = dumped["num_tree_per_iteration"]
     trees = []
@@ -227,19 +298,31 @@ def _read_lightgbm(model: Any) -> TreeScores | None:
         np.zeros(n_outputs),
         "softmax" if n_outputs > 1 else "sigmoid",
         rounds_features=False,
+        divisor=len(trees) / n_outputs if dumped["average_output"] else 1.0,
         slope=float(settings.get("sigmoid", 1.0)),
     )
 
 
 def _lightgbm_rows(node: dict[str, Any], start: int = 0) -> Iterator[tuple[Any, ...] | None]:
-    """A node and all below it, as rows of a :class:`Tree`; None for what is not known here."""
+    """A node and all below it, as rows of a :class:`Tree`; None for a split by categories."""
     if "leaf_value" in node:
-        yield (-1, -1, 0, 0.0, False, node["leaf_value"]) if "leaf_coeff" not in node else None
+        if "leaf_coeff" in node:
+            raise InputError(
+                "LightGBM's linear trees cannot be written in ONNX; train with linear_tree=False."
+            )
+        yield -1, -1, 0, 0.0, False, node["leaf_value"]
         return
-    if node["decision_type"] != "<=" or node["missing_type"] == "Zero":
+    if node["decision_type"] != "<=":
         yield None
         return
+    if node["missing_type"] == "Zero":
+        raise InputError(
+            "LightGBM's trees that take 0 for missing cannot be written in ONNX; train with "
+            "zero_as_missing=False, on NaN instead of 0."
+        )
     cut = float(node["threshold"])
+    if -LIGHTGBM_ZERO <= cut < LIGHTGBM_ZERO:  # rows of such small numbers go where 0 goes
+        cut = LIGHTGBM_ZERO if cut >= 0 else float(np.nextafter(-LIGHTGBM_ZERO, -np.inf))
     # Where training saw nothing missing, it is taken for 0.
     missing_left = node["default_left"] if node["missing_type"] == "NaN" else cut >= 0
     below = list(_lightgbm_rows(node["left_child"], start + 1))
@@ -247,6 +330,66 @@ def _lightgbm_rows(node: dict[str, Any], start: int = 0) -> Iterator[tuple[Any, 
     yield (start + 1, right, node["split_feature"], cut, missing_left, 0.0)
     yield from below
     yield from _lightgbm_rows(node["right_child"], right)
+
+
+# XGBoost -------------------------------------------------------------------------------------
+
+
+def _read_xgboost(model: Any) -> TreeScores | None:
+    if not np.isnan(model.missing):
+        raise InputError(
+            f"XGBoost's models that take {model.missing!r} for missing cannot be written in ONNX; "
+            "train with missing=nan, on NaN instead."
+        )
+    learner = json.loads(model.get_booster().save_raw("json"))["learner"]
+    booster = learner["gradient_booster"]
+    inner = booster.get("gbtree", booster)  # of dart, which adds weights of trees
+    objective = learner["objective"]["name"]
+    if booster["name"] == "gblinear":
+        raise InputError(
+            "XGBoost's linear models cannot be written in ONNX; train with booster='gbtree', or "
+            "scikit-learn's LogisticRegression."
+        )
+    if objective not in ("binary:logistic", "multi:softprob"):
+        return None
+    saved = inner["model"]
+    try:
+        n_trees = saved["iteration_indptr"][model.best_iteration + 1]
+    except AttributeError:  # was not stopped early
+        n_trees = len(saved["trees"])
+    weights = booster.get("weight_drop", np.ones(n_trees))
+    base = np.array(json.loads(learner["learner_model_param"]["base_score"]), dtype=np.float32)
+    binary = objective == "binary:logistic"
+    if binary:
+        odds = np.float32(1) / base - np.float32(1)
+        base = -np.log(odds.astype(float))  # and rounded, as C's logarithm of float32 is
+    trees = []
+    for tree, output, weight in zip(saved["trees"], saved["tree_info"], weights, strict=False):
+        if any(tree["split_type"]):
+            return None
+        left = np.array(tree["left_children"])
+        cut = np.array(tree["split_conditions"], dtype=np.float32)  # of a leaf: its value
+        value = cut * np.float32(weight)
+        trees.append(
+            Tree(
+                left,
+                np.array(tree["right_children"]),
+                np.array(tree["split_indices"]),
+                cut.astype(float),
+                np.array(tree["default_left"], dtype=bool),
+                value.astype(float),
+                output,
+            )
+        )
+        if len(trees) == n_trees:
+            break
+    return TreeScores(
+        trees,
+        np.atleast_1d(base),
+        "sigmoid" if binary else "softmax",
+        rounds_features=True,
+        in_float32=True,
+    )
 
 
 # CatBoost ------------------------------------------------------------------------------------
@@ -312,9 +455,16 @@ def _is_of(package: str, name: str) -> Callable[[Any], bool]:
 
 
 READERS: list[tuple[Callable[[Any], bool], Callable[[Any], TreeScores | None]]] = [
-    (lambda model: isinstance(model, (ForestClassifier, DecisionTreeClassifier)), _read_forest),
+    (
+        lambda model: isinstance(
+            model, (ForestClassifier, DecisionTreeClassifier, BaggingClassifier)
+        ),
+        _read_forest,
+    ),
+    (lambda model: isinstance(model, AdaBoostClassifier), _read_adaboost),
     (lambda model: isinstance(model, GradientBoostingClassifier), _read_gradient_boosting),
     (lambda model: isinstance(model, HistGradientBoostingClassifier), _read_histogram_boosting),
     (_is_of("lightgbm", "LGBMClassifier"), _read_lightgbm),
+    (_is_of("xgboost", "XGBClassifier"), _read_xgboost),
     (_is_of("catboost", "CatBoostClassifier"), _read_catboost),
 ]
