@@ -46,8 +46,12 @@ def test_fit_says_how_the_map_was_learned(fit, table, data, monkeypatch):
 
 def test_the_loss_that_is_printed_is_the_one_that_is_saved(fit):
     path, result = fit("-m", "beta")
-    loss = trueodds.load(path).about["losses"]["log_loss"]
-    said = f"Log-loss out of fold: {loss['before']:.4f} before, {loss['after']:.4f} after."
+    losses = trueodds.load(path).about["losses"]
+    pairs = [
+        f"{title} {losses[name]['before']:.4f} → {losses[name]['after']:.4f}"
+        for title, name in (("Log-loss", "log_loss"), ("Brier score", "brier_score"))
+    ]
+    said = f" {', '.join(pairs)} (after: out of fold, 5 folds, 2,000 rows)."
     assert result.err.endswith(f"{said}\n")
 
 
