@@ -39,8 +39,8 @@ def losses_text(about: dict[str, Any]) -> str:
     if "folds" in losses:
         sizes.append(f"{losses['folds']:,} folds")
     if "rows" in losses:
-        rows = about.get("rows", losses["rows"])
-        of_all = f" of {rows:,}" if losses["rows"] < rows else ""
+        whole = round(about.get("total_weight", about.get("rows", 0)))  # a weight of k is k rows
+        of_all = f" of {whole:,}" if losses["rows"] < whole else ""
         sizes.append(f"{losses['rows']:,}{of_all} rows")
     measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ""
     return f"{', '.join(words)}{measured}"
