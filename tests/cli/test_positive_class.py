@@ -256,6 +256,23 @@ def test_python_asks_where_words_contradict_the_sorted_order(call):
         call([0.2, 0.7, 0.4, 0.9], ["nein", "ja", "nein", "ja"])
 
 
+def test_a_report_names_its_classes_in_the_call_that_makes_it_again(run, tmp_path):
+    case = CASES["ja and nein"]
+    p, _, y = sample(case)
+    given = {"calibrators": ["identity"], "classes": ["nein", "ja"]}
+    write(case, tmp_path / "scores.csv")
+    words = ["report", tmp_path / "scores.csv", "-s", "p", "-l", "y", "-m", "identity", "--json"]
+    for content in (build_report(p, y, **given).to_json(), run(*words).json["report"]):
+        found = {"scores": p, "y": y}
+        exec(content["reproduce"]["python"].replace("report.save", "str"), found)  # noqa: S102
+        again = found["report"].to_json()
+        assert again["data"] | {"score": "", "label": ""} == content["data"] | {
+            "score": "",
+            "label": "",
+        }
+        assert again["methods"][0]["log_loss"] == content["methods"][0]["log_loss"]
+
+
 def test_two_columns_belong_to_the_sorted_labels_and_leave_no_doubt():
     p, hit, y = sample(CASES["ja and nein"])
     both = np.column_stack([p, 1 - p])  # of 'ja', then of 'nein'

@@ -75,8 +75,8 @@ def report(
         return
     write_text(made.to_html(), output)
     if output != STANDARD_OUTPUT:
-        note(f"{output}: {made.to_json()['verdict'].get('sentence', 'written.')}")
         note(prepared.classes_line())
+        note(f"{output}: {made.to_json()['verdict'].get('sentence', 'written.')}")
         for line in notes:
             note(line)
 

@@ -231,7 +231,7 @@ def cost_curve(
         all four, as ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
     sample_weight : array-like of shape (n,), default=None
     pos_label : label, default=None
-        By default the greater of two labels. A single column of probabilities is that of this
+        By default the last of two sorted labels. A single column of probabilities is that of this
         class; of two, the one that belongs to it is taken.
 
     Returns

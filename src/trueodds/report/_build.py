@@ -178,6 +178,7 @@ def build_report(
                 command,
                 {
                     "input": input,
+                    **_named_classes(rows, classes, class_names, command),
                     "cv": cv,
                     "random_state": seed,
                     "max_rows": int(max_rows),
@@ -189,6 +190,16 @@ def build_report(
     content["warnings"] = warnings_seen(caught) + warnings_of_methods(comparison)
     content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
     return Report(content)
+
+
+def _named_classes(
+    rows: ReportRows, classes: Any, class_names: Sequence[Any] | None, command: str | None
+) -> dict[str, Any]:
+    """The arguments that make the same class positive again; a command has passed codes."""
+    if class_names is None or command is not None:
+        return {"classes": rows.classes.tolist()}
+    given = None if classes is None else np.asarray(as_dense(classes, "classes")).tolist()
+    return {"classes": given, "class_names": list(class_names)}
 
 
 def _notes(rows: ReportRows) -> list[str]:
