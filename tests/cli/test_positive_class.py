@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.stats import mannwhitneyu
 from score_files import write_table
 
 import trueodds
@@ -18,7 +19,7 @@ from trueodds.exceptions import InputError
 from trueodds.metrics import log_loss, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import build_report
-from trueodds.validation import order_two_labels
+from trueodds.validation import direction_hint, order_two_labels
 
 N = 300
 
@@ -376,6 +377,51 @@ def test_a_monitor_refuses_to_turn_a_map_round(watched):
 def test_a_monitor_mentions_a_positive_label_without_rows(watched):
     result, _ = watched("bad against good", "--positive", "bed")
     assert "no row has the label 'bed' (--positive)" in result.err
+
+
+def test_one_of_several_labels_is_set_against_the_rest_by_every_command(run, tmp_path):
+    p, hit, _ = sample(CASES["1"])
+    kinds = [("dog" if one else ("cat", "fox")[k % 2]) for k, one in enumerate(hit)]
+    words = ["-s", "p", "-l", "y", "--positive", "dog"]
+    methods = ["-m", "identity", "-m", "logistic"]
+    path = write_table(pa.table({"p": p, "y": kinds}), tmp_path / "scores.parquet")
+    found = run("evaluate", path, *words, "--resamples", 20, "--json").json
+    assert found["evaluation"]["metrics"]["log_loss"]["estimate"] == pytest.approx(loss_of(p, hit))
+    found = run("compare", path, *words, *methods, "--json").json
+    assert found["methods"][0]["log_loss"] == pytest.approx(loss_of(p, hit))
+    found = run("report", path, *words, *methods, "--json").json["report"]
+    assert found["data"]["positive"] == "dog"
+    assert found["methods"][0]["log_loss"] == pytest.approx(loss_of(p, hit))
+    write_table(pa.table({"p": 1 - p, "y": kinds}), path)
+    for command in ("evaluate", "compare", "report"):
+        found = run(command, path, *words, *methods * (command != "evaluate"), "--json").json
+        (note,) = found.get("report", found)["notes"]
+        assert note.startswith("High scores go with 'not dog' (ROC AUC 0.15)")
+        assert note.endswith("pass the scores of the positive class.")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_hint_is_the_test_of_mann_and_whitney(seed):
+    """Ties, few rows and weights that do not count as rows; SciPy has the test."""
+    rng = np.random.default_rng(seed)
+    hinted = 0
+    for _ in range(200):
+        hit = rng.random(40) < 0.4
+        p = np.round(np.clip(rng.normal(0.5 - 0.12 * hit, 0.25), 0, 1), 1)
+        table = ScoreTable.from_codes(p, hit)
+        rows = (int((~hit).sum()), int(hit.sum()))
+        test = mannwhitneyu(
+            p[hit], p[~hit], alternative="less", method="asymptotic", use_continuity=False
+        )
+        hint = direction_hint(
+            5 * table.n_neg, 5 * table.n_pos, rows=rows, negative="bad", remedy="stop"
+        )
+        assert (hint is not None) == (test.pvalue < 0.05)
+        if hint is not None:
+            hinted += 1
+            area = float(hint.partition("(ROC AUC ")[2].partition(")")[0])
+            assert area == pytest.approx(test.statistic / rows[0] / rows[1], abs=0.005001)
+    assert 20 < hinted < 180
 
 
 def test_spellings_of_the_positive_label_are_not_counted_as_negative(run, csv_file):

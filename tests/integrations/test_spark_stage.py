@@ -134,3 +134,18 @@ def test_dots_and_quotes_in_names_are_part_of_them(rows):
         np.testing.assert_allclose(found[into], expected, atol=1e-12)
         applied = apply_map(stage.calibration_map(), named, score=score, into=into)
         assert applied.columns == [score, label, into]
+
+
+def test_labels_in_words_are_named_by_an_option(spark):  # noqa: F811
+    from trueodds.spark import SparkCalibrator
+
+    frame = spark.sql(
+        "select id % 20 / 20 as probability, if(id % 7 < id % 20 / 3, 'ja', 'nein') as label "
+        "from range(2000)"
+    )
+    with pytest.raises(InputError, match="which of the labels 'ja' and 'nein' is positive"):
+        SparkCalibrator().fit(frame)
+    stage = SparkCalibrator(options={"classes": ["nein", "ja"]}).fit(frame)
+    learned = stage.calibration_map()
+    assert learned.classes == ("nein", "ja")
+    assert learned(0.9) > learned(0.1)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.log import logger
+from trueodds.basics.threads import BLOCK
 from trueodds.calibrators import Calibrator
 from trueodds.engines.grouping import sample_positions
 from trueodds.evidence import ClassEvidence, Evidence
@@ -87,9 +88,12 @@ def fold_losses(
 def _mean_loss(
     metric: str, scale: InputScale, scores: Floats, codes: Labels, weight: Floats
 ) -> float:
-    """Of scores that no map has changed."""
-    prob = IdentityMap(input=scale).apply(scores)
-    return float(weight @ row_losses(metric, codes, prob)) / float(weight.sum())
+    """Of scores that no map has changed; in blocks, since all rows of many classes are large."""
+    identity, total = IdentityMap(input=scale), 0.0
+    for start in range(0, len(codes), BLOCK):
+        rows = slice(start, start + BLOCK)
+        total += float(weight[rows] @ row_losses(metric, codes[rows], identity.apply(scores[rows])))
+    return total / float(weight.sum())
 
 
 def _forecast(calibrator: Calibrator, folds: Any, fold: int, test: Labels) -> Floats:

@@ -146,9 +146,9 @@ def direction_hint(
     below = np.cumsum(n_neg) - n_neg / 2
     area = float(n_pos @ below) / total_neg / total_pos
     n_rows = rows[0] + rows[1]
-    share = (n_neg + n_pos) / (total_neg + total_pos)
-    ties = float((share**3).sum())
-    variance = max((n_rows + 1) * (1 - ties), 0.0) / (12 * rows[0] * rows[1])
+    tied = (n_neg + n_pos) * (n_rows / (total_neg + total_pos))
+    ties = float((tied**3 - tied).sum()) / n_rows / (n_rows - 1)
+    variance = max(n_rows + 1 - ties, 0.0) / (12 * rows[0] * rows[1])
     if area - 0.5 >= -ONE_SIDED * math.sqrt(variance):
         return None
     return (
