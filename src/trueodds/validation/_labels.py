@@ -90,12 +90,12 @@ def check_positive_class(classes: Iterable[Any], argument: Literal["classes", "p
     Parameters
     ----------
     classes : iterable of labels
-        Two of them; one or several have no order to contradict.
+        Two texts; other labels have no meaning to contradict.
     argument : {"classes", "pos_label"}
         What to pass instead.
     """
     labels = [label.item() if hasattr(label, "item") else label for label in classes]
-    if len(labels) != 2:
+    if len(labels) != 2 or not all(isinstance(label, str) for label in labels):
         return
     low, high = labels
     order = order_two_labels(low, high)
