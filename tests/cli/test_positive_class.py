@@ -12,9 +12,11 @@ import pyarrow as pa
 import pytest
 from scipy.stats import mannwhitneyu
 from score_files import write_table
+from sklearn.linear_model import LogisticRegression
 
 import trueodds
-from trueodds import LogisticCalibrator, ScoreTable
+from trueodds import CalibratedClassifier, LogisticCalibrator, ScoreTable
+from trueodds.decisions import cost_curve
 from trueodds.exceptions import InputError
 from trueodds.metrics import log_loss, reliability_curve
 from trueodds.model_selection import compare_calibrators
@@ -282,6 +284,31 @@ def test_two_columns_belong_to_the_sorted_labels_and_leave_no_doubt():
     assert fitted.classes_.tolist() == ["ja", "nein"]
     one = LogisticCalibrator(classes=["nein", "ja"]).fit(p, y)
     np.testing.assert_allclose(fitted.predict_proba(both)[:, 0], one.predict_proba(p)[:, 1])
+
+
+def test_costs_take_the_column_of_the_positive_class():
+    p, hit, y = sample(CASES["ja and nein"])
+    both = np.column_stack([p, 1 - p])  # of 'ja', then of 'nein'
+    costs = {"cost_fp": 1, "cost_fn": 3}
+    wanted = cost_curve(hit, p, **costs)
+    for found in (
+        cost_curve(y, p, pos_label="ja", **costs),
+        cost_curve(y, both, pos_label="ja", **costs),
+    ):
+        np.testing.assert_allclose(found.cost, wanted.cost)
+    other = cost_curve(~hit, 1 - p, **costs)
+    np.testing.assert_allclose(cost_curve(y, both, **costs).cost, other.cost)
+    with pytest.raises(InputError, match="Pass pos_label='ja' if the scores are those of 'ja'"):
+        cost_curve(y, p, **costs)
+
+
+def test_a_calibrated_classifier_keeps_the_sorted_classes_of_scikit_learn():
+    p, _, y = sample(CASES["ja and nein"])
+    model = CalibratedClassifier(LogisticRegression(), LogisticCalibrator(), cv=2)
+    model.fit(p[:, None], y)
+    assert model.classes_.tolist() == ["ja", "nein"]
+    of_yes = model.predict_proba([[0.1], [0.9]])[:, 0]
+    assert of_yes[0] < of_yes[1]
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "fit", "report"])
