@@ -82,7 +82,8 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
     method : str, default="beta"
         A method by its name, as ``trueodds methods`` lists them.
     options : dict, default=None
-        Of the method, as plain values.
+        Of the method, as plain values. ``{"classes": [negative, positive]}`` names the labels;
+        by default they are sorted.
     scoreCol : str, default="probability"
         A vector of two probabilities, as Spark's classifiers give, or a number.
     labelCol : str, default="label"

@@ -23,6 +23,7 @@ from trueodds.validation import (
     check_increasing,
     check_integer,
     check_length,
+    check_positive_class,
     check_smoothing,
     encode_labels,
     validate_scores,
@@ -158,7 +159,7 @@ class ScoreTable:
         sample_weight : array-like of shape (n,), default=None
             A weight of k equals k repetitions; rows of weight zero are left out.
         pos_label : label, default=None
-            The positive class; by default the greater of two labels.
+            The positive class; by default the last of two sorted labels.
 
         Returns
         -------
@@ -171,6 +172,7 @@ class ScoreTable:
         if pos_label is not None:
             positive = (classes == pos_label)[codes]
         elif len(classes) == 2:
+            check_positive_class(classes, "pos_label")
             positive = codes == 1
         else:
             raise InputError(f"y must have two classes or pos_label be given; got {classes!r}.")
@@ -196,7 +198,7 @@ class ScoreTable:
         score, label, weight : str
             Names of columns. Rows of weight zero are left out.
         pos_label : label, default=None
-            The positive class; by default the greater of two labels.
+            The positive class; by default the last of two sorted labels.
         input : {"probability", "logit", "score"}, default="probability"
             The scale of the scores.
         max_rows : int, default=1000000

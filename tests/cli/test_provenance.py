@@ -9,6 +9,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from score_files import write_table
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 import trueodds
 from trueodds import maps
@@ -46,9 +48,38 @@ def test_fit_says_how_the_map_was_learned(fit, table, data, monkeypatch):
 
 def test_the_loss_that_is_printed_is_the_one_that_is_saved(fit):
     path, result = fit("-m", "beta")
-    loss = trueodds.load(path).about["losses"]["log_loss"]
-    said = f"Log-loss out of fold: {loss['before']:.4f} before, {loss['after']:.4f} after."
+    losses = trueodds.load(path).about["losses"]
+    pairs = [
+        f"{title} {losses[name]['before']:.4f} → {losses[name]['after']:.4f}"
+        for title, name in (("Log-loss", "log_loss"), ("Brier score", "brier_score"))
+    ]
+    said = f" {', '.join(pairs)} (after: out of fold, 5 folds, 2,000 rows)."
     assert result.err.endswith(f"{said}\n")
+
+
+def test_the_losses_of_a_large_file_are_those_of_all_its_rows(run, tmp_path):
+    """Scikit-learn's logistic regression on log-odds is the same method, fitted elsewhere."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(-2, 1.5, 25_000)
+    y = (rng.random(len(z)) < 1 / (1 + np.exp(-z))).astype(int)
+    p = 1 / (1 + np.exp(-1.3 * z))
+    path = write_table(pa.table({"p": p, "y": y}), tmp_path / "scores.parquet")
+    words = ["-s", "p", "-l", "y", "-m", "logistic", "-o", tmp_path / "map.json"]
+    said = run("fit", path, *words).err
+    losses = trueodds.load(tmp_path / "map.json").about["losses"]
+    loss = -np.where(y, np.log(p), np.log1p(-p))
+    assert losses["log_loss"]["before"] == pytest.approx(loss.mean(), rel=1e-12)
+    assert losses["brier_score"]["before"] == pytest.approx(((p - y) ** 2).mean(), rel=1e-12)
+    model = LogisticRegression(C=1e9)
+    q = cross_val_predict(model, 1.3 * z[:, None], y, cv=5, method="predict_proba")[:, 1]
+    gain = loss + np.where(y, np.log(q), np.log1p(-q))
+    error = gain.std() * np.sqrt(1 / 10_000 - 1 / len(y))  # of a sample without replacement
+    assert 4 * error < gain.mean()
+    assert losses["log_loss"]["after"] == pytest.approx(loss.mean() - gain.mean(), abs=3 * error)
+    pair = f"{losses['log_loss']['before']:.4f} → {losses['log_loss']['after']:.4f}"
+    for text in (said, run("show", tmp_path / "map.json").out):
+        assert f"og-loss {pair}, Brier score" in text
+        assert "(after: out of fold, 5 folds, 10,000 of 25,000 rows)" in text
 
 
 def test_json_of_a_fit_has_fingerprint_and_losses(fit):

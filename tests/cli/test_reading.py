@@ -154,7 +154,7 @@ def test_files_of_any_name_can_be_used(run, table, tmp_path, name):
 def test_labels_with_quotes_are_labels(run, csv_file):
     lines = ["p,y"] + [f"0.{i % 9}1,{QUOTED[i % 3 > 0]}" for i in range(60)]
     path = csv_file(*lines)
-    result = run("evaluate", path, "-s", "p", "-l", "y", "--json")
+    result = run("evaluate", path, "-s", "p", "-l", "y", "--positive", "it's", "--json")
     assert result.json["classes"] == ['"; drop', "it's"]
 
 

@@ -169,3 +169,18 @@ def test_messages_name_the_columns_of_the_stage(spark):  # noqa: F811
     outside = spark.sql("select id / 10 as p, id % 2 as outcome from range(60)")
     with pytest.raises(InputError, match=r"score column 'p' must lie in \[0, 1\]"):
         stage.fit(outside)
+
+
+def test_labels_in_words_are_named_by_an_option(spark):  # noqa: F811
+    from trueodds.spark import SparkCalibrator
+
+    frame = spark.sql(
+        "select id % 20 / 20 as probability, if(id % 7 < id % 20 / 3, 'ja', 'nein') as label "
+        "from range(2000)"
+    )
+    with pytest.raises(InputError, match="which of the labels 'ja' and 'nein' is positive"):
+        SparkCalibrator().fit(frame)
+    stage = SparkCalibrator(options={"classes": ["nein", "ja"]}).fit(frame)
+    learned = stage.calibration_map()
+    assert learned.classes == ("nein", "ja")
+    assert learned(0.9) > learned(0.1)

@@ -9,9 +9,7 @@ from scipy.stats import beta, chisquare, ks_2samp
 
 from trueodds import kernels
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
-from trueodds.kernels.bayesian_isotonic import draw_maps
-from trueodds.kernels.bayesian_isotonic import Chain
-from trueodds.kernels.bayesian_isotonic import LARGEST
+from trueodds.kernels.bayesian_isotonic import LARGEST, Chain, draw_maps
 
 
 def prior_maps(ranks, n):

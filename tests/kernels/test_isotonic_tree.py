@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from trueodds.kernels.bayesian_isotonic import SearchTree
-from trueodds.kernels.bayesian_isotonic import RandomStream
+from trueodds.kernels.bayesian_isotonic import RandomStream, SearchTree
 
 VALUES = np.array([0.0, 0.2, 0.3, 0.9, 1.0])
 BOUNDED = np.array([0.1, 0.15, 0.5]), np.array([0.35, 0.8, 0.95])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from naive_tree import weka_test_rows
-from trueodds.kernels.tree import BoostedRows
-from trueodds.kernels.tree import TreeFolds
+from trueodds.kernels.tree import BoostedRows, TreeFolds
 
 
 def decks_of(n_rows, n_folds=5):

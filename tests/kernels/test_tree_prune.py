@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from trueodds.kernels.tree import Nodes
-from trueodds.kernels.tree import Pruner, subtree_ends
+from trueodds.kernels.tree import Nodes, Pruner, subtree_ends
 
 
 def test_subtrees_end_where_the_next_one_begins():

@@ -117,13 +117,17 @@ def test_too_few_rows_to_hold_any_out_have_no_losses():
     assert "losses" not in describe_fit(calibrator, [0.2, 0.7], [0, 1])
 
 
-def test_of_many_rows_a_sample_is_enough(binary, monkeypatch):
+def test_of_many_rows_a_sample_measures_the_change_alone(binary, monkeypatch):
     monkeypatch.setattr(fold_losses_module, "MOST_ROWS", 300)
     p, y = binary
     calibrator = trueodds.BetaCalibrator().fit(p, y)
     losses = describe_fit(calibrator, p, y)["losses"]
     assert losses["rows"] == 300
-    assert losses["log_loss"]["before"] == pytest.approx(log_loss(y, p), rel=0.2)
+    assert losses["log_loss"]["before"] == pytest.approx(log_loss(y, p), rel=1e-12)
+    nothing = describe_fit(trueodds.IdentityCalibrator().fit(p, y), p, y)["losses"]
+    assert nothing["rows"] == 300
+    for pair in (nothing["log_loss"], nothing["brier_score"]):
+        assert pair["after"] == pytest.approx(pair["before"], rel=1e-12)
     assert losses == describe_fit(calibrator, p, y)["losses"]
 
 

@@ -147,6 +147,7 @@ SCHEMA = {
     },
     "provenance": {"given": {...: str}, "made_by": {...: str}, "created": str},
     "reproduce": {"command": (str, type(None)), "python": str},
+    "notes": [str],
     "warnings": [{"category": str, "message": str, "count": int}],
     "labels": {...: str},
 }

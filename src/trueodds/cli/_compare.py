@@ -53,7 +53,8 @@ def compare(
     prepared, rows = data.read()
     comparison = compare_calibrators(
         rows.scores,
-        rows.y,
+        rows.codes,
+        classes=range(rows.n_classes),
         calibrators=calibrators,
         input=data.input_scale,
         sample_weight=rows.weight,
@@ -63,8 +64,10 @@ def compare(
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
     )
+    notes = rows.notes(prepared.classes)
     if as_json:
         content = {"file": data.file, **prepared.describe(), "rows_compared": len(rows), "cv": cv}
+        content["notes"] = notes
         content |= {"repeats": repeats, "best_method": comparison.best_method}
         emit_json(
             "comparison",
@@ -75,6 +78,8 @@ def compare(
     _show(title, comparison)
     say(prepared.classes_line())
     say(comparison.explanation)
+    for line in notes:
+        say(line)
 
 
 def chosen_methods(method: list[str] | None) -> Any:

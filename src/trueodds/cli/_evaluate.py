@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +18,7 @@ from trueodds.cli._show import emit_json, interval, number, say, show_table, wor
 if TYPE_CHECKING:
     from trueodds.cli._validation_section import Validation
     from trueodds.metrics import ClassEvaluation, Evaluation
+    from trueodds.table import ScoreTable
 
 __all__ = ["evaluate"]
 
@@ -92,11 +92,12 @@ def evaluate(
     with data.open(columns) as source:
         prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
-            result = _whole(data, prepared, options)
+            result, table = _whole(data, prepared, options)
         groups = _groups(prepared, max_groups, options) if group else None
         section = _validation(prepared, data.max_rows, validation, threshold or [], options)
+    notes = [*prepared.classes.notes(table), *_doubts(result)]
     if as_json:
-        content = {"file": data.file, **prepared.describe(), "level": level}
+        content = {"file": data.file, **prepared.describe(), "level": level, "notes": notes}
         content["evaluation"] = result.to_dict()
         content["finding"] = result.finding(tolerance)
         if section is not None:
@@ -104,6 +105,8 @@ def evaluate(
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
     _show(data.file, prepared, result, level, tolerance)
+    for line in notes:
+        say(line)
     if section is not None:
         section.show()
     if groups is not None:
@@ -112,7 +115,8 @@ def evaluate(
 
 def _whole(
     data: LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
-) -> Evaluation | ClassEvaluation:
+) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
+    """The figures of all rows, and the counts of two classes."""
     from trueodds.metrics import evaluate_classes, evaluate_table
 
     if len(prepared.scores) == 1:
@@ -120,15 +124,17 @@ def _whole(
 
         used = prepared.tally.used
         table = score_table(prepared.relation, used, weight=prepared.columns.weight)
-        return evaluate_table(table, **options)
+        return evaluate_table(table, **options), table
     rows = data.fetch(prepared)
-    classes = list(prepared.classes.labels)
     scores = rows.scores
     if data.input_scale == "logit":
         from trueodds.numerics.softmax.logits import softmax
 
         scores = softmax(scores)
-    return evaluate_classes(rows.y, scores, sample_weight=rows.weight, classes=classes, **options)
+    found = evaluate_classes(
+        rows.codes, scores, sample_weight=rows.weight, classes=range(rows.n_classes), **options
+    )
+    return found, None
 
 
 def _validation(
@@ -185,23 +191,14 @@ def _show(
             f"frequency of positives {number(result.prevalence)}."
         )
     say(result.finding(tolerance))
-    for line in _doubts(result, prepared):
-        say(line)
 
 
-def _doubts(result: Evaluation | ClassEvaluation, prepared: Prepared) -> Iterator[str]:
+def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
     """What speaks for a mistake in the command rather than in the model."""
     from trueodds.metrics import Evaluation
 
     if not isinstance(result, Evaluation):
         return
-    auc = result.metrics["roc_auc"]
-    if auc.high < 0.5:
-        other = prepared.classes.labels[0]
-        yield (
-            f"High scores go with {other!r} (ROC AUC {auc.estimate:.2f}): if they are its "
-            f"probabilities, pass --positive {shlex.quote(str(other))}."
-        )
     if 50 * result.prevalence < result.mean_score < 200 * result.prevalence:
         yield "Scores are about 100 times too high: if they are percentages, pass --scale percent."
     if result.metrics["log_loss"].estimate == math.inf:

@@ -43,7 +43,14 @@ TERMINATED = 143
 
 
 class UsageError(Exception):
-    """Options that contradict each other, found after they were read one by one."""
+    """Options that contradict each other or do not suffice, found after they were read one by one.
+
+    ``options`` are those to add to the command, if that would help.
+    """
+
+    def __init__(self, message: str, options: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
 
 
 class AdvisedError(InputError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -14,7 +14,7 @@ from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._exit import UsageError
 from trueodds.cli._files import STANDARD_INPUT
-from trueodds.cli._maps import load_map
+from trueodds.cli._maps import load_map, losses_text
 from trueodds.cli._methods_list import AUTO, complete_method, make_calibrator
 from trueodds.cli._prepare import Prepared
 from trueodds.cli._row_options import LabelledRowOptions
@@ -84,6 +84,14 @@ Parent = Annotated[
 ]
 
 
+class Fit(NamedTuple):
+    """A map with names of the classes, how it was learned, and doubts about the command."""
+
+    learned: CalibrationMap
+    about: dict[str, Any]
+    notes: list[str]
+
+
 def fit(
     data: LabelledRowOptions,
     method: Method = AUTO,
@@ -125,9 +133,9 @@ def fit(
         prepared = data.prepare(source, columns)
         with working(f"fitting {method}", source.connection):
             if feature or len(prepared.scores) > 1 or not calibrator.ignores_row_order:
-                fitted, about = _fit_rows(calibrator, prepared, data, interval)
+                fitted, about, notes = _fit_rows(calibrator, prepared, data, interval)
             else:
-                fitted, about = _fit_counts(calibrator, prepared, interval)
+                fitted, about, notes = _fit_counts(calibrator, prepared, interval)
     about |= {"method": method, **_origin(data.file, prepared.columns, replaced, note_text)}
     fitted = fitted.with_about(about)
     if method == AUTO:
@@ -137,14 +145,18 @@ def fit(
         content = {"file": data.file, **prepared.describe(), "method": method}
         content |= {"rows_fitted": about["rows"], "family": fitted.family, "output": output}
         content |= {"fingerprint": fitted.fingerprint, "losses": about.get("losses")}
-        content["interval"] = interval
+        content |= {"interval": interval, "notes": notes}
         emit_json("fit", content)
     else:
+        losses = losses_text(about)
+        measured = f" {losses[:1].upper()}{losses[1:]}." if losses else ""
         where = "standard output" if output == STANDARD_OUTPUT else output
         note(
             f"{where}: {method} map of {about['rows']:,} rows{prepared.left_out()}; "
-            f"{prepared.classes_line()}{_gain(about)}"
+            f"{prepared.classes_line()}{measured}"
         )
+        for line in notes:
+            note(line)
 
 
 def _origin(
@@ -164,18 +176,7 @@ def _origin(
     return said if text is None else {**said, "notes": text}
 
 
-def _gain(about: dict[str, Any]) -> str:
-    """Log-loss before and after, if both are known and finite."""
-    losses = about.get("losses", {}).get("log_loss", {})
-    before, after = losses.get("before"), losses.get("after")
-    if not isinstance(before, float) or not isinstance(after, float):
-        return ""
-    return f" Log-loss out of fold: {before:.4f} before, {after:.4f} after."
-
-
-def _fit_counts(
-    calibrator: Calibrator, prepared: Prepared, interval: float | None
-) -> tuple[CalibrationMap, dict[str, Any]]:
+def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli._table import score_table
     from trueodds.evidence import Evidence
@@ -195,19 +196,19 @@ def _fit_counts(
     seconds = time.perf_counter() - start
     logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
-    return fitted, describe_evidence(
-        calibrator, evidence, prepared.classes.counts, weighted=weighted
-    )
+    about = describe_evidence(calibrator, evidence, prepared.classes.counts, weighted=weighted)
+    return Fit(fitted, about, prepared.classes.notes(table))
 
 
 def _fit_rows(
     calibrator: Calibrator, prepared: Prepared, data: LabelledRowOptions, interval: float | None
-) -> tuple[CalibrationMap, dict[str, Any]]:
+) -> Fit:
     from trueodds.model_selection import describe_fit
 
     rows = data.fetch(prepared)
-    calibrator.set_params(classes=list(prepared.classes.labels))
+    calibrator.set_params(classes=list(range(rows.n_classes)))
     features = {} if rows.features is None else {"features": rows.features}
-    calibrator.fit(rows.scores, rows.y, rows.weight, **features)
-    fitted = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
-    return fitted, describe_fit(calibrator, rows.scores, rows.y, rows.weight)
+    calibrator.fit(rows.scores, rows.codes, rows.weight, **features)
+    learned = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
+    about = describe_fit(calibrator, rows.scores, rows.codes, rows.weight)
+    return Fit(learned.with_classes(rows.classes), about, rows.notes(prepared.classes))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueodds.basics.shown import shown
 from trueodds.cli._columns import ColumnNames
@@ -14,44 +16,13 @@ from trueodds.cli._exit import UsageError
 from trueodds.cli._sql import TEXT_TYPES, as_text, values
 from trueodds.exceptions import InputError
 
-__all__ = ["Classes", "find_classes"]
+if TYPE_CHECKING:
+    from trueodds.table import ScoreTable
+
+__all__ = ["Classes", "find_classes", "labels_of", "matching_label"]
 
 Label = str | int | float | bool
 MOST_LABELS = 1000
-TRUE_WORDS = {
-    "yes",
-    "y",
-    "true",
-    "t",
-    "ja",
-    "j",
-    "oui",
-    "o",
-    "si",
-    "sí",
-    "s",
-    "sim",
-    "da",
-    "tak",
-    "ano",
-}
-TRUE_WORDS |= {"positive", "pos", "kyllä", "igen", "evet"}
-FALSE_WORDS = {
-    "no",
-    "n",
-    "false",
-    "f",
-    "nein",
-    "non",
-    "não",
-    "nao",
-    "ne",
-    "nie",
-    "nej",
-    "nee",
-    "nem",
-}
-FALSE_WORDS |= {"negative", "neg", "ei", "nu", "net", "hayır"}
 
 
 @dataclass(frozen=True)
@@ -62,33 +33,50 @@ class Classes:
     code: str
     counts: tuple[int, ...]
     """Good rows of each label."""
+    has_rest: bool = False
+    """Whether the first label stands for several."""
 
-    @property
-    def positive(self) -> Label:
-        """The second of two."""
-        return self.labels[1]
+    def notes(self, table: ScoreTable | None, counts: Sequence[int] | None = None) -> list[str]:
+        """What suggests that the other of two labels is the positive one.
+
+        Parameters
+        ----------
+        table : ScoreTable or None
+            The rows of two classes; None for several, which have no direction.
+        counts : sequence of int, default=None
+            Rows of each label in the table; by default all good rows.
+        """
+        from trueodds.validation import direction_hint  # NumPy, which --help must not wait for
+
+        if table is None:
+            return []
+        negatives, positives = self.counts if counts is None else counts
+        negative = self.labels[0]
+        remedy = f"pass --positive {shlex.quote(str(negative))}"
+        if self.has_rest:
+            remedy = "pass the scores of the positive class"
+        hint = direction_hint(
+            table.n_neg,
+            table.n_pos,
+            rows=(negatives, positives),
+            negative=negative,
+            remedy=remedy,
+        )
+        return [] if hint is None else [hint]
 
 
 def find_classes(
     source: DataSource, good: Any, columns: ColumnNames, positive: str | None
 ) -> Classes:
     """Look at all labels of the good rows and order them."""
+    from trueodds.validation import order_two_labels
+
     name = columns.label
     if name is None:
         raise UsageError("a label column is needed; pass --label.")
-    kind = source.kinds[name]
-    text = as_text(name, kind)
-    counts = good.aggregate(f"{text} AS label, count(*) AS n", text).limit(MOST_LABELS + 1)
-    rows = dict(counts.fetchall())
-    found = list(rows)
-    if len(found) > MOST_LABELS:
-        raise InputError(
-            f"column {shown(name)} has more than {MOST_LABELS:,} different values, such as "
-            f"{shown(found[0])} and {shown(found[1])}; labels must be classes."
-        )
-    # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
-    keys = _values_of(found, kind, untyped=source.files.format == "csv")
-    labels = sorted(keys, key=str if any(isinstance(key, str) for key in keys) else float)
+    text = as_text(name, source.kinds[name])
+    keys, rows = labels_of(source, good, name)
+    labels = found = sorted(keys, key=str if any(isinstance(key, str) for key in keys) else float)
     if len(columns.score) > 1:
         labels = _of_columns(labels, columns, name)
         if positive is not None:
@@ -96,14 +84,47 @@ def find_classes(
     else:
         if columns.classes:
             raise UsageError("--class is for several score columns; use --positive for one.")
-        labels, keys = _of_two(labels, keys, name, positive)
+        if positive is None and len(labels) == 2:
+            order = order_two_labels(*labels)
+            if order.decided_by == "alphabet":
+                raise _doubt(source, good, columns, labels)
+            labels = [order.negative, order.positive]
+        else:
+            labels, keys = _of_two(labels, keys, name, positive)
     cases = " ".join(
         f"WHEN {text} IN {values(keys[label])} THEN {code}"
         for code, label in enumerate(labels)
         if keys.get(label)
     )
     each = tuple(sum(rows[key] for key in keys.get(label, ())) for label in labels)
-    return Classes(tuple(labels), f"CASE {cases} END", each)
+    has_rest = len(columns.score) == 1 and labels[0] not in found
+    return Classes(tuple(labels), f"CASE {cases} END", each, has_rest)
+
+
+def labels_of(
+    source: DataSource, rows: Any, name: str
+) -> tuple[dict[Label, list[str]], dict[str, int]]:
+    """The labels of rows with the texts that stand for each, and how often each text occurs."""
+    kind = source.kinds[name]
+    text = as_text(name, kind)
+    counts = rows.aggregate(f"{text} AS label, count(*) AS n", text).limit(MOST_LABELS + 1)
+    seen = dict(counts.fetchall())
+    found = [key for key in seen if key is not None]
+    if len(found) > MOST_LABELS:
+        raise InputError(
+            f"column {shown(name)} has more than {MOST_LABELS:,} different values, such as "
+            f"{shown(found[0])} and {shown(found[1])}; labels must be classes."
+        )
+    # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
+    return _values_of(found, kind, untyped=source.files.format == "csv"), seen
+
+
+def matching_label(labels: Iterable[Label], text: str) -> Label | None:
+    """The label that a word of the command line means; an exact one before a similar one."""
+    known = list(labels)
+    exact = [label for label in known if str(label) == text]
+    similar = [label for label in known if _matches(label, text)]
+    return next(iter(exact + similar), None)
 
 
 def _values_of(found: list[str], kind: str, *, untyped: bool) -> dict[Label, list[str]]:
@@ -134,14 +155,32 @@ def _matches(label: Label, text: str) -> bool:
     if str(label) == text or str(label).casefold() == text.casefold():
         return True
     try:
-        return not isinstance(label, (str, bool)) and float(text) == label
+        return not isinstance(label, str) and float(text) == label
     except ValueError:
         return False
+
+
+def _plain(label: Label) -> str:
+    return str(label).strip().casefold()
 
 
 def _shown(labels: list[Label]) -> str:
     more = ", …" if len(labels) > 10 else ""
     return ", ".join(map(shown, labels[:10])) + more
+
+
+def _doubt(source: DataSource, good: Any, columns: ColumnNames, labels: list[Label]) -> UsageError:
+    """Ask which of two labels is positive; the command to try has the one of the high scores."""
+    name = str(columns.label)
+    text, score = as_text(name, source.kinds[name]), columns.number(source, columns.score[0])
+    means = dict(good.aggregate(f"{text} AS label, avg({score}) AS mean", text).fetchall())
+    high = max(labels, key=lambda label: means.get(str(label)) or 0.0)
+    return UsageError(
+        f"column {shown(name)} has the labels {_shown(labels)}, and which of the two is positive "
+        "cannot be inferred; pass --positive with the label whose probabilities the scores are "
+        f"(they are higher where it is {shown(high)}).",
+        ["--positive", str(high)],
+    )
 
 
 def _of_two(
@@ -153,28 +192,28 @@ def _of_two(
             "two classes are needed."
         )
     if positive is None:
-        if len(labels) > 2:
-            raise InputError(
-                f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
-                "--positive LABEL to set one against the others, or one --score for each class."
-            )
-        # "ja" is a smaller text than "nein", and the positive label all the same.
-        first, second = (str(label).strip().casefold() for label in labels)
-        swapped = first in TRUE_WORDS and second in FALSE_WORDS
-        return labels[::-1] if swapped else labels, keys
-    chosen = [label for label in labels if str(label) == positive]
-    chosen = chosen or [label for label in labels if _matches(label, positive)]
-    if not chosen:
+        raise InputError(
+            f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
+            "--positive LABEL to set one against the others, or one --score for each class."
+        )
+    chosen = matching_label(labels, positive)
+    if chosen is None:
         raise InputError(
             f"column {shown(name)} has no label {shown(positive)} (--positive); "
             f"it has {_shown(labels)}."
         )
-    others = [label for label in labels if label != chosen[0]]
+    others = [label for label in labels if label != chosen]
     if len(others) == 1:
-        return [others[0], chosen[0]], keys
-    rest = f"not {chosen[0]}"
-    merged = {rest: [key for label in others for key in keys[label]], chosen[0]: keys[chosen[0]]}
-    return [rest, chosen[0]], merged
+        return [others[0], chosen], keys
+    alike = [label for label in others if _plain(label) == _plain(chosen)]
+    if alike:
+        raise InputError(
+            f"column {shown(name)} has {_shown([chosen, *alike])}, which differ in case or blanks "
+            "only; write them in one way, or they would be counted as different classes."
+        )
+    rest = f"not {chosen}"
+    merged = {rest: [key for label in others for key in keys[label]], chosen: keys[chosen]}
+    return [rest, chosen], merged
 
 
 def _named_like(labels: list[Label], columns: tuple[str, ...]) -> list[Label] | None:

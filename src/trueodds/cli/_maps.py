@@ -8,7 +8,7 @@ import typer
 
 from trueodds.exceptions import MapFormatError
 
-__all__ = ["MapFile", "load_map"]
+__all__ = ["MapFile", "load_map", "losses_text"]
 
 MapFile = Annotated[
     str, typer.Argument(metavar="MAP.JSON", help="A map that 'trueodds fit' saved.")
@@ -23,3 +23,31 @@ def load_map(file: str) -> Any:
         return trueodds.load(file)
     except MapFormatError as error:
         raise MapFormatError(f"{file} holds no map that can be used: {error}") from None
+
+
+def losses_text(about: dict[str, Any]) -> str:
+    """Losses before and after, and on which rows they were measured; may be empty."""
+    losses = about.get("losses", {})
+    words = [
+        f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
+        for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
+        if name in losses
+    ]
+    if not words:
+        return ""
+    sizes = []
+    if "folds" in losses:
+        sizes.append(f"{losses['folds']:,} folds")
+    if "rows" in losses:
+        whole = round(about.get("total_weight", about.get("rows", 0)))  # a weight of k is k rows
+        of_all = f" of {whole:,}" if losses["rows"] < whole else ""
+        sizes.append(f"{losses['rows']:,}{of_all} rows")
+    measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ""
+    return f"{', '.join(words)}{measured}"
+
+
+PAIR = ("before", "after")
+
+
+def _loss(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"

@@ -13,7 +13,7 @@ from trueodds.cli._engine import MEMORY, Reading
 from trueodds.cli._exit import ALARM, UsageError
 from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._own_input import _refuse_input
-from trueodds.cli._show import emit_json, note
+from trueodds.cli._show import emit_json, note, say
 from trueodds.cli._write import check_target, write_text
 
 __all__ = ["monitor"]
@@ -195,8 +195,11 @@ def monitor(
     watch.save(state)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
+        content["notes"] = run.notes
         emit_json("monitor", {**content, **watch.monitor.summary(), "refit": new_map})
     else:
         say_result(watch)
+        for line in run.notes:
+            say(line)
     if watch.monitor.alarm:
         raise typer.Exit(ALARM)

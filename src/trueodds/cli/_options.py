@@ -107,7 +107,7 @@ Positive = Annotated[
     data_option(
         "--positive",
         metavar="LABEL",
-        help="The label that counts as positive; by default the greater of two.",
+        help="The positive label; by default the greater number, or the word for yes.",
     ),
 ]
 ClassNames = Annotated[

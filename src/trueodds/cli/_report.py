@@ -51,15 +51,19 @@ def report(
         check_target(output, force=force)
     prepared, rows = data.read(groups=tuple(group or ()))
     names = {"score": shortened(prepared.columns.score, ", "), "label": data.label}
+    notes = rows.notes(prepared.classes)
     made = build_report(
         rows.scores,
-        rows.y,
+        rows.codes,
+        classes=range(rows.n_classes),
+        class_names=rows.classes,
         sample_weight=rows.weight,
         groups=rows.groups or None,
         input=data.input_scale,
         calibrators=chosen_methods(method),
         cv=cv,
         names=names if title is None else {**names, "title": title},
+        notes=notes,
         provenance=_provenance(data.file, prepared),
         command=shlex.join(["trueodds", *context.obj["words"]]),
         random_state=data.seed,
@@ -71,7 +75,10 @@ def report(
         return
     write_text(made.to_html(), output)
     if output != STANDARD_OUTPUT:
+        note(prepared.classes_line())
         note(f"{output}: {made.to_json()['verdict'].get('sentence', 'written.')}")
+        for line in notes:
+            note(line)
 
 
 def _provenance(file: str, prepared: Any) -> dict[str, Any]:

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from trueodds.cli._engine import arrow_batches
 from trueodds.cli._exit import require
+from trueodds.cli._labels import Classes
 from trueodds.cli._prepare import Prepared
 from trueodds.engines.grouping import sample_positions, take_positions
-from trueodds.validation import Floats
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats, Labels
 
 __all__ = ["FileRows", "fetch_rows"]
 
@@ -23,7 +25,9 @@ class FileRows:
 
     scores: Floats
     """Of shape (n,), or (n, n_classes)."""
-    y: npt.NDArray[Any]
+    codes: Labels
+    """Positions in ``classes``."""
+    classes: tuple[Any, ...]
     weight: Floats | None
     groups: dict[str, npt.NDArray[Any]]
     features: Any
@@ -31,7 +35,19 @@ class FileRows:
     n_available: int
 
     def __len__(self) -> int:
-        return len(self.y)
+        return len(self.codes)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, those without rows included."""
+        return len(self.classes)
+
+    def notes(self, classes: Classes) -> list[str]:
+        """What suggests that the other of two labels is the positive one."""
+        if self.scores.ndim == 2:
+            return []
+        table = ScoreTable.from_codes(self.scores, self.codes == 1, self.weight)
+        return classes.notes(table, np.bincount(self.codes, minlength=2).tolist())
 
     @property
     def is_sample(self) -> bool:
@@ -49,7 +65,6 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     table = pa.Table.from_batches(list(batches))
     columns = [_numbers(table.column(name)) for name in prepared.scores]
     scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-    labels = np.array(prepared.classes.labels)
     weight = None if prepared.columns.weight is None else _numbers(table.column("weight"))
     groups = {
         name: _group_values(pa, table.column(f"group_{number}"))
@@ -60,8 +75,9 @@ def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
         count = len(prepared.columns.features)
         features = table.select([f"feature_{number}" for number in range(count)])
         features = features.rename_columns(list(prepared.columns.features))
-    y = labels[_numbers(table.column("label"))]
-    return FileRows(scores, y, weight, groups, features, n_rows)
+    codes = _numbers(table.column("label")).astype(np.intp)
+    classes = prepared.classes.labels
+    return FileRows(scores, codes, classes, weight, groups, features, n_rows)
 
 
 def _numbers(column: Any) -> npt.NDArray[Any]:

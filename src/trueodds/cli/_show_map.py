@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trueodds.cli import _options as o
-from trueodds.cli._maps import MapFile, load_map
+from trueodds.cli._maps import MapFile, load_map, losses_text
 from trueodds.cli._show import emit_json, say
 from trueodds.cli._text_plot import printable, text_plot
 
@@ -64,23 +64,8 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
 
 def _readable(about: dict[str, Any]) -> dict[str, Any]:
     """Losses as a person would say them; all else as it is."""
-    losses = about.get("losses")
-    if losses is None:
-        return about
-    words = [
-        f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
-        for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
-        if name in losses
-    ]
-    counts = [f"{losses[k]:,} {k}" for k in ("folds", "rows") if k in losses]
-    return {**about, "losses": f"{', '.join(words)} (out of fold: {', '.join(counts)})"}
-
-
-PAIR = ("before", "after")
-
-
-def _loss(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.4f}"
+    words = losses_text(about)
+    return {**about, "losses": words} if words else about
 
 
 def in_brief(value: Any) -> str:

@@ -96,15 +96,19 @@ def measure(
     options: dict[str, Any] = {
         "level": level,
         "sample_weight": rows.weight,
-        "classes": list(prepared.classes.labels),
+        "classes": [0, 1],
     }
     with working("validating"):
         found = curve = None
         if table:
             found = validation_table(
-                rows.y, rows.scores, n_resamples=n_resamples, random_state=random_state, **options
+                rows.codes,
+                rows.scores,
+                n_resamples=n_resamples,
+                random_state=random_state,
+                **options,
             )
         if thresholds:
             given = {"by the model": rows.scores}
-            curve = decision_curve(rows.y, given, thresholds=thresholds, **options)
+            curve = decision_curve(rows.codes, given, thresholds=thresholds, **options)
     return Validation(found, curve, level)

@@ -13,16 +13,21 @@ from trueodds.basics.shown import shown
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import DataSource, arrow_batches
 from trueodds.cli._exit import UsageError
+from trueodds.cli._labels import labels_of, matching_label
 from trueodds.cli._prepare import OnBadRows, examine, in_words
+from trueodds.cli._show import note
 from trueodds.cli._sql import TEXT_TYPES, as_text, is_numeric, literal, quoted, values
+from trueodds.engines.grouping import group_scores
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, Labels
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats, Labels, direction_hint
 
 __all__ = [
     "LabelRule",
     "NewRows",
     "Piece",
     "TimeRule",
+    "direction_note",
     "label_rule",
     "left_out",
     "new_rows",
@@ -87,24 +92,49 @@ class LabelRule:
 
 
 def label_rule(
-    source: DataSource, name: str, classes: tuple[Any, ...], positive: str | None
+    source: DataSource,
+    name: str,
+    classes: tuple[Any, ...],
+    positive: str | None,
+    *,
+    named: bool = True,
 ) -> LabelRule:
-    """Code labels as the map's classes; with ``positive``, as that label against all others."""
+    """Code labels as the map's classes; with ``positive``, as that label against all others.
+
+    Parameters
+    ----------
+    source, name
+    classes : tuple
+        Of the map, or 0, 1, … if it has no names for them (``named=False``).
+    positive : str or None
+        The label of the file that stands for the map's positive class.
+    named : bool, default=True
+    """
     kind = source.kinds[name]
     text = as_text(name, kind)
     nothing = f"{quoted(name)} IS NULL"
     if kind in ("DOUBLE", "FLOAT"):
         nothing += f" OR isnan({quoted(name)})"
-    if positive is not None:
-        if len(classes) != 2:
-            raise UsageError("--positive is for two classes.")
-        test = _matches(text, positive)
-        return LabelRule(f"CASE WHEN {nothing} THEN NULL WHEN {test} THEN 1 ELSE 0 END", classes)
-    cases = " ".join(f"WHEN {_matches(text, label)} THEN {c}" for c, label in enumerate(classes))
-    return LabelRule(f"CASE WHEN {nothing} THEN NULL {cases} ELSE -1 END", classes)
+    if positive is None:
+        cases = " ".join(f"WHEN {_matches(text, x)} THEN {code}" for code, x in enumerate(classes))
+        return LabelRule(f"CASE WHEN {nothing} THEN NULL {cases} ELSE -1 END", classes)
+    if len(classes) != 2:
+        raise UsageError("--positive is for two classes.")
+    if named and matching_label(classes, positive) == classes[0]:
+        raise UsageError(
+            f"the map's positive class is {shown(classes[1])}, and {shown(positive)} (--positive) "
+            "is its negative one; leave the option out, or fit a map with it."
+        )
+    keys, _ = labels_of(source, source.relation.filter(f"NOT ({nothing})"), name)
+    chosen = matching_label(keys, positive)
+    if chosen is None:
+        note(f"{source.name}: no row has the label {shown(positive)} (--positive).")
+    test = "false" if chosen is None else f"{text} IN {values(keys[chosen])}"
+    return LabelRule(f"CASE WHEN {nothing} THEN NULL WHEN {test} THEN 1 ELSE 0 END", classes)
 
 
 def _matches(text: str, label: Any) -> str:
+    """SQL that compares a column with a class of the map, whatever types both have."""
     if isinstance(label, bool):
         words = ("true", "1", "1.0") if label else ("false", "0", "0.0")
         return f"lower({text}) IN {values(words)}"
@@ -116,6 +146,31 @@ def _matches(text: str, label: Any) -> str:
     truth = " OR lower({0}) = 'true'" if number == 1 else " OR lower({0}) = 'false'"
     truth = truth.format(text) if number in (0, 1) else ""
     return f"({same} OR TRY_CAST({text} AS DOUBLE) = {number!r}{truth})"
+
+
+def direction_note(rows: NewRows, fitted: Any, classes: tuple[Any, ...]) -> str | None:
+    """A sentence if high forecasts go with the map's negative class; None if that is not clear."""
+    if rows.n_scores != 1:
+        return None
+    labelled = rows.relation.filter("label IS NOT NULL").project("score_0 AS score, label")
+    count = labelled.aggregate("count(*) FILTER (label = 0), count(*) FILTER (label = 1)")
+    negatives, positives = count.fetchall()[0]
+    if not (negatives and positives):
+        return None
+    grouped = group_scores(
+        labelled, score="score", label="label", scale="score", max_rows=10_000, checked=True
+    )
+    forecast = np.asarray(fitted(grouped.score))
+    order = np.argsort(forecast, kind="stable")
+    table = ScoreTable.of_sorted(forecast[order], grouped.n_neg[order], grouped.n_pos[order])
+    wanted = shown(classes[1])
+    return direction_hint(
+        table.n_neg,
+        table.n_pos,
+        rows=(negatives, positives),
+        negative=classes[0],
+        remedy=f"pass the scores of {wanted} (--score), or the label of {wanted} (--positive)",
+    )
 
 
 @dataclass(frozen=True, eq=False)

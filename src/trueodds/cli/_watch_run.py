@@ -12,7 +12,14 @@ from trueodds.cli._exit import UsageError
 from trueodds.cli._files import matching
 from trueodds.cli._show import note, say, working
 from trueodds.cli._watch import Watch, map_fingerprint
-from trueodds.cli._watch_rows import NewRows, label_rule, left_out, new_rows, time_rule
+from trueodds.cli._watch_rows import (
+    NewRows,
+    direction_note,
+    label_rule,
+    left_out,
+    new_rows,
+    time_rule,
+)
 from trueodds.cli._watch_show import period_line
 from trueodds.cli._watch_update import take_rows
 from trueodds.exceptions import InputError
@@ -87,6 +94,7 @@ class WatchRun:
         self.label, self.time, self.group, self.positive = label, time, group, positive
         self.until, self.period, self.on_bad_rows = until, period, on_bad_rows
         self.classes: tuple[Any, ...] = fitted.classes or ()
+        self.notes: list[str] = []
 
     def read(
         self, paths: list[Path], files: list[str], reading: Reading, *, quiet: bool
@@ -105,6 +113,9 @@ class WatchRun:
                     lines.append(line)
                     if not quiet:
                         say(period_line(line, self.watch.monitor.alpha))
+                if self.watch.monitor.alarm:
+                    hint = direction_note(rows, self.fitted, self.classes)
+                    self.notes += [hint] if hint is not None and hint not in self.notes else []
         return lines
 
     def open(self, name: str, paths: list[Path], reading: Reading) -> Any:
@@ -118,6 +129,7 @@ class WatchRun:
         columns = self.columns.found_in(source)
         n_classes = max(2, len(columns.score))
         self.classes = self.classes or tuple(range(n_classes))
+        named = self.fitted.classes is not None
         if len(self.classes) != n_classes:
             raise UsageError(
                 f"the map is for {len(self.classes)} classes; pass one --score for each."
@@ -136,7 +148,7 @@ class WatchRun:
         return new_rows(
             source,
             columns,
-            label_rule(source, self.label, self.classes, self.positive),
+            label_rule(source, self.label, self.classes, self.positive, named=named),
             rule,
             group=self.group,
             on_bad_rows=self.on_bad_rows,

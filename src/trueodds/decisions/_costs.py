@@ -231,7 +231,7 @@ def cost_curve(
         all four, as ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
     sample_weight : array-like of shape (n,), default=None
     pos_label : label, default=None
-        By default the greater of two labels. A single column of probabilities is that of this
+        By default the last of two sorted labels. A single column of probabilities is that of this
         class; of two, the one that belongs to it is taken.
 
     Returns
@@ -266,8 +266,10 @@ def cost_curve(
     if prob.shape[1] != 2:
         raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
     own = 1
-    if pos_label is not None and np.shape(y_prob)[1:] == (2,):  # one column is that of pos_label
-        own = int(encode_labels(y_true)[1][0] != pos_label)
+    if np.shape(y_prob)[1:] == (2,):  # of the sorted labels; one column is that of pos_label
+        labels = encode_labels(y_true)[1].tolist()
+        pos_label = labels[-1] if pos_label is None and len(labels) == 2 else pos_label
+        own = int(labels[0] != pos_label)
     table = ScoreTable.from_arrays(prob[:, own], y_true, sample_weight, pos_label)
     # Positives and negatives below the threshold: those on whom nobody acts.
     missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])

@@ -31,7 +31,7 @@ def net_benefit(
     Parameters
     ----------
     y_true, y_prob
-        Labels of two classes, and probabilities of the positive one (the greater label) or of both.
+        Labels of two classes, and probabilities of the positive one (the last label) or of both.
     threshold : float or array-like
         In [0, 1).
     standardised : bool, default=False

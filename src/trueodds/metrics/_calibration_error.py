@@ -90,7 +90,7 @@ def expected_calibration_error(
     y_true : array-like of shape (n,)
         Labels.
     y_prob : array-like of shape (n,), (n, 2) or (n, n_classes)
-        Probabilities: of the positive class (the greater label), or one column per class.
+        Probabilities: of the positive class (the last label), or one column per class.
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width on [0, 1], or of equal mass.

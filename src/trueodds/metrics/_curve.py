@@ -113,7 +113,7 @@ def reliability_curve(
     ----------
     y_true, y_prob, sample_weight, classes
         As in :func:`expected_calibration_error`. A single column of probabilities is that of the
-        positive class: ``pos_label``, or the greater label if that is not given.
+        positive class: ``pos_label``, or the last label if that is not given.
     strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}, default="quantile"
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
         assumes an increasing curve; a kernel average with the bandwidth of

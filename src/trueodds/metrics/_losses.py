@@ -26,7 +26,7 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     y_true : array-like of shape (n,)
         Labels.
     y_prob : array-like of shape (n,), (n, 2) or (n, n_classes)
-        Probabilities: of the positive class (the greater label), or one column per class.
+        Probabilities: of the positive class (the last label), or one column per class.
     sample_weight : array-like of shape (n,), default=None
         A weight of k equals k repetitions.
     classes : array-like, default=None

@@ -38,7 +38,7 @@ def observed_expected_ratio(
     y_true : array-like of shape (n,)
         Labels of two classes.
     y_prob : array-like of shape (n,) or (n, 2)
-        Probabilities of the positive class (the greater label), or of both.
+        Probabilities of the positive class (the last label), or of both.
     sample_weight, classes
         As in :func:`log_loss`.
 

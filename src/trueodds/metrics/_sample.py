@@ -15,6 +15,7 @@ from trueodds.validation import (
     LabelledScores,
     as_dense,
     check_choice,
+    encode_labels,
 )
 
 __all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
@@ -89,6 +90,9 @@ def event_view(
     y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
 ) -> tuple[BinaryView, str]:
     """The event that a curve is of, and its name; see :func:`reliability_curve`."""
+    if pos_label is not None and classes is None:
+        labels = encode_labels(y_true)[1]
+        classes = labels if len(labels) == 2 else None  # sorted; pos_label settles any doubt
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if pos_label is not None:
         found = np.flatnonzero(sample.classes == pos_label)

@@ -88,7 +88,8 @@ def compare_calibrators(
         The simplest method whose loss is within one standard error (of the paired difference) of
         the lowest; or the lowest.
     classes : array-like, default=None
-        All labels, if some may be absent.
+        All labels in the order of the columns; of two, the second is positive. By default the
+        sorted labels.
 
     Returns
     -------

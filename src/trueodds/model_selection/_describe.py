@@ -53,9 +53,10 @@ def describe_fit(
     dict
         See ``docs/map-format.md``: method and options, what :class:`AutoCalibrator` chose and why,
         when, by which version, rows and positives, range of scores, a fingerprint of the data, and
-        log-loss and Brier score before and after, out of fold. Those are of at most 10,000 rows
-        and five more fits of the method; they are left out for methods that need attributes or go
-        by the order of the rows, and for mixtures.
+        log-loss and Brier score before the map and after it. ``before`` is that of all rows; the
+        change is measured out of fold, on at most 10,000 rows and by five more fits of the method.
+        Losses are left out for methods that need attributes or go by the order of the rows, and
+        for mixtures.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from trueodds.basics.threads import single_threaded_blas
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
-from trueodds.report._evidence import read_report_rows, sample_rows
+from trueodds.report._evidence import ReportRows, read_report_rows, sample_rows
 from trueodds.report._groups import group_table, read_groups
 from trueodds.report._methods import headline_figures, method_rows
 from trueodds.report._plain import show_method
@@ -28,7 +28,8 @@ from trueodds.report._report import FORMAT, VERSION, Report
 from trueodds.report._sureness import sureness
 from trueodds.report._validation import validation_section
 from trueodds.report._verdict import diagnose, verdict
-from trueodds.validation import Floats, InputScale, as_dense, check_integer
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats, InputScale, as_dense, check_integer, direction_hint
 
 __all__ = ["build_report"]
 
@@ -40,9 +41,12 @@ def build_report(
     sample_weight: Any = None,
     groups: Mapping[str, Any] | None = None,
     input: InputScale = "probability",  # noqa: A002
+    classes: Any = None,
+    class_names: Sequence[Any] | None = None,
     calibrators: Any = "default",
     cv: int = 5,
     names: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
     provenance: Mapping[str, Any] | None = None,
     command: str | None = None,
     random_state: int = 0,
@@ -66,12 +70,20 @@ def build_report(
         are cut into five bands of equal mass; missing values are a group of their own.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores.
+    classes : array-like, default=None
+        The labels in the order of the columns; of two, the second is positive. By default the
+        sorted labels. Two labels whose words contradict that order (``"ja"`` and ``"nein"``) need
+        this argument if there is one column of scores.
+    class_names : sequence, default=None
+        Names of the classes on the page, in the order of ``classes``; by default the labels.
     calibrators : "default", list or dict, default="default"
         What to compare, as in :func:`trueodds.model_selection.compare_calibrators`.
     cv : int, default=5
         Folds of the comparison.
     names : dict, default=None
         What to call the columns ``"score"`` and ``"label"``, and the ``"title"`` of the page.
+    notes : list of str, default=None
+        Sentences under the verdict; by default a hint if high scores go with the negative class.
     provenance : dict, default=None
         Anything the reader should know of the data: file, date, model. Shown as text.
     command : str, default=None
@@ -118,7 +130,7 @@ def build_report(
     max_rows = check_integer(max_rows, "max_rows", 100)
     names = dict(names or {})
     columns = read_groups(groups, len(as_dense(scores, "scores")))
-    rows = read_report_rows(scores, y, sample_weight, input)
+    rows = read_report_rows(scores, y, sample_weight, input, classes, class_names)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -126,6 +138,7 @@ def build_report(
             comparison = compare_calibrators(
                 sample.score,
                 sample.codes,
+                classes=np.arange(len(sample.classes)),
                 calibrators=calibrators,
                 input=input,
                 sample_weight=sample.weight,
@@ -148,6 +161,7 @@ def build_report(
             "data": data_summary(rows, sample, names, input),
             "verdict": verdict(diagnosis, table, comparison.best_method, level=level),
             "diagnosis": diagnosis,
+            "notes": list(_notes(rows) if notes is None else notes),
             "figures": headline_figures(sample, out_of_fold, table, shown, level=level, seed=seed),
             "baseline": baseline,
             "shown_method": shown,
@@ -164,6 +178,7 @@ def build_report(
                 command,
                 {
                     "input": input,
+                    **_named_classes(rows, classes, class_names, command),
                     "cv": cv,
                     "random_state": seed,
                     "max_rows": int(max_rows),
@@ -175,6 +190,33 @@ def build_report(
     content["warnings"] = warnings_seen(caught) + warnings_of_methods(comparison)
     content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
     return Report(content)
+
+
+def _named_classes(
+    rows: ReportRows, classes: Any, class_names: Sequence[Any] | None, command: str | None
+) -> dict[str, Any]:
+    """The arguments that make the same class positive again; a command has passed codes."""
+    if class_names is None or command is not None:
+        return {"classes": rows.classes.tolist()}
+    given = None if classes is None else np.asarray(as_dense(classes, "classes")).tolist()
+    return {"classes": given, "class_names": list(class_names)}
+
+
+def _notes(rows: ReportRows) -> list[str]:
+    """What suggests a mistake in the call rather than in the model."""
+    if not rows.binary:
+        return []
+    table = ScoreTable.from_codes(rows.score, rows.codes == 1, rows.weight)
+    n_pos = int(rows.codes.sum())
+    negative, positive = rows.classes.tolist()
+    hint = direction_hint(
+        table.n_neg,
+        table.n_pos,
+        rows=(len(rows) - n_pos, n_pos),
+        negative=negative,
+        remedy=f"pass classes=[{positive!r}, {negative!r}]",
+    )
+    return [] if hint is None else [hint]
 
 
 def _columns(prob: Floats) -> Floats:

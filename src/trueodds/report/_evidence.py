@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap
-from trueodds.validation import Floats, InputScale, Labels, read_rows
+from trueodds.validation import Floats, InputScale, Labels, check_length, read_rows
 
 __all__ = ["Event", "ReportRows", "event_of", "read_report_rows", "sample_rows"]
 
@@ -35,8 +36,8 @@ class ReportRows:
     """Validated rows of positive weight.
 
     ``score`` is on the scale of the input, ``prob`` are probabilities; both are 1-D with two
-    classes and have one column per class otherwise. ``index`` says which rows of the input are
-    left.
+    classes and have one column per class otherwise. ``classes`` are the names of the codes, and
+    ``index`` the positions of the rows in the input.
     """
 
     score: Floats
@@ -54,11 +55,6 @@ class ReportRows:
         """Whether there are two classes."""
         return self.prob.ndim == 1
 
-    @property
-    def labels(self) -> npt.NDArray[Any]:
-        """The labels themselves."""
-        return np.asarray(self.classes[self.codes])
-
     def take(self, rows: npt.NDArray[np.intp]) -> ReportRows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
@@ -72,19 +68,31 @@ class ReportRows:
         )
 
 
-def read_report_rows(scores: Any, y: Any, sample_weight: Any, scale: InputScale) -> ReportRows:
+def read_report_rows(
+    scores: Any,
+    y: Any,
+    sample_weight: Any,
+    scale: InputScale,
+    classes: Any = None,
+    class_names: Sequence[Any] | None = None,
+) -> ReportRows:
     """Validate everything once, and turn scores into the probabilities that they stand for."""
-    given = read_rows(scores, y, sample_weight, scale=scale)
+    given = read_rows(scores, y, sample_weight, scale=scale, classes=classes)
     index = np.arange(len(given)) if given.weight is None else np.flatnonzero(given.weight)
     rows = given.of_positive_weight()
+    names = rows.classes
+    if class_names is not None:
+        names = np.empty(len(class_names), dtype=object)  # NumPy would make texts of some numbers
+        names[:] = list(class_names)
+        check_length(len(names), "class_names", rows.n_classes, "classes")
     absent = np.flatnonzero(np.bincount(rows.codes, minlength=rows.n_classes) == 0)
     if len(absent):
-        label = rows.classes.tolist()[absent[0]]
+        label = names.tolist()[absent[0]]
         raise InputError(
             f"class {label!r} has no row of positive weight; a report needs every class."
         )
     prob = IdentityMap(input=scale)._apply(rows.scores)
-    return ReportRows(rows.scores, prob, rows.codes, rows.weight, rows.classes, index)
+    return ReportRows(rows.scores, prob, rows.codes, rows.weight, names, index)
 
 
 def event_of(

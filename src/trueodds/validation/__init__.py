@@ -17,7 +17,15 @@ from trueodds.validation._arrays import (
     number_text,
     where,
 )
-from trueodds.validation._labels import dense_labels, encode_labels, label_column
+from trueodds.validation._labels import (
+    LabelOrder,
+    check_positive_class,
+    dense_labels,
+    direction_hint,
+    encode_labels,
+    label_column,
+    order_two_labels,
+)
 from trueodds.validation._options import (
     LabelSmoothing,
     as_seed,
@@ -46,6 +54,7 @@ __all__ = [
     "ROW_SUM_TOLERANCE",
     "Floats",
     "InputScale",
+    "LabelOrder",
     "LabelSmoothing",
     "LabelledScores",
     "Labels",
@@ -61,14 +70,17 @@ __all__ = [
     "check_length",
     "check_level",
     "check_number",
+    "check_positive_class",
     "check_scale",
     "check_smoothing",
     "check_unit_interval",
     "check_weight_size",
     "dense_labels",
+    "direction_hint",
     "encode_labels",
     "label_column",
     "number_text",
+    "order_two_labels",
     "positive_column",
     "read_rows",
     "validate_scores",

@@ -1,19 +1,167 @@
-"""Labels of any type as codes."""
+"""Labels of any type as codes, and which of two labels is positive."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.kernels.scan import has_zeros_and_ones_only
-from trueodds.validation._arrays import Labels, as_dense, number_text
+from trueodds.validation._arrays import Floats, Labels, as_dense, number_text
 
-__all__ = ["dense_labels", "encode_labels", "label_column"]
+__all__ = [
+    "LabelOrder",
+    "check_positive_class",
+    "dense_labels",
+    "direction_hint",
+    "encode_labels",
+    "label_column",
+    "order_two_labels",
+]
+
+NO_AND_YES = (
+    ("false", "true"), ("f", "t"), ("negative", "positive"), ("neg", "pos"), ("-", "+"),
+    ("no", "yes"), ("n", "y"),
+    ("nein", "ja"), ("n", "j"), ("nee", "ja"), ("nej", "ja"), ("nei", "ja"), ("nei", "já"),
+    ("non", "oui"), ("n", "o"), ("no", "si"), ("no", "sí"), ("no", "sì"), ("n", "s"),
+    ("não", "sim"), ("nao", "sim"), ("nu", "da"), ("ne", "da"), ("net", "da"), ("nyet", "da"),
+    ("нет", "да"), ("не", "да"), ("ні", "так"), ("nie", "tak"), ("n", "t"), ("nie", "áno"),
+    ("ne", "ano"), ("ei", "kyllä"), ("ei", "jah"), ("nē", "jā"), ("nem", "igen"),
+    ("hayır", "evet"), ("hayir", "evet"), ("いいえ", "はい"), ("否", "是"), ("아니요", "예"),
+)  # fmt: skip
+"""Two words of one language. Other pairs (bad and good, case and control) have no order here."""
+ONE_SIDED = 1.6448536269514722
+"""The 95th percentile of the normal distribution."""
+POSITIVE_WORD = {frozenset(pair): pair[1] for pair in NO_AND_YES}
+
+
+@dataclass(frozen=True)
+class LabelOrder:
+    """Two labels, and what decided which is positive; see :func:`order_two_labels`."""
+
+    negative: Any
+    positive: Any
+    decided_by: Literal["size", "words", "alphabet"]
+
+
+def order_two_labels(first: Any, second: Any) -> LabelOrder:
+    """Decide which of two labels is positive, for arrays, frames, files and reports alike.
+
+    The greater of two numbers or booleans is positive, also if they are written as texts. Of a
+    word for no and a word for yes in one language, the yes is positive. Of any other two texts
+    the last in the alphabet is positive, as in scikit-learn; ``decided_by`` is then
+    ``"alphabet"``, and the command line asks instead.
+
+    Examples
+    --------
+    >>> [order_two_labels(*pair).positive for pair in ((1, -1), (True, False), ("ja", "Nein"))]
+    [1, True, 'ja']
+    >>> order_two_labels("bad", "good")
+    LabelOrder(negative='bad', positive='good', decided_by='alphabet')
+    """
+    low, high = sorted((first, second))
+    if not (isinstance(first, str) and isinstance(second, str)):
+        return LabelOrder(low, high, "size")
+    words = [label.strip().casefold() for label in (low, high)]
+    positive = POSITIVE_WORD.get(frozenset(words))
+    if positive is not None:
+        decided = (low, high) if words[1] == positive else (high, low)
+        return LabelOrder(*decided, "words")
+    numbers = [_number(word) for word in words]
+    if numbers[0] != numbers[1] and not any(map(math.isnan, numbers)):
+        decided = (low, high) if numbers[0] < numbers[1] else (high, low)
+        return LabelOrder(*decided, "size")
+    return LabelOrder(low, high, "alphabet")
+
+
+def check_positive_class(classes: Iterable[Any], argument: Literal["classes", "pos_label"]) -> None:
+    """Refuse two sorted labels whose words contradict the order in which they are sorted.
+
+    One column of scores belongs to the last label, as in ``predict_proba(X)[:, 1]``. If that is
+    the word for no, the scores may as well be those of the yes, and the caller must say which.
+
+    Parameters
+    ----------
+    classes : iterable of labels
+        Two texts; other labels have no meaning to contradict.
+    argument : {"classes", "pos_label"}
+        What to pass instead.
+    """
+    labels = [label.item() if hasattr(label, "item") else label for label in classes]
+    if len(labels) != 2 or not all(isinstance(label, str) for label in labels):
+        return
+    low, high = labels
+    order = order_two_labels(low, high)
+    if order.positive == high:
+        return
+    passes = {
+        "classes": (f"classes=[{high!r}, {low!r}]", f"classes=[{low!r}, {high!r}]"),
+        "pos_label": (f"pos_label={low!r}", f"pos_label={high!r}"),
+    }[argument]
+    raise InputError(
+        f"which of the labels {low!r} and {high!r} is positive is in doubt: {low!r} by its "
+        f"meaning, {high!r} by the sorted order of scikit-learn. Pass {passes[0]} if the scores "
+        f"are those of {low!r}, or {passes[1]} if they are those of {high!r}."
+    )
+
+
+def direction_hint(
+    n_neg: Floats, n_pos: Floats, *, rows: tuple[int, int], negative: Any, remedy: str
+) -> str | None:
+    """A sentence if the scores rank the negative class higher than chance explains, else None.
+
+    Parameters
+    ----------
+    n_neg, n_pos : ndarray of shape (n_scores,)
+        Weight of each class at each score, in increasing order of the score.
+    rows : (int, int)
+        Rows of the negative and of the positive class, which the test counts.
+    negative : label
+        The negative class.
+    remedy : str
+        What to do if the scores belong to the negative class.
+
+    Notes
+    -----
+    The area under the ROC curve is compared with one half by the Mann–Whitney test with its
+    correction for ties (normal approximation, one-sided, level 5%).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = {"n_neg": np.array([2.0, 9.0]), "n_pos": np.array([9.0, 2.0])}
+    >>> direction_hint(**counts, rows=(11, 11), negative="bad", remedy="pass --positive bad")
+    "High scores go with 'bad' (ROC AUC 0.18): if they are its probabilities, pass --positive bad."
+    """
+    total_neg, total_pos = float(n_neg.sum()), float(n_pos.sum())
+    if not (total_neg and total_pos and min(rows)):
+        return None
+    below = np.cumsum(n_neg) - n_neg / 2
+    area = float(n_pos @ below) / total_neg / total_pos
+    n_rows = rows[0] + rows[1]
+    tied = (n_neg + n_pos) * (n_rows / (total_neg + total_pos))
+    ties = float((tied**3 - tied).sum()) / n_rows / (n_rows - 1)
+    variance = max(n_rows + 1 - ties, 0.0) / (12 * rows[0] * rows[1])
+    if area - 0.5 >= -ONE_SIDED * math.sqrt(variance):
+        return None
+    return (
+        f"High scores go with {shown(negative)} (ROC AUC {area:.2f}): if they are its "
+        f"probabilities, {remedy}."
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def label_column(y: Any) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trueodds.basics.log import logger
 from trueodds.exceptions import InputError
 from trueodds.validation._arrays import Floats, Labels, check_length
-from trueodds.validation._labels import encode_labels
+from trueodds.validation._labels import check_positive_class, encode_labels
 from trueodds.validation._scores import (
     SCORE_WORDS,
     InputScale,
@@ -66,7 +66,8 @@ class LabelledScores:
         sample_weight : array-like of shape (n,), default=None
         scale : {"probability", "logit", "score"}
         classes : array-like, default=None
-            All labels in the order of the columns, if some may be absent.
+            All labels in the order of the columns; of two, the second is positive. By default
+            the sorted labels, see :func:`order_two_labels`.
         words : Words
             What the arguments are called.
         rows_sum_to_one : bool, default=True
@@ -78,6 +79,8 @@ class LabelledScores:
         codes, labels = encode_labels(y, classes)
         _check_lengths(len(array), len(codes), words)
         weight = validate_weights(sample_weight, len(array))
+        if array.ndim == 1 and classes is None:
+            check_positive_class(labels, "classes")
         columns = 2 if array.ndim == 1 else array.shape[1]
         if len(labels) != columns:
             codes, labels = _with_the_other_class(codes, labels, columns, words)

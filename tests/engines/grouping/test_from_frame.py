@@ -239,3 +239,19 @@ def test_several_score_columns_are_collected_and_learned_together(engine, make_f
     np.testing.assert_allclose(
         fitted.predict_proba(scores[:50]), direct.predict_proba(scores[:50]), rtol=0, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("negative_and_positive", [("nein", "ja"), ("ja", "nein")])
+def test_words_that_contradict_the_sorted_order_need_a_positive_label(
+    engine, make_frame, negative_and_positive
+):
+    negative, positive = negative_and_positive
+    frame = make_frame(engine, small_rows(label=[negative, negative, positive, positive]))
+    with pytest.raises(InputError, match=r"in doubt.*Pass pos_label='ja' if the scores are those"):
+        ScoreTable.from_frame(frame, score="score", label="label")
+    table = ScoreTable.from_frame(frame, score="score", label="label", pos_label=positive)
+    np.testing.assert_array_equal(table.n_pos, [0, 1, 1])
+    classes = [negative, positive]
+    fitted = IsotonicCalibrator(classes=classes).fit_frame(frame, score="score", label="label")
+    assert fitted.map_.classes == (negative, positive)
+    assert fitted.map_(0.9) > fitted.map_(0.1)

@@ -181,7 +181,9 @@ class Calibrator(Estimator, ABC):
             Scores of the positive class, or one column per class, on the scale that ``input``
             says. Arrays, lists, or columns of pandas, polars or Arrow.
         y : array-like of shape (n,)
-            Labels of any type that sorts.
+            Labels of any type that sorts. With one column of scores and without ``classes``, the
+            last of two sorted labels is positive; labels whose words contradict that (``"ja"`` and
+            ``"nein"``) are refused.
         sample_weight : array-like of shape (n,), default=None
             A weight of k equals k repetitions; a weight of zero leaves the row out.
 
@@ -298,7 +300,7 @@ class Calibrator(Estimator, ABC):
             Names of columns.
         pos_label : label, default=None
             With one score column, the positive class; by default the last of ``classes``, or
-            the greater of two labels.
+            the last of two sorted labels.
         max_rows : int, default=1000000
             More distinct scores of a column than this are rounded. Of several columns of a lazy
             frame, whole rows beyond this are sampled on the engine, rare classes left whole, and

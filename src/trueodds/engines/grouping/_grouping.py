@@ -19,7 +19,13 @@ from trueodds.engines.grouping._checks import (
 )
 from trueodds.engines.grouping._collect import collect_columns, collect_row, open_frame
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, InputScale, check_integer, check_scale
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    check_integer,
+    check_positive_class,
+    check_scale,
+)
 
 __all__ = ["MAX_ROWS", "GroupedScores", "group_scores"]
 
@@ -179,6 +185,8 @@ class _Query:
                 f"label column {columns.label_name!r} must hold two classes; all "
                 f"{facts.n_rows} rows are {_shown(columns, first)!r}."
             )
+        if pos_label is None:
+            check_positive_class((first, last), "pos_label")
         positive = last if pos_label is None else _as_label(columns, pos_label)
         whole = isinstance(first, int) and last - first <= 1
         return cls(columns, facts, pos_label, positive, may_have_more=not whole)
