@@ -8,7 +8,6 @@ from typing import Unpack
 
 import numpy as np
 
-from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import About, PosteriorCalibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
@@ -111,13 +110,12 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
         unit = margin_unit(table.score, table.weight) if self.input == "score" else 1.0
-        with single_threaded_blas():
-            posterior = fit_smooth_curve(
-                log_odds(table.score, self.input) / unit,
-                table.n_neg,
-                table.n_pos,
-                centred_on_scores=self.input != "score",
-            )
+        posterior = fit_smooth_curve(
+            log_odds(table.score, self.input) / unit,
+            table.n_neg,
+            table.n_pos,
+            centred_on_scores=self.input != "score",
+        )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.exceptions import TooFewInstancesError
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._comparison_choice import Choice, choose
@@ -164,9 +165,10 @@ def compare_rows(
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two instances.")
     partitions = [deal_folds(cells, n_folds, int(seed)) for seed in options.seeds()]
-    runs = run_methods(
-        methods, compared, partitions, n_jobs=options.n_jobs, progress=options.progress
-    )
+    with single_threaded_blas():
+        runs = run_methods(
+            methods, compared, partitions, n_jobs=options.n_jobs, progress=options.progress
+        )
     kept = {name: run for name, run in runs.items() if run.error is None}
     tables, fold_losses = _tables(cells, kept)
     calibration = {

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.threads import single_threaded_blas
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
@@ -122,19 +121,18 @@ def build_report(
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with single_threaded_blas():
-            comparison = compare_calibrators(
-                sample.score,
-                sample.codes,
-                calibrators=calibrators,
-                input=input,
-                sample_weight=sample.weight,
-                cv=cv,
-                random_state=seed,
-                n_jobs=n_jobs,
-                progress=progress,
-                level=level,
-            )
+        comparison = compare_calibrators(
+            sample.score,
+            sample.codes,
+            calibrators=calibrators,
+            input=input,
+            sample_weight=sample.weight,
+            cv=cv,
+            random_state=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+            level=level,
+        )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]

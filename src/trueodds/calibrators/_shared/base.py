@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators._shared.about import About, Promises
 from trueodds.calibrators._shared.accuracy import share_right
 from trueodds.calibrators._shared.intervals import Intervals
@@ -118,14 +119,16 @@ class Calibrator(Intervals, Estimator, ABC):
         """The map of evidence that has been validated; classes have no names in it.
 
         Everything that is ever fitted comes through here, so that labels are smoothed in one way,
-        numbers are bounded, and what goes wrong all the same is said in a sentence of ours.
+        numbers are bounded, and what goes wrong all the same is said in a sentence of ours. BLAS
+        has one thread: matrices of a few columns gain nothing from several, and lose much where
+        other work has the cores.
         """
         name = type(self).__name__
         bounded = evidence.bounded(self.input, by_order_alone=self.by_order_alone)
         if isinstance(bounded, Evidence):
-            with calculating(name, bounded.score, bounded.weight):
+            with calculating(name, bounded.score, bounded.weight), single_threaded_blas():
                 return self._fit(bounded.smoothed(self.label_smoothing))
-        with calculating(name, bounded.scores, bounded.weight):
+        with calculating(name, bounded.scores, bounded.weight), single_threaded_blas():
             return self._fit_multiclass(bounded.smoothed(self.label_smoothing))
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
