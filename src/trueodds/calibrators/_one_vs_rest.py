@@ -7,6 +7,7 @@ from typing import Unpack
 from trueodds.calibrators import About, Calibrator, Promises, SharedOptions
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
+from trueodds.validation import check_instance
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -63,6 +64,7 @@ class OneVsRestCalibrator(Calibrator):
 
             inner: Calibrator = LogisticCalibrator()
         else:
+            check_instance(self.calibrator, Calibrator, "calibrator")
             inner = type(self.calibrator)(**self.calibrator.get_params(deep=False))
         inner.set_params(input=self.input)
         if self.label_smoothing is not None:

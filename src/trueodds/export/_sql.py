@@ -25,6 +25,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueodds.basics.optional import require
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
@@ -86,7 +87,7 @@ def _check_size(nodes: int) -> None:
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name or "\0" in name:
-        raise InputError(f"a column's name must be a text that is not empty; got {name!r}.")
+        raise InputError(f"a column's name must be a text that is not empty; got {shown(name)}.")
 
 
 @dataclass

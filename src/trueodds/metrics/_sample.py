@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.validation import (
     METRIC_WORDS,
@@ -15,6 +16,7 @@ from trueodds.validation import (
     LabelledScores,
     as_dense,
     check_choice,
+    is_label,
 )
 
 __all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
@@ -91,9 +93,11 @@ def event_view(
     """The event that a curve is of, and its name; see :func:`reliability_curve`."""
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if pos_label is not None:
-        found = np.flatnonzero(sample.classes == pos_label)
+        found = np.flatnonzero(is_label(sample.classes, pos_label))
         if len(found) != 1:
-            raise InputError(f"pos_label {pos_label!r} is not one of {sample.classes.tolist()}.")
+            raise InputError(
+                f"pos_label {shown(pos_label)} is not one of {sample.classes.tolist()}."
+            )
         own = int(found[0])
         # A single column is that of pos_label; two are those of the sorted classes.
         given = as_dense(y_prob, "y_prob").shape

@@ -26,8 +26,10 @@ from trueodds.validation import (
     Floats,
     InputScale,
     Labels,
+    as_generator,
     check_choice,
     check_integer,
+    check_jobs,
     check_level,
 )
 
@@ -146,12 +148,13 @@ class ComparisonOptions:
         check_integer(self.cv, "cv", 2)
         check_integer(self.n_repeats, "n_repeats", 1)
         check_level(self.level)
+        check_jobs(self.n_jobs)
         check_choice(self.scoring, ("log_loss", "brier_score"), "scoring")
         check_choice(self.rule, ("one_standard_error", "best"), "rule")
 
     def seeds(self) -> Labels:
         """One for each repeat."""
-        rng = np.random.default_rng(self.random_state)
+        rng = as_generator(self.random_state)
         return np.asarray(rng.integers(0, 2**63, size=self.n_repeats))
 
 

@@ -27,7 +27,13 @@ from trueodds.report._report import FORMAT, VERSION, Report
 from trueodds.report._sureness import sureness
 from trueodds.report._validation import validation_section
 from trueodds.report._verdict import diagnose, verdict
-from trueodds.validation import Floats, InputScale, as_dense, check_integer
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    as_dense,
+    check_instance,
+    check_integer,
+)
 
 __all__ = ["build_report"]
 
@@ -113,11 +119,13 @@ def build_report(
     '<!doctype html>'
     """
     # A number, so that the page can name it and be made again.
-    seed = check_integer(random_state, "random_state", 0)
+    seed = check_integer(random_state, "random_state", 0, most=2**63 - 1)
     max_rows = check_integer(max_rows, "max_rows", 100)
+    if names is not None:
+        check_instance(names, Mapping, "names")
     names = dict(names or {})
-    columns = read_groups(groups, len(as_dense(scores, "scores")))
     rows = read_report_rows(scores, y, sample_weight, input)
+    columns = read_groups(groups, len(as_dense(scores, "scores")))
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

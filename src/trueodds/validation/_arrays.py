@@ -19,6 +19,7 @@ __all__ = [
     "check_increasing",
     "check_length",
     "check_unit_interval",
+    "is_label",
     "where",
 ]
 
@@ -61,6 +62,8 @@ def _from_frame(values: Any, name: str) -> npt.NDArray[Any] | None:
     if isinstance(native, nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame; collect it first.")
     if isinstance(native, nw.DataFrame):
+        if not native.columns:
+            return np.empty((len(native), 0))
         for column, series in zip(native.columns, native.iter_columns(), strict=True):
             _refuse_nulls(series, f"{name}[{column!r}]")
     elif isinstance(native, nw.Series):
@@ -101,6 +104,14 @@ def as_floats(values: Any, name: str) -> Floats:
 def as_codes(positive: npt.NDArray[Any]) -> Labels:
     """Whether rows are positive (bool, or 0 and 1), as compiled loops read it."""
     return np.ascontiguousarray(positive, dtype=np.intp)
+
+
+def is_label(classes: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
+    """Which of the classes a single label is; all False for what cannot be one."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if not isinstance(plain, (str, bytes, int, float)):
+        return np.zeros(len(classes), dtype=bool)
+    return np.array([bool(own == plain) for own in classes.tolist()], dtype=bool)
 
 
 def where(bad: npt.NDArray[np.bool_]) -> str:

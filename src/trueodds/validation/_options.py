@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,19 +13,32 @@ from trueodds.exceptions import InputError
 
 __all__ = [
     "LabelSmoothing",
+    "as_generator",
+    "as_names",
     "as_number",
     "as_seed",
+    "as_tuple",
     "check_choice",
+    "check_flag",
+    "check_instance",
     "check_integer",
+    "check_jobs",
     "check_level",
     "check_number",
     "check_smoothing",
+    "check_text",
+    "is_choice",
 ]
 
 MOST = 2**31 - 1
 """The largest whole number that an option may be: arrays and loops of more are of no use."""
 
 LabelSmoothing = Literal["platt"] | float | None
+
+
+def is_choice(value: Any, *choices: str) -> bool:
+    """Whether an option is one of these texts; an array compared with them would be an array."""
+    return isinstance(value, str) and value in choices
 
 
 def check_choice(value: Any, choices: tuple[Any, ...], name: str) -> None:
@@ -75,6 +89,64 @@ def check_level(value: Any, name: str = "level") -> float:
     if not 0 < number < 1:
         raise InputError(f"{name} must be a number strictly between 0 and 1; got {shown(value)}.")
     return number
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse a number of processes that joblib would refuse in its own words."""
+    if n_jobs is not None:
+        check_integer(n_jobs, "n_jobs", -MOST, "None or ")
+        if n_jobs == 0:
+            raise InputError("n_jobs must be None or an integer other than 0; got 0.")
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Refuse anything but True and False; NumPy's are as good."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False; got {shown(value)}.")
+
+
+def check_instance(value: Any, kind: type[Any], name: str) -> None:
+    """Refuse an object of another class."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be a {kind.__name__}; got {_kind_of(value)}.")
+
+
+def check_text(value: Any, name: str, otherwise: str = "") -> str:
+    """Refuse anything but a text that can be encoded."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be {otherwise}a text; got {_kind_of(value)}.")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise InputError(f"{name} must be a text in Unicode; got {shown(value)}.")
+    return value
+
+
+def as_names(values: Any, name: str) -> list[str]:
+    """One or more names of columns or methods; a single text is one name."""
+    names = [values] if isinstance(values, str) else values
+    if not isinstance(names, (Sequence, np.ndarray)) or isinstance(names, (bytes, bytearray)):
+        raise InputError(f"{name} must be a name or a list of names; got {_kind_of(values)}.")
+    return [check_text(each, f"each of {name}") for each in as_tuple(names, name)]
+
+
+def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
+    """Whatever can be iterated over, once."""
+    try:
+        return tuple(values)
+    except TypeError:
+        raise InputError(f"{name} must be a list; got {_kind_of(values)}.") from None
+
+
+def _kind_of(value: Any) -> str:
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator of random numbers; one of NumPy's own is used as it is."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    return np.random.default_rng(as_seed(random_state))
 
 
 def as_seed(random_state: Any, *, below: int = 2**63, draw: bool = True) -> int:

@@ -30,6 +30,7 @@ from trueodds.validation import (
     LabelSmoothing,
     answers_in_kind,
     as_dense,
+    as_names,
     check_scale,
     check_smoothing,
     positive_column,
@@ -277,7 +278,7 @@ class Calibrator(Intervals, Estimator, ABC):
         """
         self.check_settings()
         self._check_that_counts_suffice()
-        columns = [score] if isinstance(score, str) else list(score)
+        columns = as_names(score, "score")
         if len(columns) != 1:
             from trueodds.calibrators._shared.class_frames import fit_columns
 
