@@ -604,7 +604,7 @@ def _instance(kind: type[Any], draw: Draw, rows: Rows) -> Any:
         return made
     with contextlib.suppress(NotFittedError):
         if isinstance(made, Calibrator):
-            extra = {"features": rows.X} if made.promises.needs_features else {}
+            extra = {"features": rows.X} if made.about.promises.needs_features else {}
             made.fit(rows.prob, rows.y, rows.weight, **extra)
         elif isinstance(made, trueodds.CalibratedClassifier):
             made.fit(rows.X, rows.y)
@@ -920,6 +920,9 @@ class Tally:
 def random_calls(n_calls: int, seed: int, only: str = "", report: bool = False) -> Tally:
     """Calls chosen by chance; faults are collected and not raised."""
     tally = Tally()
+    for library in ("torch", "onnx", "onnxruntime", "sqlglot", "duckdb", "matplotlib.pyplot"):
+        with contextlib.suppress(ImportError):  # slow to import, and not to be interrupted
+            importlib.import_module(library)
 
     def stop(*_: Any) -> None:
         raise TooSlowError

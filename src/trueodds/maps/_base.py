@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -216,9 +217,9 @@ class CalibrationMap(Described, Banded, Exported, ABC):
     def _finite_number(self, name: str, *, infinite: bool = False) -> None:
         value = getattr(self, name)
         number = as_number(value)
-        if np.isnan(number):
+        if np.isnan(number) and not isinstance(value, numbers.Real):
             raise InputError(f"{name} must be a number; got {shown(value)}.")
-        if np.isinf(number) and not infinite:
+        if np.isnan(number) or (np.isinf(number) and not infinite):
             raise InputError(f"{name} must be finite; got {shown(value)}.")
         object.__setattr__(self, name, number)
 

@@ -15,12 +15,11 @@ from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._plain_words import TOLERANCE, class_finding
 from trueodds.metrics._sample import binary_views, read_sample
 from trueodds.validation import (
-    METRIC_WORDS,
+    as_floats,
     as_generator,
     check_integer,
     check_level,
     check_number,
-    validate_scores,
 )
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
@@ -142,9 +141,9 @@ def evaluate_classes(
     """
     check_level(level)
     rng = as_generator(random_state)
-    prob = validate_scores(y_prob, "probability", words=METRIC_WORDS, rows_sum_to_one=False)
+    prob = as_floats(y_prob, "y_prob")
     if prob.ndim == 2:
-        with np.errstate(invalid="ignore"):  # a row of zeros is refused below
+        with np.errstate(all="ignore"):  # a row of zeros is refused below
             prob = prob / prob.sum(axis=1, keepdims=True)
     sample = read_sample(y_true, prob, sample_weight, classes)
     if sample.prob.ndim == 1:

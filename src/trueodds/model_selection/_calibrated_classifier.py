@@ -376,7 +376,7 @@ def _checked_folds(cv: Any) -> Any:
             "already, wrap it in sklearn.frozen.FrozenEstimator, and fit on rows that it has not "
             "seen."
         )
-    if cv is None or callable(getattr(cv, "split", None)):
+    if cv is None or callable(getattr(cv, "get_n_splits", None)):
         return cv
     if isinstance(cv, numbers.Number):
         return check_integer(cv, "cv", 2)
