@@ -122,7 +122,7 @@ audit: $(READY)
 	  || { grep -qi "connection\|resolve" $(AUDIT)/log && echo "audit: no database can be reached; left out"; } \
 	  || { cat $(AUDIT)/log; exit 1; }
 
-# Coverage-guided fuzzing of maps, monitor states and CSV files, side by side, for so many seconds.
+# Coverage-guided fuzzing of maps, monitor states, CSV files and calls of the API, for so many seconds.
 SECONDS ?= 120
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS)

@@ -5,9 +5,13 @@ from enum import Enum, IntEnum
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 
+from trueodds import CalibrationMonitor, TemperatureCalibrator
 from trueodds.exceptions import InputError
+from trueodds.metrics import evaluate_classes, log_loss
 from trueodds.validation import (
     as_dense,
     check_choice,
@@ -67,6 +71,57 @@ def test_frames_become_matrices():
     for library in (pd, pl):
         array = validate_scores(library.DataFrame(frame), "probability")
         np.testing.assert_array_equal(array, [[0.25, 0.75], [0.5, 0.5]])
+
+
+P3 = np.random.default_rng(5).dirichlet([1.0, 1.0, 1.0], 60)
+Y3 = np.where(np.arange(60) % 4, P3.argmax(axis=1), np.arange(60) % 3)
+FRAMES = {
+    "integer names": pd.DataFrame(P3),
+    "names that are rows too": pd.DataFrame(P3, columns=[2, 0, 1]),
+    "equal names": pd.DataFrame(P3, columns=["a", "a", "b"]),
+    "names of two levels": pd.DataFrame(
+        P3, columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)])
+    ),
+    "no names": pd.DataFrame(P3, columns=[None, None, None]),
+    "NaN as a name": pd.DataFrame(P3, columns=[np.nan, 1.5, np.nan]),
+    "dates as names": pd.DataFrame(P3, columns=pd.date_range("2026-01-01", periods=3)),
+    "an index of its own": pd.DataFrame(P3, index=np.arange(60)[::-1]),
+    "nullable": pd.DataFrame(P3).astype("Float64"),
+    "sparse columns": pd.DataFrame(P3).astype(pd.SparseDtype(float)),
+    "Arrow in pandas": pd.DataFrame(P3).astype("float64[pyarrow]"),
+    "polars": pl.DataFrame(P3),
+    "Arrow": pa.Table.from_arrays(list(map(pa.array, P3.T)), names=["a", "b", "c"]),
+    "Arrow with equal names": pa.Table.from_arrays(list(map(pa.array, P3.T)), names=["a"] * 3),
+    "a batch of Arrow": pa.record_batch(list(map(pa.array, P3.T)), names=["a", "b", "c"]),
+    "NumPy's matrix": np.asmatrix(P3),
+    "unmasked": np.ma.array(P3),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
+def test_columns_of_a_frame_are_taken_by_position_whatever_their_names(frame):
+    calibrator = TemperatureCalibrator().fit(frame, Y3)
+    expected = TemperatureCalibrator().fit(P3, Y3)
+    np.testing.assert_array_equal(
+        calibrator.predict_proba(frame), expected.predict_proba(P3), strict=True
+    )
+    assert log_loss(Y3, frame) == log_loss(Y3, P3)
+    assert repr(evaluate_classes(Y3, frame)) == repr(evaluate_classes(Y3, P3))
+    watched = CalibrationMonitor().update(frame, Y3)
+    assert watched.to_dict() == CalibrationMonitor().update(P3, Y3).to_dict()
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], ["a", "a", "b"]])
+def test_a_missing_value_is_found_in_the_column_where_it_is(names):
+    frame = pd.DataFrame(P3, columns=names)
+    frame.iloc[7, 1] = np.nan
+    with pytest.raises(InputError, match=r"scores\[1\] must have no missing values; found 1 of 60"):
+        validate_scores(frame, "probability")
+
+
+def test_sparse_matrices_are_refused_with_the_way_out():
+    with pytest.raises(InputError, match=r"Pass scores\.toarray\(\)"):
+        validate_scores(csr_array(P3), "probability")
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,14 @@ from trueodds.validation import (
     InputScale,
     LabelSmoothing,
     as_codes,
+    as_floats,
     check_increasing,
     check_integer,
     check_length,
     check_positive_class,
     check_smoothing,
     encode_labels,
+    is_label,
     validate_scores,
     validate_weights,
 )
@@ -82,7 +84,7 @@ class ScoreTable:
 
     def _keep(self, *columns: Floats) -> None:
         for name, column in zip(("score", "n_neg", "n_pos"), columns, strict=True):
-            view = np.ascontiguousarray(column, dtype=np.float64).view()
+            view = as_floats(column, name).view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
 
@@ -170,7 +172,7 @@ class ScoreTable:
         codes, classes = encode_labels(y)
         check_length(len(codes), "y", len(score), "scores")
         if pos_label is not None:
-            positive = (classes == pos_label)[codes]
+            positive = is_label(classes, pos_label)[codes]
         elif len(classes) == 2:
             check_positive_class(classes, "pos_label")
             positive = codes == 1

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing (atheris) of what strangers give us: maps, monitor states, CSV files.
+"""Coverage-guided fuzzing (atheris) of maps, monitor states, CSV files and calls of the API.
 
     make fuzz SECONDS=600                                       # all targets side by side
     python tests/fuzz/run_fuzzers.py --seconds 600 fuzz_maps    # one of them
@@ -21,7 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "fuzz"
-TARGETS = ("fuzz_maps", "fuzz_states", "fuzz_rows")
+TARGETS = ("fuzz_maps", "fuzz_states", "fuzz_rows", "fuzz_api")
 LONGEST = 20_000
 """Bytes of an input."""
 SLOWEST = 20

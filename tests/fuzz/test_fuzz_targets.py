@@ -1,14 +1,21 @@
 """What the fuzzer starts from, and what it has found: both keep their promises now."""
 
+import functools
 import importlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from trueodds import metrics
+from trueodds.calibrators import all_calibrators
 
 sys.path.insert(0, str(Path(__file__).parent))
 from run_fuzzers import HERE, TARGETS
 
+RESULTS = {"CalibrationRefinement", "CorpDecomposition", "EndConfidence", "MetricComparison"}
+"""Classes without methods, which functions return."""
 FOUND = sorted((HERE / "found").glob("*/*"))
 
 
@@ -29,6 +36,44 @@ def test_changed_documents_are_refused_or_work(name):
     target = importlib.import_module(name)
     for number, seed in enumerate(target.seeds()):
         target.check(target.change(seed, 4 * number + 1))
+
+
+@pytest.mark.slow
+def test_random_calls_of_the_public_api_answer_or_raise_an_error_of_ours():
+    import fuzz_api
+
+    tally = fuzz_api.random_calls(250, seed=2)
+    assert not tally.faults, "".join(map(tally.told, tally.faults))
+    assert tally.outcomes["answer"] > 50
+    assert tally.outcomes["our error"] > 50
+
+
+def test_every_public_function_and_class_is_called_by_the_fuzzer():
+    import fuzz_api
+
+    names = {target.name.split(".")[0] for own in fuzz_api.targets().values() for target in own}
+    for expected in ("log_loss", "ENIRCalibrator", "TreeCalibrator", "CharcoalGrillCalibrator"):
+        assert expected in names
+    assert {kind.__name__ for kind in all_calibrators().values()} <= names
+    assert set(metrics.__all__) - names <= {"accuracy_score", "roc_auc_score", *RESULTS}
+
+
+@pytest.mark.parametrize(
+    ("place", "planted", "word"),
+    [
+        ("brier_score", lambda *_, **__: 0.123, "but NumPy finds"),
+        ("log_loss", lambda *_, **__: 1 / 0, "ZeroDivisionError"),
+        ("expected_calibration_error", lambda *_, **__: float("nan"), "returned nan"),
+        ("accuracy", lambda *_, **__: np.log(np.zeros(1)).sum(), "RuntimeWarning"),
+    ],
+)
+def test_the_fuzzer_of_calls_notices_what_is_planted(monkeypatch, place, planted, word):
+    import fuzz_api
+
+    target = next(t for own in fuzz_api.targets().values() for t in own if t.name == place)
+    monkeypatch.setattr(target, "function", functools.wraps(target.function)(planted))
+    tally = fuzz_api.random_calls(60, seed=0, only=place)
+    assert word in "".join(map(tally.told, tally.faults))
 
 
 def test_a_target_notices_a_broken_promise(monkeypatch):

@@ -264,9 +264,9 @@ def test_a_misspelt_option_is_refused(option, message):
 
 
 def test_other_options_are_checked():
-    with pytest.raises(InputError, match="bandwidth must lie in"):
+    with pytest.raises(InputError, match="bandwidth must be None or a number of at least"):
         metrics.smooth_calibration_error([0, 1], [0.5, 0.5], bandwidth=0.0)
-    with pytest.raises(InputError, match="fraction must lie in"):
+    with pytest.raises(InputError, match="fraction must be a number above 0 and at most"):
         metrics.end_confidence([0, 1], [0.5, 0.5], fraction=0.7)
     with pytest.raises(InputError, match="for two classes; got 3"):
         metrics.end_confidence([0, 1, 2], np.eye(3))

@@ -65,5 +65,5 @@ def test_curves_cover_the_scores_that_are_given():
 def test_other_maps_are_refused():
     with pytest.raises(InputError, match="TreeMap is needed"):
         TreeDisplay.from_map(LogOddsMap(a=1.0, b=1.0, c=0.0))
-    with pytest.raises(InputError, match="node must be one of 0 to 4"):
+    with pytest.raises(InputError, match="node must be an integer of at least 0 and at most 4"):
         small_tree().at_node(5, [0.5])

@@ -10,12 +10,34 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING
+from trueodds.exceptions import InputError
 
-__all__ = ["atomic_file", "write_text"]
+__all__ = ["as_path", "atomic_file", "write_text"]
 
 LONGEST_NAME = 100
 """Bytes of the name of a temporary file, so that long names of the user's own still fit."""
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """A path, or an :class:`InputError` for what is none.
+
+    Examples
+    --------
+    >>> as_path(3)
+    Traceback (most recent call last):
+    ...
+    trueodds.exceptions.InputError: path must be a text or a Path; got 3.
+    """
+    try:
+        found = Path(path)
+        os.fsencode(found)
+    except (TypeError, UnicodeError):
+        raise InputError(f"path must be a text or a Path; got {shown(path)}.") from None
+    if "\0" in str(found):
+        raise InputError(f"path must not hold a NUL character; got {shown(path)}.")
+    return found
 
 
 @contextmanager
@@ -32,7 +54,7 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
     durable : bool, default=True
         Wait for the disk, so that a power cut does not leave an empty file either.
     """
-    target = Path(path).resolve()
+    target = as_path(path).resolve()
     if target.exists() and not target.is_file():
         with target.open("wb") as stream:
             yield stream

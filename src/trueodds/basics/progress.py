@@ -8,6 +8,9 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from trueodds.basics.shown import shown
+from trueodds.exceptions import InputError
+
 __all__ = ["Progress"]
 
 PATIENCE = 2.0
@@ -27,7 +30,9 @@ class Progress:
 
     def __init__(self, total: int, title: str, show: bool | None) -> None:
         self._total, self._title = total, title
-        self._wanted = sys.stderr.isatty() if show is None else bool(show)
+        if show is not None and type(show) is not bool:
+            raise InputError(f"progress must be None, True or False; got {shown(show)}.")
+        self._wanted = sys.stderr.isatty() if show is None else show
         self._start = time.monotonic() + (PATIENCE if show is None else 0.0)
         self._done = 0
         self._bar: Any = None

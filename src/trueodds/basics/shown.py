@@ -27,7 +27,10 @@ def shown(value: object, longest: int = LONGEST) -> str:
     'xxxxxxxxx…xxxxxxxxx'
     """
     if not isinstance(value, str):
-        text = repr(value)
+        try:
+            text = repr(value)
+        except Exception:  # an integer of more digits than Python writes, for example
+            text = f"<{type(value).__name__}>"
         return text if len(text) <= longest else f"{text[: longest - 1]}…"
     if len(value) > longest:
         half = (longest - 1) // 2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from _thread import start_new_thread
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache, partial
-from threading import Event
+from threading import Event, Lock, get_ident
 from typing import Any, TypeVar
 
 __all__ = ["BLOCK", "in_blocks", "side_by_side", "single_threaded_blas"]
@@ -81,11 +82,57 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Res
     return [results[k] for k in range(len(tasks))]
 
 
-def single_threaded_blas() -> Any:
+class _OneBlasThread:
+    """A limit of the whole process: the first to enter sets it, the last to leave takes it back.
+
+    Contexts of several threads overlap in any order, so each restoring what it found would leave
+    the limit of another behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside: Counter[int] = Counter()  # contexts of each thread
+        self._before: dict[str, tuple[Any, int]] = {}  # libraries by file, and their threads
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._leave_other_threads)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            for library in _blas_libraries():  # also those that were loaded since the first entered
+                if library.filepath not in self._before:
+                    self._before[library.filepath] = library, library.num_threads
+                    _set_threads(library, 1)
+            self._inside[get_ident()] += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= Counter([get_ident()])  # drops what falls to 0
+            self._restore()
+
+    def _restore(self) -> None:
+        if not self._inside:
+            for library, n_threads in self._before.values():
+                _set_threads(library, n_threads)
+            self._before = {}
+
+    def _leave_other_threads(self) -> None:
+        """A forked process has none of them, and its lock may be held by one."""
+        self._lock = Lock()
+        own = self._inside[get_ident()]
+        self._inside = Counter({get_ident(): own}) if own else Counter()
+        self._restore()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
     """A context in which matrix products use one core.
 
     Threads that wait for each other cost small matrices more than they save, many times more
-    where other work has the cores.
+    where other work has the cores. Contexts may be nested, and those of several threads may
+    overlap; after the last one, BLAS has the threads that it had before the first. A library that
+    is loaded inside is limited by the next context, nested or not.
 
     Examples
     --------
@@ -94,15 +141,27 @@ def single_threaded_blas() -> Any:
     ...     np.eye(2) @ np.ones(2)
     array([1., 1.])
     """
-    return _blas().limit(limits=1, user_api="blas")
+    return _one_blas_thread
+
+
+def _set_threads(library: Any, n_threads: int) -> None:
+    """Set the threads of a library from any thread.
+
+    Recent versions of threadpoolctl let one thread set those of OpenBLAS, and ignore the others.
+    """
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(n_threads)
+
+
+def _blas_libraries() -> list[Any]:
+    """Libraries of BLAS in this process. SciPy has its own, which is loaded when it is needed."""
+    return _find_blas("scipy.special" in sys.modules or "scipy.linalg" in sys.modules)
 
 
 @cache
-def _blas() -> Any:
-    """What is known of the libraries that NumPy has loaded; looking for them takes a while."""
+def _find_blas(with_scipy: bool) -> list[Any]:  # noqa: ARG001  # the key of the cache
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _cores() -> int:

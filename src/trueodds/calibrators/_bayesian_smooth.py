@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import PosteriorCalibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
@@ -101,13 +100,12 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
         unit = margin_unit(table.score, table.weight) if self.input == "score" else 1.0
-        with single_threaded_blas():
-            posterior = fit_smooth_curve(
-                log_odds(table.score, self.input) / unit,
-                table.n_neg,
-                table.n_pos,
-                centred_on_scores=self.input != "score",
-            )
+        posterior = fit_smooth_curve(
+            log_odds(table.score, self.input) / unit,
+            table.n_neg,
+            table.n_pos,
+            centred_on_scores=self.input != "score",
+        )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())
 

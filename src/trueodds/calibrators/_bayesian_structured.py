@@ -97,6 +97,8 @@ class BayesianStructuredCalibrator(Calibrator):
 def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
     unit = margin_unit(scores, scale)
     rows = ClassRows(class_probabilities(scores, scale, unit), tops_of(scores), counts)
+    import scipy.linalg  # noqa: F401  # slow to import; its BLAS must be there to be limited
+
     with single_threaded_blas():
         members, weights = fit_pool(rows, as_they_are=unit == 1)
     if not all(member.converged for member in members):

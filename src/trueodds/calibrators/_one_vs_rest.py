@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
+from trueodds.validation import check_instance
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -59,6 +60,7 @@ class OneVsRestCalibrator(Calibrator):
 
             inner: Calibrator = LogisticCalibrator()
         else:
+            check_instance(self.calibrator, Calibrator, "calibrator")
             inner = type(self.calibrator)(**self.calibrator.get_params(deep=False))
         inner.set_params(input=self.input)
         if self.label_smoothing is not None:

@@ -16,6 +16,7 @@ from trueodds.validation import (
     check_choice,
     check_integer,
     check_number,
+    is_choice,
 )
 
 __all__ = ["SplineCalibrator"]
@@ -95,7 +96,7 @@ class SplineCalibrator(Calibrator):
         check_choice(self.monotone, (True, False), "monotone")
         if self.strength is not None:
             check_number(self.strength, "strength", above=True, otherwise="None or ")
-        if self.prior_weight != "auto":
+        if not is_choice(self.prior_weight, "auto"):
             check_number(self.prior_weight, "prior_weight", otherwise='"auto" or ')
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:

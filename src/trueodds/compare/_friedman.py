@@ -10,6 +10,7 @@ import numpy as np
 
 from trueodds.compare._results import AverageRanks, Better, read_results
 from trueodds.exceptions import InputError
+from trueodds.validation import check_flag
 
 __all__ = ["FriedmanTest", "friedman_test"]
 
@@ -92,6 +93,7 @@ def friedman_test(
     """
     from scipy import stats  # slow to import
 
+    check_flag(correct_ties, "correct_ties")
     table = read_results(results, methods)
     n, k = table.values.shape
     if k < 3 or n < 2:

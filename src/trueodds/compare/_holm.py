@@ -11,7 +11,12 @@ import numpy as np
 
 from trueodds.compare._results import AverageRanks, Better, read_results
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_level
+from trueodds.validation import (
+    Floats,
+    as_floats,
+    check_choice,
+    check_level,
+)
 
 __all__ = ["HolmTest", "RankComparison", "holm", "holm_adjust"]
 
@@ -112,7 +117,7 @@ def holm_adjust(p_values: Any) -> Floats:
     >>> holm_adjust([0.5, 0.01, 0.02]).round(6)
     array([0.5 , 0.03, 0.04])
     """
-    p = np.asarray(p_values, dtype=np.float64)
+    p = as_floats(p_values, "p_values")
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise InputError("p_values must be 1-D and lie in [0, 1].")
     order = np.argsort(p, kind="stable")
@@ -168,8 +173,8 @@ def holm(
     check_level(alpha, "alpha")
     table = read_results(results, methods)
     names = table.methods
-    if control is not None and control not in names:
-        raise InputError(f"control must be one of {', '.join(names)}; got {control!r}.")
+    if control is not None:
+        check_choice(control, names, "control")
     n, k = table.values.shape
     ranks = table.ranks(better).mean(axis=0)
     if control is None:

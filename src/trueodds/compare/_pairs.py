@@ -9,7 +9,12 @@ import numpy as np
 
 from trueodds.compare._results import Better
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_choice
+from trueodds.validation import (
+    Floats,
+    as_floats,
+    check_choice,
+    check_number,
+)
 
 __all__ = ["SignTest", "WilcoxonTest", "paired_results", "sign_test", "wilcoxon_signed_rank"]
 
@@ -18,7 +23,7 @@ def paired_results(first: Any, second: Any) -> tuple[Floats, Floats]:
     """Two finite vectors of one length."""
     pair = []
     for values, name in ((first, "first"), (second, "second")):
-        array = np.asarray(values, dtype=np.float64)
+        array = as_floats(values, name)
         if array.ndim != 1 or len(array) == 0:
             raise InputError(f"{name} must be 1-D and not empty; got shape {array.shape}.")
         if np.isnan(array).any():
@@ -207,8 +212,7 @@ def sign_test(
     from scipy.stats import binomtest  # slow to import
 
     check_choice(draws, ("split", "drop"), "draws")
-    if not tolerance >= 0:
-        raise InputError(f"tolerance must be a number of at least 0; got {tolerance!r}.")
+    tolerance = check_number(tolerance, "tolerance")
     difference = _advantage_of_second(first, second, better)
     wins = int((difference < -tolerance).sum())
     losses = int((difference > tolerance).sum())

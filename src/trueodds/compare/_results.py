@@ -8,8 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_choice
+from trueodds.validation import (
+    Floats,
+    as_floats,
+    as_tuple,
+    check_choice,
+)
 
 __all__ = ["AverageRanks", "Better", "ResultTable", "average_ranks", "read_results"]
 
@@ -47,7 +53,8 @@ def read_results(results: Any, methods: Sequence[str] | None = None) -> ResultTa
     """
     values, names, sets = _columns(results)
     if methods is not None:
-        names = [str(name) for name in methods]
+        given = as_tuple(methods, "methods")
+        names = [name if isinstance(name, str) else shown(name) for name in given]
     if values.ndim != 2 or values.shape[1] < 2 or len(values) == 0:
         raise InputError(
             "results must be a table with one row for each data set and at least two columns, one "
@@ -74,30 +81,29 @@ def _columns(results: Any) -> tuple[Floats, list[str], list[str]]:
     if isinstance(results, ResultTable):
         return results.values, list(results.methods), list(results.sets)
     if isinstance(results, (np.ndarray, list, tuple)):
-        return _as_numbers(results), [], []
+        return as_floats(results, "results"), [], []
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
-    frame = nw.from_native(results, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(results, eager_only=True, pass_through=True)
+    except DuplicateError as error:
+        raise InputError(f"results must have columns of different names: {error}") from None
     if not isinstance(frame, nw.DataFrame):
         raise InputError(
             "results must be an array or a frame of pandas, polars or Arrow; got "
             f"{type(results).__name__}."
         )
-    numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-    text = [name for name in frame.columns if name not in numeric]
-    values = np.array([frame[name].to_numpy() for name in numeric], dtype=np.float64).T
+    # By position: a name of pandas may be a number, which would be a row.
+    columns = list(zip(frame.columns, frame.iter_columns(), strict=True))
+    numeric = [(name, column) for name, column in columns if column.dtype.is_numeric()]
+    text = [column for _, column in columns if not column.dtype.is_numeric()]
+    values = np.array([as_floats(column.to_numpy(), "results") for _, column in numeric]).T
     if text:
-        sets = [str(name) for name in frame[text[0]].to_list()]
+        sets = [str(name) for name in text[0].to_list()]
     else:
         sets = [str(name) for name in getattr(results, "index", [])]
-    return values, [str(name) for name in numeric], sets
-
-
-def _as_numbers(values: Any) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"results must be numbers in a rectangle: {error}") from None
+    return values, [str(name) for name, _ in numeric], sets
 
 
 @dataclass(frozen=True, eq=False)

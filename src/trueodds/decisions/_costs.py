@@ -13,6 +13,8 @@ from trueodds.validation import (
     METRIC_WORDS,
     Floats,
     Labels,
+    as_floats,
+    check_number,
     encode_labels,
     read_rows,
     validate_scores,
@@ -26,6 +28,10 @@ __all__ = [
     "optimal_threshold",
     "realised_cost",
 ]
+
+
+MOST_COST = 1e300
+"""Sums of a few such numbers are finite."""
 
 
 def optimal_threshold(
@@ -59,9 +65,10 @@ def optimal_threshold(
     >>> optimal_threshold(cost_fp=1, cost_fn=9)
     0.1
     """
-    costs = [cost_fp, cost_fn, cost_tp, cost_tn]
-    if not np.isfinite(costs).all():
-        raise InputError(f"costs must be finite; got {costs}.")
+    given = {"cost_fp": cost_fp, "cost_fn": cost_fn, "cost_tp": cost_tp, "cost_tn": cost_tn}
+    cost_fp, cost_fn, cost_tp, cost_tn = (
+        check_number(cost, name, -MOST_COST, MOST_COST) for name, cost in given.items()
+    )
     too_much, too_little = cost_fp - cost_tn, cost_fn - cost_tp
     if too_much <= 0 or too_little <= 0:
         raise InputError(
@@ -78,11 +85,11 @@ def _probabilities(y_prob: Any) -> Floats:
 
 
 def _costs(cost_matrix: Any, n_classes: int | None = None) -> Floats:
-    costs = np.asarray(cost_matrix, dtype=np.float64)
-    if costs.ndim != 2 or min(costs.shape) < 2 or not np.isfinite(costs).all():
+    costs = as_floats(cost_matrix, "cost_matrix")
+    if costs.ndim != 2 or min(costs.shape) < 2 or not (np.abs(costs) <= MOST_COST).all():
         raise InputError(
-            "cost_matrix must be finite numbers, one row per class and one column per decision; "
-            f"got shape {costs.shape}."
+            "cost_matrix must be finite numbers, one row per class and one column per decision, "
+            f"none beyond {MOST_COST:g}; got shape {costs.shape}."
         )
     if n_classes is not None and costs.shape[0] != n_classes:
         raise InputError(

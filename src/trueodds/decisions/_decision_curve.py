@@ -16,7 +16,11 @@ from trueodds.decisions._net_benefit import (
     read_outcomes,
 )
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_level
+from trueodds.validation import (
+    Floats,
+    check_flag,
+    check_level,
+)
 
 __all__ = ["BenefitCurve", "DecisionCurve", "decision_curve"]
 
@@ -176,6 +180,7 @@ def decision_curve(
     from scipy.special import ndtri  # slow to import
 
     level = check_level(level)
+    check_flag(standardised, "standardised")
     places = check_thresholds(np.arange(1, 100) / 100 if thresholds is None else thresholds)
     if not len(places):
         raise InputError("thresholds must hold at least one number; got none.")

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation import METRIC_WORDS, Floats, as_floats, number_text, read_rows
+from trueodds.validation import (
+    METRIC_WORDS,
+    Floats,
+    as_dense,
+    as_floats,
+    check_flag,
+    number_text,
+    read_rows,
+)
 
 __all__ = ["ActionShares", "Outcomes", "check_thresholds", "net_benefit", "read_outcomes"]
 
@@ -64,11 +72,13 @@ def net_benefit(
     """
     outcomes = read_outcomes(y_true, y_prob, sample_weight, classes)
     places = check_thresholds(threshold)
+    check_flag(standardised, "standardised")
     shares = outcomes.at(places)
     found = shares.net_benefit
     if standardised:
         found = found / outcomes.prevalence if outcomes.prevalence else np.full(len(found), np.nan)
-    return found.reshape(np.shape(threshold)) if np.ndim(threshold) else float(found[0])
+    given = as_dense(threshold, "threshold").shape
+    return found.reshape(given) if given else float(found[0])
 
 
 def check_thresholds(threshold: Any) -> Floats:

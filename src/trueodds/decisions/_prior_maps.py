@@ -18,7 +18,11 @@ from trueodds.maps import (
     SoftmaxMap,
     StepMap,
 )
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    as_floats,
+    check_number,
+)
 
 __all__ = ["adjust_map_prior", "undersampling_correction"]
 
@@ -61,8 +65,10 @@ def adjust_map_prior(
     >>> adjust_map_prior(StepMap(edges=[0.5], values=[0.5, 0.9]), 0.5, 0.1).values.round(6)
     array([0.1, 0.5])
     """
+    tolerance = check_number(tolerance, "tolerance", above=True)
+    several = as_floats(old_prior, "old_prior").size > 2
     if isinstance(calibration_map, SoftmaxMap) or (
-        isinstance(calibration_map, IdentityMap) and np.ndim(old_prior) > 0 and len(old_prior) > 2
+        isinstance(calibration_map, IdentityMap) and several
     ):
         return _adjust_classes(calibration_map, old_prior, new_prior)
     if not isinstance(
@@ -90,7 +96,7 @@ def adjust_map_prior(
 
 
 def _adjust_classes(drawn: CalibrationMap, old_prior: Any, new_prior: Any) -> CalibrationMap:
-    count = drawn.n_classes or len(old_prior)
+    count = drawn.n_classes or as_floats(old_prior, "old_prior").size
     old, new = as_prior(old_prior, count, "old_prior"), as_prior(new_prior, count, "new_prior")
     shift = np.log(new / old)
     if isinstance(drawn, SoftmaxMap):
@@ -116,8 +122,6 @@ def _refined(x: Floats, y: Floats, shift: float, tolerance: float) -> tuple[Floa
     With r = exp(shift), g(y) = r·y/(1 − y + r·y) has |g″| ≤ 2·r·(r − 1) for r > 1, and the same in
     1/r otherwise; a chord of length d is off by at most |g″|·d²/8.
     """
-    if not tolerance > 0:
-        raise InputError(f"tolerance must be positive; got {tolerance!r}.")
     r = float(np.exp(abs(shift)))
     longest = np.sqrt(8 * tolerance / max(2 * r * (r - 1), 1e-12))
     pieces = np.maximum(np.ceil(np.abs(np.diff(y)) / longest), 1)
@@ -166,8 +170,5 @@ def undersampling_correction(rate: float) -> LogOddsMap:
     >>> undersampling_correction(0.1)([0.5]).round(6)
     array([0.090909])
     """
-    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not rate > 0:
-        raise InputError(f"rate must be a positive number; got {rate!r}.")
-    if not np.isfinite(rate):
-        raise InputError(f"rate must be finite; got {rate!r}.")
+    rate = check_number(rate, "rate", above=True)
     return LogOddsMap(a=1.0, b=1.0, c=float(np.log(rate)))

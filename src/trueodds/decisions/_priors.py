@@ -8,14 +8,24 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import ConvergenceWarning, InputError, warn_user
-from trueodds.validation import METRIC_WORDS, Floats, validate_scores, validate_weights
+from trueodds.validation import (
+    METRIC_WORDS,
+    Floats,
+    as_dense,
+    as_floats,
+    check_integer,
+    check_number,
+    validate_scores,
+    validate_weights,
+)
 
 __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
 
 
 def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> Floats:
     """A base rate as one number per class; a single number is that of the positive class."""
-    array = np.asarray(prior, dtype=np.float64)
+    given = as_dense(prior, name)
+    array = as_floats(given, name).reshape(given.shape)
     if array.ndim == 0 and n_classes == 2:
         array = np.array([1 - float(array), float(array)])
     if array.shape != (n_classes,):
@@ -133,6 +143,8 @@ def estimate_prior(
     rows = np.stack([1 - prob, prob], axis=1) if binary else prob
     old = as_prior(old_prior, rows.shape[1], "old_prior")
     weight = validate_weights(sample_weight, len(rows))
+    max_iter = check_integer(max_iter, "max_iter", 1)
+    tol = check_number(tol, "tol")
     likelihood = rows / old
     prior = old
     for _ in range(max_iter):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._sql import SqlDialect, render_sql
@@ -32,7 +33,7 @@ def render_dbt(
         Columns of the features; they are no arguments.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InputError(f"name must be letters, digits and underscores; got {name!r}.")
+        raise InputError(f"name must be letters, digits and underscores; got {shown(name)}.")
     count = formula.n_scores
     arguments = ["score"] if count == 1 else [f"score_{k}" for k in range(count)]
     stem = "trueodds_column"

@@ -12,6 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._python import PythonWriter
@@ -78,7 +79,7 @@ def render_javascript(formula: e.Formula, name: str, *, named_features: bool) ->
         Whether features are found by name or by position.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
-        raise InputError(f"name must be a free name that JavaScript accepts; got {name!r}.")
+        raise InputError(f"name must be a free name that JavaScript accepts; got {shown(name)}.")
     return _JavaScriptWriter(formula, name, named_features).source()
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
@@ -68,7 +69,7 @@ def render_python(formula: e.Formula, name: str, *, named_features: bool) -> str
         Whether features are found by name or by position.
     """
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise InputError(f"name must be a name that Python accepts; got {name!r}.")
+        raise InputError(f"name must be a name that Python accepts; got {shown(name)}.")
     if name in RESERVED or not name.isascii():
         raise InputError(f"name must be plain ASCII and none of {sorted(RESERVED)}; got {name!r}.")
     return PythonWriter(formula, name, named_features).source()

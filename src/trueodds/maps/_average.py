@@ -13,7 +13,10 @@ from trueodds.export.expressions import Dot, Expression, minimum
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._pairs import AnyClassesMap
 from trueodds.maps._tree import TreeMap
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    as_tuple,
+)
 
 __all__ = ["AverageMap"]
 
@@ -55,7 +58,7 @@ class AverageMap(AnyClassesMap):
         return any(m.rows_sum_to_one for m in self.maps)
 
     def _check(self) -> None:
-        object.__setattr__(self, "maps", tuple(self.maps))
+        object.__setattr__(self, "maps", as_tuple(self.maps, "maps"))
         if not self.maps or not all(
             isinstance(m, CalibrationMap)
             and not isinstance(m, (AverageMap, TreeMap))

@@ -14,7 +14,12 @@ from trueodds.export.expressions import Expression, maximum, minimum
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
-from trueodds.validation import Floats, answers_in_kind, check_choice
+from trueodds.validation import (
+    Floats,
+    answers_in_kind,
+    as_tuple,
+    check_choice,
+)
 
 __all__ = ["BandEndMap"]
 
@@ -69,7 +74,7 @@ class BandEndMap(CalibrationMap, saved=False):
         from trueodds.maps._band import Band, check_band
 
         check_choice(self.end, ("lower", "upper"), "end")
-        object.__setattr__(self, "curves", tuple(self.curves))
+        object.__setattr__(self, "curves", as_tuple(self.curves, "curves"))
         if not isinstance(self.map, CalibrationMap) or isinstance(self.map, BandEndMap):
             raise InputError("map must be a calibration map, and not an end of a band itself.")
         if self.map.band_of_forecasts and self.map.class_count == 2:

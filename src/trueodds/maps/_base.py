@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from trueodds.basics.files import as_path
 from trueodds.basics.shown import shown
 from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
@@ -25,6 +27,8 @@ from trueodds.validation import (
     Floats,
     InputScale,
     answers_in_kind,
+    as_number,
+    as_tuple,
     check_scale,
     positive_column,
     validate_scores,
@@ -89,7 +93,7 @@ class CalibrationMap(Described, Banded, Exported, ABC):
     def _check_classes(self) -> None:
         if self.classes is None:
             return
-        labels = tuple(_json.plain_label(label) for label in self.classes)
+        labels = tuple(_json.plain_label(label) for label in as_tuple(self.classes, "classes"))
         object.__setattr__(self, "classes", labels)
         count = max(self.n_classes or len(labels), 2)
         if len(set(labels)) != len(labels) or len(labels) != count:
@@ -110,7 +114,7 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         ('healthy', 'ill')
         """
         other = self.with_about(None)  # a copy, whose numbers need no second check
-        object.__setattr__(other, "classes", None if classes is None else tuple(classes))
+        object.__setattr__(other, "classes", classes)
         other._check_classes()
         return other
 
@@ -212,11 +216,11 @@ class CalibrationMap(Described, Banded, Exported, ABC):
 
     def _finite_number(self, name: str, *, infinite: bool = False) -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise InputError(f"{name} must be a number; got {value!r}.")
-        number = float(value)
+        number = as_number(value)
+        if np.isnan(number) and not isinstance(value, numbers.Real):
+            raise InputError(f"{name} must be a number; got {shown(value)}.")
         if np.isnan(number) or (np.isinf(number) and not infinite):
-            raise InputError(f"{name} must be finite; got {value!r}.")
+            raise InputError(f"{name} must be finite; got {shown(value)}.")
         object.__setattr__(self, name, number)
 
     def to_dict(self) -> dict[str, Any]:
@@ -298,7 +302,7 @@ class CalibrationMap(Described, Banded, Exported, ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the map to a JSON file; the file appears whole or not at all."""
-        _json.write(self.to_dict(), Path(path))
+        _json.write(self.to_dict(), as_path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> CalibrationMap:
@@ -314,7 +318,7 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         ...     trueodds.load(f"{folder}/map.json")
         IdentityMap(input='probability', classes=None, band=None)
         """
-        return cls.from_dict(_json.read(Path(path)))
+        return cls.from_dict(_json.read(as_path(path)))
 
     @property
     def _n_scores(self) -> int:

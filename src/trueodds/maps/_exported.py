@@ -12,7 +12,11 @@ from trueodds import export
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Named
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
-from trueodds.validation import InputScale
+from trueodds.validation import (
+    InputScale,
+    check_flag,
+    check_number,
+)
 
 if TYPE_CHECKING:
     from trueodds.export import SqlDialect
@@ -145,7 +149,8 @@ class Exported:
         formula = formula_of(self._map, self._map._n_scores)
         classes = None if self.classes is None else list(self.classes)
         metadata = {"family": self.family, "input": self.input, "classes": classes}
-        return export.render_onnx(formula, metadata, edges_below=edges_below)
+        lowered = check_number(edges_below, "edges_below", 0.0, 1.0)
+        return export.render_onnx(formula, metadata, edges_below=lowered)
 
     def to_python(self, name: str = "calibrate") -> str:
         """The map as the source of a Python function without dependencies; see ``docs/export.md``.
@@ -234,6 +239,7 @@ class Exported:
         >>> module(torch.tensor([0.2, 0.5]))
         tensor([0.3333, 0.5000])
         """
+        check_flag(trainable, "trainable")
         drawn, parameters = self._map, {}
         if trainable:
             if not self.trained_in_torch:

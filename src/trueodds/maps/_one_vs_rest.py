@@ -14,7 +14,10 @@ from trueodds.maps._base import BinaryMap, CalibrationMap, ClassMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.maps._identity import IdentityMap
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    as_tuple,
+)
 
 __all__ = ["OneVsRestMap"]
 
@@ -61,7 +64,7 @@ class OneVsRestMap(ClassMap):
         return False
 
     def _check(self) -> None:
-        object.__setattr__(self, "maps", tuple(self.maps))
+        object.__setattr__(self, "maps", as_tuple(self.maps, "maps"))
         if len(self.maps) < 2 or not all(
             isinstance(m, (BinaryMap, IdentityMap)) and m.input == self.input for m in self.maps
         ):

@@ -50,7 +50,7 @@ class Described:
         >>> signed.about["method"], signed == plain, signed.fingerprint == plain.fingerprint
         ('temperature', True, True)
         """
-        block = check_about(about) if about else None
+        block = None if about is None else check_about(about) or None
         other = copy.copy(self)
         object.__setattr__(other, "_about", block)
         return other

@@ -19,7 +19,14 @@ from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._tree_formula import tree_expressions
 from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
 from trueodds.maps.tree_text import tree_text
-from trueodds.validation import Floats, answers_in_kind, positive_column, validate_scores
+from trueodds.validation import (
+    Floats,
+    answers_in_kind,
+    as_tuple,
+    check_integer,
+    positive_column,
+    validate_scores,
+)
 
 __all__ = ["TreeMap"]
 
@@ -102,10 +109,11 @@ class TreeMap(CalibrationMap):
         return FeatureSpace(self.names, self.categories, self.fill)
 
     def _check(self) -> None:
-        object.__setattr__(self, "maps", tuple(self.maps))
-        object.__setattr__(self, "categories", tuple(_plain(c) for c in self.categories))
+        object.__setattr__(self, "maps", as_tuple(self.maps, "maps"))
+        known = as_tuple(self.categories, "categories")
+        object.__setattr__(self, "categories", tuple(_plain(c) for c in known))
         if self.names is not None:
-            object.__setattr__(self, "names", tuple(self.names))
+            object.__setattr__(self, "names", as_tuple(self.names, "names"))
         for name in ("parent", "attribute"):
             self._freeze_integers(name)
         for name in ("cut", "weight", "fill"):
@@ -289,8 +297,7 @@ class TreeMap(CalibrationMap):
 
     def at_node(self, node: int, scores: Any) -> Floats:
         """Probabilities (n, n_classes) by the map of one node, whatever the attributes."""
-        if node not in range(len(self.maps)):
-            raise InputError(f"node must be one of 0 to {len(self.maps) - 1}; got {node!r}.")
+        node = check_integer(node, "node", 0, most=len(self.maps) - 1)
         array = validate_scores(scores, self.input, n_columns=self.n_classes)
         return self._apply_maps(array, np.full(len(array), node, dtype=np.int32))
 
@@ -344,7 +351,7 @@ class TreeMap(CalibrationMap):
 
     def export_text(self, decimals: int = 3) -> str:
         """The tree as lines of text, one for each branch, with the leaves' weights and maps."""
-        return tree_text(self, decimals)
+        return tree_text(self, check_integer(decimals, "decimals", 0, most=17))
 
 
 def _plain(known: Any) -> tuple[str | float, ...] | None:
@@ -352,8 +359,8 @@ def _plain(known: Any) -> tuple[str | float, ...] | None:
         return (
             None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
         )
-    except OverflowError:
-        raise InputError("categories hold a number beyond float64.") from None
+    except (OverflowError, TypeError, ValueError):
+        raise InputError("categories must be lists of texts and numbers of float64.") from None
 
 
 def _is_line(fitted: LogOddsMap) -> bool:

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
 from trueodds.export.expressions import LARGEST, All, Condition, Usable, absolute, maximum, total
-from trueodds.validation import ROW_SUM_TOLERANCE, Floats
+from trueodds.validation import (
+    ROW_SUM_TOLERANCE,
+    Floats,
+    as_names,
+)
 
 if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap
@@ -61,7 +66,7 @@ def score_names(column: Any) -> tuple[str, ...]:
     """One column's name, or those of several classes."""
     names = (column,) if isinstance(column, str) else column
     if not isinstance(names, Sequence) or not names or not all(isinstance(n, str) for n in names):
-        raise InputError(f"column must be a name, or a list of names; got {column!r}.")
+        raise InputError(f"column must be a name, or a list of names; got {shown(column)}.")
     if len(set(names)) != len(names):
         raise InputError(f"the columns of scores must be distinct; got {list(names)}.")
     return tuple(names)
@@ -91,8 +96,7 @@ def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> t
                 raise InputError(f"the map has no attribute {name!r}.{hint}")
         return tuple(features.get(feature.name, feature.name) for feature in formula.features)
     count = len(drawn.attributes)
-    if isinstance(features, str) or len(features) != count:
-        raise InputError(
-            f"features must name {count} columns, in the order of the fit; got {features!r}."
-        )
+    features = [] if isinstance(features, str) else as_names(features, "features")
+    if len(features) != count:
+        raise InputError(f"features must name {count} columns, in the order of the fit.")
     return tuple(features[feature.index] for feature in formula.features)

@@ -10,7 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, InputScale
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    as_dense,
+)
 
 __all__ = ["ONE", "ZERO", "FeatureSpace", "score_columns"]
 
@@ -151,8 +155,14 @@ class _Table:
         self._frame: Any = None
         if not isinstance(features, (np.ndarray, list, tuple)):
             import narwhals as nw
+            from narwhals.exceptions import DuplicateError
 
-            frame = nw.from_native(features, pass_through=True)
+            try:
+                frame = nw.from_native(features, pass_through=True)
+            except DuplicateError as error:
+                raise InputError(
+                    f"features must have columns of different names: {error}"
+                ) from None
             if isinstance(frame, nw.LazyFrame):
                 raise InputError("features is a lazy frame; collect it first.")
             if isinstance(frame, nw.DataFrame):
@@ -161,10 +171,7 @@ class _Table:
                     self.names = tuple(frame.columns)
                 self.n_rows, self.n_columns = frame.shape
                 return
-        try:
-            array = np.asarray(features)
-        except ValueError as error:  # ragged nested lists
-            raise InputError(f"features must be a rectangular array: {error}") from None
+        array = as_dense(features, "features")
         if array.ndim != 2:
             raise InputError(
                 f"features must be 2-D, one row per instance; got shape {array.shape}. "
@@ -252,7 +259,7 @@ def _objects(
             [np.nan if gone else item for item, gone in zip(items, missing, strict=True)],
             dtype=np.float64,
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             "features must hold numbers or texts; got objects of type "
             f"{', '.join(sorted(kind.__name__ for kind in present))}."

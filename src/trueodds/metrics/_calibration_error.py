@@ -10,7 +10,11 @@ from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
-from trueodds.validation import check_choice, check_integer
+from trueodds.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+)
 
 __all__ = [
     "BinStrategy",
@@ -248,6 +252,7 @@ def debiased_calibration_error(
         y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, spread=True
     )
     square = float(np.mean([_debiased_square(sums) for sums in views]))
+    check_flag(squared, "squared")
     return square if squared else float(np.sqrt(max(square, 0.0)))
 
 

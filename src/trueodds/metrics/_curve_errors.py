@@ -17,7 +17,10 @@ from trueodds.metrics._recalibration import binary_view, weights_of
 from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.harrell_knots import weighted_quantile
 from trueodds.numerics.local_regression import Kernel
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    check_flag,
+)
 
 __all__ = [
     "CURVE_FIGURES",
@@ -244,4 +247,5 @@ def estimated_calibration_index(
     >>> round(estimated_calibration_index(y, p, scaled=False), 6)
     4.0
     """
+    check_flag(scaled, "scaled")
     return _figures(y_true, y_prob, **options)["eci" if scaled else "unscaled_eci"]

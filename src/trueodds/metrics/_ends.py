@@ -9,7 +9,10 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, read_sample
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    check_number,
+)
 
 __all__ = ["EndConfidence", "end_confidence"]
 
@@ -92,8 +95,7 @@ def end_confidence(
     >>> ends.low_overconfidence, round(ends.high_overconfidence, 6)
     (0.4, -0.1)
     """
-    if not 0 < fraction <= 0.5:
-        raise InputError(f"fraction must lie in (0, 0.5]; got {fraction!r}.")
+    fraction = check_number(fraction, "fraction", 0.0, 0.5, above=True)
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim == 2:
         raise InputError(
@@ -107,7 +109,7 @@ def end_confidence(
     goal = fraction * weight.sum()
     low = _part(prob, hit, weight, goal)
     high = _part(prob[::-1], hit[::-1], weight[::-1], goal)
-    return EndConfidence(float(fraction), *low, *high)
+    return EndConfidence(fraction, *low, *high)
 
 
 def _part(prob: Floats, hit: Floats, weight: Floats, goal: float) -> tuple[float, float]:

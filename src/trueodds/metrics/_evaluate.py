@@ -33,7 +33,13 @@ from trueodds.metrics._plain_words import TOLERANCE, finding
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_seed, check_integer, check_level
+from trueodds.validation import (
+    Floats,
+    as_seed,
+    check_integer,
+    check_level,
+    check_number,
+)
 
 __all__ = ["Evaluation", "evaluate_table", "interval_of"]
 
@@ -114,7 +120,7 @@ class Evaluation:
         'It promises 20 % too many: 300 expected, 250 happened. Where it says 30 %, 25 % happen \
 (p = 0.001).'
         """
-        return finding(self, tolerance)
+        return finding(self, check_number(tolerance, "tolerance"))
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""

@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.exceptions import InputError
 from trueodds.metrics._block_sums import BlockSums
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._evaluate import interval_of
 from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._plain_words import TOLERANCE, class_finding
 from trueodds.metrics._sample import binary_views, read_sample
-from trueodds.validation import as_floats, check_integer, check_level
+from trueodds.validation import (
+    as_floats,
+    as_generator,
+    check_integer,
+    check_level,
+    check_number,
+)
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
 
@@ -69,7 +76,7 @@ class ClassEvaluation:
         tolerance : float, default=0.02
             What is significant is called small if confidence and accuracy differ by no more.
         """
-        return class_finding(self, tolerance)
+        return class_finding(self, check_number(tolerance, "tolerance"))
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
@@ -132,11 +139,18 @@ def evaluate_classes(
     >>> result.p_value > 0.05  # they are calibrated
     True
     """
-    prob = as_floats(y_prob, "y_prob")
-    prob = prob / prob.sum(axis=1, keepdims=True)
-    sample = read_sample(y_true, prob, sample_weight, classes)
     check_level(level)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
+    prob = as_floats(y_prob, "y_prob")
+    if prob.ndim == 2:
+        with np.errstate(all="ignore"):  # a row of zeros is refused below
+            prob = prob / prob.sum(axis=1, keepdims=True)
+    sample = read_sample(y_true, prob, sample_weight, classes)
+    if sample.prob.ndim == 1:
+        raise InputError(
+            "evaluate_classes needs three or more classes, and a column of y_prob for each; got "
+            f"y_prob of shape {prob.shape}. For two classes use evaluate_table."
+        )
     blocks = BlockSums.of(sample, rng)
     whole = blocks.metrics(np.ones((1, blocks.n_blocks)))
     drawn = blocks.bootstrap(check_integer(n_resamples, "n_resamples", 2), rng)

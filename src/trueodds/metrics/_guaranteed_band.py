@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, event_view
 from trueodds.numerics.isotonic import isotonic_fit
@@ -15,11 +16,13 @@ from trueodds.table import ScoreTable
 from trueodds.validation import (
     Floats,
     as_floats,
+    as_tuple,
     check_choice,
     check_integer,
     check_level,
     check_number,
     check_unit_interval,
+    is_choice,
 )
 
 __all__ = ["CalibrationBand", "calibration_band", "guaranteed_band"]
@@ -128,7 +131,10 @@ class CalibrationBand:
             Which probabilities it is asked of.
         """
         within = check_number(within, "within", 0)
-        return not self.falls and self.tolerance_between(*between) <= within
+        ends = as_tuple(between, "between")
+        if len(ends) != 2:
+            raise InputError(f"between must be two probabilities; got {shown(between)}.")
+        return not self.falls and self.tolerance_between(*ends) <= within
 
     def outline(self) -> tuple[Floats, Floats, Floats]:
         """Corners of the band from 0 to 1, for drawing: x, low and high."""
@@ -200,7 +206,7 @@ def calibration_band(
     """
     level = check_level(level)
     check_choice(multiclass, ("top_label", "pooled"), "multiclass")
-    if n_cells is not None and n_cells != "auto":
+    if n_cells is not None and not is_choice(n_cells, "auto"):
         n_cells = check_integer(n_cells, "n_cells", 1, '"auto", None or ')
     view, event = event_view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
     return guaranteed_band(view, level, n_cells, event)

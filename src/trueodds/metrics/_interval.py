@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.metrics._calibration_error import debiased_calibration_error
 from trueodds.metrics._interval_result import MetricComparison, MetricInterval
@@ -21,7 +22,11 @@ from trueodds.metrics._resampling import (
     takes_weights,
 )
 from trueodds.metrics._sample import Forecasts, read_sample
-from trueodds.validation import Floats, check_level
+from trueodds.validation import (
+    Floats,
+    check_level,
+    is_choice,
+)
 
 __all__ = ["compare_metric", "confidence_interval"]
 
@@ -183,7 +188,9 @@ n_jobs, progress
     (True, True)
     """
     level = check_level(level)
-    method = "bca" if method == "auto" else method
+    if not callable(metric):
+        raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
+    method = "bca" if is_choice(method, "auto") else method
     sample_a, units = read_units(y_true, y_prob_a, sample_weight, groups, classes)
     sample_b = read_sample(y_true, y_prob_b, sample_weight, classes)
     of_a = _statistic(metric, sample_a, options, classes)
@@ -214,7 +221,9 @@ def _chosen(
     metric: Metric, method: Method, options: dict[str, Any]
 ) -> tuple[Method, dict[str, Any], bool]:
     """The method that "auto" stands for, the metric's options, and whether to take roots."""
-    if method != "auto":
+    if not callable(metric):
+        raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
+    if not is_choice(method, "auto"):
         return method, options, False
     if metric is not debiased_calibration_error:
         return "bca", options, False

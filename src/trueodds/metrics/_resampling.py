@@ -14,7 +14,17 @@ import numpy.typing as npt
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
 from trueodds.metrics._sample import Forecasts, read_sample
-from trueodds.validation import Floats, Labels, as_dense, as_seed, check_choice, check_integer
+from trueodds.validation import (
+    Floats,
+    Labels,
+    as_dense,
+    as_floats,
+    as_seed,
+    check_choice,
+    check_integer,
+    check_jobs,
+    encode_groups,
+)
 
 __all__ = [
     "Metric",
@@ -77,13 +87,10 @@ def read_units(
     group: Labels | None = None
     n_units = len(sample)
     if groups is not None:
-        labels = as_dense(groups, "groups")
-        n_given = len(as_dense(y_prob, "y_prob"))
-        if labels.shape != (n_given,):
-            raise InputError(f"groups must have shape ({n_given},); got {labels.shape}.")
+        codes, _ = encode_groups(groups, len(as_dense(y_prob, "y_prob")))
         if sample_weight is not None:
-            labels = labels[as_dense(sample_weight, "sample_weight").astype(np.float64) > 0]
-        found, group = np.unique(labels, return_inverse=True)
+            codes = codes[as_floats(sample_weight, "sample_weight") > 0]
+        found, group = np.unique(codes, return_inverse=True)
         n_units = len(found)
     if n_units < 2:
         raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
@@ -148,6 +155,7 @@ def replicate(
 ) -> tuple[Floats, Floats]:
     """Bootstrap replicates, and jackknife values if ``method`` is "bca" (else none)."""
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
+    check_jobs(n_jobs)
     check_choice(method, ("bca", "percentile", "centred"), "method")
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
     sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]

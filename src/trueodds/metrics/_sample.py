@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.validation import (
     METRIC_WORDS,
@@ -16,6 +17,7 @@ from trueodds.validation import (
     as_dense,
     check_choice,
     encode_labels,
+    is_label,
 )
 
 __all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
@@ -95,9 +97,11 @@ def event_view(
         classes = labels if len(labels) == 2 else None  # sorted; pos_label settles any doubt
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if pos_label is not None:
-        found = np.flatnonzero(sample.classes == pos_label)
+        found = np.flatnonzero(is_label(sample.classes, pos_label))
         if len(found) != 1:
-            raise InputError(f"pos_label {pos_label!r} is not one of {sample.classes.tolist()}.")
+            raise InputError(
+                f"pos_label {shown(pos_label)} is not one of {sample.classes.tolist()}."
+            )
         own = int(found[0])
         # A single column is that of pos_label; two are those of the sorted classes.
         given = as_dense(y_prob, "y_prob").shape

@@ -121,7 +121,7 @@ def validation_sample_size(
     share = float(prob.mean()) if prevalence is None else check_level(prevalence, "prevalence")
     c = _concordance(prob) if c_statistic is None else check_level(c_statistic, "c_statistic")
     widths = {
-        name: check_number(width, f"{name}_width", above=True)
+        name: check_number(width, f"{name}_width", 1e-100, 1e100)
         for name, width in (
             ("observed_expected", observed_expected_width),
             ("slope", slope_width),

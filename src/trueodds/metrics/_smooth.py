@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    check_number,
+)
 
 __all__ = ["SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
 
@@ -116,15 +118,15 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error(y, p), 3)  # one group is 0.3 too high, the other 0.1 too low
     0.183
     """
-    if bandwidth is not None and not 1e-4 <= bandwidth <= 10:
-        raise InputError(f"bandwidth must lie in [0.0001, 10]; got {bandwidth!r}.")
+    if bandwidth is not None:
+        bandwidth = check_number(bandwidth, "bandwidth", 1e-4, 10.0, otherwise="None or ")
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     errors = []
     for view in binary_views(sample, multiclass):
         if bandwidth is None:
             errors.append(smooth_residuals(view)[1])
         else:
-            errors.append(_error_at(view, float(bandwidth)))
+            errors.append(_error_at(view, bandwidth))
     return float(np.mean(errors))
 
 

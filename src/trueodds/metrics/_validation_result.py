@@ -11,6 +11,7 @@ from trueodds.basics.optional import require
 from trueodds.basics.wording import p_text
 from trueodds.metrics._calibration_test import CalibrationTest
 from trueodds.metrics._interval_result import MetricInterval
+from trueodds.validation import check_integer
 
 __all__ = ["ValidationTable"]
 
@@ -120,6 +121,7 @@ class ValidationTable:
         )
 
     def _cells(self, digits: int) -> tuple[list[str], list[list[str]]]:
+        digits = check_integer(digits, "digits", 0, most=MOST_DIGITS)
         header = ["Measure", "Estimate", f"{100 * self.level:g} % interval"]
         cells = [["Rows (with event)", f"{self.n} ({self.events})", ""]]
         for row in self.rows():
@@ -141,6 +143,10 @@ class ValidationTable:
             f"{_p_text(self.hosmer_lemeshow)}."
         )
         return "\n".join([*lines, tests, *self.notes])
+
+
+MOST_DIGITS = 17
+"""Float64 has no more."""
 
 
 def _text(value: float, digits: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import numbers
 import warnings
 from collections.abc import Mapping
 from typing import Any, Self
@@ -16,8 +17,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+)
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.model_selection._early_stopping import EvalSet
 from trueodds.model_selection._fold_task import FoldTask
@@ -25,7 +30,20 @@ from trueodds.model_selection._member import CalibratedMember
 from trueodds.model_selection._response import ResponseMethod
 from trueodds.model_selection._routing import share_parameters
 from trueodds.model_selection._training import Training, unfitted
-from trueodds.validation import Floats, Labels, dense_labels, encode_labels, validate_weights
+from trueodds.validation import (
+    Floats,
+    Labels,
+    as_dense,
+    as_tuple,
+    check_flag,
+    check_integer,
+    check_jobs,
+    check_length,
+    dense_labels,
+    encode_labels,
+    label_column,
+    validate_weights,
+)
 
 __all__ = ["CalibratedClassifier"]
 
@@ -110,11 +128,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
 
     def _calibrator(self) -> Any:
-        if isinstance(self.calibrator, (str, type)):
-            raise InputError(
-                f"calibrator must be an object such as BetaCalibrator(); got {self.calibrator!r}."
-            )
         if self.calibrator is not None:
+            fits = callable(getattr(self.calibrator, "fit", None))
+            if not fits or isinstance(self.calibrator, type):
+                raise InputError(
+                    "calibrator must be an object such as BetaCalibrator(); got "
+                    f"{shown(self.calibrator)}."
+                )
             return self.calibrator
         from trueodds.calibrators import LogisticCalibrator
 
@@ -139,8 +159,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         frozen = isinstance(self.estimator, FrozenEstimator)
         self._check_estimator(frozen)
-        X, y = indexable(X, y)
-        labels = column_or_1d(_of_plain_texts(dense_labels(y)), warn=True)
+        check_flag(self.ensemble, "ensemble")
+        check_jobs(self.n_jobs)
+        labels = dense_labels(y)
+        if labels.dtype.kind == "S":
+            raise InputError("y must not be bytes; decode them: np.char.decode(y).")
+        label_column(labels)  # or an error of ours
+        check_length(len(labels), "y", _num_samples(X), "X")
+        X, labels = indexable(X, labels)
+        labels = column_or_1d(_of_plain_texts(labels), warn=True)
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
         weight = validate_weights(sample_weight, len(codes))
         if len(classes) < 2:
@@ -150,13 +177,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         for_model, for_splitter = share_parameters(self, weight, fit_params)
         training = Training(self.estimator, X, labels, codes, weight, for_model, self.eval_set)
         task = FoldTask(training, self._calibrator(), classes, self.response_method)
-        self.classes_ = classes
         if frozen:
-            self.calibrated_classifiers_ = [self._fit_prefit(task)]
+            members = [self._fit_prefit(task)]
         else:
             training.check()
             fit = self._fit_ensemble if self.ensemble else self._fit_single
-            self.calibrated_classifiers_ = fit(task, for_splitter)
+            members = fit(task, for_splitter)
+        self.classes_, self.calibrated_classifiers_ = classes, members
         first = self.calibrated_classifiers_[0].estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
@@ -167,7 +194,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if not callable(getattr(self.estimator, "fit", None)) or isinstance(self.estimator, type):
             raise InputError(
                 "estimator must be a model with a method fit, such as LogisticRegression(); got "
-                f"{self.estimator!r}."
+                f"{shown(self.estimator)}."
             )
         if frozen and not hasattr(self.estimator, "classes_"):
             raise InputError(
@@ -182,14 +209,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     def _folds(
         self, task: FoldTask, for_splitter: Mapping[str, Any], *, calibrates_each: bool
     ) -> list[tuple[Labels, Labels]]:
-        if isinstance(self.cv, str):
-            raise InputError(
-                f"cv must be a number of folds or a splitter; got {self.cv!r}. If the model is "
-                "trained already, wrap it in sklearn.frozen.FrozenEstimator, and fit on rows that "
-                "it has not seen."
-            )
         X, y = task.training.X, task.training.y
-        cv = check_cv(self.cv, y, classifier=True)
+        cv = check_cv(_checked_folds(self.cv), y, classifier=True)
         if isinstance(cv, StratifiedKFold):
             largest = int(np.bincount(task.training.codes).max())
             if largest < cv.get_n_splits():
@@ -345,6 +366,31 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
+
+
+def _checked_folds(cv: Any) -> Any:
+    """A number of folds, a splitter, or pairs of rows, as scikit-learn takes them."""
+    if isinstance(cv, str):
+        raise InputError(
+            f"cv must be a number of folds or a splitter; got {shown(cv)}. If the model is trained "
+            "already, wrap it in sklearn.frozen.FrozenEstimator, and fit on rows that it has not "
+            "seen."
+        )
+    if cv is None or callable(getattr(cv, "get_n_splits", None)):
+        return cv
+    if isinstance(cv, numbers.Number):
+        return check_integer(cv, "cv", 2)
+    folds = [tuple(map(_rows_of_fold, as_tuple(fold, "a fold"))) for fold in as_tuple(cv, "cv")]
+    if any(len(fold) != 2 for fold in folds):
+        raise InputError("cv must be pairs of rows, to train on and to calibrate on.")
+    return folds
+
+
+def _rows_of_fold(rows: Any) -> npt.NDArray[Any]:
+    array = as_dense(rows, "cv")
+    if array.ndim != 1 or array.dtype.kind not in "iub":
+        raise InputError(f"cv must hold the positions of rows; got {shown(rows)}.")
+    return array
 
 
 def _of_plain_texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:

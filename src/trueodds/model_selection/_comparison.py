@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.threads import single_threaded_blas
 from trueodds.exceptions import TooFewInstancesError
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._comparison_choice import Choice, choose
@@ -25,8 +26,10 @@ from trueodds.validation import (
     Floats,
     InputScale,
     Labels,
+    as_generator,
     check_choice,
     check_integer,
+    check_jobs,
     check_level,
 )
 
@@ -146,12 +149,13 @@ class ComparisonOptions:
         check_integer(self.cv, "cv", 2)
         check_integer(self.n_repeats, "n_repeats", 1)
         check_level(self.level)
+        check_jobs(self.n_jobs)
         check_choice(self.scoring, ("log_loss", "brier_score"), "scoring")
         check_choice(self.rule, ("one_standard_error", "best"), "rule")
 
     def seeds(self) -> Labels:
         """One for each repeat."""
-        rng = np.random.default_rng(self.random_state)
+        rng = as_generator(self.random_state)
         return np.asarray(rng.integers(0, 2**63, size=self.n_repeats))
 
 
@@ -165,9 +169,10 @@ def compare_rows(
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two instances.")
     partitions = [deal_folds(cells, n_folds, int(seed)) for seed in options.seeds()]
-    runs = run_methods(
-        methods, compared, partitions, n_jobs=options.n_jobs, progress=options.progress
-    )
+    with single_threaded_blas():
+        runs = run_methods(
+            methods, compared, partitions, n_jobs=options.n_jobs, progress=options.progress
+        )
     kept = {name: run for name, run in runs.items() if run.error is None}
     tables, fold_losses = _tables(cells, kept)
     calibration = {

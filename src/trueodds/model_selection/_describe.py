@@ -16,7 +16,10 @@ from trueodds.evidence import ClassEvidence, Evidence, evidence_of
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._fold_losses import fold_losses
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    check_instance,
+)
 
 __all__ = ["describe_evidence", "describe_fit"]
 
@@ -84,6 +87,7 @@ def describe_fit(
         calibrator, evidence_of(rows), counts, weighted=rows.weight is not None
     )
     if parent is not None:
+        check_instance(parent, CalibrationMap, "parent")
         about["parent"] = parent.fingerprint
     return about if notes is None else {**about, "notes": notes}
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import _num_samples
 
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.metrics import (
@@ -24,10 +25,12 @@ from trueodds.model_selection._comparison_result import rows_to_frame
 from trueodds.validation import (
     Floats,
     Labels,
-    as_dense,
     as_seed,
     check_choice,
     check_integer,
+    check_jobs,
+    check_length,
+    encode_groups,
     encode_labels,
 )
 
@@ -179,8 +182,10 @@ def validate(
     """
     check_choice(method, METHODS, "method")
     n_resamples = check_integer(n_resamples, "n_resamples", 2)
-    X, y, groups = indexable(X, y, groups)
+    check_jobs(n_jobs)
     codes, classes = encode_labels(y)
+    check_length(len(codes), "y", _num_samples(X), "X")
+    (X,) = indexable(X)
     if len(classes) != 2:
         raise InputError(f"validate needs labels of two classes; got {len(classes)}.")
     unit, names = _units(groups, len(codes))
@@ -280,7 +285,7 @@ def _run(work: Callable[[Labels], Figures], samples: list[Labels], n_jobs: int |
 def _units(groups: Any, n: int) -> tuple[Labels, Any]:
     if groups is None:
         return np.arange(n), np.arange(n)
-    names, unit = np.unique(as_dense(groups, "groups"), return_inverse=True)
+    unit, names = encode_groups(groups, n)
     return unit, names
 
 

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from trueodds.basics.files import write_text
+from trueodds.basics.files import (
+    as_path,
+    write_text,
+)
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.kernels.evidence_stream import watch_rows
 from trueodds.monitoring._bets import EDGES, SLOPES, TILTS
@@ -19,7 +23,12 @@ from trueodds.monitoring._places import wrong_places
 from trueodds.monitoring._rows import read_stream
 from trueodds.monitoring._stream import MAX_CLASSES, Stream
 from trueodds.monitoring.state import read_json
-from trueodds.validation import check_integer, check_level, check_number
+from trueodds.validation import (
+    as_tuple,
+    check_integer,
+    check_level,
+    check_number,
+)
 
 __all__ = ["CalibrationMonitor"]
 
@@ -118,9 +127,9 @@ class CalibrationMonitor:
         self.tolerance = check_number(tolerance, "tolerance")
         if self.tolerance >= 0.5:
             raise InputError(f"tolerance must be below 0.5; got {tolerance!r}.")
-        self.classes = None if classes is None else tuple(classes)
+        self.classes = None if classes is None else as_tuple(classes, "classes")
         if self.classes is not None and not _are_distinct(self.classes):
-            raise InputError(f"classes must be two or more distinct labels; got {classes!r}.")
+            raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
@@ -264,7 +273,10 @@ class CalibrationMonitor:
         """
         if self._stream is None or not self.n_rows:
             return None
-        first = self._first_row() if first_row is None else first_row
+        if first_row is None:
+            first = self._first_row()
+        else:
+            first = check_integer(first_row, "first_row", 0, "None or ", most=2**63)
         first = max(row for row in self._stream.history.starts if row < max(first, 1)) + 1
         return measure(self._stream.history, self.n_rows, first, self.alpha)
 
@@ -320,12 +332,12 @@ class CalibrationMonitor:
         """Write the state as JSON, whole or not at all."""
         text = json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":"))
         write_text(text + "\n", path)
-        return Path(path)
+        return as_path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CalibrationMonitor:
         """Read a state that :meth:`save` wrote."""
-        return cls.from_dict(read_json(Path(path)))
+        return cls.from_dict(read_json(as_path(path)))
 
     def __repr__(self) -> str:
         said = f"alarm at row {self.alarm_row:,}" if self.alarm_row else "no alarm"

@@ -124,7 +124,9 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
 
 
 def _weights(weight: Any, n: int) -> Floats:
-    values = np.atleast_1d(as_floats(weight, "weight"))
+    values = as_floats(weight, "weight")
+    if values.ndim != 1:
+        raise InputError(f"weight must be 1-D; got shape {values.shape}.")
     check_length(len(values), "weight", n, "scores")
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():

@@ -10,6 +10,7 @@ import numpy as np
 from trueodds.decisions import CostCurve, cost_curve
 from trueodds.exceptions import InputError
 from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, color_of, line_of
+from trueodds.validation import check_flag
 
 __all__ = ["CostCurveDisplay"]
 
@@ -88,6 +89,7 @@ class CostCurveDisplay:
         -------
         self
         """
+        check_flag(legend, "legend")
         ax = axes_or_new(ax, LANDSCAPE)
         end = min(1.0, MARGIN * max(_furthest(curve) for curve in self.curves.values()))
         highest = 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from trueodds.compare import NemenyiTest, nemenyi
 from trueodds.exceptions import InputError
 from trueodds.plots._look import axes_or_new, color_of
+from trueodds.validation import check_text
 
 __all__ = ["CriticalDifferenceDisplay"]
 
@@ -132,6 +133,7 @@ class CriticalDifferenceDisplay:
         -------
         self
         """
+        title = None if title is None else check_text(title, "title", "None or ")
         labels = _labels(self.methods, self.ranks)
         bars = _bars(self.cliques, dict(zip(self.methods, self.ranks, strict=True)))
         levels = 1 + max((level for _, _, level in bars), default=-1)

@@ -9,7 +9,10 @@ import numpy as np
 from trueodds.decisions import BenefitCurve, DecisionCurve, decision_curve
 from trueodds.exceptions import InputError
 from trueodds.plots._look import NEUTRAL, axes_or_new, color_of, line_of
-from trueodds.validation import check_choice
+from trueodds.validation import (
+    check_choice,
+    check_flag,
+)
 
 __all__ = ["DecisionCurveDisplay"]
 
@@ -94,6 +97,8 @@ class DecisionCurveDisplay:
         self
         """
         check_choice(what, ("net_benefit", "avoided"), "what")
+        check_flag(legend, "legend")
+        check_flag(band, "band")
         ax = axes_or_new(ax, (6.4, 4.4))
         curve, benefit = self.curve, what == "net_benefit"
         x = curve.threshold

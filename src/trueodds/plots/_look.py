@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trueodds.basics.optional import require
+from trueodds.exceptions import InputError
+from trueodds.maps import CalibrationMap
 
 __all__ = [
     "GAP",
@@ -12,6 +14,7 @@ __all__ = [
     "NEUTRAL",
     "axes_or_new",
     "color_of",
+    "fitted_map",
     "line_of",
     "marker_of",
     "pyplot",
@@ -48,9 +51,22 @@ def pyplot() -> Any:
     return require("matplotlib.pyplot", "drawing", "trueodds[plot]")
 
 
+def fitted_map(calibrator: Any) -> CalibrationMap:
+    """The map of a fitted calibrator."""
+    learned = getattr(calibrator, "map_", None)
+    if not isinstance(learned, CalibrationMap):
+        raise InputError(
+            f"calibrator must be a fitted calibrator; got {type(calibrator).__name__} without a "
+            "map. Call fit first."
+        )
+    return learned
+
+
 def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:
     """The given axes, or those of a new figure."""
     if ax is not None:
         pyplot()
+        if not (hasattr(ax, "set_xlim") and hasattr(ax, "figure")):
+            raise InputError(f"ax must be axes of matplotlib; got {type(ax).__name__}.")
         return ax
     return pyplot().subplots(figsize=size, layout="constrained")[1]

@@ -11,9 +11,20 @@ from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap, CharcoalGrillMap, StepMap
 from trueodds.metrics import reliability_curve
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.plots._look import NEUTRAL, axes_or_new, color_of
+from trueodds.plots._look import (
+    NEUTRAL,
+    axes_or_new,
+    color_of,
+    fitted_map,
+)
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, validate_scores
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    check_flag,
+    check_instance,
+    validate_scores,
+)
 
 __all__ = ["CalibrationMapDisplay"]
 
@@ -99,6 +110,7 @@ class CalibrationMapDisplay:
         >>> display.y[[0, -1]]
         array([0.2, 0.7])
         """
+        check_instance(calibration_map, CalibrationMap, "calibration_map")
         if calibration_map.n_classes not in (2, None):
             raise InputError("a map of two classes can be drawn; draw one of its classes' maps.")
         scale = calibration_map.input
@@ -123,8 +135,9 @@ class CalibrationMapDisplay:
         name: str | None = None,
     ) -> CalibrationMapDisplay:
         """The same for a fitted calibrator, with its intervals; without if ``level`` is None."""
+        learned = fitted_map(calibrator)
         name = name or type(calibrator).__name__.removesuffix("Calibrator")
-        display = cls.from_map(calibrator.map_, scores=scores, y=y, n_bins=n_bins, name=name)
+        display = cls.from_map(learned, scores=scores, y=y, n_bins=n_bins, name=name)
         if level is not None and hasattr(calibrator, "predict_interval"):
             ends = calibrator.predict_interval(display.x, level=level)
             display.low, display.high = _two_ends(ends)
@@ -159,6 +172,7 @@ class CalibrationMapDisplay:
         -------
         self
         """
+        check_flag(legend, "legend")
         ax = axes_or_new(ax, (5.0, 5.2))
         unchanged = self.x if self.input == "probability" else sigmoid(self.x)
         if self.input != "score":

@@ -22,7 +22,12 @@ from trueodds.plots._reliability_drawing import (
     draw_legend,
     draw_line,
 )
-from trueodds.validation import check_choice
+from trueodds.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_text,
+)
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -111,6 +116,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
+        name = None if name is None else check_text(name, "name", "None or ")
         models = y_prob if isinstance(y_prob, Mapping) else {name: y_prob}
         own, line = _parted(options)
         if multiclass == "classwise":
@@ -138,6 +144,7 @@ class ReliabilityDisplay:
         **options: Any,
     ) -> ReliabilityDisplay:
         """Predict with a fitted classifier (or a dict of names to classifiers), then as above."""
+        name = None if name is None else check_text(name, "name", "None or ")
         models = estimator if isinstance(estimator, Mapping) else {name: estimator}
         options, line = _parted(options)
         curves = []
@@ -188,6 +195,9 @@ class ReliabilityDisplay:
         """
         check_choice(style, ("lines", "gaps"), "style")
         check_choice(scale, ("linear", "log"), "scale")
+        check_flag(histogram, "histogram")
+        check_flag(legend, "legend")
+        title = None if title is None else check_text(title, "title", "None or ")
         histogram = histogram and scale == "linear"
         if style == "gaps" and (len(self.curves) > 1 or self.curves[0].edges is None):
             raise InputError(
@@ -282,7 +292,8 @@ class ReliabilityDisplay:
             ``figure_`` is the figure, ``ax_`` the array of its axes.
         """
         count = len(self.curves)
-        columns = min(n_columns, count)
+        check_flag(histogram, "histogram")
+        columns = min(check_integer(n_columns, "n_columns", 1), count)
         rows = -(-count // columns)
         figure, axes = pyplot().subplots(
             rows,

@@ -11,8 +11,19 @@ from scipy.special import expit, logit
 from trueodds.exceptions import InputError
 from trueodds.maps import TreeMap
 from trueodds.maps.tree_text import branch_text, children_of
-from trueodds.plots._look import NEUTRAL, axes_or_new, color_of, line_of
-from trueodds.validation import Floats, InputScale, validate_scores
+from trueodds.plots._look import (
+    NEUTRAL,
+    axes_or_new,
+    color_of,
+    fitted_map,
+    line_of,
+)
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    check_integer,
+    validate_scores,
+)
 
 __all__ = ["TreeDisplay"]
 
@@ -99,6 +110,9 @@ class TreeDisplay:
         """
         if not isinstance(tree, TreeMap):
             raise InputError(f"a TreeMap is needed; got a {type(tree).__name__}.")
+        if max_depth is not None:
+            max_depth = check_integer(max_depth, "max_depth", 0, "None or ")
+        check_integer(decimals, "decimals", 0, most=17)
         children = children_of(tree)
         depth = np.zeros(len(tree.maps), dtype=int)
         for node in range(1, len(depth)):
@@ -143,7 +157,7 @@ class TreeDisplay:
         decimals: int = 2,
     ) -> TreeDisplay:
         """The same for a fitted :class:`~trueodds.TreeCalibrator`."""
-        tree = calibrator.map_
+        tree = fitted_map(calibrator)
         return cls.from_map(tree, scores=scores, max_depth=max_depth, decimals=decimals)
 
     def plot(self, ax: Any = None) -> TreeDisplay:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.threads import single_threaded_blas
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
@@ -29,7 +28,14 @@ from trueodds.report._sureness import sureness
 from trueodds.report._validation import validation_section
 from trueodds.report._verdict import diagnose, verdict
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, as_dense, check_integer, direction_hint
+from trueodds.validation import (
+    Floats,
+    InputScale,
+    as_dense,
+    check_instance,
+    check_integer,
+    direction_hint,
+)
 
 __all__ = ["build_report"]
 
@@ -126,28 +132,29 @@ def build_report(
     '<!doctype html>'
     """
     # A number, so that the page can name it and be made again.
-    seed = check_integer(random_state, "random_state", 0)
+    seed = check_integer(random_state, "random_state", 0, most=2**63 - 1)
     max_rows = check_integer(max_rows, "max_rows", 100)
+    if names is not None:
+        check_instance(names, Mapping, "names")
     names = dict(names or {})
     columns = read_groups(groups, len(as_dense(scores, "scores")))
     rows = read_report_rows(scores, y, sample_weight, input, classes, class_names)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with single_threaded_blas():
-            comparison = compare_calibrators(
-                sample.score,
-                sample.codes,
-                classes=np.arange(len(sample.classes)),
-                calibrators=calibrators,
-                input=input,
-                sample_weight=sample.weight,
-                cv=cv,
-                random_state=seed,
-                n_jobs=n_jobs,
-                progress=progress,
-                level=level,
-            )
+        comparison = compare_calibrators(
+            sample.score,
+            sample.codes,
+            classes=np.arange(len(sample.classes)),
+            calibrators=calibrators,
+            input=input,
+            sample_weight=sample.weight,
+            cv=cv,
+            random_state=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+            level=level,
+        )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]

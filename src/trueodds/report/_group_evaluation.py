@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import (
+    Iterable,
+    Iterator,
+)
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +14,10 @@ import numpy as np
 from trueodds.compare import holm_adjust
 from trueodds.metrics import evaluate_table
 from trueodds.table import ScoreTable
+from trueodds.validation import (
+    as_tuple,
+    check_instance,
+)
 
 __all__ = ["GroupCounts", "evaluate_groups"]
 
@@ -83,7 +90,7 @@ def evaluate_groups(
     [('b', True), ('a', False)]
     """
     options = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-    entries = [_entry(group, options) for group in groups]
+    entries = [_entry(group, options) for group in _each(groups)]
     if entries:
         adjusted = holm_adjust(np.array([entry["p_value"] for entry in entries]))
         for entry, p in zip(entries, adjusted, strict=True):
@@ -91,6 +98,14 @@ def evaluate_groups(
             entry["flagged"] = bool(p < SIGNIFICANT)
     entries.sort(key=lambda e: (not e["flagged"], -(e["debiased_calibration_error"] or 0.0)))
     return {"correction": "Holm", "significance": SIGNIFICANT, "groups": entries}
+
+
+def _each(groups: Any) -> Iterator[GroupCounts]:
+    if not hasattr(groups, "__next__"):  # what is made one at a time stays so
+        groups = as_tuple(groups, "groups")
+    for group in groups:
+        check_instance(group, GroupCounts, "each of groups")
+        yield group
 
 
 def _entry(group: GroupCounts, options: dict[str, Any]) -> dict[str, Any]:

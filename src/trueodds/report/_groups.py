@@ -15,7 +15,10 @@ from trueodds.exceptions import InputError
 from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._gaps import Gaps, binned_gaps, whole_gap, wilson
 from trueodds.report._plain import number
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    check_instance,
+)
 
 __all__ = ["GroupColumn", "group_table", "read_groups"]
 
@@ -41,8 +44,11 @@ class GroupColumn:
 
 def read_groups(groups: Mapping[str, Any] | None, n_rows: int) -> list[GroupColumn]:
     """Validate the columns; numbers of many values are cut into five bands of equal mass."""
+    if groups is None:
+        return []
+    check_instance(groups, Mapping, "groups")
     columns = []
-    for name, values in (groups or {}).items():
+    for name, values in groups.items():
         array = _as_array(values)
         if array.shape != (n_rows,):
             raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")

@@ -7,7 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from trueodds.basics.files import write_text
+from trueodds.basics.files import (
+    as_path,
+    write_text,
+)
 from trueodds.report._html import render
 
 __all__ = ["FORMAT", "VERSION", "Report"]
@@ -58,6 +61,6 @@ class Report:
         -------
         Path
         """
-        target = Path(path)
+        target = as_path(path)
         write_text(self.to_html(), target)
         return target

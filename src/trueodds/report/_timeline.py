@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from typing import Any
 
+from trueodds.exceptions import InputError
 from trueodds.report._page import page_environment, page_policy, page_style
 from trueodds.report._timeline_chart import Chart, evidence_chart, ratio_chart
+from trueodds.validation import (
+    check_instance,
+    check_text,
+)
 
 __all__ = ["render_timeline"]
+
+LINE_KEYS = {"period", "rows", "expected", "observed", "evidence"}
+LINE_KEYS |= {"ratio_low", "ratio_high", "alarm"}
+SUMMARY_KEYS = {"rows", "rows_unlabelled", "alpha", "tolerance", "alarm", "evidence"}
+SUMMARY_KEYS |= {"peak_evidence", "since", "where", "how_much", "advice"}
 
 
 def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict[str, Any]) -> str:
@@ -34,6 +47,8 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
     >>> render_timeline("Nightly", [line], monitor.summary())[:15]
     '<!doctype html>'
     """
+    check_text(title, "title")
+    _check_lines(periods, summary)
     environment = page_environment()
     style = page_style()
     from markupsafe import Markup  # comes with jinja2
@@ -53,6 +68,19 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
             evidence=evidence_text,
         )
     )
+
+
+def _check_lines(periods: Any, summary: Any) -> None:
+    """Refuse what is not the history of a monitor."""
+    check_instance(periods, Sequence, "periods")
+    check_instance(summary, Mapping, "summary")
+    for what, found, keys in (
+        *((f"periods[{k}]", line, LINE_KEYS) for k, line in enumerate(periods)),
+        ("summary", summary, SUMMARY_KEYS),
+    ):
+        missing = keys - set(found) if isinstance(found, Mapping) else keys
+        if missing:
+            raise InputError(f"{what} must be a dict with the keys {sorted(missing)}.")
 
 
 def evidence_text(value: float) -> str:

@@ -133,6 +133,8 @@ def _leave(diagnosis: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[str, 
 
 def _apply(chosen: dict[str, Any]) -> tuple[str, str]:
     phrase, loss = phrase_method(chosen["method"]), _loss(chosen)
+    if chosen["gain"] is None:  # the loss as it is has no size to compare with
+        return "unclear", f"{phrase} was best, but by how much it cuts {loss} is not defined"
     if chosen["gain_low"] is not None and chosen["gain_low"] <= 0:
         return "unclear", f"{phrase} may cut {loss}, but that is not certain ({_gain(chosen)})"
     why = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ __all__ = [
     "check_increasing",
     "check_length",
     "check_unit_interval",
+    "is_label",
     "number_text",
     "where",
 ]
@@ -33,31 +34,51 @@ def as_dense(values: Any, name: str) -> npt.NDArray[Any]:
         return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(f"{name} must have no masked values; drop or fill them first.")
-    if isinstance(values, np.ndarray):
-        return values
     if hasattr(values, "tocsr"):
         raise InputError(f"{name} must be dense; got a sparse matrix. Pass {name}.toarray().")
-    if not isinstance(values, (list, tuple)) and not np.isscalar(values):
+    is_plain = isinstance(values, (np.ndarray, list, tuple)) or np.isscalar(values)
+    if not is_plain:
         tensor = tensor_to_numpy(values)
         if tensor is not None:
             return tensor
-        # Imported here: narwhals is only needed for frames and series.
-        import narwhals as nw
-
-        native = nw.from_native(values, allow_series=True, pass_through=True)
-        if isinstance(native, nw.LazyFrame):
-            raise InputError(f"{name} is a lazy frame; collect it first.")
-        if isinstance(native, nw.Series):
-            _refuse_nulls(native, name)
-            return cast("npt.NDArray[Any]", native.to_numpy())
-        if isinstance(native, nw.DataFrame):
-            for column in native.columns:
-                _refuse_nulls(native[column], f"{name}[{column!r}]")
-            return cast("npt.NDArray[Any]", native.to_numpy())
+        found = _from_frame(values, name)
+        if found is not None:
+            return found
     try:
         return np.asarray(values)
-    except ValueError as error:  # ragged nested lists
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:  # ragged nested lists
         raise InputError(f"{name} must be a rectangular array: {error}") from None
+
+
+def _from_frame(values: Any, name: str) -> npt.NDArray[Any] | None:
+    """A series or a frame of any library, columns by position; None of anything else."""
+    # Imported here: narwhals is only needed for frames and series.
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        native = nw.from_native(values, allow_series=True, pass_through=True)
+    except DuplicateError:
+        native = nw.from_native(_numbered(values))
+    if isinstance(native, nw.LazyFrame):
+        raise InputError(f"{name} is a lazy frame; collect it first.")
+    if isinstance(native, nw.DataFrame):
+        if not native.columns:
+            return np.empty((len(native), 0))
+        for column, series in zip(native.columns, native.iter_columns(), strict=True):
+            _refuse_nulls(series, f"{name}[{column!r}]")
+    elif isinstance(native, nw.Series):
+        _refuse_nulls(native, name)
+    else:
+        return None
+    return np.asarray(native.to_numpy())
+
+
+def _numbered(frame: Any) -> Any:
+    """A frame of pandas or Arrow whose columns are named by position: several had one name."""
+    if hasattr(frame, "rename_columns"):
+        return frame.rename_columns([str(k) for k in range(frame.num_columns)])
+    return frame.set_axis(range(frame.shape[1]), axis=1)
 
 
 def _refuse_nulls(series: Any, name: str) -> None:
@@ -73,17 +94,25 @@ def as_floats(values: Any, name: str) -> Floats:
         raise InputError(
             f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported."
         )
-    if array.dtype.kind in "OUS":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} must be numbers: {error}") from None
-    return np.ascontiguousarray(array, dtype=np.float64)
+    try:
+        with np.errstate(over="ignore"):  # a long double beyond float64 is infinite
+            array = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from None
+    return array if array.flags.aligned else array.copy()
 
 
 def as_codes(positive: npt.NDArray[Any]) -> Labels:
     """Whether rows are positive (bool, or 0 and 1), as compiled loops read it."""
     return np.ascontiguousarray(positive, dtype=np.intp)
+
+
+def is_label(classes: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
+    """Which of the classes a single label is; all False for what cannot be one."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if not isinstance(plain, (str, bytes, int, float)):
+        return np.zeros(len(classes), dtype=bool)
+    return np.array([bool(own == plain) for own in classes.tolist()], dtype=bool)
 
 
 def where(bad: npt.NDArray[np.bool_]) -> str:

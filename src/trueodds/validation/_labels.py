@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -228,16 +229,26 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
     if classes is None:
         return _encode_seen(array)
     declared = np.asarray(dense_labels(classes, "classes"))
-    if declared.ndim != 1 or len(declared) < 2 or len(set(declared.tolist())) != len(declared):
-        raise InputError(f"classes must be two or more distinct labels; got {classes!r}.")
+    if declared.ndim != 1 or len(declared) < 2 or not _are_distinct(declared):
+        raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
     codes = np.full(array.shape, -1, dtype=np.intp)
     for code, label in enumerate(declared):
-        codes[array == label] = code
+        # 10**400 is no label of an array of floats, and a text none of structures.
+        with contextlib.suppress(OverflowError, TypeError):
+            same = array == label
+            codes[same if isinstance(same, np.ndarray) and same.dtype == bool else []] = code
     if (codes < 0).any():
         index = int(np.argmax(codes < 0))
         label = array[index : index + 1].tolist()[0]
-        raise InputError(f"y has the label {label!r} at index {index}, not in classes.")
+        raise InputError(f"y has the label {shown(label)} at index {index}, not in classes.")
     return codes, declared
+
+
+def _are_distinct(labels: npt.NDArray[Any]) -> bool:
+    try:
+        return len(set(labels.tolist())) == len(labels)
+    except TypeError:  # lists, which cannot be labels
+        return False
 
 
 def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
@@ -245,7 +256,13 @@ def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
         codes = np.ascontiguousarray(array, dtype=np.intp)
         if has_zeros_and_ones_only(codes):  # the common case, at the price of one pass
             return codes, np.array([0, 1], dtype=array.dtype)
-    classes, codes = np.unique(array, return_inverse=True)
+    try:
+        classes, codes = np.unique(array, return_inverse=True)
+    except (TypeError, ValueError, ArithmeticError):
+        kinds = sorted({type(label).__name__ for label in array.tolist()})
+        raise InputError(
+            f"labels must be texts, numbers or others of one type that sorts; got {kinds}."
+        ) from None
     return codes.astype(np.intp, copy=False), classes
 
 
@@ -264,12 +281,22 @@ def _check_float_labels(array: npt.NDArray[Any]) -> None:
 
 def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     labels = array.tolist()
-    if any(label is None or label != label for label in labels):
+    if any(map(_is_missing, labels)):
         raise InputError("y must not contain missing labels (None or NaN).")
     if all(isinstance(label, str) for label in labels):
         return np.asarray(labels, dtype=object)
     kinds = {type(label).__name__ for label in labels}
     if len(kinds) > 1 and "str" in kinds:
         raise InputError(f"y mixes labels of several types: {', '.join(sorted(kinds))}.")
-    plain = np.asarray(labels)
-    return plain if plain.dtype.kind != "O" else array
+    try:
+        plain = np.asarray(labels)
+    except ValueError:  # lists of several lengths
+        return array
+    return plain if plain.ndim == 1 and plain.dtype.kind != "O" else array
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor not; an array is both
+        return type(label).__name__ == "NAType"

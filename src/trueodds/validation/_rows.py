@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trueodds.basics.log import logger
 from trueodds.exceptions import InputError
-from trueodds.validation._arrays import Floats, Labels, check_length
+from trueodds.validation._arrays import Floats, Labels, as_dense, check_length
 from trueodds.validation._labels import check_positive_class, encode_labels
 from trueodds.validation._scores import (
     SCORE_WORDS,
@@ -21,7 +21,7 @@ from trueodds.validation._scores import (
 )
 from trueodds.validation._weights import validate_weights
 
-__all__ = ["LabelledScores", "read_rows"]
+__all__ = ["LabelledScores", "encode_groups", "read_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +117,19 @@ class LabelledScores:
                 f"y has one class only ({self.classes.tolist()[first]!r}); calibration needs "
                 "instances of at least two classes (of positive weight)."
             )
+
+
+def encode_groups(groups: Any, n_rows: int) -> tuple[Labels, npt.NDArray[Any]]:
+    """Code groups of rows as 0 … n_groups − 1, and what the codes stand for."""
+    array = as_dense(groups, "groups")
+    if array.shape != (n_rows,):
+        raise InputError(f"groups must have shape ({n_rows},); got {array.shape}.")
+    try:
+        names, unit = np.unique(array, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(name).__name__ for name in array.tolist()})
+        raise InputError(f"groups must be of one type that sorts; got {kinds}.") from None
+    return unit.astype(np.intp, copy=False), names
 
 
 def _check_lengths(n_scores: int, n_labels: int, words: Words) -> None:

@@ -7,6 +7,7 @@ array API standard (JAX, CuPy) are known by their namespace.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -46,15 +47,17 @@ def answers_in_kind(
 
     The answer is cut from the graph of gradients; ``map.to_torch()`` is not.
     """
+    first = list(inspect.signature(method).parameters)[1]
 
     @functools.wraps(method)
-    def answer(self: Owner, scores: Any, /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        result = method(self, scores, *args, **kwargs)
+    def answer(*args: Any, **kwargs: Any) -> Result:
+        result = method(*args, **kwargs)
+        scores = args[1] if len(args) > 1 else kwargs[first]
         if type(scores) is np.ndarray or not isinstance(result, np.ndarray):
             return result
         return cast("Result", _like(scores, result))
 
-    return answer
+    return cast("Callable[Concatenate[Owner, Any, P], Result]", answer)
 
 
 def _like(scores: Any, result: npt.NDArray[Any]) -> Any:

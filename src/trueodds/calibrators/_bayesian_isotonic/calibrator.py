@@ -21,7 +21,9 @@ from trueodds.validation import (
     as_seed,
     check_choice,
     check_integer,
+    check_jobs,
     check_number,
+    is_choice,
 )
 
 __all__ = ["BayesianIsotonicCalibrator"]
@@ -150,13 +152,14 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
     def _check_options(self) -> None:
         check_choice(self.sampler, ("mcmc", "importance"), "sampler")
         check_choice(self.bounds, ("auto", "paper", "authors", None), "bounds")
-        if self.n_groups is not None and self.n_groups != "auto":
+        if self.n_groups is not None and not is_choice(self.n_groups, "auto"):
             check_integer(self.n_groups, "n_groups", 1, '"auto", None or ')
         check_integer(self.max_draws, "max_draws", 10)
         check_integer(self.n_chains, "n_chains", 1)
         check_integer(self.n_samples, "n_samples", 1)
         check_number(self.min_effective_size, "min_effective_size", above=True)
         as_seed(self.random_state, draw=False)
+        check_jobs(self.n_jobs)
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table

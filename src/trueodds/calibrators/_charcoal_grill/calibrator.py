@@ -31,6 +31,7 @@ from trueodds.validation import (
     check_choice,
     check_integer,
     check_number,
+    is_choice,
 )
 
 __all__ = ["CharcoalGrillCalibrator"]
@@ -118,7 +119,7 @@ class CharcoalGrillCalibrator(Calibrator):
     solver: Literal["joint", "paper"] = "joint"
 
     def _check_options(self) -> None:
-        if self.n_coals != "auto":
+        if not is_choice(self.n_coals, "auto"):
             check_integer(self.n_coals, "n_coals", 1, '"auto" or ')
         for name in ("bias", "fit_width"):
             check_choice(getattr(self, name), (True, False), name)

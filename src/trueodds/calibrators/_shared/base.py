@@ -31,6 +31,7 @@ from trueodds.validation import (
     LabelSmoothing,
     answers_in_kind,
     as_dense,
+    as_names,
     check_level,
     check_scale,
     check_smoothing,
@@ -162,14 +163,16 @@ class Calibrator(Estimator, ABC):
         """The map of evidence that has been validated; classes have no names in it.
 
         Everything that is ever fitted comes through here, so that labels are smoothed in one way,
-        numbers are bounded, and what goes wrong all the same is said in a sentence of ours.
+        numbers are bounded, and what goes wrong all the same is said in a sentence of ours. BLAS
+        has one thread: matrices of a few columns gain nothing from several, and lose much where
+        other work has the cores.
         """
         name = type(self).__name__
         bounded = evidence.bounded(self.input, by_order_alone=self.by_order_alone)
         if isinstance(bounded, Evidence):
-            with calculating(name, bounded.score, bounded.weight):
+            with calculating(name, bounded.score, bounded.weight), single_threaded_blas():
                 return self._fit(bounded.smoothed(self.label_smoothing))
-        with calculating(name, bounded.scores, bounded.weight):
+        with calculating(name, bounded.scores, bounded.weight), single_threaded_blas():
             return self._fit_multiclass(bounded.smoothed(self.label_smoothing))
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -320,7 +323,7 @@ class Calibrator(Estimator, ABC):
         """
         self.check_settings()
         self._check_that_counts_suffice()
-        columns = [score] if isinstance(score, str) else list(score)
+        columns = as_names(score, "score")
         if len(columns) != 1:
             from trueodds.calibrators._shared.class_frames import fit_columns
 

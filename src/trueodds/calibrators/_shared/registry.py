@@ -15,7 +15,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
+from trueodds.validation import check_text
 
 __all__ = [
     "all_calibrators",
@@ -80,12 +82,15 @@ def find_calibrator(name: str) -> type[Any]:
     >>> find_calibrator("beta")
     <class 'trueodds.calibrators._beta.BetaCalibrator'>
     """
+    check_text(name, "name")
     if name in _own_names():
         return _class_in(name)
     if name in _foreign():
         kind: type[Any] = _foreign()[name].load()
         return kind
-    raise InputError(f"no method is called {name!r}; there are: {', '.join(calibrator_names())}.")
+    raise InputError(
+        f"no method is called {shown(name)}; there are: {', '.join(calibrator_names())}."
+    )
 
 
 def calibrator_class(class_name: str) -> type[Any] | None:

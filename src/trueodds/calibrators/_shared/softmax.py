@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, warn_user
@@ -68,17 +65,11 @@ def fit_softmax_map(
         of_logits = partial(model_of, off_diagonal_ridge=ridge, bias_ridge=bias_ridge)
     is_large = model_of is MatrixModel and evidence.n_classes > MOST_BLOCKS
     level_by = VectorModel if is_large else None
-    with _cores_for(model_of):
-        fit, floor = fit_with_floor(rows.whole, of_logits, level_by=level_by)
-        if fit.separates and not evidence.label_smoothing:
-            warn_separable()
-            fit, floor = fit_with_floor(rows.smoothed(), of_logits, fit.theta, level_by)
+    fit, floor = fit_with_floor(rows.whole, of_logits, level_by=level_by)
+    if fit.separates and not evidence.label_smoothing:
+        warn_separable()
+        fit, floor = fit_with_floor(rows.smoothed(), of_logits, fit.theta, level_by)
     return rows.as_map(fit, fit.weights, floor)
-
-
-def _cores_for(model_of: Callable[..., SoftmaxModel]) -> AbstractContextManager[Any]:
-    """One core for the matrices of a full matrix; other models have none worth sharing."""
-    return single_threaded_blas() if model_of is MatrixModel else nullcontext()
 
 
 def fit_structured_map(
@@ -107,8 +98,7 @@ def fit_structured_map(
     held = structured_ridges(model_of, k, n, strength)
     raised = part.raised(-np.inf if floor is None else floor)
     scaled = SoftmaxEvidence(slope * raised, part.targets, part.row_weight, part.trainable)
-    with _cores_for(model_of):
-        fit = scaled.fit(partial(model_of, **held), -np.inf)
+    fit = scaled.fit(partial(model_of, **held), -np.inf)
     return rows.as_map(fit, slope * fit.weights, floor)
 
 

@@ -27,9 +27,11 @@ from trueodds.numerics.label_targets import class_targets
 from trueodds.validation import (
     Floats,
     as_seed,
+    as_tuple,
     check_choice,
     check_integer,
     check_number,
+    is_choice,
     positive_column,
     read_rows,
     validate_scores,
@@ -154,17 +156,19 @@ class TreeCalibrator(FeatureCalibrator):
                 raise InputError(f'leaf must be "logistic" or a calibrator; got {self.leaf!r}.')
         elif self.leaf.needs_features:
             raise InputError("leaf must be a calibrator of scores alone; got one with features.")
-        if self.n_iterations not in ("auto", "node"):
+        if not is_choice(self.n_iterations, "auto", "node"):
             check_integer(self.n_iterations, "n_iterations", 1, '"auto", "node" or ')
         check_choice(self.pruning, ("rmse", "error", None), "pruning")
         if self.max_depth is not None:
             check_integer(self.max_depth, "max_depth", 0, "None or ")
-        if self.cv != "weka":
+        if not is_choice(self.cv, "weka"):
             check_integer(self.cv, "cv", 2, '"weka" or ')
         check_number(self.min_samples, "min_samples", 2)
         check_number(self.min_gap, "min_gap")
         if isinstance(self.categorical, str):
             raise InputError("categorical must be a list of columns; got one text.")
+        if self.categorical is not None:
+            as_tuple(self.categorical, "categorical")
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
         """Learn the tree and the maps of its nodes.

@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.engines.applying._batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines.applying._rows import apply_to_rows
 from trueodds.engines.grouping import check_columns, open_frame
 from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.maps import CalibrationMap
 from trueodds.maps.exporting import feature_columns, formula_of, score_names
-from trueodds.validation import Floats
+from trueodds.validation import (
+    Floats,
+    as_names,
+)
 
 __all__ = ["apply_map"]
 
@@ -190,11 +194,11 @@ def _new_names(drawn: CalibrationMap, into: Any, count: int, one: bool) -> tuple
     elif isinstance(into, str):
         names = tuple(f"{into}_{label}" for label in drawn.classes or range(count))
     else:
-        names = tuple(into)
+        names = tuple(as_names(into, "into"))
     if len(names) != count or len(set(names)) != count or not all(_is_name(n) for n in names):
         raise InputError(
             f"into must be {'a name' if count == 1 else f'{count} distinct names or a prefix'}; "
-            f"got {into!r}."
+            f"got {shown(into)}."
         )
     return names
 
