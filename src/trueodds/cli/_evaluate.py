@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueodds.basics.wording import p_text
+from trueodds.basics.wording import p_cell
 from trueodds.cli import _options as o
 from trueodds.cli._columns import refuse_margins
 from trueodds.cli._exit import UsageError
@@ -66,7 +66,7 @@ MaxGroups = Annotated[
 def evaluate(
     data: LabelledRowOptions,
     group: o.Group = None,
-    max_groups: MaxGroups = 50,
+    max_groups: MaxGroups = 100,
     validation: WithValidation = False,
     threshold: Thresholds = None,
     tolerance: Tolerance = 0.02,
@@ -93,17 +93,18 @@ def evaluate(
         prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
             result = _whole(data, prepared, options)
-        groups = _groups(prepared, max_groups, options) if group else None
-        section = _validation(prepared, data.max_rows, validation, threshold or [], options)
+        groups = _groups(data, prepared, max_groups) if group else None
+        section = _validation(data, prepared, validation, threshold or [], options)
+    finding = result.finding(tolerance, groups["groups"] if groups else None)
     if as_json:
         content = {"file": data.file, **prepared.describe(), "level": level}
         content["evaluation"] = result.to_dict()
-        content["finding"] = result.finding(tolerance)
+        content["finding"] = finding
         if section is not None:
             content |= section.to_dict()
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
-    _show(data.file, prepared, result, level, tolerance)
+    _show(data.file, prepared, result, level, finding)
     if section is not None:
         section.show()
     if groups is not None:
@@ -120,7 +121,11 @@ def _whole(
 
         used = prepared.tally.used
         table = score_table(prepared.relation, used, weight=prepared.columns.weight)
-        return evaluate_table(table, **options)
+        effective = None
+        if data.weight is not None:
+            squares = "sum(weight) * sum(weight) / sum(weight * weight)"
+            effective = prepared.relation.aggregate(squares).fetchall()[0][0]
+        return evaluate_table(table, n_effective=effective, **options)
     rows = data.fetch(prepared)
     classes = list(prepared.classes.labels)
     scores = rows.scores
@@ -128,12 +133,14 @@ def _whole(
         from trueodds.numerics.softmax.logits import softmax
 
         scores = softmax(scores)
-    return evaluate_classes(rows.y, scores, sample_weight=rows.weight, classes=classes, **options)
+    return evaluate_classes(
+        rows.y, scores, **data.named_weight(rows.weight), classes=classes, **options
+    )
 
 
 def _validation(
+    data: LabelledRowOptions,
     prepared: Prepared,
-    max_rows: int,
     wanted: bool,
     thresholds: list[float],
     options: dict[str, Any],
@@ -142,19 +149,18 @@ def _validation(
         return None
     from trueodds.cli._validation_section import measure
 
-    return measure(prepared, max_rows, thresholds, table=wanted, **options)
+    return measure(data, prepared, thresholds, table=wanted, **options)
 
 
-def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dict[str, Any]:
-    from trueodds.report import evaluate_groups
+def _groups(data: LabelledRowOptions, prepared: Prepared, max_groups: int) -> dict[str, Any]:
+    from trueodds.metrics import evaluate_groups
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
-    found = find_groups(prepared, max_groups)
-    measured = evaluate_groups(found.counts(), **options)
+    found = find_groups(prepared, max_groups, counted=data.counts is not None)
+    measured = evaluate_groups(found.counts())
     entries = measured.pop("groups")
-    counts = {"left_out": found.left_out, "one_class": found.one_class}
-    return {**measured, **counts, "groups": entries}
+    return {**measured, "left_out": found.left_out, "groups": entries}
 
 
 def _show(
@@ -162,7 +168,7 @@ def _show(
     prepared: Prepared,
     result: Evaluation | ClassEvaluation,
     level: float,
-    tolerance: float,
+    finding: str,
 ) -> None:
     from trueodds.metrics import Evaluation
 
@@ -177,14 +183,14 @@ def _show(
         for name, found in result.metrics.items()
     ]
     title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
-    show_table(title, ["metric", "value", f"{100 * level:g} % interval"], rows)
+    show_table(title, ["metric", "value", f"{100 * level:g}% interval"], rows)
     say(prepared.classes_line())
     if isinstance(result, Evaluation):
         say(
             f"mean score {number(result.mean_score)}, "
             f"frequency of positives {number(result.prevalence)}."
         )
-    say(result.finding(tolerance))
+    say(finding)
     for line in _doubts(result, prepared):
         say(line)
 
@@ -220,23 +226,21 @@ def _show_groups(groups: dict[str, Any]) -> None:
         [
             f"{entry['column']} = {entry['value']}",
             f"{entry['rows']:,}",
-            number(entry["mean_score"]),
-            number(entry["prevalence"]),
+            number(entry["predicted"]),
+            number(entry["observed"]),
             number(entry["expected_calibration_error"]),
             number(entry["log_loss"]),
-            p_text(entry["p_adjusted"]).removeprefix("p ").removeprefix("= "),
-            "yes" if entry["flagged"] else "",
+            p_cell(entry["p_adjusted"]),
+            "yes" if entry["flagged"] else "too small" if entry["too_small"] else "",
         ]
         for entry in groups["groups"]
     ]
     header = ["group", "rows", "mean score", "positives", "ECE", "log-loss", "p adjusted", "off"]
     show_table(
-        f"{len(rows)} groups, worst first; 'off' keeps false alarms among all groups below 5 % "
-        f"({groups['correction']})",
+        f"{len(rows)} groups, worst first; 'off' keeps the chance of any false alarm among all "
+        f"groups below {100 * groups['significance']:g}%",
         header,
         rows,
     )
     if groups["left_out"]:
         say(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
-    if groups["one_class"]:
-        say(f"{groups['one_class']:,} groups have one class only and no measures.")

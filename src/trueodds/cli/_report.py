@@ -54,7 +54,8 @@ def report(
     made = build_report(
         rows.scores,
         rows.y,
-        sample_weight=rows.weight,
+        sample_weight=rows.weight if data.counts is None else None,
+        counts=None if data.counts is None else rows.weight,
         groups=rows.groups or None,
         input=data.input_scale,
         calibrators=chosen_methods(method),

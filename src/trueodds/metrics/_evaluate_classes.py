@@ -13,7 +13,7 @@ from trueodds.metrics._evaluate import interval_of
 from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._plain_words import TOLERANCE, class_finding
 from trueodds.metrics._sample import binary_views, read_sample
-from trueodds.validation import as_floats, check_integer, check_level
+from trueodds.validation import as_floats, check_integer, check_level, repeat_rows
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
 
@@ -61,15 +61,19 @@ class ClassEvaluation:
         """How often a calibrated model would be at least as far off."""
         return self.test.p_value
 
-    def finding(self, tolerance: float = TOLERANCE) -> str:
+    def finding(
+        self, tolerance: float = TOLERANCE, groups: list[dict[str, Any]] | None = None
+    ) -> str:
         """What was found, in words and with its size.
 
         Parameters
         ----------
         tolerance : float, default=0.02
             What is significant is called small if confidence and accuracy differ by no more.
+        groups : list of dict, default=None
+            As in :meth:`Evaluation.finding`.
         """
-        return class_finding(self, tolerance)
+        return class_finding(self, tolerance, groups)
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
@@ -87,6 +91,7 @@ def evaluate_classes(
     y_prob: Any,
     *,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
     level: float = 0.9,
     n_resamples: int = 200,
@@ -102,6 +107,9 @@ def evaluate_classes(
     y_prob : array-like of shape (n, n_classes)
         Each row is divided by its sum.
     sample_weight : array-like of shape (n,), default=None
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out. ``sample_weight``
+        leaves a row one observation, whatever its weight.
     classes : array-like, default=None
         The label of each column; by default the sorted labels.
     level : float, default=0.9
@@ -132,9 +140,10 @@ def evaluate_classes(
     >>> result.p_value > 0.05  # they are calibrated
     True
     """
-    prob = as_floats(y_prob, "y_prob")
-    prob = prob / prob.sum(axis=1, keepdims=True)
-    sample = read_sample(y_true, prob, sample_weight, classes)
+    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    prob = as_floats(rows["y_prob"], "y_prob")
+    rows["y_prob"] = prob = prob / prob.sum(axis=1, keepdims=True)
+    sample = read_sample(**rows, classes=classes)
     check_level(level)
     rng = np.random.default_rng(random_state)
     blocks = BlockSums.of(sample, rng)
@@ -148,7 +157,7 @@ def evaluate_classes(
     top = binary_views(sample, "top_label")[0]
     return ClassEvaluation(
         metrics,
-        calibration_test(y_true, prob, sample_weight=sample_weight, classes=classes),
+        calibration_test(**rows, classes=classes),
         len(prob),
         mean_confidence=sample.mean(top.prob),
     )

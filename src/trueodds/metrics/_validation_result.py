@@ -137,8 +137,8 @@ class ValidationTable:
             for row in [header, *cells]
         ]
         tests = (
-            f"Cox's test: {_p_text(self.cox_test)}; Hosmer–Lemeshow: "
-            f"{_p_text(self.hosmer_lemeshow)}."
+            f"Cox's test: {p_text(self.cox_test.p_value)}; Hosmer–Lemeshow: "
+            f"{p_text(self.hosmer_lemeshow.p_value)}."
         )
         return "\n".join([*lines, tests, *self.notes])
 
@@ -147,12 +147,6 @@ def _text(value: float, digits: int) -> str:
     if np.isnan(value):
         return "–"
     return "∞" if np.isinf(value) else f"{value:.{digits}f}".replace("-", "−")
-
-
-def _p_text(test: CalibrationTest) -> str:
-    if np.isnan(test.p_value):
-        return "not defined"
-    return p_text(test.p_value)
 
 
 def _test(test: CalibrationTest) -> dict[str, Any]:

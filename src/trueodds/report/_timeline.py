@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from trueodds.basics.wording import evidence_text
 from trueodds.report._page import page_environment, page_policy, page_style
 from trueodds.report._timeline_chart import Chart, evidence_chart, ratio_chart
 
@@ -53,17 +53,6 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
             evidence=evidence_text,
         )
     )
-
-
-def evidence_text(value: float) -> str:
-    """Evidence as people read it: 12.3, 4,500, or a power of ten."""
-    if value < 1e5:
-        return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-    power = math.floor(math.log10(value))
-    return f"{value / 10.0**power:.1f}·10{str(power).translate(_SUPERSCRIPTS)}"
-
-
-_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def _sentence(summary: dict[str, Any]) -> str:
