@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["FileGroups", "find_groups"]
 
 MISSING = "(missing)"
-WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT")
-WHOLE += ("UINTEGER", "UBIGINT")
+WHOLE = frozenset(
+    ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+    + ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+)
 BROKEN = ("FLOAT", "DOUBLE")
 
 

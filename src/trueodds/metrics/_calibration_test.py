@@ -114,11 +114,12 @@ def calibration_test(
     method : {"spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or \
 callable, default="spiegelhalter"
         The statistic: z; the exact tests of mean, slope and bins (the smallest p-value times their
-        number; of several classes, for the most probable one); the likelihood ratio of a free intercept and slope (two classes, χ² with 2
-        degrees of freedom); that of Hosmer and Lemeshow in ``n_bins`` groups of equal mass (two
-        classes, χ² with as many degrees); the mean, the greatest, or the root mean square of the
-        gaps in bins; or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse
-        calibrated (then the cost is O(n) for each draw, and the options of bins do not apply).
+        number; of several classes, for the most probable one); the likelihood ratio of a free
+        intercept and slope (two classes, χ² with 2 degrees of freedom); that of Hosmer and Lemeshow
+        in ``n_bins`` groups of equal mass (two classes, χ² with as many degrees); the mean, the
+        greatest, or the root mean square of the gaps in bins; or any ``metric(y_true, y_prob,
+        sample_weight=...)`` that is greater if worse calibrated (then the cost is O(n) for each
+        draw, and the options of bins do not apply).
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="quantile"
         For the binned methods.

@@ -116,7 +116,7 @@ class Evaluation:
         >>> from trueodds.metrics import evaluate_table
         >>> evaluate_table(ScoreTable([0.3], [750], [250])).finding()
         'Not calibrated. The model predicts 300 positives; 250 occurred (20% too many). When it \
-predicts 30%, 25% are positive (p = 0.0005).'
+predicts 30%, 25% are positive (p = 0.00052).'
         """
         return finding(self, tolerance, groups)
 

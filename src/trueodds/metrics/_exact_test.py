@@ -25,6 +25,8 @@ __all__ = ["BinTests", "ExactTest", "bin_tests", "exact_test", "sum_p_value", "w
 EXACT_VALUES = 2**21
 """Terms of the characteristic function that are computed at most; beyond, a saddlepoint serves."""
 MANY = 100.0
+NEAR = 0.01
+ROOT = float(np.sqrt(2 * np.pi))
 TINY = 1e-9
 """Smaller p-values are below the rounding of a Fourier transform."""
 STEPS = 2
@@ -128,7 +130,8 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     gain = _slope_gain(cells)
     mean = cells.p_value(np.ones(len(cells.prob), dtype=np.int64))
     slope = cells.p_value(gain) if gain.any() else None
-    n_bins = int(min(table.total // ROWS_PER_BIN, MAX_BINS))
+    n_rows = table.total if square is None else table.total**2 / square.sum()
+    n_bins = int(min(n_rows // ROWS_PER_BIN, MAX_BINS))
     bins = bin_tests(table, n_bins, square) if n_bins > 1 else None
     if bins is not None and len(bins.p_value) == 1:
         bins = None  # one score holds nearly all rows: the bin is the whole
@@ -146,7 +149,7 @@ def bin_tests(table: ScoreTable, n_bins: int, square: Floats | None = None) -> B
     index = np.searchsorted(edges, table.score, side="right")
     size = len(edges) + 1
     weight, hits, expected = (
-        np.bincount(index, values, size)
+        np.bincount(index, values, size).astype(np.float64, copy=False)
         for values in (table.weight, table.n_pos, table.weight * table.score)
     )
     p_value = np.empty(size)
@@ -319,8 +322,6 @@ def _upper_tail(
     if target >= most:
         return 0.0
     odds = logit(prob)
-    rest = np.log1p(-prob)
-
     def moments(t: float) -> tuple[float, float]:
         p = expit(gain * t + odds)
         weighted = count * gain
@@ -339,14 +340,22 @@ def _upper_tail(
             break
         step = t + (target - mean) / variance if variance > 0 else np.inf
         t = step if low < step < high else (low + high) / 2
-    variance = moments(t)[1]
-    if abs(t) * np.sqrt(variance) < 1e-4:
+    mean, variance = moments(0.0)
+    z = (target - mean) / np.sqrt(variance)
+    if abs(z) < NEAR:
+        # The two terms below cancel at the mean; Edgeworth's expansion is their limit.
         third = float((count * gain**3) @ (prob * (1 - prob) * (1 - 2 * prob)))
-        return float(0.5 - third / (6 * np.sqrt(2 * np.pi) * variance**1.5))
-    cumulant = float(count @ (rest + np.logaddexp(0.0, gain * t + odds)))
+        skewness = third / variance**1.5
+        return float(ndtr(-z) + skewness / 6 * (z**2 - 1) * np.exp(-(z**2) / 2) / ROOT)
+    variance = moments(t)[1]
+    # log(1 + p(eˢ − 1)), for which eˢ must not overflow.
+    step = gain * t
+    small = np.log1p(prob * np.expm1(np.minimum(step, 30.0)))
+    logs = np.where(step < 30, small, np.log1p(-prob) + np.logaddexp(0.0, step + odds))
+    cumulant = float(count @ logs)
     w = np.sign(t) * np.sqrt(max(0.0, 2 * (t * target - cumulant)))
     u = 2 * np.sinh(t / 2) * np.sqrt(variance)
-    density = np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi)
+    density = np.exp(-(w**2) / 2) / ROOT
     return float(np.clip(np.exp(log_ndtr(-w)) + density * (1 / u - 1 / w), 0.0, 1.0))
 
 

@@ -19,8 +19,8 @@ from trueodds.validation import (
     check_integer,
     check_level,
     check_number,
-    repeat_rows,
     check_unit_interval,
+    repeat_rows,
 )
 
 __all__ = ["CalibrationBand", "calibration_band", "guaranteed_band"]

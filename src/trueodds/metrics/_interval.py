@@ -83,8 +83,9 @@ def confidence_interval(
 
     Notes
     -----
-    A row (or group) is one independent observation, whatever its weight. Rows are resampled by weights (where the metric has any), so memory is O(n). Acceleration
-    comes from leaving out 100 random blocks.
+    A row (or group) is one independent observation, whatever its weight. Rows are resampled by
+    weights (where the metric has any), so memory is O(n). Acceleration comes from leaving out 100
+    random blocks.
 
     Means over rows, AUC and the debiased calibration error are covered as promised. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere: in a bin that

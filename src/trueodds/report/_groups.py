@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.metrics._groups import GroupColumn, GroupTest, group_counts, judge_groups
+from trueodds.metrics._groups import GroupColumn, GroupCounts, GroupTest, group_counts, judge_groups
 from trueodds.metrics._sample import BinaryView
 from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._plain import number
@@ -30,7 +30,8 @@ def group_table(
     """Test every group by :func:`trueodds.metrics.group_test`, before and after."""
     before_view = _view(event_of(rows.prob, rows.codes, rows.weight))
     after_view = _view(event_of(after, sample.codes, sample.weight))
-    before, later = [], []
+    before: list[GroupCounts] = []
+    later: list[GroupCounts] = []
     left_out = 0
     for column in columns:
         own, sampled = column.codes[rows.index], column.codes[sample.index]

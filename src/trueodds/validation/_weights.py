@@ -64,7 +64,7 @@ def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
     if not whole.any():
         raise InputError("counts are zero everywhere.")
     check_weight_size(whole, "counts")
-    repeated = {}
+    repeated: dict[str, Any] = {}
     for name, column in columns.items():
         if column is None:
             repeated[name] = None
