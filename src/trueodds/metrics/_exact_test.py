@@ -298,10 +298,11 @@ def _by_transform(
         return 0.0
     angle = 2j * np.pi / size * np.arange(size // 2 + 1)
     values, of = np.unique(gain, return_inverse=True)
-    turned = np.exp(values[:, None] * angle)
+    factors = 1 + prob[:, None] * (np.exp(values[:, None] * angle) - 1)[of]
+    often = count > 1
     with np.errstate(divide="ignore"):
-        logs = np.log(1 + prob[:, None] * (turned[of] - 1))
-    wave = np.exp(count @ logs - first * angle)
+        logs = np.log(factors[often])
+    wave = np.prod(factors[~often], axis=0) * np.exp(count[often] @ logs - first * angle)
     mass = np.fft.irfft(np.conj(wave), size)
     place = int(seen) - first
     return 2 * max(0.0, min(float(mass[: place + 1].sum()), float(mass[place:].sum())))
@@ -322,6 +323,7 @@ def _upper_tail(
     if target >= most:
         return 0.0
     odds = logit(prob)
+
     def moments(t: float) -> tuple[float, float]:
         p = expit(gain * t + odds)
         weighted = count * gain
