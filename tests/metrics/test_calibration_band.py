@@ -70,7 +70,7 @@ def test_counts_are_rows_and_importance_weights_are_refused():
     weighted = calibration_band(y, x, counts=np.full(300, 2), n_cells=30)
     np.testing.assert_array_equal(twice.lower, weighted.lower)
     np.testing.assert_array_equal(twice.upper, weighted.upper)
-    with pytest.raises(InputError, match="a guaranteed band is one of counts.*pass it as counts"):
+    with pytest.raises(InputError, match=r"a guaranteed band is one of counts.*pass it as counts"):
         reliability_curve(y, x, band="guaranteed", sample_weight=np.full(300, 0.5))
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from report_samples import over_confident
 
+from trueodds.metrics._groups import read_groups
 from trueodds.report import build_report
 from trueodds.report._evidence import read_report_rows
-from trueodds.metrics._groups import read_groups
 from trueodds.report._groups import group_table
 
 

@@ -324,7 +324,7 @@ def evaluate_groups(
 
     judged = judge_groups(measured(), level=check_level(level), alpha=check_level(alpha, "alpha"))
     entries = [{**test.to_dict(), **measures[test.column, test.value]} for test in judged]
-    return {"correction": "Holm, Tarone", "significance": alpha, "groups": entries}
+    return {"correction": "Holm", "significance": alpha, "groups": entries}
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def group_table(
         "tested": len(entries),
         "too_small": sum(test.too_small for test in judged),
         "too_many_values": left_out,
-        "correction": "Holm, Tarone",
+        "correction": "Holm",
         "significant_before": sum(test.flagged for test in judged),
         "significant_after": sum(test.flagged for test in found.values()),
         "worst": entries[:MAX_LISTED],

@@ -125,7 +125,6 @@ def verdict(
 def _advise(
     diagnosis: dict[str, Any], rows: list[dict[str, Any]], chosen: dict[str, Any], level: float
 ) -> tuple[str, str]:
-    loss = _loss(rows[0])
     if not diagnosis["miscalibrated"]:
         if diagnosis["worst_group"] is None:
             return "fine", "leave the scores unchanged"
@@ -138,7 +137,7 @@ def _advise(
     if not others:
         return "unclear", "leave the scores unchanged for now; no method could be compared"
     top = chosen if chosen is not rows[0] else max(others, key=lambda row: row["gain"])
-    name = phrase_method(top["method"])
+    name, loss = phrase_method(top["method"]), _loss(top)
     if top["gain"] < WORTH_A_WORD:
         return "unclear", f"leave the scores unchanged; no method reduces {loss}"
     gain = _gain(top, level)
