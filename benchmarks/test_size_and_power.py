@@ -161,9 +161,13 @@ def others(share: float, rng: Any) -> Iterator[tuple[str, str, float, float, int
             p = SCORES[scores](rng, 100)
             table = ScoreTable.from_codes(p, rng.random(100) < p)
             count += evaluate_table(table, n_resamples=20).finding().startswith("Not calibrated")
-        yield "verdict of `evaluate`: “Not calibrated”", f"{scores}, 100 rows", LEVEL, (
-            count / samples
-        ), samples
+        yield (
+            "verdict of `evaluate`: “Not calibrated”",
+            f"{scores}, 100 rows",
+            LEVEL,
+            (count / samples),
+            samples,
+        )
 
 
 def limit(level: float, samples: int) -> float:
@@ -201,14 +205,14 @@ def page(share: float) -> Iterator[str]:
             rows.append([scores, f"{n:,}", *shown])
             print(rows[-1], file=sys.stderr, flush=True)
     yield from table(["scores", "rows", *FAST, *DRAWN], rows)
-    yield f"{sum(map(len, above.values()))} of {cells} cells are bold. A cell of a test that uses up"
-    yield "its level is bold by chance about once in 40 cells."
+    yield f"{sum(map(len, above.values()))} of {cells} cells are bold. A cell of a test that uses"
+    yield "up its level is bold by chance about once in 40 cells."
     yield ""
     yield from (f"- {name}: {'; '.join(where)}." for name, where in above.items())
     yield ""
     yield "## Groups"
-    yield f"The share of samples in which any of {GROUPS} calibrated groups is flagged by `group_test`,"
-    yield "`trueodds evaluate --group` or the report, in percent."
+    yield f"The share of samples in which any of {GROUPS} calibrated groups is flagged by"
+    yield "`group_test`, `trueodds evaluate --group` or the report, in percent."
     yield ""
     rows = []
     for scores in SCORES:
@@ -241,8 +245,8 @@ def page(share: float) -> Iterator[str]:
                 rows.append([departure, scores, f"{n:,}", *shown])
                 print(rows[-1], file=sys.stderr, flush=True)
     yield from table(["scores are", "scores", "rows", *FAST, *DRAWN], rows)
-    yield f"The one of {GROUPS} groups that is off is flagged by `group_test` in this share of samples"
-    yield "(percent; distinct scores):"
+    yield f"The one of {GROUPS} groups that is off is flagged by `group_test` in this share of"
+    yield "samples (percent; distinct scores):"
     yield ""
     rows = []
     for departure, truth in DEPARTURES.items():
@@ -255,10 +259,10 @@ def page(share: float) -> Iterator[str]:
 
 
 HEAD = """# False alarms and power of the tests
-A test at a level of 5% may call a calibrated model miscalibrated in 5 of 100 samples, and no more. This
-page measures it for every test of calibration in the product. The samples are calibrated: each label is
-drawn from its probability. Cells are shares of samples with p < 0.05, in percent; a **bold** one is above
-5% by more than two standard errors.
+A test at a level of 5% may call a calibrated model miscalibrated in 5 of 100 samples, and no more.
+This page measures it for every test of calibration in the product. The samples are calibrated: each
+label is drawn from its probability. Cells are shares of samples with p < 0.05, in percent; a
+**bold** one is above 5% by more than two standard errors.
 
 ```sh
 python benchmarks/test_size_and_power.py --output docs/tests.md  # {minutes} CPU minutes
@@ -266,11 +270,12 @@ python benchmarks/test_size_and_power.py --output docs/tests.md  # {minutes} CPU
 
 """
 GUIDE = """
-`exact` is the p-value of `trueodds evaluate`, of the report and of `calibration_test(method="exact")`; it
-combines `mean`, `slope` and up to five bins, each of which is exact. **Use it for decisions**: it keeps its
-level for every kind of scores and number of rows. Spiegelhalter's, Cox's and Hosmer and Lemeshow's tests
-are approximations for many rows. They are shown where readers expect them, and no verdict rests on them.
-`ece`, `mce` and `rms` redraw the labels (99 draws here).
+`exact` is the p-value of `trueodds evaluate`, of the report and of
+`calibration_test(method="exact")`. It combines `mean`, `slope` and, with 200 or more rows, up to
+five bins, each of which is an exact test. **Use it for decisions**: it keeps its level for every
+kind of scores and number of rows. Spiegelhalter's, Cox's and Hosmer and Lemeshow's tests are
+approximations for many rows; no verdict on two classes rests on them. `ece`, `mce` and `rms` redraw
+the labels (99 draws here). A dash marks cells that were not measured.
 
 """
 

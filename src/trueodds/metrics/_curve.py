@@ -143,7 +143,7 @@ def reliability_curve(
         :func:`calibration_band`.
     level : float, default=0.9
         Share of the draws within the band at each point. It holds pointwise: of ten points of a
-        calibrated model, one is expected outside a band of 90 %. For ``"guaranteed"``, how
+        calibrated model, one is expected outside a band of 90%. For ``"guaranteed"``, how
         probable it is that no point of the true curve is outside.
     n_resamples : int, default=500
     multiclass : {"top_label", "pooled"}, default="top_label"

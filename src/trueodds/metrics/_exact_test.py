@@ -42,7 +42,25 @@ CELL_BITS = 6
 
 @dataclass(frozen=True, eq=False)
 class BinTests:
-    """Per bin of equal mass: ends, weight, mean probability, frequency and p-value."""
+    """Bins of equal mass, each with a test of its frequency.
+
+    Attributes
+    ----------
+    low, high : ndarray
+        The ends of the bins, from 0 to 1.
+    weight, mean_prob, frequency : ndarray
+        Rows, mean probability and share of positives in each bin.
+    p_value : ndarray
+        Of the number of positives in each bin alone.
+
+    Examples
+    --------
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.metrics import evaluate_table
+    >>> table = ScoreTable([0.2, 0.6], [170, 80], [30, 120])
+    >>> evaluate_table(table, n_resamples=20).exact_test.bins.p_value.round(2)
+    array([0.09, 1.  ])
+    """
 
     low: Floats
     high: Floats
@@ -70,6 +88,14 @@ class ExactTest:
         0 happened, or one of probability 1 did not.
     least : float
         The smallest p-value that any labels could have given, but for impossible ones.
+
+    Examples
+    --------
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.metrics import evaluate_table
+    >>> found = evaluate_table(ScoreTable([0.2, 0.6], [17, 8], [3, 12])).exact_test
+    >>> round(found.mean, 2), found.n_tests
+    (0.86, 2)
     """
 
     mean: float
@@ -283,7 +309,7 @@ def _by_transform(
     """Twice the smaller tail, or None where it would cost too much."""
     mean = float((count * gain) @ prob)
     variance = float((count * gain**2) @ (prob * (1 - prob)))
-    # With this many events that matter, the saddlepoint is right to 0.2 % of a p-value.
+    # With this many events that matter, the saddlepoint is right to 0.2% of a p-value.
     if variance**2 >= MANY * float((count * gain**4) @ (prob * (1 - prob))):
         return None
     # Bernstein's inequality: beyond these ends lies less than 1e-13.

@@ -27,7 +27,7 @@ __all__ = ["CalibrationBand", "calibration_band", "guaranteed_band"]
 
 CELLS = 5.0
 """Cells are this times ∛N: fewer are fewer bounds that must hold together, more follow the curve
-more closely. From 300 to a million rows this was narrowest, or within 2 % of it."""
+more closely. From 300 to a million rows this was narrowest, or within 2% of it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,7 +120,7 @@ class ValidationTable:
         )
 
     def _cells(self, digits: int) -> tuple[list[str], list[list[str]]]:
-        header = ["Measure", "Estimate", f"{100 * self.level:g} % interval"]
+        header = ["Measure", "Estimate", f"{100 * self.level:g}% interval"]
         cells = [["Rows (with event)", f"{self.n} ({self.events})", ""]]
         for row in self.rows():
             ends = f"{_text(row['low'], digits)} to {_text(row['high'], digits)}"
