@@ -177,7 +177,7 @@ def _show(
             _title(name),
             number(found.estimate),
             "–"
-            if name in RAISED_BY_CHANCE or not math.isfinite(found.estimate)
+            if name in RAISED_BY_CHANCE or not math.isfinite(found.low)
             else interval(found.low, found.high),
         ]
         for name, found in result.metrics.items()

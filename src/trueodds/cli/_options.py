@@ -64,11 +64,7 @@ LabelColumn = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    data_option(
-        "--weight",
-        metavar="COLUMN",
-        help="Column of importance weights; a row stays one observation.",
-    ),
+    data_option("--weight", metavar="COLUMN", help="Column of weights: how much a row matters."),
 ]
 Counts = Annotated[
     str | None,

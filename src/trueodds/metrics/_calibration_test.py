@@ -113,8 +113,8 @@ def calibration_test(
         How often each row occurred: the result is that of the rows written out.
     method : {"spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or \
 callable, default="spiegelhalter"
-        The statistic: z; the exact tests of mean, slope and bins (the smallest p-value times their
-        number; of several classes, for the most probable one); the likelihood ratio of a free
+        The statistic: z; the exact tests of mean, slope and bins (Bonferroni; of several
+        classes, for the most probable one); the likelihood ratio of a free
         intercept and slope (two classes, χ² with 2 degrees of freedom); that of Hosmer and Lemeshow
         in ``n_bins`` groups of equal mass (two classes, χ² with as many degrees); the mean, the
         greatest, or the root mean square of the gaps in bins; or any ``metric(y_true, y_prob,
@@ -142,9 +142,10 @@ callable, default="spiegelhalter"
     With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
     Spiegelhalter's formula if k = 2.
 
-    Hosmer and Lemeshow's test is here because readers ask for it. It hangs on the number of groups,
-    finds little with few rows and something with many, and does not say what is wrong: report
-    intercept, slope and a curve beside it, or instead of it.
+    Hosmer and Lemeshow's test is here because readers ask for it. It depends on the number of
+    groups, rejects calibrated models too often if events are rare or probabilities near 0 and 1
+    (in up to 12% of samples at the level of 5%), and does not show what is wrong: report
+    intercept, slope and a curve next to it, or instead of it.
 
     References
     ----------

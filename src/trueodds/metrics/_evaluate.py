@@ -269,10 +269,13 @@ def interval_of(
     """The interval of a metric by its name; that of the debiased error is given squared."""
     debiased = name == "debiased_calibration_error"
     method = "centred" if debiased else "bca"
+    nothing = np.empty(0)
     if not np.isfinite(estimate):
         # What has happened can happen, so an infinite loss is certain; an undefined AUC stays so.
-        nothing = np.empty(0)
         return MetricInterval(estimate, estimate, estimate, level, np.nan, method, nothing)
+    if 2 * np.isfinite(values).sum() <= len(values):
+        # So few rows that most resamples lack a class: the other metrics are worth showing.
+        return MetricInterval(estimate, np.nan, np.nan, level, np.nan, method, nothing)
     values = _defined(values)
     low, high = _interval(estimate, values, jackknife, level, method)
     if debiased:  # as confidence_interval does: centred as a square, shown as its root

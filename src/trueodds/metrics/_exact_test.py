@@ -69,6 +69,11 @@ class BinTests:
     frequency: Floats
     p_value: Floats
 
+    @property
+    def together(self) -> float:
+        """The p-value of all bins: the smallest times their number, at most 1."""
+        return min(1.0, len(self.p_value) * float(self.p_value.min()))
+
 
 @dataclass(frozen=True, eq=False)
 class ExactTest:
@@ -84,8 +89,9 @@ class ExactTest:
     bins : BinTests or None
         Up to five bins of at least 100 rows; None below 200 rows.
     p_value : float
-        The smallest p-value times the number of tests (Bonferroni); 0 if an event of probability
-        0 happened, or one of probability 1 did not.
+        The smallest of the p-values of mean, slope and bins, times their number, 1 to 3
+        (Bonferroni); that of the bins is the smallest times the number of bins. 0 if an event of
+        probability 0 happened, or one of probability 1 did not.
     least : float
         The smallest p-value that any labels could have given, but for impossible ones.
 
@@ -106,9 +112,8 @@ class ExactTest:
 
     @property
     def n_tests(self) -> int:
-        """The number of tests that were made."""
-        bins = 0 if self.bins is None else len(self.bins.p_value)
-        return 1 + (self.slope is not None) + bins
+        """How many of mean, slope and bins were tested."""
+        return 1 + (self.slope is not None) + (self.bins is not None)
 
     @property
     def worst_between(self) -> tuple[float, float] | None:
@@ -117,7 +122,7 @@ class ExactTest:
             return None
         worst = int(np.argmin(self.bins.p_value))
         slope = 1.0 if self.slope is None else self.slope
-        if self.bins.p_value[worst] >= min(self.mean, slope):
+        if self.bins.together >= min(self.mean, slope):
             return None
         return float(self.bins.low[worst]), float(self.bins.high[worst])
 
@@ -161,8 +166,10 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     bins = bin_tests(table, n_bins, square) if n_bins > 1 else None
     if bins is not None and len(bins.p_value) == 1:
         bins = None  # one score holds nearly all rows: the bin is the whole
-    found = [mean, *([] if slope is None else [slope]), *([] if bins is None else bins.p_value)]
-    p_value = 0.0 if impossible else min(1.0, len(found) * float(min(found)))
+    found = [mean]
+    found += [] if slope is None else [slope]
+    found += [] if bins is None else [bins.together]
+    p_value = 0.0 if impossible else min(1.0, len(found) * min(found))
     least = 0.0
     if bins is None and square is None:
         least = min(1.0, 2 * len(found) * min(cells.extreme(gain), cells.extreme(gain * 0 + 1)))
@@ -366,8 +373,8 @@ def _upper_tail(
         low, high = (t, high) if mean < target else (low, t)
         if abs(mean - target) <= 1e-9 * max(1.0, np.sqrt(variance)):
             break
-        step = t + (target - mean) / variance if variance > 0 else np.inf
-        t = step if low < step < high else (low + high) / 2
+        newton = t + (target - mean) / variance if variance > 0 else np.inf
+        t = newton if low < newton < high else (low + high) / 2
     mean, variance = moments(0.0)
     z = (target - mean) / np.sqrt(variance)
     if abs(z) < NEAR:
