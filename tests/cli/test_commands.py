@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from score_files import make_table, write_table
 
 import trueodds
-from trueodds.metrics import brier_score, log_loss
+from trueodds.metrics import brier_score, calibration_test, log_loss
 
 
 def columns(*more):
@@ -33,9 +33,10 @@ def test_evaluation_equals_the_metrics_of_the_rows(run, data, table):
     assert metrics["brier_score"]["estimate"] == pytest.approx(brier_score(y, p), abs=1e-12)
     for measure in metrics.values():
         assert set(measure) >= {"estimate", "low", "high", "level"}
-    tests = [found["evaluation"][name]["p_value"] for name in ("test", "mean_test")]
-    assert tests[0] < 1e-6
-    assert found["evaluation"]["p_value"] == pytest.approx(2 * min(tests))
+    for name, method in (("test", "spiegelhalter"), ("exact_test", "exact"), ("slope_test", "cox")):
+        alone = calibration_test(y, p, method=method).p_value
+        assert found["evaluation"][name]["p_value"] == pytest.approx(alone, rel=1e-6, abs=0), name
+    assert found["evaluation"]["p_value"] == found["evaluation"]["exact_test"]["p_value"] < 1e-6
 
 
 def test_a_shift_that_spiegelhalters_test_does_not_see(run, csv_file):
@@ -49,13 +50,26 @@ def test_a_shift_that_spiegelhalters_test_does_not_see(run, csv_file):
     assert run("evaluate", even, *columns("--json")).json["evaluation"]["p_value"] == 1.0
 
 
-def test_weights_are_repetitions(run, data, table, tmp_path):
-    weighted = run("evaluate", data / "scores.csv", *columns("--weight", "w", "--json")).json
+def test_counts_are_repetitions_and_weights_are_not(run, data, table, tmp_path):
+    file = data / "scores.csv"
+    counted = run("evaluate", file, *columns("--counts", "w", "--json")).json["evaluation"]
+    weighted = run("evaluate", file, *columns("--weight", "w", "--json")).json["evaluation"]
     repeated = table.take(np.repeat(np.arange(2000), table["w"].to_numpy()))
     path = write_table(repeated, tmp_path / "r.parquet")
-    metrics = run("evaluate", path, *columns("--json")).json["evaluation"]["metrics"]
-    for name, measure in weighted["evaluation"]["metrics"].items():
-        assert measure["estimate"] == pytest.approx(metrics[name]["estimate"], abs=1e-9), name
+    rows = run("evaluate", path, *columns("--json")).json["evaluation"]
+    assert counted == rows
+    for name, measure in weighted["metrics"].items():
+        assert measure["estimate"] == pytest.approx(rows["metrics"][name]["estimate"], abs=1e-9)
+    weight = table["w"].to_numpy()
+    y, p = table["y"].to_numpy(), table["p"].to_numpy()
+    z = (weight @ (p - y) ** 2 - weight @ (p * (1 - p))) / np.sqrt(
+        weight**2 @ (p * (1 - p) * (1 - 2 * p) ** 2)
+    )
+    assert weighted["test"]["statistic"] == pytest.approx(z, rel=0.05)
+    assert abs(weighted["test"]["statistic"]) < abs(rows["test"]["statistic"])
+    both = run("evaluate", file, *columns("--weight", "w", "--counts", "w"))
+    assert both.code == 2
+    assert "pass --weight or --counts, not both" in both.err
 
 
 def test_logits_are_turned_into_probabilities(run, data):
@@ -123,8 +137,9 @@ def test_groups_with_missing_values_and_of_one_class(run, csv_file):
     found = run("evaluate", path, *columns("-g", "g", "--json"))
     assert found.code == 0, found.err
     groups = found.json["groups"]
-    assert {entry["value"] for entry in groups["groups"]} == {"(missing)"}
-    assert groups["one_class"] == 2
+    assert {entry["value"] for entry in groups["groups"]} == {"(missing)", "a", "only"}
+    assert [entry["value"] for entry in groups["groups"] if entry["too_small"]] == ["only"]
+    assert "too small" in run("evaluate", path, *columns("-g", "g")).out
 
 
 @pytest.mark.parametrize("method", ["logistic", "isotonic", "histogram", "bbq", "enir"])

@@ -64,14 +64,14 @@ def test_a_curve_that_falls_is_found_out():
     assert not calibration_band(y, x).falls
 
 
-def test_weights_count_rows():
+def test_counts_are_rows_and_importance_weights_are_refused():
     x, y = sample(300, 0)
     twice = calibration_band(np.tile(y, 2), np.tile(x, 2), n_cells=30)
-    weighted = calibration_band(y, x, sample_weight=np.full(300, 2), n_cells=30)
+    weighted = calibration_band(y, x, counts=np.full(300, 2), n_cells=30)
     np.testing.assert_array_equal(twice.lower, weighted.lower)
     np.testing.assert_array_equal(twice.upper, weighted.upper)
-    with pytest.raises(InputError, match=r"weights that count rows; got 0\.5"):
-        calibration_band(y, x, sample_weight=np.full(300, 0.5))
+    with pytest.raises(InputError, match=r"a guaranteed band is one of counts.*pass it as counts"):
+        reliability_curve(y, x, band="guaranteed", sample_weight=np.full(300, 0.5))
 
 
 def test_options_are_checked():

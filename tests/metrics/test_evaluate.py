@@ -167,6 +167,7 @@ def test_it_is_plain_json_and_the_same_every_time():
         "metrics",
         "test",
         "curve",
+        "exact_test",
         "mean_test",
         "slope_test",
         "p_value",

@@ -189,7 +189,7 @@ def test_the_table_has_every_figure_in_each_of_its_forms(sample):
     for name, figure in single.items():
         assert getattr(table, name).estimate == pytest.approx(figure(y, p), abs=1e-12)
     assert f"| C statistic | {table.c_statistic.estimate:.3f} |" in table.to_markdown()
-    assert r"95 \% interval \\" in table.to_latex()
+    assert r"95\% interval \\" in table.to_latex()
     assert list(table.to_frame()["figure"])[:3] == ["observed_expected", "intercept", "slope"]
     assert "Hosmer–Lemeshow" in str(table)
 

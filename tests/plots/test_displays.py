@@ -89,8 +89,8 @@ def test_the_picture_shows_the_numbers_of_the_curve(sample):
 @pytest.mark.parametrize(
     ("band", "words"),
     [
-        ("consistency", "90 % consistency band: where a calibrated model would lie"),
-        ("confidence", "90 % confidence band: where this curve may lie"),
+        ("consistency", "90% consistency band: where a calibrated model would lie"),
+        ("confidence", "90% confidence band: where this curve may lie"),
     ],
 )
 def test_the_legend_says_what_the_band_means(sample, band, words):
@@ -269,7 +269,7 @@ def test_a_calibrators_own_band_is_drawn(sample):
     display = CalibrationMapDisplay.from_calibrator(WithBand().fit(p, y), level=0.8).plot()
     inner = (display.y > 0.1) & (display.y < 0.9)
     assert np.allclose((display.high - display.low)[inner], 0.16)
-    assert "80 % band of the calibrated probability" in texts(display.ax_)
+    assert "80% band of the calibrated probability" in texts(display.ax_)
 
 
 def test_a_temperature_field_gets_an_axis_of_its_own():

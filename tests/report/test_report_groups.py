@@ -3,9 +3,10 @@ import pytest
 from report_samples import over_confident
 
 from needs import library
+from trueodds.metrics._groups import read_groups
 from trueodds.report import build_report
 from trueodds.report._evidence import read_report_rows
-from trueodds.report._groups import group_table, read_groups
+from trueodds.report._groups import group_table
 
 
 def table_of(p, y, groups, weight=None):
@@ -41,15 +42,17 @@ def test_a_group_that_errs_both_ways_is_found_though_its_mean_is_right():
     side = table_of(p, y, {"g": np.zeros(3000, int)})["worst"][0]["before"]
     assert abs(side["gap"]) < 0.03
     assert side["p_adjusted"] < 0.001
-    assert side["worst_between"] is not None
+    assert side["flagged"]
 
 
-def test_small_groups_are_counted_and_not_tested():
+def test_groups_too_small_to_be_found_are_listed_as_such():
     rng = np.random.default_rng(3)
     p = rng.random(300)
-    group = np.array(["big"] * 290 + ["small"] * 10)
+    group = np.array(["big"] * 297 + ["small"] * 3)
     table = table_of(p, rng.random(300) < p, {"g": group})
-    assert (table["tested"], table["too_small"]) == (1, 1)
+    assert (table["tested"], table["too_small"]) == (2, 1)
+    assert [g["before"]["too_small"] for g in table["worst"]] == [False, True]
+    assert table["worst"][1]["before"]["p_adjusted"] is None
 
 
 def test_rare_values_beyond_a_hundred_are_counted():

@@ -91,7 +91,7 @@ def test_the_drawn_gains_have_an_axis(binary_report):
     page = binary_report.to_html()
     foot = page[page.index("<tfoot") : page.index("</tfoot>")]
     ticks = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)</text>', foot)
-    assert (ticks[0][1], ticks[2][1]) == ("0", "+10 %")
+    assert (ticks[0][1], ticks[2][1]) == ("0", "+10%")
     assert [float(x) for x, _ in ticks] == sorted(float(x) for x, _ in ticks)
 
 

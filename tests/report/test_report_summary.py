@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from report_samples import METHODS, calibrated, expit, method, over_confident, several_classes
 
+from trueodds.basics.wording import interval_percent_text, probability_text, share_percent_text
 from trueodds.decisions import net_benefit, realised_cost
 from trueodds.exceptions import InputError
 from trueodds.metrics import calibration_slope, evaluate_table, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
-from trueodds.report._plain import percent, probability_text
 from trueodds.table import ScoreTable
 
 NUMBER = (int, float)
@@ -44,7 +44,9 @@ SIDE = {
     "gap_at_least": NUMBER,
     "worst_between": (list, type(None)),
     "p_value": NUMBER,
-    "p_adjusted": NUMBER,
+    "p_adjusted": OPTIONAL,
+    "too_small": bool,
+    "flagged": bool,
 }
 INTERVAL = {"estimate": OPTIONAL, "low": OPTIONAL, "high": OPTIONAL}
 MEASURES = ("log_loss", "brier_score", "expected_calibration_error", "gain")
@@ -79,6 +81,7 @@ SCHEMA = {
     "diagnosis": {
         "p_value": NUMBER,
         "miscalibrated": bool,
+        "worst_group": (str, type(None)),
         "test": str,
         "mean_predicted": NUMBER,
         "observed": NUMBER,
@@ -139,7 +142,6 @@ SCHEMA = {
         "tested": int,
         "too_small": int,
         "too_many_values": int,
-        "min_rows": int,
         "correction": str,
         "significant_before": int,
         "significant_after": int,
@@ -187,13 +189,16 @@ def test_the_summary_cannot_be_changed_from_outside(binary_report):
 def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_report):
     content = binary_report.to_json()
     assert re.search(
-        r"[Ww]here it says \d+(\.\d)? %, \d+ % happen; where it says 9\S+ %, 8\d % happen",
+        r"[Ww]hen it predicts \d+(\.\d)?%, \d+% are positive; when it predicts 9\S+%, 8\d% are",
         content["verdict"]["finding"],
     )
     assert content["verdict"]["status"] == "calibrate"
     row = next(r for r in content["methods"] if r["chosen"])
-    expected = f"{percent(row['gain'])} % [{percent(row['gain_low'])}, {percent(row['gain_high'])}]"
-    assert f"would cut log-loss by {expected}." in binary_report.verdict
+    ends = interval_percent_text(row["gain_low"], row["gain_high"])
+    expected = f"{share_percent_text(row['gain'])} (90% CI {ends})"
+    assert "Recommendation: calibrate; " in binary_report.verdict
+    assert f" reduces log-loss by {expected}." in binary_report.verdict
+    assert "Worst: region = west, where the model predicts" in binary_report.verdict
 
 
 def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
@@ -229,8 +234,8 @@ def test_scores_that_are_too_high_everywhere_are_called_so():
     truth = rng.normal(-3, 1, 20000)
     y = rng.random(20000) < expit(truth)
     report = build_report(expit(truth + 1.5), y, calibrators=["identity", "logistic"])
-    words = "It promises 3 times as many as happened: 4,439 expected, "
-    assert report.verdict.startswith(f"{words}{y.sum():,} happened.")
+    words = "Not calibrated. The model predicts 4,439 positives; "
+    assert report.verdict.startswith(f"{words}{y.sum():,} occurred (3 times too many).")
 
 
 def test_one_odd_bin_in_twenty_is_chance_and_not_a_finding():
@@ -258,7 +263,9 @@ def test_a_gain_that_may_be_nothing_is_not_promised(binary_report):
     best = content["verdict"]["method"]
     found = verdict(content["diagnosis"], table, best, level=0.9)
     assert found["status"] == "unclear"
-    assert "may cut log-loss, but that is not certain" in found["sentence"]
+    assert "leave the scores unchanged for now" in found["sentence"]
+    assert found["sentence"].endswith(", which could be chance.")
+    assert found["method"] == "identity"
 
 
 def test_miscalibration_that_no_method_repairs_is_said_as_such(binary_report):
@@ -267,7 +274,7 @@ def test_miscalibration_that_no_method_repairs_is_said_as_such(binary_report):
     content = binary_report.to_json()
     found = verdict(content["diagnosis"], content["methods"], "identity", level=0.9)
     assert found["status"] == "unclear"
-    assert "leave it alone all the same" in found["sentence"]
+    assert "leave the scores unchanged for now" in found["sentence"]
 
 
 def test_an_infinite_log_loss_is_said_and_not_hidden():
@@ -277,7 +284,8 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
     content = report.to_json()
     assert content["methods"][0]["log_loss"] is None
     assert re.search(
-        r"would cut the Brier score by \d+ % \[[\d.]+, \d+\]; log-loss is inf", report.verdict
+        r"reduces the Brier score by \d+% \(90% CI [\d.]+% to \d+%\); log-loss is inf",
+        report.verdict,
     )
     assert {row["gain_of"] for row in content["methods"]} == {"brier_score"}
     beta = next(row for row in content["methods"] if row["method"] == "beta")
@@ -346,7 +354,7 @@ def test_several_classes_have_a_diagram_of_confidence_and_one_for_each(several_r
     kinds = [diagram["kind"] for diagram in content["diagrams"]]
     assert kinds == ["top"] + 4 * ["class"]
     assert content["costs"]["kind"] == "ask"
-    assert content["verdict"]["finding"].startswith("It is too sure of itself: its first choice")
+    assert content["verdict"]["finding"].startswith("Not calibrated. The model is overconfident")
     assert content["verdict"]["method"] == "temperature"
 
 

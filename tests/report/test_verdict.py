@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from trueodds.metrics import BinTests
 from trueodds.report._evidence import ReportRows
-from trueodds.report._gaps import Gaps
 from trueodds.report._verdict import _regions, diagnose, verdict
 
 
@@ -12,11 +12,9 @@ def gaps(mean_prob, frequency, weight=None):
     n = len(mean_prob)
     weight = np.full(n, 10.0) if weight is None else np.asarray(weight, dtype=float)
     edges = np.linspace(0, 1, n + 1)
-    return Gaps(
+    return BinTests(
         low=edges[:-1],
         high=edges[1:],
-        rows=weight,
-        square_weight=weight,
         mean_prob=np.asarray(mean_prob),
         frequency=np.asarray(frequency),
         weight=weight,
@@ -65,59 +63,78 @@ def row(method, gain=0.0, low=0.0, high=0.0, of="log_loss"):
     }
 
 
-def said(best, *others, off=True):
-    diagnosis = {"finding": "It is off.", "miscalibrated": off}
+def said(best, *others, off=True, group=None):
+    diagnosis = {"finding": "It is off.", "miscalibrated": off, "worst_group": group}
     return verdict(diagnosis, [row("identity"), *others], best, level=0.9)
 
 
 def test_a_gain_is_promised_with_its_interval():
     found = said("beta", row("beta", 0.1234, 0.05, 0.2))
-    assert (
-        found["sentence"]
-        == "It is off. Advice: beta calibration would cut log-loss by 12 % [5.0, 20]."
+    assert found["sentence"] == (
+        "It is off. Recommendation: calibrate; beta calibration reduces log-loss by 12% "
+        "(90% CI 5.0% to 20%)."
     )
     assert (found["status"], found["method"], found["level"]) == ("calibrate", "beta", 0.9)
     assert (found["gain"], found["gain_low"], found["gain_high"]) == (0.1234, 0.05, 0.2)
     plain = said("beta", row("beta", 0.1234, None, None))
-    assert plain["advice"] == "beta calibration would cut log-loss by 12 %"
-    assert said("beta", row("beta", 0.1, 0.05, None))["advice"].endswith("by 10 %")
+    assert plain["advice"] == "calibrate; beta calibration reduces log-loss by 12%"
+    assert said("beta", row("beta", 0.1, 0.05, None))["advice"].endswith("by 10%")
 
 
 @pytest.mark.parametrize(
     ("low", "status"), [(-0.01, "unclear"), (0.0, "unclear"), (0.01, "calibrate")]
 )
-def test_a_gain_that_may_be_nothing_is_only_possible(low, status):
+def test_a_gain_that_may_be_nothing_is_no_advice(low, status):
     found = said("beta", row("beta", 0.1, low, 0.2))
     assert found["status"] == status
-    assert ("may cut log-loss, but that is not certain" in found["advice"]) == (status == "unclear")
+    assert found["advice"].endswith("which could be chance") == (status == "unclear")
+    assert found["method"] == ("beta" if status == "calibrate" else "identity")
     assert ("−1" in found["advice"]) == (low < 0)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.0004, -0.01])
+def test_a_gain_of_nothing_is_never_shown_as_advice(gain):
+    found = said("beta", row("beta", gain, gain - 1e-5, gain + 1e-5))
+    assert found["status"] == "unclear"
+    assert found["advice"] == "leave the scores unchanged; no method reduces log-loss"
+    assert "0.0%" not in found["sentence"]
 
 
 def test_an_infinite_loss_is_compared_by_the_brier_score():
     found = said("beta", row("beta", 0.25, 0.2, 0.3, of="brier_score"))
     assert found["status"] == "calibrate"
     assert found["advice"] == (
-        "beta calibration would cut the Brier score by 25 % [20, 30]; log-loss is infinite now, "
-        "because something happened that had probability 0"
+        "calibrate; beta calibration reduces the Brier score by 25% (90% CI 20% to 30%); "
+        "log-loss is infinite now, because an event of probability 0 occurred"
     )
 
 
-def test_what_is_right_is_left_alone():
-    found = said("identity", row("beta", 0.1), off=False)
-    assert found["status"] == "fine"
-    assert found["advice"].startswith(
-        "leave it alone; no method lowers log-loss by more than chance"
-    )
+@pytest.mark.parametrize("best", ["identity", "beta"])
+def test_what_is_right_is_left_alone_whatever_the_comparison_chose(best):
+    found = said(best, row("beta", 0.1, 0.05, 0.2), off=False)
+    assert (found["status"], found["method"]) == ("fine", "identity")
+    assert found["advice"] == "leave the scores unchanged"
+
+
+def test_a_group_that_is_the_only_finding_is_what_is_advised_on():
+    found = said("beta", row("beta", 0.1, 0.05, 0.2), off=False, group="Region = Ost")
+    assert found["status"] == "groups"
+    assert found["advice"].startswith("calibrate Region = Ost separately; one map for all rows")
 
 
 def test_what_is_off_and_not_helped_is_left_alone_with_the_reason():
     assert "no method could be compared" in said("identity", row("beta", None))["advice"]
     worse = said("identity", row("beta", -0.1), row("logistic", 0.0))
-    assert worse["advice"] == "leave it alone; no method that was tried lowers log-loss"
+    assert worse["advice"] == "leave the scores unchanged; no method reduces log-loss"
     little = said("identity", row("beta", 0.001, -0.01, 0.01), row("logistic", 0.002, -0.02, 0.03))
-    assert "the best that was tried, logistic calibration, changes" in little["advice"]
-    assert little["advice"].endswith("too little to tell from chance (0.2 % [−2.0, 3.0])")
+    assert little["advice"] == (
+        "leave the scores unchanged for now; logistic calibration, the best method here, reduces "
+        "log-loss by 0.2% (90% CI −2.0% to 3.0%), which could be chance"
+    )
     assert {found["status"] for found in (worse, little)} == {"unclear"}
+
+
+NO_GROUPS = {"significant_before": 0, "worst": [], "tested": 0}
 
 
 @pytest.mark.parametrize("off", [True, False])
@@ -125,7 +142,7 @@ def test_regions_are_named_only_where_something_is_off(off):
     prob = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 200)
     happened = np.tile(np.arange(200) / 200, 5) < (prob**2 if off else prob)
     rows = ReportRows(prob, prob, happened.astype(np.intp), None, np.array([0, 1]), np.arange(1000))
-    found = diagnose(rows, seed=0, level=0.9)
+    found = diagnose(rows, NO_GROUPS, seed=0, level=0.9)
     assert found["miscalibrated"] == off
     assert [part["direction"] for part in found["regions"]] == (["too high"] if off else [])
     assert found["mean_predicted"] == pytest.approx(0.5)

@@ -56,7 +56,7 @@ class Progress:
                 self._task = self._bar.add_task(self._title, total=self._total)
         if self._bar == "plain":
             share = 100 * self._done // self._total
-            sys.stderr.write(f"\r{self._title}: {self._done} of {self._total} ({share} %)")
+            sys.stderr.write(f"\r{self._title}: {self._done} of {self._total} ({share}%)")
             sys.stderr.flush()
         else:
             self._bar.update(self._task, completed=self._done)

@@ -1,34 +1,147 @@
-"""Numbers as people say them, the same everywhere."""
+"""Numbers in words, the same everywhere: messages, commands and pages."""
 
 from __future__ import annotations
 
 import math
 
-__all__ = ["p_text", "percent_text"]
+__all__ = [
+    "count_text",
+    "evidence_text",
+    "interval_percent_text",
+    "p_cell",
+    "p_text",
+    "percent_text",
+    "probability_text",
+    "share_percent_text",
+    "signed_percent_text",
+]
+
+NOTHING = "–"
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-def p_text(p: float) -> str:
-    """A p-value, everywhere in the same form.
+def p_text(p: float | None) -> str:
+    """A p-value.
 
     Examples
     --------
-    >>> p_text(0.031), p_text(3e-7)
-    ('p = 0.031', 'p < 0.0001')
+    >>> p_text(0.031), p_text(3e-7), p_text(0.9975), p_text(None)
+    ('p = 0.031', 'p < 0.0001', 'p = 1', 'p not defined')
     """
+    if p is None or math.isnan(p):
+        return "p not defined"
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-def percent_text(share: float) -> str:
-    """A share in per cent, in two digits that count.
+def p_cell(p: float | None) -> str:
+    """A p-value under a heading that says so.
 
     Examples
     --------
-    >>> [percent_text(p) for p in (0.0033, 0.17, 0.985, 0.9994)]
-    ['0.33 %', '17 %', '98.5 %', '99.94 %']
+    >>> p_cell(0.031), p_cell(3e-7), p_cell(None)
+    ('0.031', '< 0.0001', '–')
     """
-    if 0.095 <= share <= 0.95:
-        return f"{100 * share:.0f} %"
-    if share in (0.0, 1.0):
-        return f"{100 * share:.0f} %"
+    if p is None or math.isnan(p):
+        return NOTHING
+    return p_text(p).removeprefix("p ").removeprefix("= ")
+
+
+def percent_text(share: float) -> str:
+    """A share from 0 to 1 in per cent, in two digits that count.
+
+    Examples
+    --------
+    >>> [percent_text(p) for p in (0.0033, 0.17, 0.985, 0.9994, 0.0)]
+    ['0.33%', '17%', '98.5%', '99.94%', '0%']
+    """
+    if 0.095 <= share <= 0.95 or share in (0.0, 1.0):
+        return f"{100 * share:.0f}%"
     digits = 1 - math.floor(math.log10(100 * min(share, 1 - share)))
-    return f"{100 * share:.{min(max(digits, 0), 9)}f}".rstrip("0").rstrip(".") + " %"
+    return f"{100 * share:.{min(max(digits, 0), 9)}f}".rstrip("0").rstrip(".") + "%"
+
+
+def share_percent_text(share: float | None) -> str:
+    """A change or a share of any sign in per cent, with a decimal below 10%.
+
+    Examples
+    --------
+    >>> [share_percent_text(g) for g in (0.1234, 0.05, -0.0123, -0.00001, None)]
+    ['12%', '5.0%', '−1.2%', '0.0%', '–']
+    """
+    if share is None or not math.isfinite(share):
+        return NOTHING
+    value = 100 * share
+    text = f"{value:.0f}" if abs(value) >= 9.5 else f"{value:.1f}"
+    return ("0.0" if text == "-0.0" else text).replace("-", "−") + "%"
+
+
+def signed_percent_text(share: float | None) -> str:
+    """A gain or a loss in per cent, with its sign and one decimal.
+
+    Examples
+    --------
+    >>> [signed_percent_text(g) for g in (0.1234, -0.0123, 0.0, None)]
+    ['+12.3%', '−1.2%', '+0.0%', '–']
+    """
+    if share is None or not math.isfinite(share):
+        return NOTHING
+    return f"{100 * share:+.1f}%".replace("-", "−")
+
+
+def interval_percent_text(low: float | None, high: float | None) -> str:
+    """The ends of an interval in per cent, as a range.
+
+    Examples
+    --------
+    >>> interval_percent_text(0.78, 0.85), interval_percent_text(-0.004, 0.031)
+    ('78% to 85%', '−0.4% to 3.1%')
+    """
+    return f"{share_percent_text(low)} to {share_percent_text(high)}"
+
+
+def probability_text(p: float | None) -> str:
+    """A probability in two digits that count.
+
+    Examples
+    --------
+    >>> [probability_text(p) for p in (0.8, 0.35, 0.0042, 0.998, 1.0, None)]
+    ['0.8', '0.35', '0.004', '0.998', '1', '–']
+    """
+    if p is None:
+        return NOTHING
+    if p in (0.0, 1.0):
+        return f"{p:.0f}"
+    if 0.01 <= p <= 0.99:
+        return f"{round(p, 2):g}"
+    if p < 0.5:
+        return f"{p:.1g}"
+    # As many decimals as the distance from 1 needs.
+    decimals = min(12, math.ceil(-math.log10(1 - p)))
+    return f"{p:.{decimals}f}"
+
+
+def count_text(number: float) -> str:
+    """A number of events; a sum of probabilities below 10 with one decimal.
+
+    Examples
+    --------
+    >>> count_text(12345.4), count_text(9.96), count_text(4), count_text(0.034)
+    ('12,345', '10.0', '4', '0.03')
+    """
+    if number >= 10 or number == round(number):
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 0.05 else f"{number:.1g}"
+
+
+def evidence_text(value: float) -> str:
+    """Evidence of a monitor: three digits, or a power of ten.
+
+    Examples
+    --------
+    >>> [evidence_text(v) for v in (12.345, 4500.0, 2e279)]
+    ['12.3', '4,500', '2.0·10²⁷⁹']
+    """
+    if value < 1e5:
+        return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    power = math.floor(math.log10(value))
+    return f"{value / 10.0**power:.1f}·10{str(power).translate(_SUPERSCRIPTS)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Annotated, Any
 
 import typer
 
+from trueodds.basics.wording import signed_percent_text
 from trueodds.cli import _options as o
 from trueodds.cli._methods_list import complete_method, method_class
 from trueodds.cli._row_options import LabelledRowOptions
@@ -105,16 +105,12 @@ def _show(title: str, comparison: Any) -> None:
         for row in sorted(comparison.rows(), key=lambda row: row["log_loss"])
     ]
     gain = "gain" if comparison.gain_metric == "log_loss" else "gain in Brier"
-    header = ["method", "log-loss", "90 % interval", "Brier", "ECE", gain, "interval", "seconds"]
+    header = ["method", "log-loss", "90% interval", "Brier", "ECE", gain, "interval", "seconds"]
     show_table(title, header, table)
 
 
 def _gain(comparison: Any, method: str) -> tuple[str, str]:
     """What the method gains over doing nothing; by Brier score if log-losses cannot tell."""
     gain = comparison.relative_gain(method, metric=comparison.gain_metric)
-    mean, low, high = (_percent(part) for part in gain or (None, None, None))
+    mean, low, high = (signed_percent_text(part) for part in gain or (None, None, None))
     return mean, f"[{low}, {high}]"
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None or not math.isfinite(share) else f"{100 * share:+.1f} %"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueodds.basics.wording import p_text
+from trueodds.basics.wording import p_cell
 from trueodds.cli import _options as o
 from trueodds.cli._columns import refuse_margins
 from trueodds.cli._exit import UsageError
@@ -66,7 +66,7 @@ MaxGroups = Annotated[
 def evaluate(
     data: LabelledRowOptions,
     group: o.Group = None,
-    max_groups: MaxGroups = 50,
+    max_groups: MaxGroups = 100,
     validation: WithValidation = False,
     threshold: Thresholds = None,
     tolerance: Tolerance = 0.02,
@@ -93,18 +93,19 @@ def evaluate(
         prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
             result, table = _whole(data, prepared, options)
-        groups = _groups(prepared, max_groups, options) if group else None
-        section = _validation(prepared, data.max_rows, validation, threshold or [], options)
+        groups = _groups(data, prepared, max_groups) if group else None
+        section = _validation(data, prepared, validation, threshold or [], options)
+    finding = result.finding(tolerance, groups["groups"] if groups else None)
     notes = [*prepared.classes.notes(table), *_doubts(result)]
     if as_json:
         content = {"file": data.file, **prepared.describe(), "level": level, "notes": notes}
         content["evaluation"] = result.to_dict()
-        content["finding"] = result.finding(tolerance)
+        content["finding"] = finding
         if section is not None:
             content |= section.to_dict()
         emit_json("evaluation", content if groups is None else {**content, "groups": groups})
         return
-    _show(data.file, prepared, result, level, tolerance)
+    _show(data.file, prepared, result, level, finding)
     for line in notes:
         say(line)
     if section is not None:
@@ -124,7 +125,11 @@ def _whole(
 
         used = prepared.tally.used
         table = score_table(prepared.relation, used, weight=prepared.columns.weight)
-        return evaluate_table(table, **options), table
+        effective = None
+        if data.weight is not None:
+            squares = "sum(weight) * sum(weight) / sum(weight * weight)"
+            effective = prepared.relation.aggregate(squares).fetchall()[0][0]
+        return evaluate_table(table, n_effective=effective, **options), table
     rows = data.fetch(prepared)
     scores = rows.scores
     if data.input_scale == "logit":
@@ -132,14 +137,18 @@ def _whole(
 
         scores = softmax(scores)
     found = evaluate_classes(
-        rows.codes, scores, sample_weight=rows.weight, classes=range(rows.n_classes), **options
+        rows.codes,
+        scores,
+        **data.named_weight(rows.weight),
+        classes=range(rows.n_classes),
+        **options,
     )
     return found, None
 
 
 def _validation(
+    data: LabelledRowOptions,
     prepared: Prepared,
-    max_rows: int,
     wanted: bool,
     thresholds: list[float],
     options: dict[str, Any],
@@ -148,19 +157,18 @@ def _validation(
         return None
     from trueodds.cli._validation_section import measure
 
-    return measure(prepared, max_rows, thresholds, table=wanted, **options)
+    return measure(data, prepared, thresholds, table=wanted, **options)
 
 
-def _groups(prepared: Prepared, max_groups: int, options: dict[str, Any]) -> dict[str, Any]:
-    from trueodds.report import evaluate_groups
+def _groups(data: LabelledRowOptions, prepared: Prepared, max_groups: int) -> dict[str, Any]:
+    from trueodds.metrics import evaluate_groups
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
-    found = find_groups(prepared, max_groups)
-    measured = evaluate_groups(found.counts(), **options)
+    found = find_groups(prepared, max_groups, counted=data.counts is not None)
+    measured = evaluate_groups(found.counts())
     entries = measured.pop("groups")
-    counts = {"left_out": found.left_out, "one_class": found.one_class}
-    return {**measured, **counts, "groups": entries}
+    return {**measured, "left_out": found.left_out, "groups": entries}
 
 
 def _show(
@@ -168,7 +176,7 @@ def _show(
     prepared: Prepared,
     result: Evaluation | ClassEvaluation,
     level: float,
-    tolerance: float,
+    finding: str,
 ) -> None:
     from trueodds.metrics import Evaluation
 
@@ -177,20 +185,20 @@ def _show(
             _title(name),
             number(found.estimate),
             "–"
-            if name in RAISED_BY_CHANCE or not math.isfinite(found.estimate)
+            if name in RAISED_BY_CHANCE or not math.isfinite(found.low)
             else interval(found.low, found.high),
         ]
         for name, found in result.metrics.items()
     ]
     title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
-    show_table(title, ["metric", "value", f"{100 * level:g} % interval"], rows)
+    show_table(title, ["metric", "value", f"{100 * level:g}% interval"], rows)
     say(prepared.classes_line())
     if isinstance(result, Evaluation):
         say(
             f"mean score {number(result.mean_score)}, "
             f"frequency of positives {number(result.prevalence)}."
         )
-    say(result.finding(tolerance))
+    say(finding)
 
 
 def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
@@ -217,23 +225,21 @@ def _show_groups(groups: dict[str, Any]) -> None:
         [
             f"{entry['column']} = {entry['value']}",
             f"{entry['rows']:,}",
-            number(entry["mean_score"]),
-            number(entry["prevalence"]),
+            number(entry["predicted"]),
+            number(entry["observed"]),
             number(entry["expected_calibration_error"]),
             number(entry["log_loss"]),
-            p_text(entry["p_adjusted"]).removeprefix("p ").removeprefix("= "),
-            "yes" if entry["flagged"] else "",
+            p_cell(entry["p_adjusted"]),
+            "yes" if entry["flagged"] else "too small" if entry["too_small"] else "",
         ]
         for entry in groups["groups"]
     ]
     header = ["group", "rows", "mean score", "positives", "ECE", "log-loss", "p adjusted", "off"]
     show_table(
-        f"{len(rows)} groups, worst first; 'off' keeps false alarms among all groups below 5 % "
-        f"({groups['correction']})",
+        f"{len(rows)} groups, worst first; 'off' keeps the chance of any false alarm among all "
+        f"groups below {100 * groups['significance']:g}%",
         header,
         rows,
     )
     if groups["left_out"]:
         say(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
-    if groups["one_class"]:
-        say(f"{groups['one_class']:,} groups have one class only and no measures.")

@@ -11,6 +11,7 @@ from trueodds.cli._files import Format
 
 __all__ = [
     "ClassNames",
+    "Counts",
     "Decimal",
     "Encoding",
     "File",
@@ -63,7 +64,15 @@ LabelColumn = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    data_option("--weight", metavar="COLUMN", help="Column of weights; k counts as k rows."),
+    data_option("--weight", metavar="COLUMN", help="Column of weights: how much a row matters."),
+]
+Counts = Annotated[
+    str | None,
+    data_option(
+        "--counts",
+        metavar="COLUMN",
+        help="Column of whole numbers: how many rows each line stands for.",
+    ),
 ]
 Group = Annotated[
     list[str] | None,

@@ -10,6 +10,7 @@ from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._encoding import UTF_8
 from trueodds.cli._engine import MEMORY, DataSource, Reading, open_source
+from trueodds.cli._exit import UsageError
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import note, working
 
@@ -54,6 +55,7 @@ class LabelledRowOptions(RowOptions):
 
     label: o.LabelColumn = "label"
     weight: o.Weight = None
+    counts: o.Counts = None
     input_scale: o.InputScaleOption = "probability"
     positive: o.Positive = None
     class_names: o.ClassNames = None
@@ -62,15 +64,21 @@ class LabelledRowOptions(RowOptions):
 
     def columns(self, **more: Any) -> ColumnNames:
         """The columns that are asked for; ``more`` are other fields of :class:`ColumnNames`."""
+        if self.weight is not None and self.counts is not None:
+            raise UsageError("pass --weight or --counts, not both.")
         return ColumnNames(
             score=tuple(self.score),
             label=self.label,
-            weight=self.weight,
+            weight=self.weight if self.counts is None else self.counts,
             input=self.input_scale,
             classes=tuple(self.class_names or ()),
             scale=self.scale,
             **more,
         )
+
+    def named_weight(self, weight: Any) -> dict[str, Any]:
+        """The weights of rows under the name of what they are."""
+        return {"sample_weight" if self.counts is None else "counts": weight}
 
     def prepare(
         self, source: DataSource, columns: ColumnNames, *, as_probability: bool = False

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from trueodds.basics.wording import p_text
 from trueodds.cli._exit import UsageError
 from trueodds.cli._prepare import Prepared
+from trueodds.cli._row_options import LabelledRowOptions
 from trueodds.cli._rows import fetch_rows
-from trueodds.cli._show import interval, note, number, show_table, working
+from trueodds.cli._show import interval, note, number, say, show_table, working
 
 if TYPE_CHECKING:
     from trueodds.decisions import DecisionCurve
-    from trueodds.metrics import CalibrationTest, ValidationTable
+    from trueodds.metrics import ValidationTable
 
 __all__ = ["Validation", "measure"]
 
@@ -38,7 +38,7 @@ class Validation:
 
     def show(self) -> None:
         """Print the tables."""
-        ends = f"{100 * self.level:g} % interval"
+        ends = f"{100 * self.level:g}% interval"
         if self.table is not None:
             rows = [
                 [row["title"], number(row["estimate"]), interval(row["low"], row["high"])]
@@ -46,10 +46,10 @@ class Validation:
             ]
             title = f"\nvalidation: {self.table.n:,} rows, {self.table.events:,} with the event"
             show_table(title, ["figure", "value", ends], rows)
-            cox, groups = self.table.cox_test, self.table.hosmer_lemeshow
-            typer.echo(f"Cox's test: {_p_text(cox)}; Hosmer–Lemeshow: {_p_text(groups)}.")
+            cox, groups = self.table.cox_test.p_value, self.table.hosmer_lemeshow.p_value
+            say(f"Cox's test: {p_text(cox)}; Hosmer–Lemeshow: {p_text(groups)}.")
             for line in self.table.notes:
-                typer.echo(line)
+                say(line)
         if self.curve is not None:
             rows = [
                 [
@@ -65,15 +65,9 @@ class Validation:
             show_table("\nnet benefit (treat none: 0)", header, rows)
 
 
-def _p_text(test: CalibrationTest) -> str:
-    if test.p_value != test.p_value:
-        return "not defined"
-    return "p < 0.0001" if test.p_value < 1e-4 else f"p = {test.p_value:.4f}"
-
-
 def measure(
+    data: LabelledRowOptions,
     prepared: Prepared,
-    max_rows: int,
     thresholds: list[float],
     *,
     table: bool,
@@ -87,7 +81,7 @@ def measure(
 
     if len(prepared.scores) > 1:
         raise UsageError("--validation and --threshold need a single score column.")
-    rows = fetch_rows(prepared, max_rows, random_state)
+    rows = fetch_rows(prepared, data.max_rows, random_state)
     if rows.is_sample:
         note(
             f"a sample of {len(rows):,} of {rows.n_available:,} rows is used for the validation "
@@ -95,7 +89,7 @@ def measure(
         )
     options: dict[str, Any] = {
         "level": level,
-        "sample_weight": rows.weight,
+        **data.named_weight(rows.weight),
         "classes": [0, 1],
     }
     with working("validating"):

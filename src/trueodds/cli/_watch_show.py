@@ -5,15 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from trueodds.basics.wording import evidence_text
 from trueodds.cli._show import interval, number, say
 from trueodds.cli._watch import Watch
 
 __all__ = ["metrics_text", "period_line", "say_result"]
-
-
-def evidence_text(value: float) -> str:
-    """Evidence in three digits that count."""
-    return f"{value:,.3g}" if value < 1e4 else f"{value:.1e}"
 
 
 def period_line(line: dict[str, Any], alpha: float) -> str:
@@ -36,7 +32,7 @@ def say_result(watch: Watch) -> None:
         rows += f" ({monitor.n_unlabelled:,} without a label left out)"
     change = monitor.since
     if change is None:
-        say(f"No alarm after {rows}; greatest evidence {monitor.peak_evidence:.3g}.")
+        say(f"No alarm after {rows}; greatest evidence {evidence_text(monitor.peak_evidence)}.")
         return
     when = monitor.alarm_time if monitor.alarm_time is not None else f"row {monitor.alarm_row:,}"
     say(f"ALARM at {when} (row {monitor.alarm_row:,} of {rows}).")

@@ -16,11 +16,7 @@ from trueodds.decisions._net_benefit import (
     read_outcomes,
 )
 from trueodds.exceptions import InputError
-from trueodds.validation import (
-    Floats,
-    check_flag,
-    check_level,
-)
+from trueodds.validation import Floats, check_flag, check_level, repeat_rows
 
 __all__ = ["BenefitCurve", "DecisionCurve", "decision_curve"]
 
@@ -126,6 +122,7 @@ def decision_curve(
     standardised: bool = False,
     level: float = 0.95,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> DecisionCurve:
     """Net benefit of models over a range of thresholds, beside treating all and treating none.
@@ -147,6 +144,8 @@ def decision_curve(
         Of the pointwise intervals.
     sample_weight, classes
         As in :func:`net_benefit`. A row is one independent observation, whatever its weight.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out.
 
     Returns
     -------
@@ -187,8 +186,9 @@ def decision_curve(
     given = y_prob if isinstance(y_prob, Mapping) else {"model": y_prob}
     if not given:
         raise InputError("y_prob must hold at least one model; got an empty dict.")
+    rows = repeat_rows(counts, y_true=y_true, sample_weight=sample_weight)
     read = {
-        str(name): read_outcomes(y_true, prob, sample_weight, classes)
+        str(name): read_outcomes(**rows, **repeat_rows(counts, y_prob=prob), classes=classes)
         for name, prob in given.items()
     }
     first = next(iter(read.values()))

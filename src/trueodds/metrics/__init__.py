@@ -32,6 +32,8 @@ from trueodds.metrics._discrimination import c_statistic, scaled_brier_score
 from trueodds.metrics._ends import EndConfidence, end_confidence
 from trueodds.metrics._evaluate import Evaluation, evaluate_table
 from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
+from trueodds.metrics._exact_test import BinTests, ExactTest
+from trueodds.metrics._groups import GroupCounts, GroupTest, evaluate_groups, group_test
 from trueodds.metrics._guaranteed_band import CalibrationBand, calibration_band
 from trueodds.metrics._interval import compare_metric, confidence_interval
 from trueodds.metrics._interval_result import MetricComparison, MetricInterval
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
 
 __all__ = [
+    "BinTests",
     "CalibrationBand",
     "CalibrationRefinement",
     "CalibrationTest",
@@ -57,6 +60,9 @@ __all__ = [
     "CorpDecomposition",
     "EndConfidence",
     "Evaluation",
+    "ExactTest",
+    "GroupCounts",
+    "GroupTest",
     "MetricComparison",
     "MetricInterval",
     "ReliabilityCurve",
@@ -81,8 +87,10 @@ __all__ = [
     "end_confidence",
     "estimated_calibration_index",
     "evaluate_classes",
+    "evaluate_groups",
     "evaluate_table",
     "expected_calibration_error",
+    "group_test",
     "integrated_calibration_index",
     "log_loss",
     "maximum_calibration_error",

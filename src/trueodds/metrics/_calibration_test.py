@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
 from trueodds.metrics._calibration_error import BinStrategy
-from trueodds.metrics._chi_squared_tests import cox, hosmer_lemeshow
+from trueodds.metrics._exact_test import exact_test
 from trueodds.metrics._label_draws import Cells, make_cells
 from trueodds.metrics._plain import finite_or_none
+from trueodds.metrics._published_tests import cox, hosmer_lemeshow, spiegelhalter
 from trueodds.metrics._resampling import Metric, class_options
 from trueodds.metrics._sample import (
     BinaryView,
@@ -24,12 +24,20 @@ from trueodds.metrics._sample import (
 )
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges
-from trueodds.validation import Floats, Labels, as_seed, check_choice, check_integer
+from trueodds.table import ScoreTable
+from trueodds.validation import (
+    Floats,
+    Labels,
+    as_seed,
+    check_choice,
+    check_integer,
+    repeat_rows,
+)
 
 __all__ = ["CalibrationTest", "calibration_test"]
 
-TestMethod = Literal["spiegelhalter", "cox", "hosmer_lemeshow", "ece", "mce", "rms"]
-METHODS = ("spiegelhalter", "cox", "hosmer_lemeshow", "ece", "mce", "rms")
+TestMethod = Literal["spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"]
+METHODS = ("spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms")
 CHUNK_VALUES = 2**21
 """Numbers drawn at once: 16 MB."""
 
@@ -41,13 +49,14 @@ class CalibrationTest:
     Attributes
     ----------
     statistic : float
-        Spiegelhalter's z, which is positive if probabilities are too extreme; χ²; or the metric.
+        Spiegelhalter's z, which is positive if probabilities are too extreme; χ²; the metric; or
+        the positives that happened, for the exact test.
     p_value : float
         How often a calibrated model would be at least as far off.
     method : str
     expected : float
         The statistic to expect of a calibrated model: 0 for z, the degrees of freedom for χ², the
-        mean of the draws otherwise.
+        sum of the probabilities for the exact test, the mean of the draws otherwise.
 
     Examples
     --------
@@ -81,29 +90,36 @@ def calibration_test(
     multiclass: Multiclass = "top_label",
     n_resamples: int = 1000,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
     random_state: Any = None,
     progress: bool | None = None,
 ) -> CalibrationTest:
     """Test the hypothesis that the probabilities are calibrated.
 
-    Use it before reading anything into a calibration error. Spiegelhalter's test needs no bins
-    and no resampling and sees over- and under-confidence, but nothing that leaves the Brier score
-    where it should be (such as all probabilities near one half shifted up). Cox's test sees a wrong
-    intercept or slope of the log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from
-    the probabilities and compare a binned error with that of the draws.
+    Use it before reading anything into a calibration error. ``"exact"`` keeps its level for any
+    number of rows and any probabilities; it sees a wrong mean, a wrong slope of the log-odds and,
+    with 200 or more rows, a wrong frequency in one of up to five bins. Spiegelhalter's test sees
+    over- and under-confidence, but nothing that leaves the Brier score where it should be (such as
+    all probabilities near one half shifted up). Cox's test sees a wrong intercept or slope of the
+    log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from the probabilities and
+    compare a binned error with that of the draws.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, classes
         As in :func:`expected_calibration_error`.
-    method : {"spiegelhalter", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or callable, \
-default="spiegelhalter"
-        The statistic: z; the likelihood ratio of a free intercept and slope (two classes, χ² with 2
-        degrees of freedom); that of Hosmer and Lemeshow in ``n_bins`` groups of equal mass (two
-        classes, χ² with as many degrees); the mean, the greatest, or the root mean square of the
-        gaps in bins; or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if worse
-        calibrated (then the cost is O(n) for each draw, and the options of bins do not apply).
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out.
+    method : {"spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or \
+callable, default="spiegelhalter"
+        The statistic: z; the exact tests of mean, slope and bins (Bonferroni; of several
+        classes, for the most probable one); the likelihood ratio of a free
+        intercept and slope (two classes, χ² with 2 degrees of freedom); that of Hosmer and Lemeshow
+        in ``n_bins`` groups of equal mass (two classes, χ² with as many degrees); the mean, the
+        greatest, or the root mean square of the gaps in bins; or any ``metric(y_true, y_prob,
+        sample_weight=...)`` that is greater if worse calibrated (then the cost is O(n) for each
+        draw, and the options of bins do not apply).
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="quantile"
         For the binned methods.
@@ -120,13 +136,16 @@ default="spiegelhalter"
 
     Notes
     -----
-    A row is one independent observation, whatever its weight: expand tables of counts first.
+    A row is one independent observation, whatever its ``sample_weight``; with such weights the
+    exact test is a normal one. Spiegelhalter's, Cox's and Hosmer and Lemeshow's p-values are
+    approximations for many rows; ``docs/tests.md`` has the share of false alarms of every test.
     With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
     Spiegelhalter's formula if k = 2.
 
-    Hosmer and Lemeshow's test is here because readers ask for it. It hangs on the number of groups,
-    finds little with few rows and something with many, and does not say what is wrong: report
-    intercept, slope and a curve beside it, or instead of it.
+    Hosmer and Lemeshow's test is here because readers ask for it. It depends on the number of
+    groups, rejects calibrated models too often if events are rare or probabilities near 0 and 1
+    (in up to 12% of samples at the level of 5%), and does not show what is wrong: report
+    intercept, slope and a curve next to it, or instead of it.
 
     References
     ----------
@@ -152,7 +171,10 @@ default="spiegelhalter"
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     n_bins = check_integer(n_bins, "n_bins", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    sample = read_sample(**rows, classes=classes)
+    if method == "exact":
+        return _exact(binary_views(sample, "top_label")[0])
     if method in ("cox", "hosmer_lemeshow"):
         if sample.prob.ndim != 1:
             raise InputError(f'method="{method}" needs two classes; got {sample.n_classes}.')
@@ -186,15 +208,22 @@ def _spiegelhalter(sample: Forecasts) -> CalibrationTest:
     square = np.einsum("ij,ij->i", prob, prob)
     label = np.take_along_axis(prob, sample.codes[:, None], axis=1).ravel()
     cube = np.einsum("ij,ij,ij->i", prob, prob, prob)
-    top = float((weight * (square - label)).sum())
+    excess = float((weight * (square - label)).sum())
     variance = float((weight**2 * np.maximum(cube - square**2, 0.0)).sum())
-    rounding = 1e-12 * float(weight.sum())
-    if variance <= rounding**2:
-        # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
-        z = 0.0 if abs(top) <= rounding else float(np.copysign(np.inf, top))
-    else:
-        z = top / np.sqrt(variance)
-    return CalibrationTest(z, float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+    z, p_value, expected = spiegelhalter(excess, variance, float(weight.sum()))
+    return CalibrationTest(z, p_value, "spiegelhalter", expected)
+
+
+def _exact(view: BinaryView) -> CalibrationTest:
+    prob = np.minimum(view.prob, 1.0)  # the sum of a row of classes may be rounded up
+    hit = view.hit.astype(bool)
+    table = ScoreTable.from_codes(prob, hit, view.weight)
+    square = None
+    if view.weight is not None:
+        square = ScoreTable.from_codes(prob, hit, view.weight**2).weight
+    found = exact_test(table, square)
+    expected = float(table.score @ table.weight)
+    return CalibrationTest(table.total_pos, found.p_value, "exact", expected)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,14 @@ from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_seed, check_choice, check_integer, check_level
+from trueodds.validation import (
+    Floats,
+    as_seed,
+    check_choice,
+    check_integer,
+    check_level,
+    repeat_rows,
+)
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 
@@ -103,6 +110,7 @@ def reliability_curve(
     multiclass: Literal["top_label", "pooled"] = "top_label",
     pos_label: Any = None,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
     random_state: Any = None,
     name: str | None = None,
@@ -114,6 +122,8 @@ def reliability_curve(
     y_true, y_prob, sample_weight, classes
         As in :func:`expected_calibration_error`. A single column of probabilities is that of the
         positive class: ``pos_label``, or the last label if that is not given.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out.
     strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}, default="quantile"
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
         assumes an increasing curve; a kernel average with the bandwidth of
@@ -133,7 +143,7 @@ def reliability_curve(
         :func:`calibration_band`.
     level : float, default=0.9
         Share of the draws within the band at each point. It holds pointwise: of ten points of a
-        calibrated model, one is expected outside a band of 90 %. For ``"guaranteed"``, how
+        calibrated model, one is expected outside a band of 90%. For ``"guaranteed"``, how
         probable it is that no point of the true curve is outside.
     n_resamples : int, default=500
     multiclass : {"top_label", "pooled"}, default="top_label"
@@ -176,7 +186,8 @@ def reliability_curve(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     if n_bins is not None:
         n_bins = check_integer(n_bins, "n_bins", 1)
-    view, event = event_view(y_true, y_prob, sample_weight, classes, multiclass, pos_label)
+    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    view, event = event_view(**rows, classes=classes, multiclass=multiclass, pos_label=pos_label)
     rng = np.random.default_rng(as_seed(random_state))
     drawn = band in ("consistency", "confidence")
     draws = (band or "", level, n_resamples, rng)

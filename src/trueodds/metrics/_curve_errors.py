@@ -167,7 +167,7 @@ def e50_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -
 
 @with_options_of(_figures)
 def e90_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
-    """The distance that 90 % of the probabilities do not exceed (E90).
+    """The distance that 90% of the probabilities do not exceed (E90).
 
     Parameters
     ----------

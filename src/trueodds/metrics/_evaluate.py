@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, ndtr
 
 from trueodds.exceptions import InputError
 from trueodds.metrics._bands import binned_band
@@ -22,26 +21,23 @@ from trueodds.metrics._calibration_error import (
     expected_calibration_error,
     maximum_calibration_error,
 )
-from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
+from trueodds.metrics._calibration_test import CalibrationTest
 from trueodds.metrics._curve import HISTOGRAM_BINS, ReliabilityCurve
 from trueodds.metrics._evaluate_cells import DEBIASED_BINS, MetricCells, auc
+from trueodds.metrics._exact_test import ExactTest, exact_test
 from trueodds.metrics._interval import _defined, _interval
 from trueodds.metrics._interval_result import MetricInterval
 from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
 from trueodds.metrics._plain_words import TOLERANCE, finding
+from trueodds.metrics._published_tests import cox, spiegelhalter
+from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    as_seed,
-    check_integer,
-    check_level,
-    check_number,
-)
+from trueodds.validation import Floats, as_seed, check_integer, check_level, check_number
 
-__all__ = ["Evaluation", "evaluate_table", "interval_of"]
+__all__ = ["Evaluation", "check_probabilities", "evaluate_table", "interval_of", "table_estimates"]
 
 CURVE_BINS = 30
 
@@ -58,14 +54,17 @@ class Evaluation:
         one class only; a log-loss is infinite if the impossible happened.
     curve : ReliabilityCurve
         In bins of equal mass, with a consistency band.
-    test : CalibrationTest
-        Spiegelhalter's.
+    exact_test : ExactTest
+        The tests of the mean, of the slope and of up to five bins that ``p_value`` is of. They
+        keep their level for any number of rows.
     mean_test : CalibrationTest
-        Whether positives are as many as the mean probability says, which Spiegelhalter's test does
-        not see near one half. It errs on the safe side.
+        The first of them: whether positives are as many as the probabilities sum to (Poisson
+        binomial distribution).
+    test : CalibrationTest
+        Spiegelhalter's, as papers report it: an approximation for many rows.
     slope_test : CalibrationTest or None
-        Cox's, of intercept and slope of the log-odds, which sees what the others average out. None
-        if the rows do not determine a slope.
+        Cox's, of intercept and slope of the log-odds, as papers report it: an approximation for
+        many rows. None if the rows do not determine a slope.
     n : float
         Weight of everything: the number of rows, if they have no weights.
     prevalence : float
@@ -84,8 +83,9 @@ class Evaluation:
 
     metrics: dict[str, MetricInterval]
     curve: ReliabilityCurve
-    test: CalibrationTest
+    exact_test: ExactTest
     mean_test: CalibrationTest
+    test: CalibrationTest
     slope_test: CalibrationTest | None
     n: float
     prevalence: float
@@ -93,16 +93,12 @@ class Evaluation:
 
     @property
     def p_value(self) -> float:
-        """How often a calibrated model would be at least as far off: all tests (Bonferroni)."""
-        return min(1.0, len(self.tests) * min(test.p_value for test in self.tests))
+        """How often a calibrated model would be at least as far off, by the exact tests."""
+        return self.exact_test.p_value
 
-    @property
-    def tests(self) -> list[CalibrationTest]:
-        """The tests that the p-value is of."""
-        slope = [] if self.slope_test is None else [self.slope_test]
-        return [self.mean_test, self.test, *slope]
-
-    def finding(self, tolerance: float = TOLERANCE) -> str:
+    def finding(
+        self, tolerance: float = TOLERANCE, groups: list[dict[str, Any]] | None = None
+    ) -> str:
         """What was found, in words and with its size.
 
         Parameters
@@ -111,16 +107,18 @@ class Evaluation:
             What is significant is called small if the expected number of positives is within this
             share of what happened, and the debiased error within this share of the standard
             deviation of the labels.
+        groups : list of dict, default=None
+            The ``"groups"`` of :func:`evaluate_groups`: the worst one that is flagged is named.
 
         Examples
         --------
         >>> from trueodds import ScoreTable
         >>> from trueodds.metrics import evaluate_table
         >>> evaluate_table(ScoreTable([0.3], [750], [250])).finding()
-        'It promises 20 % too many: 300 expected, 250 happened. Where it says 30 %, 25 % happen \
-(p = 0.001).'
+        'Not calibrated. The model predicts 300 positives; 250 occurred (20% too many). When it \
+predicts 30%, 25% are positive (p = 0.00052).'
         """
-        return finding(self, check_number(tolerance, "tolerance"))
+        return finding(self, check_number(tolerance, "tolerance"), groups)
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
@@ -131,6 +129,7 @@ class Evaluation:
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "test": self.test.to_dict(),
             "curve": self.curve.to_dict(),
+            "exact_test": self.exact_test.to_dict(),
             "mean_test": {"method": self.mean_test.method, "p_value": self.mean_test.p_value},
             "slope_test": None
             if self.slope_test is None
@@ -145,6 +144,7 @@ def evaluate_table(
     level: float = 0.9,
     n_resamples: int = 200,
     n_bins: int = 10,
+    n_effective: float | None = None,
     random_state: Any = 0,
 ) -> Evaluation:
     """Metrics with intervals, reliability curve and calibration test from counts.
@@ -158,6 +158,9 @@ def evaluate_table(
     n_resamples : int, default=200
     n_bins : int, default=10
         Bins of equal width of the expected and the maximum calibration error.
+    n_effective : float, default=None
+        Effective number of rows, (Σw)²/Σw², if the weights of the table are importance weights.
+        By default they are counts of rows.
     random_state : int or Generator, default=0
 
     Returns
@@ -166,10 +169,9 @@ def evaluate_table(
 
     Notes
     -----
-    Weights are taken as counts of independent rows, unlike in :func:`confidence_interval`, which
-    sees the rows. If they are importance weights, the point values hold, but the intervals, the
-    band and the test assume as many rows as the weights sum to: scale them to sum to the number
-    of rows, or better, to the effective number (Σw)²/Σw².
+    The weights of a table are counts of rows, as ``counts`` of the other functions. With
+    ``n_effective`` they are importance weights: intervals, band and tests are those of so many
+    rows, and the exact tests become normal ones.
 
     Intervals are those of :func:`confidence_interval` (BCa; centred for the debiased error), but
     that bins of equal mass keep the edges of the sample. Cost: one sort of the table, and
@@ -190,18 +192,16 @@ def evaluate_table(
     level = check_level(level)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     n_bins = check_integer(n_bins, "n_bins", 1)
-    if not isinstance(table, ScoreTable):
-        raise InputError(f"evaluate_table needs a ScoreTable; got {type(table).__name__}.")
-    if table.score[0] < 0 or table.score[-1] > 1:
-        raise InputError(
-            f"the table's scores must be probabilities in [0, 1]; they reach from "
-            f"{table.score[0]:.6g} to {table.score[-1]:.6g}."
-        )
+    check_probabilities(table, "evaluate_table")
     if np.rint(table.total) < 2:
         raise InputError(f"resampling needs at least 2 rows; the table has {table.total:.6g}.")
     rng = np.random.default_rng(as_seed(random_state))
-    estimates = _estimates(table, n_bins)
-    cells = MetricCells.of(table, n_bins)
+    estimates = table_estimates(table, n_bins)
+    share = _share_of_rows(table, n_effective)
+    rows = (
+        table if share == 1 else ScoreTable(table.score, share * table.n_neg, share * table.n_pos)
+    )
+    cells = MetricCells.of(rows, n_bins)
     in_cells = cells.metrics(cells.counts[None])
     drawn, left_out = cells.bootstrap(n_resamples, rng), cells.jackknife(rng)
     metrics = {}
@@ -209,19 +209,41 @@ def evaluate_table(
         moved = estimate - in_cells[name][0]
         values, jackknife = drawn[name] + moved, left_out[name] + moved
         metrics[name] = interval_of(estimate, values, jackknife, level, name)
+    exact = exact_test(table, None if n_effective is None else table.weight / share)
+    expected = float(table.score @ table.weight)
     return Evaluation(
         metrics=metrics,
-        curve=_curve(table, level, n_resamples, rng),
-        test=_spiegelhalter(table),
-        mean_test=_mean_test(table),
-        slope_test=_slope_test(table),
+        curve=_curve(rows, level, n_resamples, rng),
+        exact_test=exact,
+        mean_test=CalibrationTest(table.total_pos, exact.mean, "poisson_binomial", expected),
+        test=_spiegelhalter(rows),
+        slope_test=_slope_test(rows),
         n=table.total,
         prevalence=table.total_pos / table.total,
         mean_score=float(table.score @ table.weight / table.total),
     )
 
 
-def _estimates(table: ScoreTable, n_bins: int) -> dict[str, float]:
+def _share_of_rows(table: ScoreTable, n_effective: float | None) -> float:
+    """Rows per unit of weight."""
+    if n_effective is None:
+        return 1.0
+    return check_number(n_effective, "n_effective", 1.0) / table.total
+
+
+def check_probabilities(table: Any, name: str) -> None:
+    """Refuse what is no table of probabilities."""
+    if not isinstance(table, ScoreTable):
+        raise InputError(f"{name} needs a ScoreTable; got {type(table).__name__}.")
+    if table.score[0] < 0 or table.score[-1] > 1:
+        raise InputError(
+            f"the table's scores must be probabilities in [0, 1]; they reach from "
+            f"{table.score[0]:.6g} to {table.score[-1]:.6g}."
+        )
+
+
+def table_estimates(table: ScoreTable, n_bins: int = 10) -> dict[str, float]:
+    """The metrics of a table; the debiased error squared."""
     score, positive, weight = table.as_rows()
     rows: dict[str, Any] = {"sample_weight": weight, "classes": [False, True]}
     return {
@@ -247,10 +269,13 @@ def interval_of(
     """The interval of a metric by its name; that of the debiased error is given squared."""
     debiased = name == "debiased_calibration_error"
     method = "centred" if debiased else "bca"
+    nothing = np.empty(0)
     if not np.isfinite(estimate):
         # What has happened can happen, so an infinite loss is certain; an undefined AUC stays so.
-        nothing = np.empty(0)
         return MetricInterval(estimate, estimate, estimate, level, np.nan, method, nothing)
+    if 2 * np.isfinite(values).sum() <= len(values):
+        # So few rows that most resamples lack a class: the other metrics are worth showing.
+        return MetricInterval(estimate, np.nan, np.nan, level, np.nan, method, nothing)
     values = _defined(values)
     low, high = _interval(estimate, values, jackknife, level, method)
     if debiased:  # as confidence_interval does: centred as a square, shown as its root
@@ -263,38 +288,19 @@ def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
     """As :func:`calibration_test` on the rows that the counts stand for."""
     p, n = table.score, table.weight
     # Σ(y − p)(1 − 2p) has mean 0 and variance Σp(1 − p)(1 − 2p)² if the model is calibrated.
-    top = float((table.n_pos * (1 - p) * (1 - 2 * p) - table.n_neg * p * (1 - 2 * p)).sum())
+    excess = float((table.n_pos * (1 - p) * (1 - 2 * p) - table.n_neg * p * (1 - 2 * p)).sum())
     variance = float((n * p * (1 - p) * (1 - 2 * p) ** 2).sum())
-    rounding = 1e-12 * table.total
-    if variance <= rounding**2:
-        z = 0.0 if abs(top) <= rounding else float(np.copysign(np.inf, top))
-    else:
-        z = top / np.sqrt(variance)
-    return CalibrationTest(float(z), float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+    z, p_value, expected = spiegelhalter(excess, variance, table.total)
+    return CalibrationTest(z, p_value, "spiegelhalter", expected)
 
 
 def _slope_test(table: ScoreTable) -> CalibrationTest | None:
     """Cox's test; None where the likelihood has no optimum, or any slope is as good."""
-    score, positive, weight = table.as_rows()
     try:
-        return calibration_test(
-            positive, score, method="cox", sample_weight=weight, classes=[False, True]
-        )
+        statistic, p_value, expected = cox(BinaryView(*table.as_rows()), counts=True)
     except InputError:
         return None
-
-
-def _mean_test(table: ScoreTable) -> CalibrationTest:
-    """Whether the number of positives is what the mean probability says.
-
-    A binomial count with the mean probability is spread more than independent events of unequal
-    probabilities are (Hoeffding, 1956), so the test errs on the safe side.
-    """
-    n, mean = round(table.total), float(table.score @ table.weight / table.total)
-    hits = round(n * (table.total_pos / table.total))
-    above = float(bdtrc(hits - 1, n, mean)) if hits > 0 else 1.0
-    p_value = min(1.0, 2 * min(float(bdtr(hits, n, mean)), above))
-    return CalibrationTest(float(hits), p_value, "binomial", n * mean)
+    return CalibrationTest(statistic, p_value, "cox", expected)
 
 
 def _curve(

@@ -20,6 +20,7 @@ from trueodds.validation import (
     check_integer,
     check_level,
     check_number,
+    repeat_rows,
 )
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
@@ -68,15 +69,19 @@ class ClassEvaluation:
         """How often a calibrated model would be at least as far off."""
         return self.test.p_value
 
-    def finding(self, tolerance: float = TOLERANCE) -> str:
+    def finding(
+        self, tolerance: float = TOLERANCE, groups: list[dict[str, Any]] | None = None
+    ) -> str:
         """What was found, in words and with its size.
 
         Parameters
         ----------
         tolerance : float, default=0.02
             What is significant is called small if confidence and accuracy differ by no more.
+        groups : list of dict, default=None
+            As in :meth:`Evaluation.finding`.
         """
-        return class_finding(self, check_number(tolerance, "tolerance"))
+        return class_finding(self, check_number(tolerance, "tolerance"), groups)
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON values; None stands for what is infinite or undefined."""
@@ -94,6 +99,7 @@ def evaluate_classes(
     y_prob: Any,
     *,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
     level: float = 0.9,
     n_resamples: int = 200,
@@ -109,6 +115,9 @@ def evaluate_classes(
     y_prob : array-like of shape (n, n_classes)
         Each row is divided by its sum.
     sample_weight : array-like of shape (n,), default=None
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out. ``sample_weight``
+        leaves a row one observation, whatever its weight.
     classes : array-like, default=None
         The label of each column; by default the sorted labels.
     level : float, default=0.9
@@ -141,11 +150,12 @@ def evaluate_classes(
     """
     check_level(level)
     rng = as_generator(random_state)
-    prob = as_floats(y_prob, "y_prob")
+    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    prob = as_floats(rows["y_prob"], "y_prob")
     if prob.ndim == 2:
         with np.errstate(all="ignore"):  # a row of zeros is refused below
             prob = prob / prob.sum(axis=1, keepdims=True)
-    sample = read_sample(y_true, prob, sample_weight, classes)
+    sample = read_sample(**rows | {"y_prob": prob}, classes=classes)
     if sample.prob.ndim == 1:
         raise InputError(
             "evaluate_classes needs three or more classes, and a column of y_prob for each; got "
@@ -162,7 +172,7 @@ def evaluate_classes(
     top = binary_views(sample, "top_label")[0]
     return ClassEvaluation(
         metrics,
-        calibration_test(y_true, prob, sample_weight=sample_weight, classes=classes),
+        calibration_test(**rows, classes=classes),
         len(prob),
         mean_confidence=sample.mean(top.prob),
     )

@@ -1,19 +1,19 @@
-"""What an evaluation found, as a person would say it, with its size."""
+"""The verdict on probabilities in words, with its size: one function for commands and report."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueodds.basics.wording import p_text, percent_text
+from trueodds.basics.wording import count_text, p_text, percent_text
 
 if TYPE_CHECKING:
     from trueodds.metrics._curve import ReliabilityCurve
     from trueodds.metrics._evaluate import Evaluation
     from trueodds.metrics._evaluate_classes import ClassEvaluation
 
-__all__ = ["TOLERANCE", "class_finding", "finding"]
+__all__ = ["ALPHA", "TOLERANCE", "class_finding", "finding"]
 
 ALPHA = 0.05
 TOLERANCE = 0.02
@@ -21,58 +21,93 @@ PARTS = 5
 CLEAR = 3.0
 """Standard errors from which a part of the scale is worth naming."""
 
+Groups = list[dict[str, Any]] | None
 
-def finding(found: Evaluation, tolerance: float = TOLERANCE) -> str:
-    """One or two sentences about the probabilities of two classes."""
+
+def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = None) -> str:
+    """What was found about the probabilities of two classes."""
     chance = p_text(found.p_value)
-    expected, happened = found.mean_score * found.n, found.prevalence * found.n
     if found.p_value >= ALPHA:
-        return f"No miscalibration beyond chance was found ({chance})."
+        return _right(chance, groups)
+    expected, happened = found.mean_score * found.n, found.prevalence * found.n
     parts = []
-    if len(found.tests) * found.mean_test.p_value < ALPHA:
+    if found.exact_test.n_tests * found.mean_test.p_value < ALPHA:
         parts.append(_number_off(expected, happened))
     parts += _places(found.curve)
-    if not parts:
-        parts.append(
-            "It is off by more than chance, though not clearly in any one place: typically by "
-            f"{percent_text(found.metrics['debiased_calibration_error'].estimate)}"
-        )
-    spread = np.sqrt(found.prevalence * (1 - found.prevalence))
     error = found.metrics["debiased_calibration_error"].estimate
-    if abs(expected - happened) <= tolerance * happened and error <= tolerance * spread:
-        parts[0] = f"Significant but small: {parts[0][0].lower()}{parts[0][1:]}"
-    return f"{'. '.join(parts)} ({chance})."
+    if not parts:
+        parts.append(f"No part of the scale stands out; the typical error is {percent_text(error)}")
+    spread = np.sqrt(found.prevalence * (1 - found.prevalence))
+    small = abs(expected - happened) <= tolerance * happened and error <= tolerance * spread
+    head = "Not calibrated, but the error is small." if small else "Not calibrated."
+    return f"{head} {'. '.join(parts)} ({chance}).{_also(groups)}"
 
 
-def class_finding(found: ClassEvaluation, tolerance: float = TOLERANCE) -> str:
-    """One sentence about the probabilities of several classes."""
+def class_finding(
+    found: ClassEvaluation, tolerance: float = TOLERANCE, groups: Groups = None
+) -> str:
+    """What was found about the probabilities of several classes."""
     chance = p_text(found.p_value)
     if found.p_value >= ALPHA:
-        return f"No miscalibration beyond chance was found ({chance})."
+        return _right(chance, groups)
     right = found.metrics["accuracy"].estimate
     gap = found.mean_confidence - right
-    sure = "too sure of itself" if gap > 0 else "not sure enough"
-    small = "Significant but small: it" if abs(gap) <= tolerance else "It"
+    head = "Not calibrated, but the error is small." if abs(gap) <= tolerance else "Not calibrated."
+    sure = "overconfident" if gap > 0 else "underconfident"
     return (
-        f"{small} is {sure}: its first choice has {percent_text(found.mean_confidence)} on "
-        f"average, and is right in {percent_text(right)} ({chance})."
+        f"{head} The model is {sure}: it gives the most probable class "
+        f"{percent_text(found.mean_confidence)} on average, which is right in "
+        f"{percent_text(right)} ({chance}).{_also(groups)}"
     )
 
 
+def _right(chance: str, groups: Groups) -> str:
+    flagged = [group for group in groups or [] if group["flagged"]]
+    if not flagged:
+        return f"No miscalibration beyond chance was found ({chance})."
+    return (
+        f"Not calibrated in {len(flagged)} of {len(groups or [])} groups. {_worst(flagged)} "
+        f"All rows together show no miscalibration ({chance})."
+    )
+
+
+def _also(groups: Groups) -> str:
+    flagged = [group for group in groups or [] if group["flagged"]]
+    if not flagged or len(groups or []) < 2:
+        return ""
+    verb = "is" if len(flagged) == 1 else "are"
+    return f" {len(flagged)} of {len(groups or [])} groups {verb} not calibrated. {_worst(flagged)}"
+
+
+def _worst(flagged: list[dict[str, Any]]) -> str:
+    """The first, as groups are sorted."""
+    group = flagged[0]
+    name = f"{group['column']} = {group['value']}"
+    p = group["p_adjusted"] if group["p_adjusted"] is not None else group["p_value"]
+    return (
+        f"Worst: {name}, where the model predicts {percent_text(group['predicted'])} and "
+        f"{_are_positive(group['observed'])} (adjusted {p_text(p)})."
+    )
+
+
+def _are_positive(share: float) -> str:
+    if share in (0.0, 1.0):
+        return "none are positive" if share == 0 else "all are positive"
+    return f"{percent_text(share)} are positive"
+
+
 def _number_off(expected: float, happened: float) -> str:
-    counts = f"{_count(expected)} expected, {_count(happened)} happened"
+    counts = f"The model predicts {count_text(expected)} positives; "
     if happened <= 0:
-        return f"It promises what never happened: {_count(expected)} expected, none happened"
+        return f"{counts}none occurred"
     ratio = expected / happened
     if ratio >= 2:
-        return f"It promises {ratio:.2g} times as many as happened: {counts}"
-    if ratio >= 1:
-        return f"It promises {percent_text(ratio - 1)} too many: {counts}"
-    return f"It promises {percent_text(1 - ratio)} too few: {counts}"
-
-
-def _count(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+        size = f"{ratio:.2g} times too many"
+    elif ratio >= 1:
+        size = f"{percent_text(ratio - 1)} too many"
+    else:
+        size = f"{percent_text(1 - ratio)} too few"
+    return f"{counts}{count_text(happened)} occurred ({size})"
 
 
 def _places(curve: ReliabilityCurve) -> list[str]:
@@ -93,7 +128,7 @@ def _places(curve: ReliabilityCurve) -> list[str]:
         if len(clear):
             worst = clear[np.argmax(np.abs(z[clear]))]
             said.append(
-                f"where it says {percent_text(mean[worst])}, {percent_text(seen[worst])} happen"
+                f"when it predicts {percent_text(mean[worst])}, {_are_positive(seen[worst])}"
             )
     if not said:
         return []

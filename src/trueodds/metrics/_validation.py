@@ -26,7 +26,7 @@ from trueodds.metrics._sample import BinaryView
 from trueodds.metrics._validation_result import ValidationTable
 from trueodds.numerics.concordance import concordance
 from trueodds.numerics.local_regression import Kernel
-from trueodds.validation import Floats, as_seed, check_integer, check_level
+from trueodds.validation import Floats, as_seed, check_integer, check_level, repeat_rows
 
 __all__ = ["validation_table"]
 
@@ -46,6 +46,7 @@ def validation_table(
     n_bins: int = 10,
     n_resamples: int = 500,
     sample_weight: Any = None,
+    counts: Any = None,
     groups: Any = None,
     classes: Any = None,
     random_state: Any = 0,
@@ -69,6 +70,8 @@ def validation_table(
         Bootstrap samples for the figures that have no formula.
     sample_weight : array-like of shape (n,), default=None
         A row is one independent observation for the intervals, whatever its weight.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out.
     groups : array-like of shape (n,), default=None
         Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
         the intervals by formula do not know of them.
@@ -108,8 +111,9 @@ def validation_table(
     n_bins = check_integer(n_bins, "n_bins", 2)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     options = read_options(curve, span, kernel, n_knots)
-    view = binary_view(y_true, y_prob, sample_weight, classes)
-    units = read_units(y_true, y_prob, sample_weight, groups, classes)[1]
+    given = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    view = binary_view(**given, classes=classes)
+    units = read_units(**given, **repeat_rows(counts, groups=groups), classes=classes)[1]
     notes: list[str] = []
     wald = _wald(view, level, notes)
     found = _resampled(view, units, options, level, n_resamples, random_state)

@@ -122,7 +122,7 @@ class ValidationTable:
 
     def _cells(self, digits: int) -> tuple[list[str], list[list[str]]]:
         digits = check_integer(digits, "digits", 0, most=MOST_DIGITS)
-        header = ["Measure", "Estimate", f"{100 * self.level:g} % interval"]
+        header = ["Measure", "Estimate", f"{100 * self.level:g}% interval"]
         cells = [["Rows (with event)", f"{self.n} ({self.events})", ""]]
         for row in self.rows():
             ends = f"{_text(row['low'], digits)} to {_text(row['high'], digits)}"
@@ -139,8 +139,8 @@ class ValidationTable:
             for row in [header, *cells]
         ]
         tests = (
-            f"Cox's test: {_p_text(self.cox_test)}; Hosmer–Lemeshow: "
-            f"{_p_text(self.hosmer_lemeshow)}."
+            f"Cox's test: {p_text(self.cox_test.p_value)}; Hosmer–Lemeshow: "
+            f"{p_text(self.hosmer_lemeshow.p_value)}."
         )
         return "\n".join([*lines, tests, *self.notes])
 
@@ -153,12 +153,6 @@ def _text(value: float, digits: int) -> str:
     if np.isnan(value):
         return "–"
     return "∞" if np.isinf(value) else f"{value:.{digits}f}".replace("-", "−")
-
-
-def _p_text(test: CalibrationTest) -> str:
-    if np.isnan(test.p_value):
-        return "not defined"
-    return p_text(test.p_value)
 
 
 def _test(test: CalibrationTest) -> dict[str, Any]:

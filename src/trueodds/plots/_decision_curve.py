@@ -137,7 +137,7 @@ def _ends(line: BenefitCurve, benefit: bool) -> tuple[Any, Any, Any]:
 def _legend(ax: Any, level: float | None) -> None:
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: labels[i] in ("treat all", "treat none"))
-    title = None if level is None else f"bands: pointwise {100 * level:g} % intervals"
+    title = None if level is None else f"bands: pointwise {100 * level:g}% intervals"
     legend = ax.legend(
         [handles[i] for i in order],
         [labels[i] for i in order],

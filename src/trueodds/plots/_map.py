@@ -178,7 +178,7 @@ class CalibrationMapDisplay:
         if self.input != "score":
             ax.plot(self.x, unchanged, color=NEUTRAL, lw=1, ls=(0, (4, 3)), label="no change")
         if self.low is not None:
-            words = f"{100 * float(self.level or 0):g} % band of the calibrated probability"
+            words = f"{100 * float(self.level or 0):g}% band of the calibrated probability"
             ax.fill_between(
                 self.x, self.low, self.high, color=color_of(0), alpha=0.3, lw=0, label=words
             )

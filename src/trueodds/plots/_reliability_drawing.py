@@ -60,7 +60,7 @@ def default_title(curves: tuple[ReliabilityCurve, ...]) -> str:
 
 def _band_label(curve: ReliabilityCurve) -> str:
     words = BAND_WORDS[str(curve.band_kind)]
-    return f"{100 * float(curve.level or 0):g} % {curve.band_kind} band: {words}"
+    return f"{100 * float(curve.level or 0):g}% {curve.band_kind} band: {words}"
 
 
 def _draw_band(ax: Any, curve: ReliabilityCurve, color: str, label: str | None) -> None:

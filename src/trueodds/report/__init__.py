@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trueodds.report._group_evaluation import GroupCounts, evaluate_groups
-
 if TYPE_CHECKING:
     from trueodds.report._build import build_report
     from trueodds.report._report import Report
     from trueodds.report._timeline import render_timeline
 
-__all__ = ["GroupCounts", "Report", "build_report", "evaluate_groups", "render_timeline"]
+__all__ = ["Report", "build_report", "render_timeline"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
 from trueodds.report._evidence import ReportRows, read_report_rows, sample_rows
-from trueodds.report._groups import group_table, read_groups
+from trueodds.report._groups import group_table
 from trueodds.report._methods import headline_figures, method_rows
 from trueodds.report._plain import show_method
 from trueodds.report._provenance import (
@@ -35,6 +36,7 @@ from trueodds.validation import (
     check_instance,
     check_integer,
     direction_hint,
+    repeat_rows,
 )
 
 __all__ = ["build_report"]
@@ -45,6 +47,7 @@ def build_report(
     y: Any,
     *,
     sample_weight: Any = None,
+    counts: Any = None,
     groups: Mapping[str, Any] | None = None,
     input: InputScale = "probability",  # noqa: A002
     classes: Any = None,
@@ -71,6 +74,9 @@ def build_report(
     y : array-like of shape (n,)
         Labels; every class must occur.
     sample_weight : array-like of shape (n,), default=None
+        Importance of each row, which stays one observation.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the report is that of the rows written out.
     groups : dict of str to array-like of shape (n,), default=None
         Columns that part the rows, such as a country or an age. Numbers of more than ten values
         are cut into five bands of equal mass; missing values are a group of their own.
@@ -137,8 +143,12 @@ def build_report(
     if names is not None:
         check_instance(names, Mapping, "names")
     names = dict(names or {})
-    columns = read_groups(groups, len(as_dense(scores, "scores")))
-    rows = read_report_rows(scores, y, sample_weight, input, classes, class_names)
+    if groups is not None:
+        check_instance(groups, Mapping, "groups")
+    given = repeat_rows(counts, scores=scores, y=y, sample_weight=sample_weight)
+    parts = {k: repeat_rows(counts, of=group_array(v))["of"] for k, v in (groups or {}).items()}
+    columns = read_groups(parts, len(as_dense(given["scores"], "scores")))
+    rows = read_report_rows(**given, scale=input, classes=classes, class_names=class_names)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -159,7 +169,8 @@ def build_report(
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]
         shown = _shown_method(table, comparison.best_method)
-        diagnosis = diagnose(rows, seed, level)
+        by_group = group_table(columns, rows, sample, out_of_fold[shown], level=level)
+        diagnosis = diagnose(rows, by_group, seed, level)
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -179,7 +190,7 @@ def build_report(
             "sureness": sureness(comparison, shown, sample, input, level),
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
-            "groups": group_table(columns, rows, sample, out_of_fold[shown], level=level),
+            "groups": by_group,
             "provenance": provenance_of(provenance),
             "reproduce": reproduce(
                 command,

@@ -18,10 +18,10 @@ from importlib import resources
 from typing import Any
 
 from trueodds.basics.optional import require
-from trueodds.basics.wording import p_text
+from trueodds.basics.wording import p_cell, p_text, probability_text, share_percent_text
 from trueodds.report._digits import fixed, places_of, places_of_values, significant
 from trueodds.report._marks import gain_axis, gain_marks, group_marks
-from trueodds.report._plain import percent, probability_text, show_method
+from trueodds.report._plain import show_method
 from trueodds.report._sureness import SURENESS_BOX, sureness_lines
 
 __all__ = ["embedded_json", "render"]
@@ -78,20 +78,16 @@ def _environment() -> Any:
         places=places_of,
         places_of_values=places_of_values,
         significant=significant,
-        percent=_percent,
-        p_value=lambda v: "p unknown" if v is None else p_text(v),
-        p_cell=lambda v: "–" if v is None else p_text(v).removeprefix("p ").removeprefix("= "),
-        probability=lambda v: "–" if v is None else probability_text(v),
+        percent=share_percent_text,
+        p_value=p_text,
+        p_cell=p_cell,
+        probability=probability_text,
         count=lambda v: f"{v:,}",
         method=show_method,
         signed=lambda v, places=3: ("+" if (v or 0) > 0 else "") + fixed(v, places),
         date=_date,
     )
     return environment
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else percent(value).replace("-", "−")
 
 
 def _date(moment: str) -> str:

@@ -67,7 +67,7 @@ def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
         if apart >= LABEL_WIDTH:
             break
     return [
-        (place(k * step), f"{100 * k * step:+g} %".replace("-", "−") if k else "0") for k in ticks
+        (place(k * step), f"{100 * k * step:+g}%".replace("-", "−") if k else "0") for k in ticks
     ]
 
 

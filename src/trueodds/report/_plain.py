@@ -1,4 +1,4 @@
-"""Numbers as JSON can hold them and as people read them."""
+"""Numbers as JSON holds them, and methods as pages call them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator, calibrator_names, find_calibrator
 
-__all__ = ["number", "numbers", "percent", "phrase_method", "probability_text", "show_method"]
+__all__ = ["number", "numbers", "phrase_method", "show_method"]
 
 DIGITS = 6
 """Significant digits kept: more than any picture shows, and a third of the bytes."""
@@ -41,23 +41,3 @@ def phrase_method(name: str) -> str:
 
 def _kind(name: str) -> type[Calibrator] | None:
     return find_calibrator(name) if name in calibrator_names() else None
-
-
-def probability_text(p: float) -> str:
-    """A probability in two digits that count: 0.8, 0.35, 0.0042, 0.998."""
-    if p in (0.0, 1.0):
-        return f"{p:.0f}"
-    if 0.01 <= p <= 0.99:
-        return f"{round(p, 2):g}"
-    if p < 0.5:
-        return f"{p:.1g}"
-    # As many decimals as the distance from 1 needs.
-    decimals = min(12, int(np.ceil(-np.log10(1 - p))))
-    return f"{p:.{decimals}f}"
-
-
-def percent(share: float) -> str:
-    """A share in per cent, in whole numbers where that is enough."""
-    value = 100 * share
-    text = f"{value:.0f}" if abs(value) >= 9.5 else f"{value:.1f}"
-    return "0.0" if text == "-0.0" else text

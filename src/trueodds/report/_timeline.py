@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trueodds.basics.wording import evidence_text
 from trueodds.exceptions import InputError
 from trueodds.report._page import page_environment, page_policy, page_style
 from trueodds.report._timeline_chart import Chart, evidence_chart, ratio_chart
@@ -81,17 +78,6 @@ def _check_lines(periods: Any, summary: Any) -> None:
         missing = keys - set(found) if isinstance(found, Mapping) else keys
         if missing:
             raise InputError(f"{what} must be a dict with the keys {sorted(missing)}.")
-
-
-def evidence_text(value: float) -> str:
-    """Evidence as people read it: 12.3, 4,500, or a power of ten."""
-    if value < 1e5:
-        return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-    power = math.floor(math.log10(value))
-    return f"{value / 10.0**power:.1f}·10{str(power).translate(_SUPERSCRIPTS)}"
-
-
-_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def _sentence(summary: dict[str, Any]) -> str:

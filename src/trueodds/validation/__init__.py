@@ -56,7 +56,12 @@ from trueodds.validation._scores import (
     validate_scores,
 )
 from trueodds.validation._tensors import answers_in_kind
-from trueodds.validation._weights import MOST_WEIGHT, check_weight_size, validate_weights
+from trueodds.validation._weights import (
+    MOST_WEIGHT,
+    check_weight_size,
+    repeat_rows,
+    validate_weights,
+)
 
 __all__ = [
     "METRIC_WORDS",
@@ -104,6 +109,7 @@ __all__ = [
     "order_two_labels",
     "positive_column",
     "read_rows",
+    "repeat_rows",
     "validate_scores",
     "validate_weights",
     "where",

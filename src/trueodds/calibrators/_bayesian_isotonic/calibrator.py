@@ -204,7 +204,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
             if posterior.max_weight > 0.5:  # the paper's flag, section 5.3
                 warn_user(
                     f"one of the {self.n_samples} sampled maps has "
-                    f"{100 * posterior.max_weight:.0f} % of the weight, so the result is little "
+                    f"{100 * posterior.max_weight:.0f}% of the weight, so the result is little "
                     'more than that map. Use sampler="mcmc", or raise n_samples.',
                     DominantMapWarning,
                 )

@@ -35,7 +35,7 @@ class CostPlot extends CursorPlot {
     this.y = linearScale(0, most, bottom, top);
     niceTicks(0, most, 4).forEach(({ value }) => {
       svg("line", { class: "grid", x1: COST_MARGIN.left, x2: right, y1: this.y(value), y2: this.y(value) }, root);
-      svg("text", { x: COST_MARGIN.left - 6, y: this.y(value) + 4, "text-anchor": "end" }, root).textContent = `${Math.round(100 * value)} %`;
+      svg("text", { x: COST_MARGIN.left - 6, y: this.y(value) + 4, "text-anchor": "end" }, root).textContent = `${Math.round(100 * value)}%`;
     });
     for (let power = -3; power <= 3; power += 1) {
       const x = this.x(power);
@@ -45,7 +45,7 @@ class CostPlot extends CursorPlot {
     }
     svg("text", { x: (COST_MARGIN.left + right) / 2, y: bottom + 35, "text-anchor": "middle" }, root).textContent =
       costs.kind === "act" ? "how many false alarms a miss is worth" : "how many questions a wrong answer is worth";
-    upwardTitle(root, "cost, without a model = 100 %", 12, (top + bottom) / 2);
+    upwardTitle(root, "cost, without a model = 100%", 12, (top + bottom) / 2);
     svg("clipPath", { id: "clip-costs" }, svg("defs", {}, root)).append(
       svg("rect", { x: COST_MARGIN.left, y: top, width: right - COST_MARGIN.left, height: bottom - top }));
     const inside = svg("g", { "clip-path": "url(#clip-costs)" }, root);
@@ -75,7 +75,7 @@ class CostPlot extends CursorPlot {
     this.at = i;
     this.moveCursor(i);
     const lines = [`cost ratio ${Number(costs.ratios[i].toPrecision(2))}`,
-      ...this.names().map((name) => `${labelOf(name)}: ${Math.round(100 * relativeCost(name, i))} %, ${costText(1000 * costOf(name, i))} per 1,000`)];
+      ...this.names().map((name) => `${labelOf(name)}: ${Math.round(100 * relativeCost(name, i))}%, ${costText(1000 * costOf(name, i))} per 1,000`)];
     this.tooltip.show(this.x(Math.log10(costs.ratios[i])), COST_HEIGHT / 2, lines, aloud);
   }
 

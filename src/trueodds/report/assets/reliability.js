@@ -153,7 +153,7 @@ class ReliabilityPlot {
       const ends = [i, i + 1].map((k) => probabilityText(Number(fromAxis(limit[0] + k * step).toPrecision(3))));
       this.bars.push({ x1, x2, name, lines: [
         `${labelOf(name)}: ${ends[0]} to ${ends[1]}`,
-        `${(100 * events[i]).toFixed(1)} % of ${words.events}`, `${(100 * others[i]).toFixed(1)} % of ${words.others}`,
+        `${(100 * events[i]).toFixed(1)}% of ${words.events}`, `${(100 * others[i]).toFixed(1)}% of ${words.others}`,
       ] });
     });
     svg("line", { class: "frame", x1: MARGIN.left, x2: MARGIN.left + side, y1: middle, y2: middle }, root);

@@ -1,21 +1,35 @@
-"""Cox's test and that of Hosmer and Lemeshow."""
+"""The tests that papers report: Spiegelhalter's, Cox's, and that of Hosmer and Lemeshow."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtr
 
 from trueodds.metrics._recalibration import cox_statistic, weights_of
 from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 
-__all__ = ["cox", "hosmer_lemeshow"]
+__all__ = ["cox", "hosmer_lemeshow", "spiegelhalter"]
 
 
-def cox(view: BinaryView) -> tuple[float, float, float]:
-    """Statistic, p-value and expectation of the likelihood-ratio test of intercept 0, slope 1."""
+def spiegelhalter(excess: float, variance: float, total: float) -> tuple[float, float, float]:
+    """Statistic, p-value and expectation, of the excess loss and its variance if calibrated."""
+    rounding = 1e-12 * total
+    if variance <= rounding**2:
+        # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
+        z = 0.0 if abs(excess) <= rounding else float(np.copysign(np.inf, excess))
+    else:
+        z = float(excess / np.sqrt(variance))
+    return z, float(2 * ndtr(-abs(z))), 0.0
+
+
+def cox(view: BinaryView, *, counts: bool = False) -> tuple[float, float, float]:
+    """Statistic, p-value and expectation of the likelihood-ratio test of intercept 0, slope 1.
+
+    With ``counts`` a weight of k stands for k rows, so the likelihood is that of all of them.
+    """
     scale = 1.0
-    if view.weight is not None:
+    if view.weight is not None and not counts:
         # A row is one observation: weights that are all alike must not change the answer.
         scale = float(view.weight.sum() / (view.weight**2).sum())
     statistic = scale * cox_statistic(view)

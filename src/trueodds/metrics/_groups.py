@@ -1,0 +1,408 @@
+"""Which groups of rows are miscalibrated: one test, with control of false alarms.
+
+The command line, the report and the Python functions all come here, so that they flag the same
+groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.compare import holm_adjust
+from trueodds.exceptions import InputError
+from trueodds.metrics._evaluate import check_probabilities, table_estimates
+from trueodds.metrics._exact_test import exact_test, wilson
+from trueodds.metrics._plain import finite_or_none
+from trueodds.metrics._sample import BinaryView, binary_views, read_sample
+from trueodds.table import ScoreTable
+from trueodds.validation import Floats, as_dense, check_level, repeat_rows
+
+__all__ = [
+    "GroupColumn",
+    "GroupCounts",
+    "GroupTest",
+    "band_names",
+    "evaluate_groups",
+    "group_array",
+    "group_counts",
+    "group_test",
+    "judge_groups",
+    "read_groups",
+]
+
+ALPHA = 0.05
+NUMBER_BANDS = 5
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """The rows of one group.
+
+    Parameters
+    ----------
+    column, value : str
+        What the group is: ``column`` has this ``value``.
+    rows : int
+    table : ScoreTable
+        Of probabilities.
+    n_effective : float, default=None
+        As in :func:`evaluate_table`.
+
+    Examples
+    --------
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.metrics import GroupCounts
+    >>> group = GroupCounts("town", "A", 3, ScoreTable.from_arrays([0.1, 0.4, 0.8], [0, 1, 1]))
+    >>> group.column, group.value, group.rows
+    ('town', 'A', 3)
+    """
+
+    column: str
+    value: str
+    rows: int
+    table: ScoreTable
+    n_effective: float | None = None
+
+
+@dataclass(frozen=True)
+class GroupTest:
+    """The result of :func:`group_test` for one group.
+
+    Attributes
+    ----------
+    column, value : str
+        What the group is: ``column`` has this ``value``.
+    rows : int
+    predicted : float
+        Mean probability.
+    observed, observed_low, observed_high : float
+        Frequency of the event, and its Wilson interval.
+    worst_between : tuple of float or None
+        The bin of probabilities where it shows most; None if that is the group as a whole.
+    p_value : float
+        Of ``calibration_test(method="exact")`` in the group alone.
+    p_adjusted : float or None
+        Corrected for the number of groups; None if the group is too small.
+    too_small : bool
+        Whether no labels that are possible could have flagged the group.
+    flagged : bool
+        Whether the group is miscalibrated by more than chance.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import group_test
+    >>> found = group_test([0] * 40 + [1], [0.5] * 40 + [0.6], ["a"] * 40 + ["b"])
+    >>> [(group.value, group.flagged, group.too_small) for group in found]
+    [('a', True, False), ('b', False, True)]
+    """
+
+    column: str
+    value: str
+    rows: int
+    predicted: float
+    observed: float
+    observed_low: float
+    observed_high: float
+    worst_between: tuple[float, float] | None
+    p_value: float
+    p_adjusted: float | None = None
+    too_small: bool = False
+    flagged: bool = False
+
+    @property
+    def gap(self) -> float:
+        """Mean probability less frequency: above 0 if the probabilities are too high."""
+        return self.predicted - self.observed
+
+    @property
+    def gap_at_least(self) -> float:
+        """How far the mean probability is outside the interval of the frequency."""
+        return max(0.0, self.observed_low - self.predicted, self.predicted - self.observed_high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        between = None if self.worst_between is None else list(self.worst_between)
+        gaps = {"gap": self.gap, "gap_at_least": self.gap_at_least}
+        return {**asdict(self), "worst_between": between, **gaps}
+
+
+def group_test(
+    y_true: Any,
+    y_prob: Any,
+    groups: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
+    level: float = 0.9,
+    alpha: float = ALPHA,
+) -> list[GroupTest]:
+    """Find the groups of rows whose probabilities are off by more than chance.
+
+    Use it to check a model in regions, sites or age bands. The chance that any calibrated group is
+    flagged is at most ``alpha``, for groups of any size, however they overlap. It does not see an
+    error that leaves the mean, the slope of the log-odds and the frequency in five bins right.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`log_loss`. Of several classes, the event is that the most probable one is
+        right.
+    groups : array-like of shape (n,) or dict of str to array-like
+        Columns that part the rows. Numbers of more than ten values are cut into five bands of
+        equal mass; missing values are a group of their own.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out.
+    level : float, default=0.9
+        Confidence level of the intervals of the frequency.
+    alpha : float, default=0.05
+        Chance of any false alarm.
+
+    Returns
+    -------
+    list of GroupTest
+        Flagged groups first, then by how far off a group is at least; those too small last.
+
+    Notes
+    -----
+    The p-value of a group is that of ``calibration_test(method="exact")``. Groups in which not even
+    the most extreme labels could give a small enough p-value are left out of the correction
+    (Tarone), and Holm's method corrects for the others. Which groups are too small follows from
+    their probabilities alone, so the selection costs nothing.
+
+    References
+    ----------
+    Holm (1979), A simple sequentially rejective multiple test procedure.
+    Tarone (1990), A modified Bonferroni method for discrete data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import group_test
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4000)
+    >>> town = rng.choice(["Bern", "Graz", "Linz"], 4000)
+    >>> y = rng.random(4000) < np.where(town == "Graz", 0.7 * p, p)
+    >>> found = group_test(y, p, town)
+    >>> [group.value for group in found if group.flagged]
+    ['Graz']
+    """
+    level, alpha = check_level(level), check_level(alpha, "alpha")
+    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    named = groups if isinstance(groups, Mapping) else {"group": groups}
+    columns = {
+        name: repeat_rows(counts, of=group_array(part))["of"] for name, part in named.items()
+    }
+    n_rows = len(as_dense(rows["y_prob"], "y_prob"))
+    sample = read_sample(**rows, classes=classes)
+    kept = np.arange(n_rows)
+    if rows["sample_weight"] is not None:
+        kept = np.flatnonzero(as_dense(rows["sample_weight"], "sample_weight") > 0)
+    view = binary_views(sample, "top_label")[0]
+    found = [
+        group
+        for column in read_groups(columns, n_rows)
+        for group in group_counts(column, column.codes[kept], view)
+    ]
+    return judge_groups(found, level=level, alpha=alpha)
+
+
+def judge_groups(
+    groups: Iterable[GroupCounts], *, level: float = 0.9, alpha: float = ALPHA
+) -> list[GroupTest]:
+    """Test groups that are given as counts; see :func:`group_test`."""
+    tests, least = [], []
+    for group in groups:
+        check_probabilities(group.table, "a group")
+        test, smallest = _test(group, level)
+        tests.append(test)
+        least.append(smallest)
+    testable = _testable(np.array(least), alpha)
+    adjusted = np.full(len(tests), np.nan)
+    if testable.any():
+        p_values = np.array([test.p_value for test in tests])
+        adjusted[testable] = holm_adjust(p_values[testable])
+    judged = [
+        replace(
+            test,
+            p_adjusted=float(p) if can else None,
+            too_small=not can,
+            # What had probability 0 and happened is proof, in a group of any size.
+            flagged=bool(can and p < alpha) or test.p_value == 0,
+        )
+        for test, p, can in zip(tests, adjusted, testable.tolist(), strict=True)
+    ]
+    return sorted(judged, key=_badness)
+
+
+def _badness(group: GroupTest) -> tuple[Any, ...]:
+    p = 1.0 if group.p_adjusted is None else group.p_adjusted
+    size = -group.gap_at_least
+    return (not group.flagged, group.too_small, size, p, group.column, group.value)
+
+
+def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
+    """Tarone's set: the groups that could be flagged if corrected for those that could be."""
+    for number in range(1, len(least) + 1):
+        can = least <= alpha / number
+        if can.sum() <= number:
+            return np.asarray(can)
+    return np.ones(len(least), dtype=bool)
+
+
+def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
+    table = group.table
+    square = None
+    effective = table.total if group.n_effective is None else group.n_effective
+    if group.n_effective is not None:
+        square = table.weight * (table.total / effective)
+    found = exact_test(table, square)
+    observed = table.total_pos / table.total
+    low, high = wilson(np.array([observed]), np.array([effective]), level)
+    test = GroupTest(
+        column=group.column,
+        value=group.value,
+        rows=group.rows,
+        predicted=float(table.score @ table.weight / table.total),
+        observed=observed,
+        observed_low=float(low[0]),
+        observed_high=float(high[0]),
+        worst_between=found.worst_between,
+        p_value=found.p_value,
+    )
+    return test, found.least
+
+
+def evaluate_groups(
+    groups: Iterable[GroupCounts], *, level: float = 0.9, alpha: float = ALPHA
+) -> dict[str, Any]:
+    """Measure every group given as counts, and find those that are off by more than chance.
+
+    Parameters
+    ----------
+    groups : iterable of GroupCounts
+        Taken one at a time, so that they need not be in memory together.
+    level, alpha
+        As in :func:`group_test`, which is the same test for rows in memory.
+
+    Returns
+    -------
+    dict
+        ``correction``, ``significance``, and ``groups``: one dict for each, in the order of
+        :func:`group_test`, with the fields of :class:`GroupTest` and each metric of
+        :class:`Evaluation`. Plain JSON values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import ScoreTable
+    >>> from trueodds.metrics import GroupCounts, evaluate_groups
+    >>> p = np.arange(1, 100) / 100
+    >>> fair = ScoreTable(p, np.rint(10 * (1 - p)), np.rint(10 * p))
+    >>> off = ScoreTable(p, np.rint(10 * (1 - p / 2)), np.rint(5 * p))
+    >>> groups = [GroupCounts("g", "a", 990, fair), GroupCounts("g", "b", 990, off)]
+    >>> [(e["value"], e["flagged"]) for e in evaluate_groups(groups)["groups"]]
+    [('b', True), ('a', False)]
+    """
+    measures: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def measured() -> Iterable[GroupCounts]:
+        for group in groups:
+            estimates = table_estimates(group.table)
+            squared = estimates["debiased_calibration_error"]
+            estimates["debiased_calibration_error"] = float(np.sqrt(max(squared, 0.0)))
+            plain = {name: finite_or_none(value) for name, value in estimates.items()}
+            measures[group.column, group.value] = plain
+            yield group
+
+    judged = judge_groups(measured(), level=check_level(level), alpha=check_level(alpha, "alpha"))
+    entries = [{**test.to_dict(), **measures[test.column, test.value]} for test in judged]
+    return {"correction": "Holm", "significance": alpha, "groups": entries}
+
+
+@dataclass(frozen=True, eq=False)
+class GroupColumn:
+    """A column that parts the rows: the number of each row's value, and what values are called."""
+
+    name: str
+    codes: npt.NDArray[np.intp]
+    values: list[str]
+
+
+def read_groups(groups: Mapping[str, Any] | None, n_rows: int) -> list[GroupColumn]:
+    """Validate the columns; numbers of many values are cut into five bands of equal mass."""
+    columns = []
+    for name, values in (groups or {}).items():
+        array = group_array(values)
+        if array.shape != (n_rows,):
+            raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")
+        columns.append(_column(str(name), array))
+    return columns
+
+
+def group_counts(
+    column: GroupColumn,
+    codes: npt.NDArray[np.intp],
+    view: BinaryView,
+    wanted: Sequence[int] | npt.NDArray[np.intp] | None = None,
+) -> Iterable[GroupCounts]:
+    """The rows of each group as counts, if ``codes`` are their groups; of weights, effective ones.
+
+    ``wanted`` are the groups to make, by default all that have rows.
+    """
+    sizes = np.bincount(codes, minlength=len(column.values))
+    order = np.argsort(codes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    for code in np.flatnonzero(sizes) if wanted is None else wanted:
+        own = order[starts[code] : starts[code + 1]]
+        weight = None if view.weight is None else view.weight[own]
+        # The sum of a row of classes may be rounded up.
+        prob, hit = np.minimum(view.prob[own], 1.0), view.hit[own].astype(bool)
+        table = ScoreTable.from_codes(prob, hit, weight)
+        effective = None if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+        yield GroupCounts(column.name, column.values[code], len(own), table, effective)
+
+
+def group_array(values: Any) -> npt.NDArray[Any]:
+    """A column of groups as an array."""
+    # Missing values are a group of their own here, so the strict door of scores does not serve.
+    to_numpy = getattr(values, "to_numpy", None)
+    return np.asarray(to_numpy() if to_numpy is not None else values)
+
+
+def _column(name: str, array: npt.NDArray[Any]) -> GroupColumn:
+    numeric = array.dtype.kind in "fiu"
+    if numeric and len(np.unique(array[array == array])) > 2 * NUMBER_BANDS:
+        return _bands(name, array.astype(np.float64))
+    if array.dtype.kind == "f":
+        text = np.array([MISSING if v != v else f"{v:g}" for v in array.tolist()], dtype=object)
+    elif array.dtype.kind == "O":
+        plain = [MISSING if v is None or v != v else str(v) for v in array.tolist()]
+        text = np.array(plain, dtype=object)
+    else:
+        text = array.astype(str)
+    found, codes = np.unique(text, return_inverse=True)
+    return GroupColumn(name, codes.astype(np.intp), [str(v) for v in found])
+
+
+def _bands(name: str, array: Floats) -> GroupColumn:
+    missing = np.isnan(array)
+    cuts = np.unique(np.quantile(array[~missing], np.arange(1, NUMBER_BANDS) / NUMBER_BANDS))
+    codes = np.searchsorted(cuts, array, side="right")
+    names = band_names(cuts.tolist())
+    codes[missing] = len(names)
+    return GroupColumn(name, codes.astype(np.intp), [*names, MISSING])
+
+
+def band_names(cuts: list[float]) -> list[str]:
+    """What the bands between these cuts are called."""
+    ends = [f"{cut:.4g}" for cut in cuts]
+    between = [f"{a} to {b}" for a, b in pairwise(ends)]
+    return [f"below {ends[0]}", *between, f"{ends[-1]} and above"]
