@@ -51,10 +51,10 @@ def test_sql_in_postgres_equals_numpy(postgres, example):
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
-def test_no_hostile_score_stops_a_query_in_postgres(example):
+def test_no_hostile_score_stops_a_query_in_postgres(postgres, example):
     case = Case(example)
     parts = [f"{sql} AS p{k}" for k, sql in enumerate(case.sql("postgres"))]
-    case.check(in_postgres(case.frame(), parts))
+    case.check(in_postgres(postgres, case.frame(), parts))
 
 
 @pytest.mark.parametrize("family", ["step", "piecewise_linear"])
