@@ -164,8 +164,8 @@ class Exported:
         -------
         str
             The function takes one score and returns a float, or takes a sequence of one score for
-            each class and returns a list. NaN if a score is None, NaN, or outside the range of its
-            scale. That of a tree takes the attributes, too: a mapping by their names, or a
+            each class and returns a list. NaN if a score is no number, NaN, or outside the range of
+            its scale. That of a tree takes the attributes, too: a mapping by their names, or a
             sequence if it was fitted on an array.
 
         Examples
@@ -192,8 +192,9 @@ class Exported:
         -------
         str
             An ES module. Its function takes one score and returns a number, or takes an array of
-            one score for each class and returns an array. NaN if a score is missing or outside the
-            range of its scale. That of a tree takes the attributes, too: an object by their names,
+            one score for each class and returns an array. A score is a number or the text of a
+            decimal number; NaN if it is anything else, or outside the range of its scale. That of
+            a tree takes the attributes, too: an object by their names,
             or an array if it was fitted on an array.
 
         Examples

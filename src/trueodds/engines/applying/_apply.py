@@ -296,7 +296,7 @@ def _values(series: Any) -> Any:
 def _numbers(values: Any, name: str) -> Floats:
     """A column as float64, NaN where it is missing."""
     array = np.asarray(values)
-    if array.dtype.kind in "fiu":
+    if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     items = array.tolist()
     # NaN does not equal itself, and what pandas' NA equals is NA.
