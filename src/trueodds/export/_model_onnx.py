@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
 from trueodds.export._onnx_proof import name_of, prove
@@ -125,9 +127,7 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
         doubles = skl2onnx.common.data_types.DoubleTensorType
         inputs = [("X", doubles([None, int(model.n_features_in_)]))]
     else:
-        from skl2onnx.algebra.type_helper import guess_initial_types
-
-        inputs = guess_initial_types(X[:1], None)
+        inputs = _types_of(X)
     precision = Precision(tree_operator=True, rounded=False)
     graph = _written(model, inputs, precision)
     kinds = {node.op_type for node in graph.graph.node}
@@ -144,6 +144,22 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
     if check:
         prove(graph, model, X, in_float32=precision.rounded)
     return graph
+
+
+def _types_of(X: Any) -> Any:
+    """What the graph takes, as skl2onnx infers it."""
+    from skl2onnx.algebra.type_helper import guess_initial_types
+
+    reason = ""
+    if hasattr(X, "iloc") or isinstance(X, np.ndarray):
+        try:
+            return guess_initial_types(X[:1], None)
+        except Exception as error:  # for a column of categories or dates, among others
+            reason = f" ({' '.join(str(error).split())[:200]})"
+    raise InputError(
+        "X must be a NumPy array or a pandas frame with columns of numbers or texts; got "
+        f"{type(X).__name__}{reason}."
+    )
 
 
 def _written(model: Any, inputs: Any, precision: Precision) -> Any:
@@ -330,7 +346,6 @@ def _convert_catboost(scope: Any, operator: Any, container: Any) -> None:
 
 def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
     """Missing numbers in float64, for which ONNX Runtime has no ``Imputer``."""
-    import numpy as np
     from onnx import numpy_helper
     from skl2onnx.common._registration import get_converter
     from skl2onnx.common.data_types import DoubleTensorType
