@@ -70,8 +70,9 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
         Rows as the model gets them. The graph takes what has their types; a frame gives one input
         for each column. The check runs on all of them. None for one input ``X`` of float64 numbers.
     check : bool, default=True
-        Whether to run the graph on ``X`` and on about a thousand rows made for the model, and to
-        compare probabilities and labels with ``predict_proba`` and ``predict``.
+        Whether to run the graph on ``X`` and on about 700 rows made for the model, and to compare
+        probabilities and labels with ``predict_proba`` and ``predict``. It takes the time of a few
+        dozen calls of ``predict_proba``.
 
     Returns
     -------
@@ -93,17 +94,17 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
 
     Notes
     -----
-    The rows made for the check recombine the values of ``X``, split thresholds, means and stored
-    rows found in the model; the search goes on towards the rows that each class is surest of.
-    Zeros, values far beyond that range, and missing values are tried where Python takes them.
-    Columns of texts take their values from ``X`` alone.
+    The rows made for the check recombine values of ``X``, thresholds, means and stored rows found
+    in the graph. A search leads from these to the rows of the highest probability for each class,
+    and to the border between classes. Zeros, values far beyond that range, and missing values are
+    tried where Python takes them. Columns of texts take their values from ``X`` alone.
 
-    A probability may differ by 1e-9, plus the change of the map if a base model's score ``s`` is
-    moved by 1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32
-    (XGBoost, support vector machines, rows of float32), these are 1e-6, and 1e-5 of the score (and
-    1e-7 near 0): a score that close to an edge of a step map may get the value of either side.
-    A label may differ only if its two best classes are closer than that. Votes and stacks *of*
-    calibrated models must agree to 1e-9 (1e-5 in float32).
+    A probability may differ by 1e-9, plus the change of the map if each base model's score moves by
+    1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32 (XGBoost,
+    support vector machines, rows of float32), the limits are 1e-6, and 1e-5 of the score (and 1e-7
+    near 0): a score that close to an edge of a step map may get the value of either side. A label
+    may differ only if its two best classes are closer than that. Votes and stacks *of* calibrated
+    models must agree to 1e-9 (1e-5 in float32).
 
     Examples
     --------
