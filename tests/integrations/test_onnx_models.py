@@ -346,6 +346,11 @@ def test_a_row_that_the_model_refuses_is_an_error_of_the_model():
         to_onnx(fitted(LogisticRegression()), X[:3])
 
 
+def test_rows_that_are_no_array_or_frame_are_refused():
+    with pytest.raises(InputError, match="got list"):
+        to_onnx(fitted(GaussianNB()), [[0.0] * 7])
+
+
 # Labels and inputs ---------------------------------------------------------------------------
 
 

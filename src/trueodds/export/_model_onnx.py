@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
 from trueodds.export._onnx_proof import name_of, prove
@@ -68,8 +70,9 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
         Rows as the model gets them. The graph takes what has their types; a frame gives one input
         for each column. The check runs on all of them. None for one input ``X`` of float64 numbers.
     check : bool, default=True
-        Whether to run the graph on ``X`` and on about a thousand rows made for the model, and to
-        compare probabilities and labels with ``predict_proba`` and ``predict``.
+        Whether to run the graph on ``X`` and on about 700 rows made for the model, and to compare
+        probabilities and labels with ``predict_proba`` and ``predict``. It takes the time of a few
+        dozen calls of ``predict_proba``.
 
     Returns
     -------
@@ -91,17 +94,17 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
 
     Notes
     -----
-    The rows made for the check recombine the values of ``X``, split thresholds, means and stored
-    rows found in the model; the search goes on towards the rows that each class is surest of.
-    Zeros, values far beyond that range, and missing values are tried where Python takes them.
-    Columns of texts take their values from ``X`` alone.
+    The rows made for the check recombine values of ``X``, thresholds, means and stored rows found
+    in the graph. A search leads from these to the rows of the highest probability for each class,
+    and to the border between classes. Zeros, values far beyond that range, and missing values are
+    tried where Python takes them. Columns of texts take their values from ``X`` alone.
 
-    A probability may differ by 1e-9, plus the change of the map if a base model's score ``s`` is
-    moved by 1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32
-    (XGBoost, support vector machines, rows of float32), these are 1e-6, and 1e-5 of the score (and
-    1e-7 near 0): a score that close to an edge of a step map may get the value of either side.
-    A label may differ only if its two best classes are closer than that. Votes and stacks *of*
-    calibrated models must agree to 1e-9 (1e-5 in float32).
+    A probability may differ by 1e-9, plus the change of the map if each base model's score moves by
+    1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32 (XGBoost,
+    support vector machines, rows of float32), the limits are 1e-6, and 1e-5 of the score (and 1e-7
+    near 0): a score that close to an edge of a step map may get the value of either side. A label
+    may differ only if its two best classes are closer than that. Votes and stacks *of* calibrated
+    models must agree to 1e-9 (1e-5 in float32).
 
     Examples
     --------
@@ -125,9 +128,7 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
         doubles = skl2onnx.common.data_types.DoubleTensorType
         inputs = [("X", doubles([None, int(model.n_features_in_)]))]
     else:
-        from skl2onnx.algebra.type_helper import guess_initial_types
-
-        inputs = guess_initial_types(X[:1], None)
+        inputs = _types_of(X)
     precision = Precision(tree_operator=True, rounded=False)
     graph = _written(model, inputs, precision)
     kinds = {node.op_type for node in graph.graph.node}
@@ -144,6 +145,22 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
     if check:
         prove(graph, model, X, in_float32=precision.rounded)
     return graph
+
+
+def _types_of(X: Any) -> Any:
+    """What the graph takes, as skl2onnx infers it."""
+    from skl2onnx.algebra.type_helper import guess_initial_types
+
+    reason = ""
+    if hasattr(X, "iloc") or isinstance(X, np.ndarray):
+        try:
+            return guess_initial_types(X[:1], None)
+        except Exception as error:  # for a column of categories or dates, among others
+            reason = f" ({' '.join(str(error).split())[:200]})"
+    raise InputError(
+        "X must be a NumPy array or a pandas frame with columns of numbers or texts; got "
+        f"{type(X).__name__}{reason}."
+    )
 
 
 def _written(model: Any, inputs: Any, precision: Precision) -> Any:
@@ -330,7 +347,6 @@ def _convert_catboost(scope: Any, operator: Any, container: Any) -> None:
 
 def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
     """Missing numbers in float64, for which ONNX Runtime has no ``Imputer``."""
-    import numpy as np
     from onnx import numpy_helper
     from skl2onnx.common._registration import get_converter
     from skl2onnx.common.data_types import DoubleTensorType

@@ -244,7 +244,7 @@ class _Trial:
         return values
 
     def searched(self) -> tuple[Floats, Floats]:
-        """Rows from the pools, then rows that the model is ever surer of, then its borders."""
+        """Rows from the pools, then rows of ever higher probability, then those at borders."""
         numbers, p = self.judged(self.drawn(N_DRAWN))
         for _ in range(N_ROUNDS if len(p) else 0):
             classes = self.rng.permutation(p.shape[1])[:MOST_CLASSES]

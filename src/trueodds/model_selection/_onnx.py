@@ -121,11 +121,10 @@ def _without_refused(graph: _Writer, total: str, member: Any, inputs: list[Any])
     """
     from skl2onnx.common.data_types import StringTensorType
 
-    model = member.estimator
-    if isinstance(model, FrozenEstimator):
-        model = model.estimator
     texts = any(isinstance(given.type, StringTensorType) for given in inputs)
-    if texts or isinstance(model, Pipeline) or not hasattr(model, "n_features_in_"):
+    if texts or any(
+        isinstance(part, Pipeline | ColumnTransformer) for part in _parts(member.estimator)
+    ):
         return total
     taken = [_takes(member, number) for number in (0.0, np.nan, np.inf)]
     if not taken[0] or all(taken):
@@ -143,9 +142,9 @@ def _without_refused(graph: _Writer, total: str, member: Any, inputs: list[Any])
 
 
 def _takes(member: Any, number: float) -> bool:
-    row = np.zeros((1, member.estimator.n_features_in_))
-    row[0, 0] = number
     try:
+        row = np.zeros((1, member.estimator.n_features_in_))
+        row[0, 0] = number
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # rows of a frame have names
             member.scores(row)
@@ -407,9 +406,14 @@ def _n_columns(variable: Any) -> int | None:
 
 def _tells_columns_apart(model: Any) -> bool:
     """Whether the names or types of a frame's columns matter somewhere in the model."""
-    parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
     kinds = ColumnTransformer, OneHotEncoder, OrdinalEncoder
-    return any(isinstance(part, kinds) for part in (model, *parts))
+    return any(isinstance(part, kinds) for part in _parts(model))
+
+
+def _parts(model: Any) -> list[Any]:
+    """A model and what it is made of, however deep."""
+    inner = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    return [model, *inner]
 
 
 # Base models written here. Each function returns None for what it leaves to skl2onnx. ---------
