@@ -24,10 +24,10 @@ __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
 
 def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> Floats:
     """A base rate as one number per class; a single number is that of the positive class."""
-    given = as_dense(prior, name)
-    array = as_floats(given, name).reshape(given.shape)
-    if array.ndim == 0 and n_classes == 2:
-        array = np.array([1 - float(array), float(array)])
+    shape = as_dense(prior, name).shape
+    array = as_floats(prior, name).reshape(shape)
+    if not shape and n_classes == 2:
+        array = np.array([1 - array.item(), array.item()])
     if array.shape != (n_classes,):
         raise InputError(
             f"{name} must be one number per class ({n_classes}), or the positive class's if there "

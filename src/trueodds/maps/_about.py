@@ -205,7 +205,10 @@ def _number(number: float, place: str) -> float:
 
 def _shown(value: Any, length: int = 40) -> str:
     """A value of a stranger in a message: short, and without control characters."""
-    text = ascii(value) if isinstance(value, (str, int, float, bool, type(None))) else ""
+    plain = value if isinstance(value, (str, float, bool, type(None))) else None
+    if isinstance(value, int) and abs(value) < 10**length:  # Python does not write all integers
+        plain = value
+    text = ascii(plain) if plain is not None or value is None else ""
     text = text or f"{'an object' if isinstance(value, Mapping) else 'a ' + type(value).__name__}"
     return text if len(text) <= length else text[: length - 1] + "…"
 

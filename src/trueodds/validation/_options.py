@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -171,13 +172,13 @@ def as_seed(random_state: Any, *, below: int = 2**63, draw: bool = True) -> int:
 
 def as_number(value: Any) -> float:
     """A real number as a float, infinite beyond float64; NaN of all else, booleans among it."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return np.nan
     try:
         with np.errstate(over="ignore"):
             return float(value)
     except OverflowError:
-        return np.inf if value > 0 else -np.inf
+        return math.copysign(np.inf, int(value))
 
 
 def check_smoothing(label_smoothing: Any) -> None:
