@@ -70,6 +70,10 @@ def test_counts_are_repetitions_and_weights_are_not(run, data, table, tmp_path):
     both = run("evaluate", file, *columns("--weight", "w", "--counts", "w"))
     assert both.code == 2
     assert "pass --weight or --counts, not both" in both.err
+    broken = run("evaluate", file, *columns("--counts", "p"))
+    assert broken.code == 2
+    assert "column 'p' must hold whole numbers of rows; got 0." in broken.err
+    assert "If these are importance weights, pass --weight." in broken.err
 
 
 def test_logits_are_turned_into_probabilities(run, data):

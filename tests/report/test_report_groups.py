@@ -111,3 +111,28 @@ def test_sampled_rows_keep_the_group_they_are_in():
     assert after["high"]["rows"] + after["low"]["rows"] == 500
     assert after["low"]["predicted"] < 0.5 < after["high"]["predicted"]
     assert after["high"]["gap"] == pytest.approx(0, abs=0.1)
+
+
+def test_a_group_that_is_the_only_finding_heads_the_page():
+    rng = np.random.default_rng(1)
+    region = rng.choice(["north", "east", "west"], 4000, p=[0.6, 0.05, 0.35])
+    p = rng.beta(2, 2, 4000)
+    y = rng.random(4000) < np.where(region == "east", 0.7 * p, p)
+    report = build_report(p, y, groups={"region": region}, calibrators=["identity", "logistic"])
+    assert report.verdict.startswith("Not calibrated in 1 of 3 groups. Worst: region = east")
+    page = report.to_html()
+    assert '<section id="verdict" class="verdict groups"' in page
+    assert "Check the groups" in page
+    assert "1 of 3 groups (region) is miscalibrated by more than chance" in page
+
+
+def test_counts_give_the_report_of_the_rows():
+    rng = np.random.default_rng(2)
+    p, counts = np.round(rng.random(300), 2), rng.integers(1, 4, 300)
+    y, group = rng.random(300) < p**1.3, rng.choice(["a", "b"], 300)
+    options = {"calibrators": ["identity", "logistic"]}
+    short = build_report(p, y, counts=counts, groups={"g": group}, **options).to_json()
+    p, y, group = (np.repeat(column, counts) for column in (p, y, group))
+    long = build_report(p, y, groups={"g": group}, **options).to_json()
+    for key in ("verdict", "diagnosis", "groups", "diagrams", "data"):
+        assert short[key] == long[key], key

@@ -34,7 +34,7 @@ def p_text(p: float | None) -> str:
 
 
 def p_cell(p: float | None) -> str:
-    """A p-value under a heading that says so.
+    """A p-value without its letter, for a column of p-values.
 
     Examples
     --------

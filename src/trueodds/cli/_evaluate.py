@@ -93,7 +93,7 @@ def evaluate(
         prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
             result, table = _whole(data, prepared, options)
-        groups = _groups(data, prepared, max_groups) if group else None
+        groups = _groups(data, prepared, max_groups, level) if group else None
         section = _validation(data, prepared, validation, threshold or [], options)
     finding = result.finding(tolerance, groups["groups"] if groups else None)
     notes = [*prepared.classes.notes(table), *_doubts(result)]
@@ -160,13 +160,15 @@ def _validation(
     return measure(data, prepared, thresholds, table=wanted, **options)
 
 
-def _groups(data: LabelledRowOptions, prepared: Prepared, max_groups: int) -> dict[str, Any]:
+def _groups(
+    data: LabelledRowOptions, prepared: Prepared, max_groups: int, level: float
+) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
     found = find_groups(prepared, max_groups, counted=data.counts is not None)
-    measured = evaluate_groups(found.counts())
+    measured = evaluate_groups(found.counts(), level=level)
     entries = measured.pop("groups")
     return {**measured, "left_out": found.left_out, "groups": entries}
 

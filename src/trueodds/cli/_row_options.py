@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from trueodds.basics.shown import shown
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._encoding import UTF_8
@@ -85,13 +86,22 @@ class LabelledRowOptions(RowOptions):
     ) -> Prepared:
         """Check the rows."""
         with working("checking rows", source.connection):
-            return prepare(
+            prepared = prepare(
                 source,
                 columns,
                 on_bad_rows=self.on_bad_rows,
                 positive=self.positive,
                 as_probability=as_probability,
             )
+            if self.counts is not None:
+                broken = prepared.relation.filter("weight <> floor(weight)")
+                found = broken.project("weight").limit(1).fetchall()
+                if found:
+                    raise UsageError(
+                        f"column {shown(self.counts)} must hold whole numbers of rows; got "
+                        f"{found[0][0]:g}. If these are importance weights, pass --weight."
+                    )
+            return prepared
 
     def fetch(self, prepared: Prepared) -> FileRows:
         """The good rows, or a random sample if there are too many."""

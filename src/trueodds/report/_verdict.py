@@ -26,7 +26,7 @@ WORTH_A_WORD = 0.0005
 def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) -> dict[str, Any]:
     """Whether the probabilities are off by more than chance, how much, and where.
 
-    Tests and words are those of ``trueodds evaluate``; Holm's method over bins then says where.
+    Tests and words are those of ``trueodds evaluate``; Holm's method over bins then finds where.
     """
     event = event_of(rows.prob, rows.codes, rows.weight)
     found: Evaluation | ClassEvaluation
