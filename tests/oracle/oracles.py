@@ -6,7 +6,6 @@ weights). Slow and short is right here: the product is compared with these, neve
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -352,23 +351,73 @@ def delong(y: Floats, p: Floats) -> tuple[float, float]:
     return float(wins.mean()), float(np.sqrt(variance))
 
 
-def bca(
-    statistic: Callable[[Floats], float], n: int, level: float, n_resamples: int, seed: int = 99
-) -> dict[str, float]:
-    """Efron's BCa interval of a statistic of counts, with the jackknife over 100 blocks."""
-    rng = np.random.default_rng(seed)
-    estimate = statistic(np.ones(n))
-    drawn = rng.multinomial(n, np.full(n, 1 / n), n_resamples).astype(float)
-    found = np.array([statistic(counts) for counts in drawn])
-    block = rng.permutation(np.arange(n) % min(n, 100))
-    left = np.array([statistic(1.0 * (block != b)) for b in np.unique(block)])
-    d = left.mean() - left
-    acceleration = np.sum(d**3) / (6 * np.sum(d**2) ** 1.5) if d.any() else 0.0
-    z0 = stats.norm.ppf((np.sum(found < estimate) + np.sum(found == estimate) / 2) / n_resamples)
-    z = stats.norm.ppf([0.5 - level / 2, 0.5 + level / 2]) + z0
-    low, high = np.quantile(found, stats.norm.cdf(z0 + z / (1 - acceleration * z)))
-    error = float(found.std(ddof=1))
-    return {"estimate": estimate, "low": low, "high": high, "standard_error": error}
+class Resamples:
+    """Bootstrap samples of weighted rows: each of as many rows as the weights sum to."""
+
+    def __init__(self, y: Floats, p: Floats, w: Floats, n_resamples: int, seed: int = 99) -> None:
+        order = np.argsort(p, kind="stable")
+        self.y, self.p, self.w = y[order], p[order], w[order]
+        rng, n = np.random.default_rng(seed), len(y)
+        rows, share = round(float(w.sum())), np.cumsum(self.w) / w.sum()
+        drawn = np.searchsorted(share, rng.random((n_resamples, rows)) * (1 - 1e-12), side="right")
+        flat = drawn + n * np.arange(n_resamples)[:, None]
+        self.drawn = np.bincount(flat.ravel(), minlength=n_resamples * n).reshape(-1, n) * 1.0
+        repeated = np.repeat(np.arange(n), np.maximum(np.round(self.w), 0).astype(int))
+        block = rng.permutation(len(repeated)) % min(len(repeated), 100)
+        left_out = np.zeros((block.max() + 1, n))
+        np.add.at(left_out, (block, repeated), 1.0)
+        self.left = np.maximum(self.w - left_out, 0)
+
+    def statistics(self, counts: Floats, name: str) -> Floats:
+        """A metric of ``evaluate`` for each row of counts; the debiased error is squared."""
+        y, p, total = self.y, self.p, counts.sum(1)
+        if name in ("log_loss", "brier_score"):
+            return counts @ losses(y, p, name.split("_")[0]) / total
+        if name == "roc_auc":
+            first = np.flatnonzero(np.diff(p, prepend=-1.0))
+            pos = np.add.reduceat(counts * y, first, axis=1)
+            neg = np.add.reduceat(counts * (1 - y), first, axis=1)
+            below = np.cumsum(neg, 1) - neg
+            with np.errstate(invalid="ignore"):
+                area = (pos * (below + neg / 2)).sum(1) / (pos.sum(1) * neg.sum(1))
+            return np.asarray(area, dtype=np.float64)
+        quantile = name.startswith("debiased")
+        edges = quantile_edges(p, self.w, 15) if quantile else np.arange(1, 10) / 10
+        member = np.eye(len(edges) + 1)[np.searchsorted(edges, p, side="right")]
+        n = counts @ member
+        gap = (counts * (y - p)) @ member / np.maximum(n, 1e-300)
+        if name.startswith("maximum"):
+            return np.asarray(np.abs(gap).max(1), dtype=np.float64)
+        if name.startswith("expected"):
+            return np.asarray((n * np.abs(gap)).sum(1) / total, dtype=np.float64)
+        squares = (counts * (y - p) ** 2) @ member - n * gap**2
+        held = n > 1
+        chance = np.where(held, squares / np.where(held, (n - 1) * n, 1), 0)
+        inner = (np.where(held, n, 0) * (gap**2 - chance)).sum(1)
+        return np.asarray(inner / np.where(held, n, 0).sum(1), dtype=np.float64)
+
+    def interval(self, name: str, level: float) -> dict[str, float]:
+        """BCa with the jackknife over blocks; the debiased error is centred on its square."""
+        found = self.statistics(self.drawn, name)
+        found = found[np.isfinite(found)]
+        estimate = float(self.statistics(self.w[None, :], name)[0])
+        ends = np.array([0.5 - level / 2, 0.5 + level / 2])
+        if name.startswith("debiased"):
+            low, high = np.sqrt(
+                np.maximum(np.quantile(found + estimate - found.mean(), ends), 0)
+            )
+            error = float(np.sqrt(np.maximum(found, 0)).std(ddof=1))
+            return {"low": low, "high": high, "standard_error": error}
+        left = self.statistics(self.left, name)
+        d = left[np.isfinite(left)].mean() - left[np.isfinite(left)]
+        acceleration = np.sum(d**3) / (6 * np.sum(d**2) ** 1.5) if d.any() else 0.0
+        near = np.isclose(found, estimate, rtol=1e-12, atol=0)
+        share = (np.sum((found < estimate) & ~near) + near.sum() / 2) / len(found)
+        z0 = stats.norm.ppf(np.clip(share, 1 / len(found), 1 - 1 / len(found)))
+        z = stats.norm.ppf(ends) + z0
+        low, high = np.quantile(found, stats.norm.cdf(z0 + z / (1 - acceleration * z)))
+        low, high = min(low, estimate), max(high, estimate)
+        return {"low": low, "high": high, "standard_error": float(found.std(ddof=1))}
 
 
 # --- flexible curves --------------------------------------------------------------------------
