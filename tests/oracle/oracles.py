@@ -269,8 +269,9 @@ def logistic(X: Floats, y: Floats, w: Floats, offset: Floats | float = 0.0) -> A
         mu = special.expit(eta)
         inverse = np.linalg.inv((X * (w * mu * (1 - mu))[:, None]).T @ X)
         step = inverse @ (X.T @ (w * (y - mu)))
-        beta = beta + step * min(1.0, 5.0 / np.abs(step).max())
-        if np.abs(step).max() < 1e-12:
+        size = float(np.abs(step).max())
+        beta = beta + step * min(1.0, 5.0 / max(size, 1e-300))
+        if size < 1e-12:
             break
     eta = X @ beta + offset
     return beta, inverse, float(np.sum(w * (y * eta - np.logaddexp(0, eta))))
