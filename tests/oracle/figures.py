@@ -88,5 +88,5 @@ class Figures:
         unused = [one for one in patterns if not any(fnmatchcase(path, one) for path in seen)]
         wrong += [f"{one}: listed, but there is no such figure" for one in unused]
         if wrong:
-            shown = "\n  ".join(wrong[:12])
+            shown = "\n  ".join(wrong[:20])
             raise AssertionError(f"{source}: {len(wrong)} of {len(seen)} figures\n  {shown}")

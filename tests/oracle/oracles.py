@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
+STEPS = 2  # of a spread: what the test of the slope rounds log-odds to
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.intp]
 
@@ -261,6 +262,135 @@ def mean_test(y: Floats, p: Floats, counts: Floats) -> float:
     return float(min(1.0, 2 * min(chance[: seen + 1].sum(), chance[seen:].sum())))
 
 
+def sum_test(y: Floats, p: Floats, counts: Floats, gain: Whole) -> tuple[float, float]:
+    """Two-sided exact p-value of Σ gain·positives, and the least that any labels could give.
+
+    Twice the smaller tail, at most 1. The distribution is that of a sum of independent whole
+    numbers, by convolution over the values of ``gain``.
+    """
+    total, start = np.ones(1), 0
+    for value in np.unique(gain):
+        here = gain == value
+        if value == 0:
+            continue
+        part = poisson_binomial(p[here], counts[here])
+        spread = np.zeros(abs(int(value)) * (len(part) - 1) + 1)
+        spread[:: abs(int(value))] = part if value > 0 else part[::-1]
+        start += min(int(value), 0) * (len(part) - 1)
+        total = np.convolve(total, spread)
+    seen = round(float(np.sum(counts * gain * y))) - start
+    p_value = min(1.0, 2 * min(total[: seen + 1].sum(), total[seen:].sum()))
+    possible = total[total > 0]
+    return float(p_value), float(min(1.0, 2 * min(possible[0], possible[-1])))
+
+
+def slope_gain(p: Floats, counts: Floats) -> Whole:
+    """Log-odds less their mean, in whole steps of half their spread, from −8 to 8.
+
+    Mean and spread weigh each row by its variance p(1 − p); scores of 0 and 1 count nothing.
+    """
+    v = counts * p * (1 - p)
+    z = np.where(v > 0, special.logit(np.clip(p, 1e-300, 1 - 1e-16)), 0.0)
+    z = np.where(v > 0, z - np.sum(v * z) / np.sum(v), 0.0)
+    step = min(np.sqrt(np.sum(v * z**2) / np.sum(v)) / STEPS, np.abs(z).max())
+    return np.clip(np.rint(z / step), -8, 8).astype(int)
+
+
+def exact_test(y: Floats, p: Floats, counts: Floats) -> dict[str, Any]:
+    """Mean, slope and up to five bins of at least 100 rows; the smallest p-value times their number."""
+    y, p, counts = y[counts > 0], p[counts > 0], counts[counts > 0]
+    one = np.ones(len(p), dtype=int)
+    found = [sum_test(y, p, counts, one)]
+    result: dict[str, Any] = {"mean": found[0][0], "slope": None, "bins": None}
+    if len(np.unique(p)) > 1:
+        found.append(sum_test(y, p, counts, slope_gain(p, counts)))
+        result["slope"] = found[1][0]
+    n_bins = min(5, int(counts.sum() // 100))
+    edges = quantile_edges(p, counts, n_bins) if n_bins > 1 else np.empty(0)
+    if len(edges):
+        place = bins_between(p, edges)
+        each = [
+            sum_test(y[place == b], p[place == b], counts[place == b], one[place == b])
+            for b in np.unique(place)
+        ]
+        found += each
+        predicted, observed, weight = bin_table(y, p, counts, place)
+        below = [p[p < edge].max() for edge in edges]
+        cuts = [0.0, *((a + b) / 2 for a, b in zip(below, edges, strict=True)), 1.0]
+        result["bins"] = [
+            {
+                "low": cuts[b],
+                "high": cuts[b + 1],
+                "weight": weight[b],
+                "mean_prob": predicted[b],
+                "frequency": observed[b],
+                "p_value": each[b][0],
+            }
+            for b in range(len(each))
+        ]
+    impossible = np.any((p == 0) & (y == 1)) or np.any((p == 1) & (y == 0))
+    number = len(found)
+    result["p_value"] = 0.0 if impossible else min(1.0, number * min(one[0] for one in found))
+    result["least"] = min(1.0, number * min(one[1] for one in found))
+    return result
+
+
+def normal_test(y: Floats, p: Floats, w: Floats, gain: Floats) -> float:
+    """Σ w·gain·(y − p) over the standard deviation that so many rows of weight 1 have."""
+    error = np.sqrt(np.sum(w * gain**2 * p * (1 - p)))
+    return float(2 * stats.norm.sf(abs(np.sum(w * gain * (y - p))) / error))
+
+
+def importance_test(y: Floats, p: Floats, w: Floats) -> dict[str, Any]:
+    """As ``exact_test``, with importance weights: normal tests of (Σw)²/Σw² rows."""
+    one, share = np.ones(len(p)), w.sum() / np.sum(w**2)
+    w = w * share
+    mean, slope = (normal_test(y, p, w, gain) for gain in (one, 1.0 * slope_gain(p, w)))
+    n_bins = min(5, int(w.sum() // 100))
+    edges = quantile_edges(p, w, n_bins)
+    place = bins_between(p, edges)
+    each = [
+        normal_test(y[place == b], p[place == b], w[place == b], one[place == b])
+        for b in np.unique(place)
+    ]
+    predicted, observed, weight = bin_table(y, p, w, place)
+    below = [p[p < edge].max() for edge in edges]
+    cuts = [0.0, *((a + b) / 2 for a, b in zip(below, edges, strict=True)), 1.0]
+    bins = [
+        {
+            "low": cuts[b],
+            "high": cuts[b + 1],
+            "weight": weight[b] / share,
+            "mean_prob": predicted[b],
+            "frequency": observed[b],
+            "p_value": each[b],
+        }
+        for b in range(len(each))
+    ]
+    found = [mean, slope, *each]
+    p_value = min(1.0, len(found) * min(found))
+    return {"mean": mean, "slope": slope, "bins": bins, "p_value": p_value}
+
+
+def tarone_holm(p_values: Floats, least: Floats, alpha: float) -> list[float | None]:
+    """Holm's adjusted p-values of the hypotheses that could be rejected at all; None for others."""
+    k = next(k for k in range(1, len(least) + 1) if np.sum(least <= alpha / k) <= k)
+    testable = least <= alpha / k
+    adjusted: list[float | None] = [None] * len(least)
+    for i, value in zip(np.flatnonzero(testable), holm(p_values[testable]), strict=True):
+        adjusted[i] = float(value)
+    return adjusted
+
+
+def wilson(y: Floats, w: Floats, level: float) -> tuple[float, float]:
+    """Wilson's interval of a frequency."""
+    n, z = w.sum(), stats.norm.ppf(0.5 + level / 2)
+    f = np.sum(w * y) / n
+    middle = (f + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(f * (1 - f) / n + z**2 / (4 * n**2))
+    return float(middle - half), float(middle + half)
+
+
 def logistic(X: Floats, y: Floats, w: Floats, offset: Floats | float = 0.0) -> Any:
     """Maximum likelihood by Newton's method: coefficients, covariance, log-likelihood."""
     beta = np.zeros(X.shape[1])
@@ -355,18 +485,22 @@ def delong(y: Floats, p: Floats) -> tuple[float, float]:
 class Resamples:
     """Bootstrap samples of weighted rows: each of as many rows as the weights sum to."""
 
-    def __init__(self, y: Floats, p: Floats, w: Floats, n_resamples: int, seed: int = 99) -> None:
+    def __init__(
+        self, y: Floats, p: Floats, w: Floats, n_resamples: int, n_rows: float | None = None
+    ) -> None:
         order = np.argsort(p, kind="stable")
         self.y, self.p, self.w = y[order], p[order], w[order]
-        rng, n = np.random.default_rng(seed), len(y)
-        rows, share = round(float(w.sum())), np.cumsum(self.w) / w.sum()
+        rng, n = np.random.default_rng(99), len(y)
+        self.w = self.w * ((n_rows or w.sum()) / w.sum())
+        rows, share = round(float(self.w.sum())), np.cumsum(self.w) / self.w.sum()
         drawn = np.searchsorted(share, rng.random((n_resamples, rows)) * (1 - 1e-12), side="right")
         flat = drawn + n * np.arange(n_resamples)[:, None]
         self.drawn = np.bincount(flat.ravel(), minlength=n_resamples * n).reshape(-1, n) * 1.0
-        repeated = np.repeat(np.arange(n), np.maximum(np.round(self.w), 0).astype(int))
+        whole = np.all(self.w == np.round(self.w))
+        repeated = np.repeat(np.arange(n), self.w.astype(int) if whole else 1)
         block = rng.permutation(len(repeated)) % min(len(repeated), 100)
         left_out = np.zeros((block.max() + 1, n))
-        np.add.at(left_out, (block, repeated), 1.0)
+        np.add.at(left_out, (block, repeated), 1.0 if whole else self.w[repeated])
         self.left = np.maximum(self.w - left_out, 0)
 
     def statistics(self, counts: Floats, name: str) -> Floats:
@@ -397,11 +531,16 @@ class Resamples:
         inner = (np.where(held, n, 0) * (gap**2 - chance)).sum(1)
         return np.asarray(inner / np.where(held, n, 0).sum(1), dtype=np.float64)
 
-    def interval(self, name: str, level: float) -> dict[str, float]:
+    def interval(
+        self, name: str, level: float, estimate: float | None = None
+    ) -> dict[str, float]:
         """BCa with the jackknife over blocks; the debiased error is centred on its square."""
         found = self.statistics(self.drawn, name)
         found = found[np.isfinite(found)]
-        estimate = float(self.statistics(self.w[None, :], name)[0])
+        if estimate is None:
+            estimate = float(self.statistics(self.w[None, :], name)[0])
+        elif name.startswith("debiased"):
+            estimate = estimate**2
         ends = np.array([0.5 - level / 2, 0.5 + level / 2])
         if name.startswith("debiased"):
             low, high = np.sqrt(

@@ -45,7 +45,9 @@ class Sample:
     def options(self) -> list[str]:
         """How a command is told of the columns."""
         words = ["--score", "p", "--label", "y"]
-        words += ["--weight", "w"] if self.w is not None else []
+        if self.w is not None:
+            whole = bool(np.all(self.w == np.round(self.w)))
+            words += ["--counts" if whole else "--weight", "w"]
         # Where the order of the labels leaves no doubt, the default is tested.
         return words + ([] if self.labels == ("0", "1") else ["--positive", self.labels[1]])
 
@@ -185,7 +187,7 @@ class Classes:
     q: Floats
     codes: npt.NDArray[np.intp]
     w: Floats
-    names: tuple[str, ...] = ("zebra", "ant", "cat")
+    names: tuple[str, ...]
 
     @property
     def labels(self) -> list[str]:
@@ -206,7 +208,7 @@ class Classes:
         return path
 
 
-def classes() -> Classes:
+def classes(names: tuple[str, ...] = ("zebra", "ant", "cat")) -> Classes:
     """Overconfident probabilities in eighths: ties, exact zeros, equally probable classes."""
     rng = np.random.default_rng(12)
     eighths = rng.multinomial(8, [0.2, 0.5, 0.3], 600)
@@ -215,7 +217,7 @@ def classes() -> Classes:
     truth[q == 0] = 0
     truth /= truth.sum(1, keepdims=True)
     codes = np.array([rng.choice(3, p=row) for row in truth])
-    return Classes(q, codes, rng.integers(1, 4, 600).astype(float))
+    return Classes(q, codes, rng.integers(1, 4, 600).astype(float), names)
 
 
 def all_samples() -> list[Sample]:

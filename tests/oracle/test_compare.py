@@ -147,12 +147,16 @@ def test_rows_written_out_equal_a_column_of_counts(figures, command, folder):
     )
 
 
-def test_several_classes(figures, command, folder):
-    rows = samples.classes()
+@pytest.mark.parametrize("names", [("ant", "cat", "zebra"), ("zebra", "ant", "cat")])
+def test_several_classes(names, figures, command, folder):
+    """Also where the columns are not in the order of the labels."""
+    rows = samples.classes(names)
     q = np.clip(rows.q, 0.01, None)
     q /= q.sum(1, keepdims=True)
-    inner = samples.Classes(q, rows.codes, rows.w)
-    path = inner.write(folder / "inner") if (folder / "inner").mkdir() is None else None
+    inner = samples.Classes(q, rows.codes, rows.w, names)
+    place = folder / "compare" / names[0]
+    place.mkdir(parents=True)
+    path = inner.write(place)
     found = command("compare", path, *inner.options(), "-m", "identity", "-m", "temperature")
     same = compare_calibrators(
         q, rows.labels, calibrators=["identity", "temperature"], classes=rows.names
