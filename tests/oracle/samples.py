@@ -85,7 +85,8 @@ def distinct(n: int = 5000) -> Sample:
     """Log-odds 1.6 times too large; no two scores are equal."""
     rng = np.random.default_rng(5)
     z = rng.normal(-0.4, 1.3, n)
-    return Sample("distinct", sigmoid(1.6 * z), drawn(rng, sigmoid(z)))
+    name = "distinct" if n == 5000 else f"distinct-{n}"
+    return Sample(name, sigmoid(1.6 * z), drawn(rng, sigmoid(z)))
 
 
 def percent(seed: int = 1) -> Sample:
@@ -150,9 +151,10 @@ def fractions() -> Sample:
 
 
 def small_groups() -> Sample:
-    """Thirty groups of five rows with sure scores, and one of 60 rows that is far off."""
+    """Thirty groups of five rows, most scores sure, and one of 60 rows that is far off."""
     rng = np.random.default_rng(9)
     p = rng.choice([0.8, 0.9, 0.95, 0.99], 210)
+    p[100:150] = rng.choice([0.4, 0.5, 0.6], 50)
     y = drawn(rng, p)
     group = np.array([f"g{i // 5:02d}" for i in range(150)] + ["off"] * 60)
     y[150:] = drawn(rng, np.full(60, 0.6))

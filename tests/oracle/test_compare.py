@@ -175,7 +175,7 @@ def test_several_classes(names, figures, command, folder):
         [each["log_loss"].mean(), each["brier_score"].mean()],
         rel=1e-6,
     )
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(forecast[:, 0] / forecast[:, 1]) / np.log(q[:, 0] / q[:, 1])
     known = np.unique(np.round(ratio[np.isfinite(ratio)], 6))
     assert len(known) == 5  # one temperature for each fold

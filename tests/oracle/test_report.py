@@ -53,6 +53,11 @@ def figures_at_top(y, w, forecasts, before, after):
     ]
 
 
+def bins_of(n):
+    """Of at least 30 rows, at most 20."""
+    return int(np.clip(n // 30, 2, 20))
+
+
 def diagram(y, p, w, n_bins):
     """Bins of equal mass with consistency bands, and two histograms for each outcome."""
     place = oracles.bins_between(p, oracles.quantile_edges(p, w, n_bins))
@@ -169,7 +174,7 @@ def document(one, found, forecasts, best):
         for t in np.arange(1, 100) / 100
     }
     shown = found["shown_method"]
-    n_bins = len(found["diagrams"][0]["before"]["weight"])
+    n_bins = bins_of(len(y))
     drawn = oracles.Resamples(y, p, w, 1000)
     error = drawn.interval("debiased_calibration_error", LEVEL)
     equal = oracles.bins_between(p, oracles.quantile_edges(p, w, 15))
@@ -409,7 +414,7 @@ def test_several_classes(names, figures, command, folder):
         k = list(rows.names).index(event) if event in rows.names else None
         p, y = (top, right) if k is None else (q[:, k], 1.0 * (rows.codes == k))
         before = one["before"]
-        edges = oracles.quantile_edges(p, w, len(before["weight"]))
+        edges = oracles.quantile_edges(p, w, bins_of(len(p)))
         table = oracles.bin_table(y, p, w, oracles.bins_between(p, edges))
         figures.compare(
             f"{SOURCE}, several classes",
