@@ -23,6 +23,9 @@ LISTED = {
 }
 
 
+DELIVERIES = ("late", "missing", "changed", "withdrawn", "duplicate", "unmatched", "expired")
+
+
 def stream(n, shift, seed=0):
     """Rows in order, each at a time of its own; half-way all log-odds are too low."""
     rng = np.random.default_rng(seed)
@@ -103,6 +106,7 @@ def test_every_row_of_a_quiet_stream(kind, figures, command, identity, folder):
                 "ratio_low": Such(lambda v: 0 <= v <= 1.2, "a lower end"),
                 "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
                 "alarm": False,
+                "late": False,
             }
         )
     figures.document(SOURCE, found, summary(p, y, found, evidence[-1], peak[-1], periods), LISTED, rel=1e-6)
@@ -136,7 +140,9 @@ def summary(p, y, found, evidence, peak, periods):
         "files_new": 1,
         "periods": periods,
         "rows": len(p),
+        "rows_total": len(p),
         "rows_unlabelled": 0,
+        "deliveries": dict.fromkeys(DELIVERIES, 0),
         "alpha": 0.05,
         "tolerance": 0.0,
         "alarm": peak >= 20,
@@ -168,6 +174,7 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
             "ratio_low": Such(lambda v: 0 <= v <= 1.5, "a lower end"),
             "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
             "alarm": n + 1 >= row,
+            "late": False,
         }
         for n in range(400)
     ]
@@ -209,8 +216,8 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
         figures.compare(SOURCE, found["advice"]["shift"], much["intercept"])
     lines = [line.split() for line in prom.read_text().splitlines() if line[0] != "#"]
     gauges = {line[0].split("{")[0].removeprefix("trueodds_monitor_"): float(line[1]) for line in lines}
-    del gauges["last_run_timestamp_seconds"]
     wanted = {
+        "last_run_timestamp_seconds": Such(lambda v: v > 1e9, "a time"),
         "alarm": 1,
         "evidence": found["evidence"],
         "evidence_peak": found["peak_evidence"],
@@ -220,8 +227,15 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
         "observed_expected_ratio": much["ratio"],
         "observed_expected_ratio_low": much["ratio_low"],
         "observed_expected_ratio_high": much["ratio_high"],
+        "alarms_acknowledged": 0,
+        "rows_late": 0,
+        "rows_changed": 0,
+        "rows_withdrawn": 0,
+        "rows_not_compared": 0,
+        "periods_missing": 0,
+        "files_duplicate": 0,
     }
-    figures.document("monitor --metrics", {name: gauges[name] for name in wanted}, wanted)
+    figures.document("monitor --metrics", gauges, wanted)
 
 
 @pytest.mark.parametrize(("negative", "positive"), samples.SPELLINGS)
@@ -288,6 +302,41 @@ def test_two_forecasts_of_the_same_rows(figures):
     found = ForecastComparison().update(other, p, y)
     gain = (other - y) ** 2 - (p - y) ** 2
     figures.compare(SOURCE, [found.mean_difference, found.n_rows], [gain.mean(), 1000])
+
+
+def test_a_lake_loses_no_row_and_counts_none_twice(figures, command, identity, folder):
+    """Ten days: the fourth comes last, the second once more with 30 other labels."""
+    lake = folder / "lake"
+    lake.mkdir()
+    p, y = stream(1000, 0.0, seed=9)
+    names = [f"2026-03-{day:02d}" for day in range(1, 11)]
+
+    def deliver(k, labels):
+        rows = slice(100 * k, 100 * (k + 1))
+        part = range(100 * k + 1, 100 * (k + 1) + 1)
+        write(lake / f"{names[k]}.csv", p[rows], labels[rows], day=[names[k]] * 100, id=list(part))
+
+    words = ["-s", "p", "-l", "y", "--time", "day", "--state", folder / "lake.state"]
+    for k in (0, 1, 2, 4, 5, 6):
+        deliver(k, y)
+    chart = identity(lake / f"{names[0]}.csv")
+    first = command("monitor", chart, lake / "*.csv", *words, "--period", "day")
+    changed = y.copy()
+    changed[100:130] = 1 - changed[100:130]
+    deliver(3, y)
+    deliver(1, changed)
+    for k in (7, 8, 9):
+        deliver(k, y)
+    second = command("monitor", chart, lake / "*.csv", *words)
+    figures.compare(
+        "monitor: deliveries",
+        [
+            [first["rows_total"], first["deliveries"]["missing"], first["deliveries"]["late"]],
+            [second["rows_total"], second["deliveries"]["late"], second["deliveries"]["changed"]],
+            sum(one["rows"] for one in first["periods"] + second["periods"]),
+        ],
+        [[600, 1, 0], [1000, 100, 30], 1000],
+    )
 
 
 def test_dates_of_two_months_are_all_counted_or_refused(figures, command, identity, folder):
