@@ -5,13 +5,15 @@ import functools
 import io
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from oracle.figures import Figures
 
+from oracle.figures import Figures
 from trueodds.cli import main
 
 FIGURES = Figures()
+AT_LEAST = 100_000  # fewer compared figures mean that a part of the suite no longer compares
 OTHER_PROCESSES = []
 
 
@@ -46,8 +48,17 @@ def command():
 
 
 def pytest_sessionfinish(session):
-    if hasattr(session.config, "workeroutput"):  # one of several processes (pytest-xdist)
-        session.config.workeroutput["figures"] = dict(FIGURES.counts)
+    config = session.config
+    if hasattr(config, "workeroutput"):  # one of several processes (pytest-xdist)
+        config.workeroutput["figures"] = dict(FIGURES.counts)
+    here = {path.name for path in Path(__file__).parent.glob("test_*.py")}
+    ran = {item.path.name for item in session.items if item.path.parent == Path(__file__).parent}
+    chosen = config.getoption("keyword") or config.getoption("markexpr")
+    if here == ran and not chosen and not config.getoption("collectonly"):
+        total = FIGURES.counts.total()
+        if not session.shouldfail and total < AT_LEAST:
+            config.get_terminal_writer().line(f"oracle suite: {total:,} figures, not {AT_LEAST:,}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy import optimize, special, stats
 
 STEPS = 2  # of a spread: what the test of the slope rounds log-odds to
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.intp]
+Floats = npt.NDArray[Any]
+Whole = npt.NDArray[Any]
 
 
 # --- losses and ranking ---------------------------------------------------------------------
@@ -81,7 +81,7 @@ def quantile_edges(p: Floats, w: Floats, n_bins: int) -> Floats:
     row = np.searchsorted(after, goals * (1 - 1e-14))
     before = after[row] - np.diff(after, prepend=0)[row]
     cut = np.where(goals - before < after[row] - goals, row, row + 1)
-    return score[np.unique(cut[(cut > 0) & (cut < len(score))])]
+    return np.asarray(score[np.unique(cut[(cut > 0) & (cut < len(score))])])
 
 
 def bins_between(p: Floats, edges: Floats) -> Whole:
@@ -161,7 +161,7 @@ def smooth_calibration_error(y: Floats, p: Floats, w: Floats) -> float:
 
 def isotonic(y: Floats, p: Floats, w: Floats) -> Floats:
     """The non-decreasing fit, by pooling neighbours that are out of order."""
-    score, place = np.unique(p, return_inverse=True)
+    place = np.unique(p, return_inverse=True)[1]
     blocks: list[list[float]] = []  # mean, weight, how many distinct values
     for positive, weight in zip(np.bincount(place, w * y), np.bincount(place, w), strict=True):
         blocks.append([positive / weight, weight, 1])
@@ -293,11 +293,11 @@ def slope_gain(p: Floats, counts: Floats) -> Whole:
     z = np.where(v > 0, special.logit(np.clip(p, 1e-300, 1 - 1e-16)), 0.0)
     z = np.where(v > 0, z - np.sum(v * z) / np.sum(v), 0.0)
     step = min(np.sqrt(np.sum(v * z**2) / np.sum(v)) / STEPS, np.abs(z).max())
-    return np.clip(np.rint(z / step), -8, 8).astype(int)
+    return np.asarray(np.clip(np.rint(z / step), -8, 8).astype(int))
 
 
 def exact_test(y: Floats, p: Floats, counts: Floats) -> dict[str, Any]:
-    """Mean, slope and up to five bins of at least 100 rows; the smallest p-value times their number."""
+    """Mean, slope and up to five bins of 100 rows or more: the smallest p-value × their number."""
     y, p, counts = y[counts > 0], p[counts > 0], counts[counts > 0]
     one = np.ones(len(p), dtype=int)
     found = [sum_test(y, p, counts, one)]
@@ -507,7 +507,7 @@ class Resamples:
         """A metric of ``evaluate`` for each row of counts; the debiased error is squared."""
         y, p, total = self.y, self.p, counts.sum(1)
         if name in ("log_loss", "brier_score"):
-            return counts @ losses(y, p, name.split("_")[0]) / total
+            return np.asarray(counts @ losses(y, p, name.split("_")[0]) / total)
         if name == "roc_auc":
             first = np.flatnonzero(np.diff(p, prepend=-1.0))
             pos = np.add.reduceat(counts * y, first, axis=1)
@@ -531,9 +531,7 @@ class Resamples:
         inner = (np.where(held, n, 0) * (gap**2 - chance)).sum(1)
         return np.asarray(inner / np.where(held, n, 0).sum(1), dtype=np.float64)
 
-    def interval(
-        self, name: str, level: float, estimate: float | None = None
-    ) -> dict[str, float]:
+    def interval(self, name: str, level: float, estimate: float | None = None) -> dict[str, float]:
         """BCa with the jackknife over blocks; the debiased error is centred on its square."""
         found = self.statistics(self.drawn, name)
         found = found[np.isfinite(found)]
@@ -543,9 +541,7 @@ class Resamples:
             estimate = estimate**2
         ends = np.array([0.5 - level / 2, 0.5 + level / 2])
         if name.startswith("debiased"):
-            low, high = np.sqrt(
-                np.maximum(np.quantile(found + estimate - found.mean(), ends), 0)
-            )
+            low, high = np.sqrt(np.maximum(np.quantile(found + estimate - found.mean(), ends), 0))
             error = float(np.sqrt(np.maximum(found, 0)).std(ddof=1))
             return {"low": low, "high": high, "standard_error": error}
         left = self.statistics(self.left, name)
@@ -573,7 +569,7 @@ def loess(y: Floats, p: Floats, w: Floats, at: Floats, span: float, kernel: str)
         k = w * ((1 - u**3) ** 3 if kernel == "tricube" else 1 - u**2)
         X = np.vander(p - place, 3, increasing=True) * np.sqrt(k)[:, None]
         fitted.append(np.linalg.lstsq(X, y * np.sqrt(k), rcond=None)[0][0])
-    return np.clip(np.array(fitted), 0, 1)
+    return np.asarray(np.clip(np.array(fitted), 0, 1))
 
 
 HARRELL = {

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from oracle import oracles, samples
-from oracle.figures import Near
 from scipy import special
 
+from oracle import oracles, samples
+from oracle.figures import Near
 from trueodds import compare_calibrators
 
 METHODS = ["identity", "temperature", "beta"]

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from oracle import oracles, samples
-from oracle.figures import Near
 from scipy import optimize, special, stats
 
+from oracle import oracles, samples
+from oracle.figures import Near
 from trueodds import LogisticCalibrator, compare, decisions
 
 SAMPLES = [one for one in samples.all_samples() if one.w is None]
@@ -90,7 +90,9 @@ def test_another_base_rate(figures):
     odds = p / (1 - p) * (0.2 / 0.8) / (0.05 / 0.95)
     calibrator = LogisticCalibrator().fit(p, samples.percent().y)
     moved = decisions.adjust_map_prior(calibrator.map_, 0.05, 0.2)
-    after = special.expit(special.logit(calibrator.map_(p)) + special.logit(0.2) - special.logit(0.05))
+    after = special.expit(
+        special.logit(calibrator.map_(p)) + special.logit(0.2) - special.logit(0.05)
+    )
     found = [
         decisions.adjust_prior(p, 0.05, 0.2),
         moved(p),
@@ -156,7 +158,9 @@ def test_ranks_friedman_nemenyi_and_holm(table, figures):
         [stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * error, pairs],
         rel=1e-5,
     )
-    tested = {one.second: one for one in compare.holm(table, methods=names, control="a").comparisons}
+    tested = {
+        one.second: one for one in compare.holm(table, methods=names, control="a").comparisons
+    }
     z = (ranks[0] - ranks[1:]) / error
     p_values = 2 * stats.norm.sf(np.abs(z))
     figures.compare(

@@ -4,10 +4,10 @@ import functools
 
 import numpy as np
 import pytest
+
 from oracle import oracles, samples
 from oracle.figures import Near, Such
-
-from trueodds import metrics
+from trueodds import ScoreTable, metrics
 
 LEVEL, ALPHA = 0.9, 0.05
 SOURCE = "groups"
@@ -74,9 +74,13 @@ def losses(one, value):
 def inside(found):
     """The bin that is worst lies within the scale; the gap is the difference of both means."""
     between = found.get("worst_between")
-    wanted = {} if between is None else {"worst_between": [Such(lambda v: 0 <= v <= 1, "an end")] * 2}
+    wanted = (
+        {} if between is None else {"worst_between": [Such(lambda v: 0 <= v <= 1, "an end")] * 2}
+    )
     gap = found["predicted"] - found["observed"]
-    outside = max(found["predicted"] - found["observed_high"], found["observed_low"] - found["predicted"])
+    outside = max(
+        found["predicted"] - found["observed_high"], found["observed_low"] - found["predicted"]
+    )
     return wanted | {"gap": Near(gap, 2e-6), "gap_at_least": Near(max(outside, 0.0), 2e-6)}
 
 
@@ -101,7 +105,26 @@ def test_python(name, figures):
     counts = {} if one.w is None else {"counts": one.w}
     found = metrics.group_test(one.y, one.p, one.group, **counts)
     wanted = expected(name)
-    shown = {group.value: {key: getattr(group, key) for key in wanted[group.value]} for group in found}
+    shown = {
+        group.value: {key: getattr(group, key) for key in wanted[group.value]} for group in found
+    }
+    figures.compare(f"{SOURCE}: Python", shown, wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_python_of_tables(name, figures):
+    one = SAMPLES[name]
+    given = []
+    for value in sorted(set(one.group)):
+        part = one.group == value
+        table = ScoreTable.from_arrays(
+            one.p[part], one.y[part], sample_weight=one.weight[part], pos_label=1
+        )
+        rows = int(one.weight[part].sum())
+        given.append(metrics.GroupCounts("g", value, rows, table))
+    found = metrics.evaluate_groups(given)["groups"]
+    wanted = expected(name)
+    shown = {group["value"]: {key: group[key] for key in wanted[group["value"]]} for group in found}
     figures.compare(f"{SOURCE}: Python", shown, wanted, rel=1e-6)
 
 

@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import optimize, special
+
 from oracle import oracles, samples
 from oracle.figures import Near
-from scipy import special
-
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.model_selection import describe_fit
 
@@ -102,7 +103,10 @@ def test_fit_and_show(one, method, figures, command, folder):
 
 def test_fit_and_python_agree(figures, command, folder):
     one = samples.spelled("bad", "good")
-    for method, calibrator in (("temperature", TemperatureCalibrator()), ("beta", BetaCalibrator())):
+    for method, calibrator in (
+        ("temperature", TemperatureCalibrator()),
+        ("beta", BetaCalibrator()),
+    ):
         path, found = fitted(command, folder, one, method)
         same = calibrator.fit(one.p, one.y)
         about = describe_fit(same, one.p, one.y)
@@ -162,3 +166,45 @@ def test_diff_of_parameters_repeats_both_maps(figures, command, folder):
                 values = [value.get(key) if isinstance(value, dict) else None for value in values]
             if all(isinstance(value, int | float) for value in values):
                 figures.compare(SOURCE, [difference["first"], difference["second"]], values)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "xlsx"])
+def test_apply_writes_the_formula_of_the_map(kind, figures, command, folder):
+    """In every format: the column has the forecasts, and comes back as it was written (W2)."""
+    one = samples.spelled("nein", "ja")
+    path, _ = fitted(command, folder, one, "beta")
+    output = folder / f"applied.{kind}"
+    command("apply", path, one.write(folder), "--score", "p", "-o", output, "--force")
+    read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "xlsx": pd.read_excel}
+    frame = pd.read_json(output, lines=True) if kind == "jsonl" else read[kind](output)
+    expected = forecast(oracles.beta_map(*one.rows), one.p)
+    figures.compare("apply", frame["probability"].to_numpy(), [Near(v, 1e-5) for v in expected])
+    figures.compare("apply", frame["p"].to_numpy(), one.p)
+
+
+@pytest.mark.parametrize("names", [("ant", "cat", "zebra"), ("zebra", "ant", "cat")])
+def test_a_map_of_several_classes(names, figures, command, folder):
+    """The temperature with the lowest log-loss; forecasts under the names of their classes."""
+    rows = samples.classes(names)
+    q = np.clip(rows.q, 0.01, None)
+    q /= q.sum(1, keepdims=True)
+    place = folder / "maps" / names[0]
+    place.mkdir(parents=True)
+    data = samples.Classes(q, rows.codes, rows.w, names)
+    path, output = data.write(place), place / "map.json"
+    command("fit", path, *data.options(), "-m", "temperature", "-o", output)
+
+    def scaled(t):
+        return special.softmax(t * np.log(q), axis=1)
+
+    def loss(t):
+        return oracles.class_losses(rows.codes, scaled(t))["log_loss"].mean()
+
+    best = optimize.minimize_scalar(loss, bounds=(0.05, 5), method="bounded").x
+    scores = [word for name in names for word in ("--score", f"p_{name}")]
+    applied = place / "applied.parquet"
+    command("apply", output, path, *scores, "-o", applied)
+    frame = pd.read_parquet(applied)
+    new = [[one for one in frame if one not in ("y", "w") and one.endswith(name)] for name in names]
+    found = frame[[columns[-1] for columns in new]].to_numpy()
+    figures.compare("apply", found, [[Near(v, 1e-4) for v in row] for row in scaled(best)])

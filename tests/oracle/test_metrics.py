@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from oracle import oracles, samples
-from oracle.figures import Near
 from scipy import stats
 
+from oracle import oracles, samples
+from oracle.figures import Near
 from trueodds import ScoreTable, metrics
 
 SAMPLES = samples.all_samples()
@@ -39,9 +39,7 @@ def test_losses_errors_and_ranking(one, figures):
         "scaled_brier_score": metrics.scaled_brier_score(y, p, sample_weight=w),
         "observed_expected_ratio": metrics.observed_expected_ratio(y, p, sample_weight=w),
         "ece": metrics.expected_calibration_error(y, p, sample_weight=w),
-        "ece, equal": metrics.expected_calibration_error(
-            y, p, sample_weight=w, weighting="equal"
-        ),
+        "ece, equal": metrics.expected_calibration_error(y, p, sample_weight=w, weighting="equal"),
         "ece, quantile": metrics.expected_calibration_error(
             y, p, sample_weight=w, strategy="quantile", n_bins=6
         ),
@@ -343,9 +341,7 @@ def test_reliability_curve_has_the_means_of_its_bins(one, strategy, figures):
         y, p, strategy=strategy, n_bins=10, band=None, sample_weight=w
     )
     edges = oracles.quantile_edges(p, w, 10)
-    place = (
-        oracles.uniform_bins(p, 10) if strategy == "uniform" else oracles.bins_between(p, edges)
-    )
+    place = oracles.uniform_bins(p, 10) if strategy == "uniform" else oracles.bins_between(p, edges)
     expected = oracles.bin_table(y, p, w, place)
     histogram = np.bincount(oracles.uniform_bins(p, 20), w, 20)
     figures.compare(
@@ -364,9 +360,7 @@ def test_consistency_band_holds_redrawn_frequencies(figures):
     )
     for x, low, high in zip(curve.band_x, curve.band_low, curve.band_high, strict=True):
         ends = stats.binom.ppf([0.05, 0.95], 200, x) / 200
-        figures.compare(
-            "metrics: curves", [low, high], [Near(end, 1.01 / 200) for end in ends]
-        )
+        figures.compare("metrics: curves", [low, high], [Near(end, 1.01 / 200) for end in ends])
 
 
 def test_corp_curve_is_the_isotonic_fit(figures):

@@ -4,14 +4,14 @@ import csv
 import functools
 import json
 
-import naive_monitor
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
+import naive_monitor
 from oracle import oracles, samples
 from oracle.figures import Near, Such, is_figure, leaves
-
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
 
@@ -57,7 +57,9 @@ def identity(command, folder):
 
     def fit(path, *words):
         output = folder / f"{path.stem}-{path.suffix[1:]}-identity.json"
-        command("fit", path, "-s", "p", "-l", "y", "-m", "identity", "-o", output, "--force", *words)
+        command(
+            "fit", path, "-s", "p", "-l", "y", "-m", "identity", "-o", output, "--force", *words
+        )
         return output
 
     return fit
@@ -93,23 +95,24 @@ def test_every_row_of_a_quiet_stream(kind, figures, command, identity, folder):
     found = watch(command, identity, path, "--time", "t")
     evidence = quiet_evidence()
     peak = np.maximum(np.maximum.accumulate(evidence), 1.0)
-    periods = []
-    for n in range(40):
-        periods.append(
-            {
-                "period": Such(lambda v, n=n: str(v) == str(n + 1), "the time"),
-                "rows": 1,
-                "expected": p[n],
-                "observed": y[n],
-                "evidence": evidence[n],
-                "peak": peak[n],
-                "ratio_low": Such(lambda v: 0 <= v <= 1.2, "a lower end"),
-                "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
-                "alarm": False,
-                "late": False,
-            }
-        )
-    figures.document(SOURCE, found, summary(p, y, found, evidence[-1], peak[-1], periods), LISTED, rel=1e-6)
+    periods = [
+        {
+            "period": Such(lambda v, n=n: str(v) == str(n + 1), "the time"),
+            "rows": 1,
+            "expected": p[n],
+            "observed": y[n],
+            "evidence": evidence[n],
+            "peak": peak[n],
+            "ratio_low": Such(lambda v: 0 <= v <= 1.2, "a lower end"),
+            "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
+            "alarm": False,
+            "late": False,
+        }
+        for n in range(40)
+    ]
+    figures.document(
+        SOURCE, found, summary(p, y, found, evidence[-1], peak[-1], periods), LISTED, rel=1e-6
+    )
 
 
 def summary(p, y, found, evidence, peak, periods):
@@ -133,7 +136,8 @@ def summary(p, y, found, evidence, peak, periods):
     for name, (value, error) in wide.items():
         ends = confidence(value, error)
         if name == "ratio":  # counts end at 0
-            ends["low"] = Such(lambda end, top=max(value - error, 0): end <= top, "a lower end")
+            top = max(value - error, 0)
+            ends["low"] = Such(lambda end, top=top: end <= top, "a lower end")
         much |= {f"{name}_{end}": rule for end, rule in ends.items()}
     return {
         "version": 1,
@@ -215,7 +219,9 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
     if found["advice"]["action"] == "shift":
         figures.compare(SOURCE, found["advice"]["shift"], much["intercept"])
     lines = [line.split() for line in prom.read_text().splitlines() if line[0] != "#"]
-    gauges = {line[0].split("{")[0].removeprefix("trueodds_monitor_"): float(line[1]) for line in lines}
+    gauges = {
+        line[0].split("{")[0].removeprefix("trueodds_monitor_"): float(line[1]) for line in lines
+    }
     wanted = {
         "last_run_timestamp_seconds": Such(lambda v: v > 1e9, "a time"),
         "alarm": 1,
@@ -342,7 +348,10 @@ def test_a_lake_loses_no_row_and_counts_none_twice(figures, command, identity, f
 def test_dates_of_two_months_are_all_counted_or_refused(figures, command, identity, folder):
     """Dates of the form 31.01.2026 have an order of their own, which is not that of text (W4)."""
     p, y = stream(620, 0.0, seed=8)
-    day = [f"{1 + i % 31:02d}.{1 + i // 310:02d}.2026" for i in sorted(range(620), key=lambda i: i // 310)]
+    day = [
+        f"{1 + i % 31:02d}.{1 + i // 310:02d}.2026"
+        for i in sorted(range(620), key=lambda i: i // 310)
+    ]
     months = []
     for month, part in enumerate((slice(0, 310), slice(310, 620))):
         path = folder / f"month{month}.csv"
@@ -352,7 +361,8 @@ def test_dates_of_two_months_are_all_counted_or_refused(figures, command, identi
     try:
         command("monitor", chart, months[0], *words)
         found = command("monitor", chart, months[1], *words)
-    except AssertionError as refused:  # the command says what it needs
-        assert "day" in str(refused)
-        return
+    except AssertionError as refused:
+        if "'day'" in str(refused):  # the command names the column that it cannot order
+            return
+        raise
     figures.compare(SOURCE, found["rows"], 620)

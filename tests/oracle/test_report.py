@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from oracle import oracles, samples
 from oracle.figures import Near, Such, is_figure, leaves
 from oracle.test_compare import METHODS, WORDS, folds_of, out_of_fold, row
 from oracle.test_evaluate import validation
 from oracle.test_maps import forecast, log_odds_map
-from scipy import stats
-
 from trueodds import compare_calibrators
 from trueodds.report import build_report
 
@@ -20,7 +20,7 @@ SOURCE = "report"
 DIGITS = 2e-5  # the document has six digits
 LISTED = {
     "methods.*.seconds": "a time",
-    "diagrams.*.smooth.*": "a spline with one row's worth of prior evidence; compared roughly below",
+    "diagrams.*.smooth.*": "a spline with some prior evidence; compared roughly below",
     "diagrams.*.histogram.log_odds_limit": "where an axis ends",
     "sureness.low.*": "intervals of Bayesian curves; their coverage is measured, not their ends",
     "sureness.high.*": "the same",
@@ -205,9 +205,7 @@ def document(one, found, forecasts, best):
             "compared_rows": len(y),
             "weighted": False,
             "binary": True,
-            "classes": [
-                {"rows": n, "share": n / len(y)} for n in (np.sum(y == 0), np.sum(y == 1))
-            ],
+            "classes": [{"rows": n, "share": n / len(y)} for n in (np.sum(y == 0), np.sum(y == 1))],
         },
         "verdict": {
             "gain": gain["gain"],
@@ -231,16 +229,9 @@ def document(one, found, forecasts, best):
                 "methods": {m: diagram(y, forecasts[m], w, n_bins) for m in METHODS},
             }
         ],
-        "groups": {
-            name: 0
-            for name in (
-                "tested",
-                "too_small",
-                "too_many_values",
-                "significant_before",
-                "significant_after",
-            )
-        },
+        "groups": dict.fromkeys(
+            ("tested", "too_small", "too_many_values", "significant_before", "significant_after"), 0
+        ),
         "sureness": sureness(one, found["sureness"], shown),
         "costs": costs(y, forecasts, found["costs"]["ratios"]),
         "validation": {
@@ -256,7 +247,9 @@ def document(one, found, forecasts, best):
             "prevalence": y.mean(),
             "treat_all": [oracles.benefit_rows(y, np.ones(len(y)), t).mean() for t in curve],
             "methods": {
-                m: {key: [curve[t][m][key] for t in curve] for key in ("net_benefit", "low", "high")}
+                m: {
+                    key: [curve[t][m][key] for t in curve] for key in ("net_benefit", "low", "high")
+                }
                 for m in METHODS
             },
         },
@@ -337,6 +330,23 @@ def test_scores_of_evaluate_and_report_are_the_same(figures, command, folder):
             rel=DIGITS,
         )
         assert first["finding"] == second["diagnosis"]["finding"]
+
+
+def test_rows_written_out_equal_a_column_of_counts(figures, command, folder):
+    """Every number of the page, but for rows of the file and for draws."""
+    one = samples.counts()
+    y, p, _ = one.expanded
+    written = samples.Sample("counts-written-out", p, y)
+    methods = ["-m", "identity", "-m", "temperature"]
+    first, second = (numbers(report_of(command, folder, each, *methods)) for each in (one, written))
+    drawn = ("data.", "figures.2", "band_", "validation.figures", "sureness")
+    kept = [path for path in second if not any(word in path for word in drawn)]
+    figures.compare(
+        f"{SOURCE}: rows = counts",
+        {path: first.get(path) for path in kept},
+        {path: second[path] for path in kept},
+        rel=DIGITS,
+    )
 
 
 def test_smooth_curve_is_near_a_spline_of_all_rows(figures, command, folder):
