@@ -126,8 +126,13 @@ def one_by_one(w):
     return np.all(w == np.round(w))
 
 
+SLOW = {"distinct": pytest.mark.slow}  # the exact distribution of 5,000 distinct scores
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
+@pytest.mark.parametrize(
+    "one", [pytest.param(one, marks=SLOW.get(one.name, ()), id=one.name) for one in SAMPLES]
+)
 def test_every_number_of_two_classes(one, kind, figures, command, folder):
     path = one.write(folder, kind)
     found = command("evaluate", path, *one.options(), "--resamples", 2000)
@@ -343,6 +348,67 @@ def test_the_sentence_has_the_numbers_of_the_document(command, folder):
     if numbers:
         assert numbers.groups() == (f"{round(p.sum()):,}", f"{round(y.sum()):,}")
     assert "p < 0.0001" in found["finding"]
+
+
+@pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
+def test_the_printed_table_has_the_numbers_of_the_document(one, figures, command, printed, folder):
+    words = ["evaluate", one.write(folder), *one.options(), "--resamples", 2000]
+    found, text = command(*words)["evaluation"], printed(*words)
+    for name, metric in oracles.metrics(*one.rows).items():
+        (line,) = (
+            line for line in text.splitlines() if line.split("  ")[0].strip() == TITLES[name]
+        )
+        shown = re.findall(r"[-\d.]+|inf|∞", line)
+        if np.isfinite(metric):
+            ends = found["metrics"][name]
+            wanted = [metric, ends["low"], ends["high"]][: len(shown)]
+            near = [Near(value, 0.5e-4 + 1e-9) for value in wanted]
+            figures.compare("evaluate, printed", [float(word) for word in shown], near)
+    means = re.search(r"mean score ([\d.]+), frequency of positives ([\d.]+)", text)
+    y, p, w = one.rows
+    near = [Near(oracles.mean(values, w), 1e-4) for values in (p, y)]
+    figures.compare("evaluate, printed", [float(word.strip(".")) for word in means.groups()], near)
+
+
+TITLES = {
+    "log_loss": "log loss",
+    "brier_score": "Brier score",
+    "roc_auc": "ROC AUC",
+    "expected_calibration_error": "expected calibration error",
+    "debiased_calibration_error": "debiased calibration error",
+    "maximum_calibration_error": "maximum calibration error",
+}
+
+
+def test_percent_log_odds_and_bad_rows_are_the_same_rows(figures, command, folder):
+    """Three other files of the same rows: 0 to 100, log-odds, and with rows that cannot be used."""
+    one = samples.percent()
+    y, p, _ = one.rows
+    plain = command("evaluate", one.write(folder), *one.options())["evaluation"]
+    lines = [f"{100 * a:.0f}%,{b:.0f}" for a, b in zip(p, y, strict=True)]
+    percent = folder / "percents.csv"
+    percent.write_text("\n".join(["p,y", *lines]))
+    logit = samples.Sample("logits", np.log(p / (1 - p)), y).write(folder)
+    bad = folder / "bad.csv"
+    good = [f"{a},{b:.0f}" for a, b in zip(p, y, strict=True)]
+    bad.write_text("\n".join(["p,y", "1.5,1", *good[:900], ",1", "abc,0", *good[900:], "0.5,"]))
+    for path, words, rel in (
+        (percent, ["--scale", "percent"], 1e-12),
+        (logit, ["--input", "logit"], 1e-6),
+        (bad, ["--on-bad-rows", "skip"], 1e-12),
+    ):
+        found = command("evaluate", path, *one.options(), *words)
+        same = {k: v["estimate"] for k, v in found["evaluation"]["metrics"].items()}
+        wanted = {k: v["estimate"] for k, v in plain["metrics"].items()}
+        tests = [found["evaluation"][k]["p_value"] for k in ("test", "mean_test", "slope_test")]
+        figures.compare(
+            "evaluate: other scales",
+            [same, tests, found["rows_used"]],
+            [wanted, [plain[k]["p_value"] for k in ("test", "mean_test", "slope_test")], 2000],
+            rel=rel,
+        )
+    skipped = found["rows_skipped"]
+    figures.compare("evaluate: other scales", [found["rows"], sum(skipped.values())], [2004, 4])
 
 
 def test_fields_of_results_have_an_oracle():

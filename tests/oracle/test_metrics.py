@@ -4,11 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from oracle import oracles, samples
 from oracle.figures import Near
 from trueodds import ScoreTable, metrics
+from trueodds.model_selection import update_model
 
 SAMPLES = samples.all_samples()
 NAMES = [one.name for one in SAMPLES]
@@ -369,6 +370,62 @@ def test_corp_curve_is_the_isotonic_fit(figures):
     fitted = oracles.isotonic(*one.rows)
     at = np.interp(one.p, curve.prob_pred, curve.prob_true)
     figures.compare("metrics: curves", at, fitted)
+
+
+def test_flexible_curves_of_the_diagram_are_those_of_the_errors(figures):
+    one = samples.spelled("0", "1")
+    y, p, w = one.rows
+    curve = metrics.reliability_curve(y, p, strategy="loess", band=None)
+    wanted = oracles.loess(y, p, w, curve.prob_pred, 0.75, "epanechnikov")
+    figures.compare("metrics: curves", curve.prob_true, wanted, rel=1e-6)
+    curve = metrics.reliability_curve(y, p, strategy="splines", band=None)
+    order = np.argsort(p)
+    wanted = np.interp(curve.prob_pred, p[order], oracles.spline_curve(y, p, w)[order])
+    figures.compare("metrics: curves", curve.prob_true, [Near(v, 2e-3) for v in wanted])
+
+
+def test_smooth_curve_is_a_kernel_average(figures):
+    """Of residuals, by a reflected Gaussian with the bandwidth of the smooth calibration error."""
+    one = samples.spelled("0", "1")
+    y, p, w = one.rows
+    curve = metrics.reliability_curve(y, p, strategy="smooth", band=None)
+    sigma = oracles.smooth_calibration_error(y, p, w)
+    images = [2 * k + sign * p for k in range(-1, 3) for sign in (1, -1)]
+    kernel = sum(
+        np.exp(-0.5 * ((curve.prob_pred[:, None] - image) / sigma) ** 2) for image in images
+    )
+    crowded = kernel.sum(1) > 5
+    wanted = np.clip(curve.prob_pred + kernel @ (y - p) / kernel.sum(1), 0, 1)[crowded]
+    figures.compare("metrics: curves", curve.prob_true[crowded], [Near(v, 5e-3) for v in wanted])
+
+
+def test_updates_of_a_model_by_likelihood(figures):
+    """Intercept, intercept and slope, a spline of three knots: twice the log-likelihoods."""
+    y, p, w = samples.spelled("0", "1").rows
+    z = special.logit(p)
+    line = np.column_stack([np.ones(len(z)), z])
+    spline = oracles.spline_basis(z, np.quantile(z, oracles.HARRELL[3]))
+    none = float(np.sum(y * z - np.logaddexp(0, z)))
+    shift, _, moved = oracles.logistic(line[:, :1], y, w, z)
+    (a, b), _, logistic = oracles.logistic(line, y, w)
+    curve = oracles.logistic(spline, y, w)[2]
+    found = update_model(y, p, alpha=0.99)  # all steps are taken
+    statistic = [2 * (curve - smaller) for smaller in (none, moved, logistic)][: len(found.steps)]
+    degrees = [3, 2, 1][: len(found.steps)]
+    figures.compare(
+        "metrics: validation",
+        [[step.statistic, step.degrees, step.p_value] for step in found.steps],
+        [[s, d, stats.chi2.sf(s, d)] for s, d in zip(statistic, degrees, strict=True)],
+        rel=1e-5,
+    )
+    intercept = update_model(y, p, method="intercept")
+    both = update_model(y, p, method="logistic")
+    figures.compare(
+        "metrics: validation",
+        [intercept.intercept, intercept.slope, both.intercept, both.slope],
+        [shift[0], 1.0, a, b],
+        rel=1e-5,
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
