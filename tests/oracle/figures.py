@@ -20,6 +20,11 @@ class Near:
     within: float
 
 
+def chance(p_value: float | None) -> Near | None:
+    """A p-value that a saddlepoint may approximate; below 1e-13 rounding decides."""
+    return None if p_value is None else Near(p_value, 2e-3 * p_value + 1e-13)
+
+
 @dataclass(frozen=True)
 class Such:
     """A figure that is checked by a rule."""
@@ -53,7 +58,7 @@ def agree(found: Any, expected: Any, rel: float) -> bool:
         return found is None or (expected is not None and found == expected) or found != found
     if not is_figure(found):
         return False
-    return math.isclose(found, expected, rel_tol=rel, abs_tol=1e-9 if rel < 1e-6 else 1e-6)
+    return math.isclose(found, expected, rel_tol=rel, abs_tol=1e-13 if rel <= 1e-6 else 1e-6)
 
 
 class Figures:

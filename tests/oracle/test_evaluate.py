@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from oracle import oracles, samples
-from oracle.figures import Near, Such, is_figure, leaves
+from oracle.figures import Near, Such, chance, is_figure, leaves
 from trueodds import ScoreTable, metrics
 
 SAMPLES = samples.all_samples()
@@ -63,9 +63,9 @@ def evaluation(one):
     wanted = {
         "metrics": measured,
         "test": {"statistic": z, "p_value": p_value, "expected": 0.0},
-        "exact_test": tests,
-        "mean_test": {"p_value": tests["mean"]},
-        "p_value": tests["p_value"],
+        "exact_test": _with_chances(tests),
+        "mean_test": {"p_value": chance(tests["mean"])},
+        "p_value": chance(tests["p_value"]),
         "curve": curve(one),
         "n": w.sum(),
         "prevalence": oracles.mean(y, w),
@@ -75,6 +75,14 @@ def evaluation(one):
         chi = oracles.cox(y, p, w)[0] * (1.0 if whole else w.sum() / np.sum(w**2))
         wanted["slope_test"] = {"p_value": stats.chi2.sf(chi, 2)}
     return wanted
+
+
+def _with_chances(tests):
+    bins = tests["bins"]
+    found = {key: chance(tests[key]) for key in ("mean", "slope", "p_value")}
+    if bins is not None:
+        found["bins"] = [one | {"p_value": chance(one["p_value"])} for one in bins]
+    return found if bins is not None else found | {"bins": None}
 
 
 def effective(one):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracle import oracles, samples
-from oracle.figures import Near, Such
+from oracle.figures import Near, Such, chance
 from trueodds import ScoreTable, metrics
 
 LEVEL, ALPHA = 0.9, 0.05
@@ -58,8 +58,8 @@ def expected(name):
             "observed": observed,
             "observed_low": low,
             "observed_high": high,
-            "p_value": test["p_value"],
-            "p_adjusted": corrected,
+            "p_value": chance(test["p_value"]),
+            "p_adjusted": chance(corrected),
             "too_small": corrected is None,
             "flagged": corrected is not None and corrected <= ALPHA,
         }

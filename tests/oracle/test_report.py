@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from oracle import oracles, samples
-from oracle.figures import Near, Such, is_figure, leaves
+from oracle.figures import Near, Such, chance, is_figure, leaves
 from oracle.test_compare import METHODS, WORDS, folds_of, out_of_fold, row
 from oracle.test_evaluate import validation
 from oracle.test_maps import forecast, log_odds_map
@@ -214,7 +214,7 @@ def document(one, found, forecasts, best):
             "level": LEVEL,
         },
         "diagnosis": {
-            "p_value": p_value,
+            "p_value": chance(p_value),
             "miscalibrated": p_value < 0.05,
             "mean_predicted": p.mean(),
             "observed": y.mean(),
