@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from oracle import oracles, samples
-from oracle.figures import Near
+from oracle.figures import Maybe, Near
 from trueodds import compare_calibrators
 
 METHODS = ["identity", "temperature", "beta"]
@@ -84,6 +84,7 @@ def test_every_number_whatever_the_labels_are_called(negative, positive, figures
         "version": 1,
         "rows": 400,
         "rows_used": 400,
+        "rows_repeated": Maybe(0),
         "rows_compared": 400,
         "cv": 5,
         "repeats": 1,

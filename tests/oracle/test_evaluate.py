@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from oracle import oracles, samples
-from oracle.figures import Near, Such, chance, is_figure, leaves
+from oracle.figures import Maybe, Near, Such, chance, is_figure, leaves
 from trueodds import ScoreTable, metrics
 
 SAMPLES = samples.all_samples()
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::trueodds.exceptions.TrueoddsWar
 
 def header(rows, kind="csv"):
     """What every document that reads rows begins with; text of a CSV file becomes numbers."""
-    start = {"version": 1, "rows": rows, "rows_used": rows}
+    start = {"version": 1, "rows": rows, "rows_used": rows, "rows_repeated": Maybe(0)}
     return start | ({"classes": [0, 1]} if kind == "csv" else {})
 
 
@@ -417,6 +417,33 @@ def test_percent_log_odds_and_bad_rows_are_the_same_rows(figures, command, folde
         )
     skipped = found["rows_skipped"]
     figures.compare("evaluate: other scales", [found["rows"], sum(skipped.values())], [2004, 4])
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "fit", "report"])
+def test_words_for_no_and_yes_need_no_option(name, figures, command, folder):
+    """``ja`` is positive though ``nein`` is the greater text; all commands agree."""
+    one = samples.spelled("nein", "ja")
+    words = [name, one.write(folder), "--score", "p", "--label", "y"]
+    words += [] if name == "evaluate" else ["-m", "identity"]
+    if name in ("fit", "report"):
+        words += ["-o", folder / f"default.{name}", "--force"]
+    found = command(*words)
+    place = {
+        "evaluate": lambda: found["evaluation"]["metrics"]["log_loss"]["estimate"],
+        "compare": lambda: found["methods"][0]["log_loss"],
+        "fit": lambda: found["losses"]["log_loss"]["before"],
+        "report": lambda: found["report"]["methods"][0]["log_loss"],
+    }
+    figures.compare(f"{SOURCE}: labels", place[name](), oracles.log_loss(*one.rows), rel=2e-5)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "fit", "report"])
+def test_other_words_are_not_guessed(name, command, folder):
+    one = samples.spelled("good", "bad")
+    words = [name, one.write(folder), "--score", "p", "--label", "y"]
+    words += ["-o", folder / f"guess.{name}"] if name in ("fit", "report") else []
+    with pytest.raises(AssertionError, match="--positive"):
+        command(*words)
 
 
 def test_fields_of_results_have_an_oracle():

@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, special
 
 from oracle import oracles, samples
-from oracle.figures import Near
+from oracle.figures import Maybe, Near
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.model_selection import describe_fit
 
@@ -67,6 +67,7 @@ def test_fit_and_show(one, method, figures, command, folder):
         "rows": Near(w.sum(), 0.5),
     }
     used = {"version": 1, "rows": len(p), "rows_used": len(p), "rows_fitted": len(p)}
+    used["rows_repeated"] = Maybe(0)
     numbers = {"classes": [0, 1]} if one.labels == ("0", "1") else {}
     figures.document(SOURCE, found, used | numbers | {"losses": losses}, rel=1e-6)
 

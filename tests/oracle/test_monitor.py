@@ -11,7 +11,7 @@ import pytest
 
 import naive_monitor
 from oracle import oracles, samples
-from oracle.figures import Near, Such, is_figure, leaves
+from oracle.figures import Maybe, Near, Such, is_figure, leaves
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
 
@@ -106,7 +106,7 @@ def test_every_row_of_a_quiet_stream(kind, figures, command, identity, folder):
             "ratio_low": Such(lambda v: 0 <= v <= 1.2, "a lower end"),
             "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
             "alarm": False,
-            "late": False,
+            "late": Maybe(False),
         }
         for n in range(40)
     ]
@@ -144,9 +144,9 @@ def summary(p, y, found, evidence, peak, periods):
         "files_new": 1,
         "periods": periods,
         "rows": len(p),
-        "rows_total": len(p),
+        "rows_total": Maybe(len(p)),
         "rows_unlabelled": 0,
-        "deliveries": dict.fromkeys(DELIVERIES, 0),
+        "deliveries": dict.fromkeys(DELIVERIES, Maybe(0)),
         "alpha": 0.05,
         "tolerance": 0.0,
         "alarm": peak >= 20,
@@ -178,7 +178,7 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
             "ratio_low": Such(lambda v: 0 <= v <= 1.5, "a lower end"),
             "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
             "alarm": n + 1 >= row,
-            "late": False,
+            "late": Maybe(False),
         }
         for n in range(400)
     ]
@@ -233,13 +233,13 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
         "observed_expected_ratio": much["ratio"],
         "observed_expected_ratio_low": much["ratio_low"],
         "observed_expected_ratio_high": much["ratio_high"],
-        "alarms_acknowledged": 0,
-        "rows_late": 0,
-        "rows_changed": 0,
-        "rows_withdrawn": 0,
-        "rows_not_compared": 0,
-        "periods_missing": 0,
-        "files_duplicate": 0,
+        "alarms_acknowledged": Maybe(0),
+        "rows_late": Maybe(0),
+        "rows_changed": Maybe(0),
+        "rows_withdrawn": Maybe(0),
+        "rows_not_compared": Maybe(0),
+        "periods_missing": Maybe(0),
+        "files_duplicate": Maybe(0),
     }
     figures.document("monitor --metrics", gauges, wanted)
 
