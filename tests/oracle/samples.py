@@ -90,7 +90,7 @@ def distinct(n: int = 5000) -> Sample:
 
 
 def percent(seed: int = 1) -> Sample:
-    """Whole percents, 2,000 rows of few positives, slope 0.57 (W3)."""
+    """Whole percents, 2,000 rows of few positives, slope 0.57."""
     rng = np.random.default_rng(seed)
     z = rng.normal(-3, 1, 2000)
     y = drawn(rng, sigmoid(z))

@@ -123,7 +123,7 @@ def test_fit_and_python_agree(figures, command, folder):
 
 @pytest.mark.parametrize("method", ["identity", "beta"])
 def test_losses_before_are_those_of_the_whole_file(method, figures, command, folder):
-    """Of 12,000 rows, more than the sample on which ``after`` is measured (W7)."""
+    """Of 12,000 rows, more than the sample on which ``after`` is measured."""
     rng = np.random.default_rng(2)
     z = rng.normal(-1, 1.5, 12_000)
     one = samples.Sample("many", samples.sigmoid(1.5 * z), samples.drawn(rng, samples.sigmoid(z)))
@@ -171,7 +171,7 @@ def test_diff_of_parameters_repeats_both_maps(figures, command, folder):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "xlsx"])
 def test_apply_writes_the_formula_of_the_map(kind, figures, command, folder):
-    """In every format: the column has the forecasts, and comes back as it was written (W2)."""
+    """In every format: the column has the forecasts, and comes back as it was written."""
     one = samples.spelled("nein", "ja")
     path, _ = fitted(command, folder, one, "beta")
     output = folder / f"applied.{kind}"

@@ -287,7 +287,7 @@ def test_weights_stand_for_rows(figures, command, identity, folder):
 
 @pytest.mark.parametrize("seed", [25, 40, 80])
 def test_a_change_is_not_later_than_its_alarm(seed, figures):
-    """Forecasts drift slowly from the middle of 20,000 rows on (W8)."""
+    """Forecasts drift slowly from the middle of 20,000 rows on."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.02, 0.6, 20_000)
     drift = np.maximum(0, np.arange(20_000) / 10_000 - 1) * 0.2
@@ -346,7 +346,7 @@ def test_a_lake_loses_no_row_and_counts_none_twice(figures, command, identity, f
 
 
 def test_dates_of_two_months_are_all_counted_or_refused(figures, command, identity, folder):
-    """Dates of the form 31.01.2026 have an order of their own, which is not that of text (W4)."""
+    """Dates of the form 31.01.2026 have an order of their own, which is not that of text."""
     p, y = stream(620, 0.0, seed=8)
     day = [
         f"{1 + i % 31:02d}.{1 + i // 310:02d}.2026"
