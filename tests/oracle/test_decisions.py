@@ -1,0 +1,215 @@
+"""``trueodds.decisions`` and ``trueodds.compare`` in Python against their oracles."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+from oracle import oracles, samples
+from oracle.figures import Near
+from trueodds import LogisticCalibrator, compare, decisions
+
+SAMPLES = [one for one in samples.all_samples() if one.w is None]
+NAMES = [one.name for one in SAMPLES]
+THRESHOLDS = [0.0, 0.05, 0.2, 0.3, 0.5, 0.9]
+SOURCE = "decisions"
+
+
+def columns(rows):
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+@pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
+def test_decision_curve_counts_rows(one, figures):
+    y, p, _ = one.rows
+    curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS)
+    (model,) = curve.models.values()
+    expected = columns([oracles.benefit(y, p, t, 0.95) for t in THRESHOLDS])
+    figures.compare(SOURCE, dataclasses.asdict(model), expected)
+    everybody = np.ones(len(y))
+    treat_all = columns([oracles.benefit(y, everybody, t, 0.95) for t in THRESHOLDS])
+    figures.compare(SOURCE, dataclasses.asdict(curve.treat_all), treat_all)
+    figures.compare(SOURCE, [curve.prevalence, curve.n], [y.mean(), len(y)])
+
+
+@pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
+def test_standardised_benefit_counts_the_uncertainty_of_events(one, figures):
+    y, p, _ = one.rows
+    curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS, standardised=True, level=0.9)
+    (model,) = curve.models.values()
+    found = {name: getattr(model, name) for name in ("net_benefit", "low", "high")}
+    expected = columns([oracles.standardised_benefit(y, p, t, 0.9) for t in THRESHOLDS])
+    figures.compare(SOURCE, found, expected)
+
+
+def test_net_benefit_with_weights_is_that_of_repeated_rows(figures):
+    one = samples.counts()
+    y, p, _ = one.expanded
+    found = decisions.net_benefit(one.y, one.p, THRESHOLDS, sample_weight=one.w)
+    expected = [oracles.benefit_rows(y, p, t).mean() for t in THRESHOLDS]
+    figures.compare(SOURCE, found, expected)
+
+
+@pytest.mark.parametrize("one", samples.all_samples(), ids=lambda one: one.name)
+def test_cost_curve_is_the_cost_of_every_threshold(one, figures):
+    y, p, w = one.rows
+    curve = decisions.cost_curve(y, p, cost_fp=1, cost_fn=9, sample_weight=w)
+
+    def cost(t):
+        return oracles.mean(np.where(p >= t, 1.0 * (y == 0), 9.0 * (y == 1)), w)
+
+    expected = [cost(t) for t in curve.threshold]
+    figures.compare(SOURCE, curve.cost, expected)
+    figures.compare(
+        SOURCE,
+        [curve.optimal_threshold, curve.cost_at_optimal, curve.best_cost, curve.best_cost],
+        [0.1, cost(0.1), min(expected), cost(curve.best_threshold)],
+    )
+
+
+def test_costs_of_several_decisions(figures):
+    rows = samples.classes()
+    costs = np.array([[0, 5, 1, 2.0], [9, 0, 1, 2], [4, 4, 0, 2]])
+    expected = rows.q @ costs
+    best = 3 - expected[:, ::-1].argmin(1)  # the last of several that are equal
+    realised = oracles.mean(costs[rows.codes, best], rows.w)
+    found = [
+        decisions.expected_cost(rows.q, costs),
+        decisions.best_decision(rows.q, costs),
+        decisions.realised_cost(
+            rows.labels, rows.q, costs, sample_weight=rows.w, classes=rows.names
+        ),
+        decisions.optimal_threshold(2, 7, cost_tp=-1, cost_tn=0.5),
+    ]
+    figures.compare(SOURCE, found, [expected, best, realised, 1.5 / (1.5 + 8)])
+
+
+def test_another_base_rate(figures):
+    p = samples.percent().p
+    odds = p / (1 - p) * (0.2 / 0.8) / (0.05 / 0.95)
+    calibrator = LogisticCalibrator().fit(p, samples.percent().y)
+    moved = decisions.adjust_map_prior(calibrator.map_, 0.05, 0.2)
+    after = special.expit(
+        special.logit(calibrator.map_(p)) + special.logit(0.2) - special.logit(0.05)
+    )
+    found = [
+        decisions.adjust_prior(p, 0.05, 0.2),
+        moved(p),
+        decisions.undersampling_correction(0.1)(p),
+    ]
+    kept = 0.1 * p / (1 - p)
+    figures.compare(SOURCE, found, [odds / (1 + odds), after, kept / (1 + kept)])
+
+
+def test_estimated_base_rate_has_the_greatest_likelihood(figures):
+    p = samples.distinct().p
+
+    def surprise(rate):
+        return -np.sum(np.log(p * rate / 0.4 + (1 - p) * (1 - rate) / 0.6))
+
+    best = optimize.minimize_scalar(
+        surprise, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-10}
+    )
+    figures.compare(SOURCE, decisions.estimate_prior(p, 0.4), Near(best.x, 1e-6))
+
+
+# --- comparisons over data sets ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Fifteen data sets, five methods, results with ties."""
+    rng = np.random.default_rng(0)
+    return np.round(rng.random((15, 1)) + 0.1 * rng.random((15, 5)) + np.arange(5) * 0.02, 2)
+
+
+def test_ranks_friedman_nemenyi_and_holm(table, figures):
+    n, k = table.shape
+    names = list("abcde")
+    ranks = stats.rankdata(table, axis=1).mean(0)
+    chi = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
+    f = (n - 1) * chi / (n * (k - 1) - chi)
+    found = compare.friedman_test(table, methods=names)
+    figures.compare(
+        "compare",
+        [
+            compare.average_ranks(table).ranks,
+            found.chi_square,
+            found.chi_square_p_value,
+            found.f_statistic,
+            found.f_p_value,
+        ],
+        [ranks, chi, stats.chi2.sf(chi, k - 1), f, stats.f.sf(f, k - 1, (k - 1) * (n - 1))],
+    )
+    corrected = compare.friedman_test(table, correct_ties=True)
+    figures.compare(
+        "compare",
+        [corrected.chi_square, corrected.chi_square_p_value],
+        list(stats.friedmanchisquare(*table.T)),
+    )
+    error = np.sqrt(k * (k + 1) / (6 * n))
+    nemenyi = compare.nemenyi(table)
+    gap = np.abs(ranks[:, None] - ranks)
+    pairs = stats.studentized_range.sf(gap / error * np.sqrt(2), k, np.inf)
+    figures.compare(
+        "compare",
+        [nemenyi.critical_difference, nemenyi.p_values],
+        [stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * error, pairs],
+        rel=1e-5,
+    )
+    tested = {
+        one.second: one for one in compare.holm(table, methods=names, control="a").comparisons
+    }
+    z = (ranks[0] - ranks[1:]) / error
+    p_values = 2 * stats.norm.sf(np.abs(z))
+    figures.compare(
+        "compare",
+        [[tested[m].z, tested[m].p_value, tested[m].adjusted_p_value] for m in names[1:]],
+        np.column_stack([z, p_values, oracles.holm(p_values)]),
+    )
+    some = np.array([0.01, 0.04, 0.03, 0.005, 0.04])
+    figures.compare("compare", compare.holm_adjust(some), oracles.holm(some))
+
+
+def test_two_methods(table, figures):
+    a, b = table[:, 0], table[:, 1]
+    first, second = np.random.default_rng(1).random((2, 12))
+    wilcoxon = compare.wilcoxon_signed_rank(first, second)
+    rank = stats.rankdata(np.abs(first - second))
+    better = stats.wilcoxon(first, second)
+    sums = [rank[first < second].sum(), rank[first > second].sum()]
+    figures.compare(
+        "compare",
+        [wilcoxon.first_sum, wilcoxon.second_sum, wilcoxon.p_value],
+        [*sums, better.pvalue],
+    )
+    wins, draws, losses = (int(np.sum(x)) for x in (a < b, a == b, a > b))
+    for how in ("split", "drop"):
+        half = draws // 2 if how == "split" else 0
+        p_value = stats.binomtest(wins + half, wins + losses + 2 * half).pvalue
+        sign = compare.sign_test(a, b, draws=how)
+        figures.compare(
+            "compare",
+            [sign.wins, sign.draws, sign.losses, sign.p_value],
+            [wins, draws, losses, p_value],
+        )
+    share = (a - b) / b
+    interval = stats.t.interval(0.95, 14, share.mean(), stats.sem(share))
+    gain = compare.relative_gain_interval(a, b)
+    figures.compare("compare", [gain.mean, gain.low, gain.high], [share.mean(), *interval])
+    d = first - second
+    error = np.sqrt((1 / 12 + 1 / 9) * d.var(ddof=1))
+    test = compare.corrected_resampled_t_test(first, second, n_train=9, n_test=1)
+    interval = stats.t.interval(0.95, 11, d.mean(), error)
+    figures.compare(
+        "compare",
+        [test.difference, test.standard_error, test.statistic, test.p_value, test.low, test.high],
+        [
+            d.mean(),
+            error,
+            d.mean() / error,
+            2 * stats.t.sf(abs(d.mean() / error), 11),
+            *interval,
+        ],
+    )

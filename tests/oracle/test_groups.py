@@ -1,0 +1,160 @@
+"""Groups in ``evaluate``, ``report`` and Python: the exact test, its correction, one answer."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from oracle import oracles, samples
+from oracle.figures import Near, Such, chance
+from trueodds import ScoreTable, metrics
+
+LEVEL, ALPHA = 0.9, 0.05
+SOURCE = "groups"
+
+
+def regions():
+    """Eight groups of 30 to 400 rows with distinct scores; the last is overconfident."""
+    rng = np.random.default_rng(21)
+    sizes = [30, 45, 60, 90, 130, 190, 270, 400]
+    group = np.repeat([f"r{i}" for i in range(8)], sizes)
+    z = rng.normal(-0.5, 1.4, len(group))
+    truth = samples.sigmoid(np.where(group == "r7", 0.5 * z, z))
+    return samples.Sample("regions", samples.sigmoid(z), samples.drawn(rng, truth), group=group)
+
+
+def tables():
+    """Regions given as counts of whole percents."""
+    rng = np.random.default_rng(22)
+    base = regions()
+    keep = rng.random(len(base.p)) < 0.4
+    p, group = np.round(base.p[keep], 2).clip(0.01, 0.99), base.group[keep]
+    w = rng.integers(1, 5, keep.sum()).astype(float)
+    return samples.Sample("regions-counts", p, base.y[keep], w, group)
+
+
+SAMPLES = {one.name: one for one in (samples.small_groups(), regions(), tables())}
+
+
+@functools.cache
+def expected(name):
+    """Value → figures of each group."""
+    one = SAMPLES[name]
+    y, p, w = one.rows
+    values = sorted(set(one.group))
+    parts = [one.group == value for value in values]
+    tests = [oracles.exact_test(y[part], p[part], w[part]) for part in parts]
+    p_values = np.array([test["p_value"] for test in tests])
+    # With bins nobody looks for the least p-value: such a group is large enough.
+    least = np.array([test["least"] if test["bins"] is None else 0.0 for test in tests])
+    adjusted = oracles.tarone_holm(p_values, least, ALPHA)
+    found = {}
+    for value, part, test, corrected in zip(values, parts, tests, adjusted, strict=True):
+        low, high = oracles.wilson(y[part], w[part], LEVEL)
+        predicted, observed = oracles.mean(p[part], w[part]), oracles.mean(y[part], w[part])
+        found[value] = {
+            "rows": w[part].sum(),
+            "predicted": predicted,
+            "observed": observed,
+            "observed_low": low,
+            "observed_high": high,
+            "p_value": chance(test["p_value"]),
+            "p_adjusted": chance(corrected),
+            "too_small": corrected is None,
+            "flagged": corrected is not None and corrected <= ALPHA,
+        }
+    return found
+
+
+def losses(one, value):
+    part = one.group == value
+    return oracles.metrics(one.y[part], one.p[part], one.weight[part])
+
+
+def inside(found):
+    """The bin that is worst lies within the scale; the gap is the difference of both means."""
+    between = found.get("worst_between")
+    wanted = (
+        {} if between is None else {"worst_between": [Such(lambda v: 0 <= v <= 1, "an end")] * 2}
+    )
+    gap = found["predicted"] - found["observed"]
+    outside = max(
+        found["predicted"] - found["observed_high"], found["observed_low"] - found["predicted"]
+    )
+    return wanted | {"gap": Near(gap, 2e-6), "gap_at_least": Near(max(outside, 0.0), 2e-6)}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_evaluate(name, figures, command, folder):
+    one = SAMPLES[name]
+    words = ["--group", "g", "--max-groups", 100]
+    found = command("evaluate", one.write(folder), *one.options(), *words)["groups"]
+    wanted = expected(name)
+    groups = [
+        wanted[group["value"]] | losses(one, group["value"]) | inside(group)
+        for group in found["groups"]
+    ]
+    document = {"significance": ALPHA, "left_out": 0, "groups": groups}
+    figures.document(f"evaluate --group ({name})", found, document, rel=1e-6)
+    assert len(groups) == len(wanted)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_python(name, figures):
+    one = SAMPLES[name]
+    counts = {} if one.w is None else {"counts": one.w}
+    found = metrics.group_test(one.y, one.p, one.group, **counts)
+    wanted = expected(name)
+    shown = {
+        group.value: {key: getattr(group, key) for key in wanted[group.value]} for group in found
+    }
+    figures.compare(f"{SOURCE}: Python", shown, wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_python_of_tables(name, figures):
+    one = SAMPLES[name]
+    given = []
+    for value in sorted(set(one.group)):
+        part = one.group == value
+        table = ScoreTable.from_arrays(
+            one.p[part], one.y[part], sample_weight=one.weight[part], pos_label=1
+        )
+        rows = int(one.weight[part].sum())
+        given.append(metrics.GroupCounts("g", value, rows, table))
+    found = metrics.evaluate_groups(given)["groups"]
+    wanted = expected(name)
+    shown = {group["value"]: {key: group[key] for key in wanted[group["value"]]} for group in found}
+    figures.compare(f"{SOURCE}: Python", shown, wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["groups", "regions"])
+def test_report(name, figures, command, folder):
+    one = SAMPLES[name]
+    words = ["--group", "g", "-m", "identity", "-m", "temperature", "-o", folder / f"{name}.html"]
+    found = command("report", one.write(folder), *one.options(), *words)["report"]["groups"]
+    wanted = expected(name)
+    for group in found["worst"]:
+        before = group["before"]
+        figures.document(
+            f"report --group ({name})",
+            before,
+            wanted[group["value"]] | inside(before),
+            rel=2e-5,
+        )
+    flagged = [value for value, group in wanted.items() if group["flagged"]]
+    small = [value for value, group in wanted.items() if group["too_small"]]
+    figures.compare(
+        f"report --group ({name})",
+        [found["tested"], found["too_small"], found["significant_before"]],
+        [len(wanted) - len(small), len(small), len(flagged)],
+    )
+    shown = {group["value"] for group in found["worst"] if group["before"]["flagged"]}
+    assert shown == set(flagged)
+
+
+def test_a_group_that_is_off_is_found_and_no_other():
+    """What the oracle flags is what was distorted."""
+    assert [v for v, g in expected("groups").items() if g["flagged"]] == ["off"]
+    assert [v for v, g in expected("regions").items() if g["flagged"]] == ["r7"]
+    assert any(group["too_small"] for group in expected("groups").values())
