@@ -1,10 +1,11 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and locks between processes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import IO
 
 from trueodds.basics.signals import STOPPING
 
-__all__ = ["atomic_file", "write_text"]
+__all__ = ["atomic_file", "exclusive", "write_text"]
 
 LONGEST_NAME = 100
 """Bytes of the name of a temporary file, so that long names of the user's own still fit."""
@@ -64,3 +65,48 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write a text file in UTF-8, whole or not at all."""
     with atomic_file(path) as stream:
         stream.write(text.encode("utf-8"))
+
+
+@contextmanager
+def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
+    """Keep other processes that do the same with ``path`` waiting; yields False if they do not end.
+
+    The lock is on an empty file next to ``path``, which stays there. The operating system releases
+    it when the process ends, even by SIGKILL. A file system without locks gives none.
+
+    Parameters
+    ----------
+    path : path
+        Need not exist.
+    seconds : float
+        How long to wait for another process.
+    """
+    target = Path(path).resolve()
+    with target.with_name(f"{target.name}.lock").open("ab") as stream:
+        deadline = time.monotonic() + seconds
+        free = _lock(stream.fileno())
+        while not free and time.monotonic() < deadline:
+            time.sleep(0.05)
+            free = _lock(stream.fileno())
+        yield free
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file, or find that another process has; closing it unlocks."""
+    try:
+        import fcntl
+    except ImportError:
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # no locks on this file system
+        return True
+    return True

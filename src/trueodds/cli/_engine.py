@@ -239,7 +239,7 @@ def _typed(
         listed = ", ".join(map(literal, names))
         column = f", filename = {literal(FILE)}" if by_file else ""
         return connection.sql(
-            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false{column})"
+            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false{column})"  # noqa: S608
         )
     if files.format == "jsonl":
         check_whole(files)
