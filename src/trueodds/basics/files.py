@@ -71,8 +71,8 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
     """Keep other processes that do the same with ``path`` waiting; yields False if they do not end.
 
-    The lock is on an empty file next to ``path``, which stays there. The operating system releases
-    it when the process ends, even by SIGKILL. A file system without locks gives none.
+    The lock is on an empty file next to ``path``. The operating system releases it when the process
+    ends, even by SIGKILL. A file system without locks gives none.
 
     Parameters
     ----------
@@ -82,13 +82,31 @@ def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
         How long to wait for another process.
     """
     target = Path(path).resolve()
-    with target.with_name(f"{target.name}.lock").open("ab") as stream:
-        deadline = time.monotonic() + seconds
-        free = _lock(stream.fileno())
-        while not free and time.monotonic() < deadline:
-            time.sleep(0.05)
+    name = target.with_name(f".{target.name}.lock")
+    deadline = time.monotonic() + seconds
+    while True:
+        with name.open("ab") as stream:
             free = _lock(stream.fileno())
-        yield free
+            # Whoever has the lock removes the file, so it may be the lock of a file that is gone.
+            if free and _is_same(stream.fileno(), name):
+                try:
+                    yield True
+                finally:
+                    with contextlib.suppress(OSError):  # Windows keeps a file that is open
+                        name.unlink()
+                return
+        if not free:
+            if time.monotonic() >= deadline:
+                yield False
+                return
+            time.sleep(0.05)
+
+
+def _is_same(handle: int, name: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), name.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _lock(handle: int) -> bool:
