@@ -79,7 +79,7 @@ def time_rule(
     if time_format is not None:
         if not (kind in TEXT_TYPES or is_numeric(kind)):
             raise UsageError(f"--time-format is for texts; column {shown(name)} is {kind}.")
-        key = f"try_strptime({as_text(name, kind)}, {literal(time_format)})"
+        key = _parsed(as_text(name, kind), time_format)
         _check_times(source, name, key, f"is not of the form {time_format}")
     elif kind in TEXT_TYPES:
         found, key = _kind_of_texts(source, name)
@@ -136,10 +136,19 @@ def _kind_of_texts(source: DataSource, name: str) -> tuple[str, str]:
     raise AdvisedError(f"{said} They read as {fitting[0]}.", ["--time-format", fitting[0]])
 
 
+def _parsed(text: str, form: str) -> str:
+    """SQL of a text as a time of a form; NULL if it has another one.
+
+    The engine reads 26 as the year 26 where a form has four digits.
+    """
+    moment = f"try_strptime({text}, {literal(form)})"
+    return f"CASE WHEN year({moment}) >= 1000 THEN {moment} END"
+
+
 def _fitting_formats(source: DataSource, text: str) -> list[str]:
     """The usual forms that all times have."""
     forms = [day + clock for day in FORMATS for clock in CLOCKS]
-    tests = [f"count({text}) = count(try_strptime({text}, {literal(form)}))" for form in forms]
+    tests = [f"count({text}) = count({_parsed(text, form)})" for form in forms]
     fits = source.relation.aggregate(", ".join(tests)).fetchall()[0]
     return [form for form, fit in zip(forms, fits, strict=True) if fit]
 
