@@ -1,9 +1,7 @@
 """The page in a real Chromium: it draws, answers to mouse and keyboard, and asks for nothing."""
 
 import json
-import os
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -12,35 +10,7 @@ from report_samples import HOSTILE, METHODS, expit
 
 from trueodds.report import build_report
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 PHONE, DESKTOP = {"width": 375, "height": 800}, {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        path = None
-    if path is None:
-        message = "no Chromium (Debian package chromium) or no Python package playwright"
-        if os.environ.get("TRUEODDS_REQUIRE_ALL"):
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield found
-        found.close()
 
 
 class Watched:

@@ -12,7 +12,7 @@ __all__ = ["MARKS", "Chart", "evidence_chart", "ratio_chart"]
 WIDTH, HEIGHT = 480, 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 34
 MARKS = {"missing": "×", "late": "◆", "changed": "▲"}
-"""Signs above the axis, of periods whose delivery was unusual."""
+"""Signs below the axis, of periods whose delivery was unusual."""
 
 
 @dataclass(frozen=True)
