@@ -81,6 +81,8 @@ def find_files(files: list[str]) -> list[Path]:
 @contextmanager
 def locked(state: str) -> Iterator[None]:
     """Two runs on one state take turns."""
+    if Path(state).exists() and not Path(state).is_file():
+        raise InputError(f"{state} is no regular file, so it can hold no state; name another.")
     with exclusive(state, PATIENCE) as free:
         if not free:
             raise InputError(
@@ -556,10 +558,12 @@ class WatchRun:
         if change is None or change.time is None:
             log("no alarm, so no new map was fitted (--refit).")
             return None
-        batch = [Delivery(path, self._name(path), "", 0, 0) for path in paths]
+        known = {path: self.watch.files[self._name(path)].fingerprint for path in paths}
+        once = {mark: path for path, mark in reversed(known.items())}  # copies count once
+        batch = [Delivery(path, self._name(path), mark, 0, 0) for mark, path in once.items()]
         with self._open(files[0], batch) as source:
             with working("reading rows since the change", source.connection):
-                rows = self._select(source, [str(path) for path in paths])
+                rows = self._select(source, [str(one.path) for one in batch])
                 scores, codes, mass = _newest(rows, str(change.time), str(self.watch.kind))
             calibrator = make_calibrator(AUTO, self.fitted.input, ())
             calibrator.set_params(classes=list(self.classes))

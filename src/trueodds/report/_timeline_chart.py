@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["MARKS", "Chart", "evidence_chart", "ratio_chart"]
 
 WIDTH, HEIGHT = 480, 260
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 34
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 42
 MARKS = {"missing": "×", "late": "◆", "changed": "▲"}
 """Signs below the axis, of periods whose delivery was unusual."""
 
