@@ -387,8 +387,8 @@ def watched_rows(
         parts.append(f"{f'{key} <= {time.known(horizon)}' if horizon else 'false'} AS expired")
         if time.step is not None:
             kept = good.filter(f"NOT ({key} > {time.constant(until)})") if until else good
-            found = kept.project(f"CAST({time.start(key)} AS VARCHAR) AS start").distinct()
-            starts = [start for (start,) in found.fetchall()]
+            found = kept.project(f"CAST(CAST({time.start(key)} AS TIMESTAMP) AS VARCHAR) AS start")
+            starts = [start for (start,) in found.distinct().fetchall()]
     n_positions = int(source.relation.aggregate("count(*)").fetchall()[0][0])
     rows = good.project(", ".join(parts))
     skipped = dict(tally.skipped)
