@@ -169,6 +169,100 @@ def test_until_and_late_labels_together_lose_nothing(watch):
     assert watch("lake").json["rows"] == 4 * PER_DAY
 
 
+class RandomLake:
+    """Days in files that grow, get labels, change, move and are copied, and what is true."""
+
+    def __init__(self, seed, decimals):
+        self.rng = np.random.default_rng(seed)
+        self.decimals = decimals
+        self.files: dict[Path, dict] = {}
+        self.labelled: set[int] = set()
+        self.n_rows = self.n_names = self.n_changed = self.n_copies = 0
+
+    def night(self, number):
+        for _ in range(self.rng.integers(1, 3)):
+            self.write(self.new_name(number), self.rows(int(self.rng.integers(5, 60))))
+        for path in list(self.files):
+            self.happen(path, self.rng.choice(8))
+
+    def happen(self, path, what):
+        file = self.files[path]
+        if what == 0:
+            self.write(path, file)  # labels came
+        elif what == 1:
+            more = self.rows(int(self.rng.integers(1, 20)))
+            self.write(path, {key: np.concatenate([file[key], more[key]]) for key in file})
+        elif what == 2:  # delivered again in another file and another order
+            path.unlink()
+            del self.files[path]
+            order = self.rng.permutation(len(file["p"]))
+            again = {key: values[order] for key, values in file.items()}
+            self.change_labels(again)
+            self.write(path.with_name(f"again-{self.next_name()}.csv"), again)
+        elif what == 3:
+            other = path.with_name(f"moved-{self.next_name()}.csv")
+            path.rename(other)
+            self.files[other] = self.files.pop(path)
+        elif what == 4 and not self.n_copies:
+            shutil.copy(path, path.with_name(f"copy-{self.next_name()}.csv"))
+            self.n_copies += 1
+
+    def next_name(self):
+        self.n_names += 1
+        return self.n_names
+
+    def new_name(self, number):
+        return Path(f"lake/day={day_name(number)}/{self.next_name()}.csv")
+
+    def rows(self, n):
+        p = self.rng.random(n)
+        p = p if self.decimals is None else p.round(self.decimals)
+        self.n_rows += n
+        ids = np.arange(self.n_rows - n, self.n_rows)
+        y = (self.rng.random(n) < p).astype(int)
+        return {
+            "id": ids,
+            "p": p,
+            "y": y,
+            "known": self.rng.random(n) < self.rng.choice([0, 0.5, 1]),
+        }
+
+    def change_labels(self, file):
+        counted = np.isin(file["id"], list(self.labelled)) & file["known"]
+        chosen = counted & (self.rng.random(len(counted)) < 0.1)
+        file["y"] = np.where(chosen, 1 - file["y"], file["y"])
+        self.n_changed += int(chosen.sum())
+
+    def write(self, path, file):
+        file["known"] = file["known"] | (self.rng.random(len(file["p"])) < 0.3)
+        self.files[path] = file
+        y = [int(v) if k else None for v, k in zip(file["y"], file["known"], strict=True)]
+        write(path, file["p"], y)
+
+    def read(self):
+        """What a run can see now."""
+        for file in self.files.values():
+            self.labelled |= set(file["id"][file["known"]].tolist())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "decimals"), [(0, None), (1, None), (2, 1)])
+def test_a_random_lake_is_counted_row_by_row(watch, seed, decimals):
+    """Against the set of all rows that ever had a label."""
+    lake, changed = RandomLake(seed, decimals), 0
+    for night in range(12):
+        lake.night(night)
+        lake.read()
+        result = watch("lake")
+        changed += sum(rows for kind, _, rows in kinds(result) if kind == "changed")
+        assert result.json["rows_total"] == len(lake.labelled)
+    assert result.json["deliveries"]["duplicate"] == lake.n_copies == 1
+    assert result.json["deliveries"]["withdrawn"] == 0
+    assert result.json["deliveries"]["unmatched"] == 0
+    if decimals is None:
+        assert changed == lake.n_changed > 0
+
+
 # ----- files ---------------------------------------------------------------------------------
 
 
@@ -195,6 +289,20 @@ def test_a_moved_file_is_not_counted_again_and_can_grow(watch):
     more = rows_of(1)
     write("b.csv", np.r_[p, more[0]], np.r_[y, more[1]], day_name(0))
     assert watch("b.csv").json["rows"] == 2 * PER_DAY
+
+
+@pytest.mark.parametrize("names", [("b", "a", "new"), ("new", "older", "oldest")])
+def test_files_that_are_rotated_are_not_counted_again(watch, names):
+    """Each night the newest file gets the name of the one before, and that of an older one."""
+    newest, older, oldest = (f"{name}.csv" for name in names)
+    for night in range(4):
+        for name, next_name in ((older, oldest), (newest, older)):
+            if Path(name).exists():
+                Path(name).rename(next_name)
+        write(newest, *rows_of(night), day_name(night))
+        result = watch("*.csv")
+        assert result.json["rows"] == (night + 1) * PER_DAY
+        assert [kind for kind, *_ in kinds(result)] == ["withdrawn"] * (night == 3)
 
 
 def test_a_copy_of_a_file_is_counted_once_and_named_once(watch):

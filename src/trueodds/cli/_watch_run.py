@@ -284,33 +284,62 @@ class WatchRun:
 
     def look(self, paths: Sequence[Path]) -> list[Delivery]:
         """The files that are new or have changed, with fingerprints from before they are read."""
-        fresh: list[Delivery] = []
-        for name, old in self.watch.files.items():
+        files = self.watch.files
+        for name, old in files.items():
             if (old.waiting or old.held) and self._is_gone(name):
-                self.watch.files[name] = replace(old, waiting=0, held=0)
-        known = {record.fingerprint: name for name, record in self.watch.files.items()}
-        for path in paths:
-            name, found = self._name(path), path.stat()
-            record = self.watch.files.get(name)
-            stamp = (found.st_size, found.st_mtime_ns)
-            if record is not None and (record.size, record.modified) == stamp and not record.held:
-                continue
-            one = Delivery(path, name, fingerprint_of(path), *stamp)
-            other = known.get(one.fingerprint, name)
-            if other != name and (record is None or record.fingerprint != one.fingerprint):
-                if other not in self.watch.files or not self._is_gone(other):
-                    self._event("duplicate", file=name, rows=0)
-                    self.copies[name] = other
-                    continue
-                record = self.watch.files.pop(other)
-                self.watch.remember(name, record)
-                log(f"{name} is {other} under another name.")
-            known[one.fingerprint] = name
-            if record is None or record.fingerprint != one.fingerprint or record.held:
-                fresh.append(one)
+                files[name] = replace(old, waiting=0, held=0)
+        found = [one for one in map(self._delivery, paths) if one is not None]
+        now = {one.name: one.fingerprint for one in found}
+        places: dict[str, list[str]] = {}
+        for name, old in files.items():
+            places.setdefault(old.fingerprint, []).append(name)
+        moved: dict[str, str] = {}
+        fresh: list[Delivery] = []
+        for one in found:
+            record = files.get(one.name)
+            equal = places.setdefault(one.fingerprint, [])
+            left = [
+                name
+                for name in equal
+                if name not in moved.values()
+                and (self._is_gone(name) or now.get(name, one.fingerprint) != one.fingerprint)
+            ]
+            if record is not None and record.fingerprint == one.fingerprint:
+                files[one.name] = replace(record, size=one.size, modified=one.settled)
+                if record.held:
+                    fresh.append(one)
+            elif left:
+                moved[one.name] = left[0]
+                if files[left[0]].held:
+                    fresh.append(one)
+            elif equal:
+                self._event("duplicate", file=one.name, rows=0)
+                self.copies[one.name] = equal[0]
             else:
-                self.watch.files[name] = replace(record, size=one.size, modified=one.settled)
+                fresh.append(one)
+                equal.append(one.name)
+        self._move(moved)
         return fresh
+
+    def _delivery(self, path: Path) -> Delivery | None:
+        """A file as it is now; None if nothing can have changed since it was read."""
+        name, found = self._name(path), path.stat()
+        record, stamp = self.watch.files.get(name), (found.st_size, found.st_mtime_ns)
+        if record is not None and (record.size, record.modified) == stamp and not record.held:
+            return None
+        return Delivery(path, name, fingerprint_of(path), *stamp)
+
+    def _move(self, moved: dict[str, str]) -> None:
+        """Files that have other names now, perhaps those of files that were moved, too."""
+        records = {name: self.watch.files[other] for name, other in moved.items()}
+        for other in moved.values():
+            del self.watch.files[other]
+        for name, record in records.items():
+            lost = self.watch.files.get(name)
+            if lost is not None and lost.counted:
+                self._event("withdrawn", file=name, rows=lost.counted)
+            self.watch.remember(name, record)
+            log(f"{name} is {moved[name]} under another name.")
 
     # ----- which rows ------------------------------------------------------------------------
 
