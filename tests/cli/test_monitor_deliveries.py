@@ -426,6 +426,16 @@ def test_times_with_a_zone_are_compared_as_moments(watch):
     assert [line["period"] for line in watch("a.csv").json["periods"]] == ["2026-10-02"]
 
 
+@pytest.mark.parametrize("time", ["'infinity'::TIMESTAMP", "'nan'::DOUBLE", "NULL::DATE"])
+def test_times_that_are_no_times_are_refused(folder, watch, time):
+    import duckdb
+
+    duckdb.sql(f"SELECT 0.5 AS p, 1 AS y, {time} AS day").write_parquet("a.parquet")
+    result = watch("a.parquet")
+    assert result.code == 1
+    assert "the column of --time holds no time in 1 rows" in result.err
+
+
 def test_weekdays_without_rows_are_off_after_two_weeks(watch):
     for number in range(28):
         if (FIRST + timedelta(days=number)).weekday() < 5 and number != 25:

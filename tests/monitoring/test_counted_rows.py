@@ -167,3 +167,11 @@ def test_devices_and_pipes_are_no_states(tmp_path, load):
     for name in ("zero.json", "pipe.json"):
         with pytest.raises(StateFormatError, match="is no regular file"):
             load(tmp_path / name)
+
+
+@pytest.mark.parametrize("load", [CalibrationMonitor.load, Watch.load])
+def test_a_state_of_millions_of_values_is_not_parsed(tmp_path, load):
+    path = tmp_path / "s.json"
+    path.write_text("[," * 500_001)
+    with pytest.raises(StateFormatError, match="holds more than 1,000,000 values"):
+        load(path)

@@ -376,9 +376,10 @@ def watched_rows(
         parts += ["false AS late", "false AS held", "false AS expired", "NULL AS time_text"]
     else:
         key = time.key
-        unusable = f"({key}) IS NULL" + (
-            f" OR NOT isfinite({key})" if time.kind == "number" else ""
-        )
+        outside = f"NOT isfinite({key})"
+        if time.kind == "time":  # infinity has no year
+            outside = f"coalesce(year({key}), 0) NOT BETWEEN 1 AND 9999"
+        unusable = f"({key}) IS NULL OR {outside}"
         _refuse_missing(source, good, unusable, "column of --time", "holds no time")
         late = f"{time.start(key)} < {time.start(time.known(last))}" if last else "false"
         parts.append(f"{key if time.kind == 'number' else f'epoch_us({key})'} AS number")

@@ -19,6 +19,8 @@ __all__ = ["MOST_ROWS", "Fields", "is_moment", "parse_state", "read_state", "sta
 
 LARGEST_FILE = 2_000_000
 MOST_ROWS = 2**52  # one more is still another number
+MOST_VALUES = 1_000_000
+"""Of a state: each takes some hundred bytes of memory when it is parsed."""
 MOST_TIME = 2**63
 """Whole numbers that are times: nanoseconds since 1970 are some 2**60."""
 
@@ -38,7 +40,9 @@ def read_state(path: Path, largest: int = LARGEST_FILE) -> str:
 
 
 def parse_state(text: str, name: str) -> Any:
-    """Parse a state, refusing what JSON itself leaves open."""
+    """Parse a state, refusing what JSON itself leaves open and what would take much memory."""
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise StateFormatError(f"{name} holds more than {MOST_VALUES:,} values.")
     return parse_json(text, name, StateFormatError)
 
 
