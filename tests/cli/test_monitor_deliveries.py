@@ -462,6 +462,21 @@ def test_exit_codes_are_asked_for_by_kind(watch, run):
     assert "4 monitor has raised an alarm" in help_text
 
 
+def test_an_earlier_until_does_not_count_rows_again(watch):
+    """Rows after it were counted by a run without it, and their file has grown since."""
+    (p, y), days = rows_of(0), np.repeat([day_name(0), day_name(2)], PER_DAY // 2)
+    for end, words, expected in (
+        (350, (), 350),
+        (PER_DAY, ("--until", day_name(1)), 350),
+        (PER_DAY, (), PER_DAY),
+    ):
+        table = pa.table({"p": p[:end], "y": y[:end], "day": days[:end].tolist()})
+        pq.write_table(table, "a.parquet")
+        result = watch("a.parquet", *words)
+        assert result.json["rows"] == expected
+        assert {kind for kind, *_ in kinds(result)} <= {"missing"}
+
+
 # ----- alarms, states ------------------------------------------------------------------------
 
 

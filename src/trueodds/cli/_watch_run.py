@@ -184,6 +184,15 @@ class RowArrays:
     moments: Any
     take: Any
 
+    def __post_init__(self) -> None:
+        self._order = np.argsort(self.files, kind="stable")
+        self._ordered = self.files[self._order]
+
+    def rows_of(self, places: Sequence[int]) -> Any:
+        """Positions of all rows of some files."""
+        ends = [np.searchsorted(self._ordered, (place, place + 1)) for place in places]
+        return np.concatenate([self._order[start:end] for start, end in ends])
+
     @classmethod
     def of(cls, rows: WatchedRows) -> RowArrays:
         """Read all rows; those with a label are to be counted unless they are held."""
@@ -211,7 +220,7 @@ class RowArrays:
 
     def record(self, one: Delivery, place: int, kind: str | None) -> FileRecord:
         """What to remember of a file."""
-        own = np.flatnonzero(self.files == place)
+        own = self.rows_of([place])
         held = own[self.held[own]]
         free = own[~self.held[own]]
         labelled = free[self.codes[free] >= 0]
@@ -338,7 +347,7 @@ class WatchRun:
             lost = self.watch.files.get(name)
             if lost is not None and lost.counted:
                 self._event("withdrawn", file=name, rows=lost.counted)
-            self.watch.remember(name, record)
+            self.watch.files[name] = record
             log(f"{name} is {moved[name]} under another name.")
 
     # ----- which rows ------------------------------------------------------------------------
@@ -354,7 +363,8 @@ class WatchRun:
                 if not quiet:
                     say(period_line(line, self.watch.monitor.alpha))
         for name, other in self.copies.items():
-            self.watch.remember(name, replace(self.watch.files[other], waiting=0, held=0))
+            self.watch.files[name] = replace(self.watch.files[other], waiting=0, held=0)
+        self.watch.forget()
         for start in self.watch.newly_missing():
             self._event("missing", period=start.removesuffix(" 00:00:00"), rows=0)
         return lines
@@ -440,7 +450,7 @@ class WatchRun:
         read = RowArrays.of(rows)
         for places, names in self._earlier(batch, read):
             before = [self.watch.files.pop(name) for name in names]
-            file, own = batch[places[0]].name, np.flatnonzero(np.isin(read.files, places))
+            file, own = batch[places[0]].name, read.rows_of(places)
             if before:
                 self._compare(source, rows, read, own, before, file)
                 continue
@@ -449,7 +459,8 @@ class WatchRun:
                 self._event("expired", file=file, rows=len(old))
                 read.take[old] = False
         for place, one in enumerate(batch):
-            self.watch.remember(one.name, read.record(one, place, self.watch.kind))
+            self.watch.files.pop(one.name, None)  # the newest come last
+            self.watch.files[one.name] = read.record(one, place, self.watch.kind)
         return read.take
 
     def _earlier(
@@ -466,17 +477,16 @@ class WatchRun:
                 yield [place], [one.name]
             else:
                 by_folder.setdefault(os.path.dirname(one.name), []).append(place)  # noqa: PTH120
+        known: dict[str, list[str]] = {folder: [] for folder in by_folder}
+        for name, record in self.watch.files.items():
+            folder = os.path.dirname(name)  # noqa: PTH120
+            if folder in known and record.counted and self._is_gone(name):
+                known[folder].append(name)
         for folder, places in by_folder.items():
-            now = read.values(np.flatnonzero(np.isin(read.files, places) & read.take))
-            gone = [
-                name
-                for name, record in self.watch.files.items()
-                if os.path.dirname(name) == folder  # noqa: PTH120
-                and record.counted
-                and self._is_gone(name)
-                and self._is_replaced(folder, record, now)
-            ]
-            yield places, gone
+            own = read.rows_of(places)
+            now = read.values(own[read.codes[own] >= 0])
+            files = self.watch.files
+            yield places, [n for n in known[folder] if self._is_replaced(folder, files[n], now)]
 
     @staticmethod
     def _is_replaced(folder: str, record: FileRecord, now: Any) -> bool:
@@ -494,12 +504,14 @@ class WatchRun:
         file: str,
     ) -> None:
         """Do not take rows that were counted before; note what is unusual."""
-        labelled = own[read.take[own]]
+        # Rows that were counted cannot be held, even if --until lies before them now.
+        labelled = own[read.codes[own] >= 0]
         known = [record.values for record in before if record.values is not None]
         if len(known) == len(before):
             pool = np.sort(np.concatenate(known))
             status, withdrawn = compare_rows(pool, read.values(labelled))
             read.take[labelled[status != NEW]] = False
+            read.held[labelled[status != NEW]] = False
             changed = labelled[status == CHANGED]
             if len(changed):
                 for period, count in rows.periods_of(source.connection, changed).items():
@@ -514,7 +526,7 @@ class WatchRun:
                 if record.until is not None and read.moments is not None:
                     end = moment_number(record.until, self.watch.kind)
                     first = first[read.moments[first] <= end]
-                read.take[first] = False
+                read.take[first] = read.held[first] = False
             else:
                 self._event("unmatched", file=file, rows=len(labelled))
                 read.take[labelled] = False
@@ -587,9 +599,13 @@ class WatchRun:
         if change is None or change.time is None:
             log("no alarm, so no new map was fitted (--refit).")
             return None
-        known = {path: self.watch.files[self._name(path)].fingerprint for path in paths}
-        once = {mark: path for path, mark in reversed(known.items())}  # copies count once
-        batch = [Delivery(path, self._name(path), mark, 0, 0) for mark, path in once.items()]
+        once: dict[str, Delivery] = {}  # copies count once
+        for path in paths:
+            name = self._name(path)
+            record = self.watch.files.get(name)
+            mark = name if record is None else record.fingerprint
+            once.setdefault(mark, Delivery(path, name, mark, 0, 0))
+        batch = list(once.values())
         with self._open(files[0], batch) as source:
             with working("reading rows since the change", source.connection):
                 rows = self._select(source, [str(one.path) for one in batch])

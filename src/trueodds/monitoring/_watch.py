@@ -124,10 +124,8 @@ class Watch:
             "acknowledged": list(self.acknowledged),
         }
 
-    def remember(self, name: str, record: FileRecord) -> None:
-        """Note what was read of a file; old files lose their rows, then their place."""
-        self.files.pop(name, None)
-        self.files[name] = record
+    def forget(self) -> None:
+        """Keep the state small: files that were read long ago lose their rows, then their place."""
         room = MOST_KEPT
         for key in reversed(self.files):
             kept = self.files[key]
