@@ -37,7 +37,7 @@ Keys = npt.NDArray[np.uint64]
 
 NEW, COUNTED, CHANGED = 0, 1, 2
 MOST_KEPT = 500_000
-"""Rows of all files together that are kept one by one: some 3 MB of text."""
+"""Rows of all files together that are kept one by one: some 4 MB of text."""
 CODE_BITS = np.uint64(8)
 BYTES = 7
 """Of a row: 48 bits of its hash, 8 of the code of its label."""
