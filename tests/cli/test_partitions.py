@@ -71,6 +71,19 @@ def test_a_column_of_the_files_comes_before_the_name_of_their_folder(lake, run):
     assert {group["value"] for group in found["groups"]["groups"]} == set(DAYS)
 
 
+def test_hostile_names_of_folders_are_names_and_values(lake, run):
+    folder = lake / "odd" / "a\"'b;--=x'\"); DROP" / "P=9" / "c=1" / "C=2"
+    folder.mkdir(parents=True)
+    (folder / "x.csv").write_text("p\n0.5\n")
+    result = run("apply", "map.json", "odd", "-s", "p", "-o", "-", "--output-format", "jsonl")
+    assert json.loads(result.out) == {
+        "p": 0.5,
+        "a\"'b;--": "x'\"); DROP",
+        "c": 1,
+        "probability": 0.5,
+    }
+
+
 def test_folder_names_above_the_given_path_are_no_columns(lake, run, monkeypatch):
     monkeypatch.chdir(lake / "csv" / "day=2026-10-01")
     result = run("evaluate", "hour=7/part-0.csv", *COLUMNS, "-g", "day")

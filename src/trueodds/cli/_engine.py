@@ -139,7 +139,7 @@ def open_source(
                 files = in_utf8(files, reading.encoding, scratch)
             header, delimiter = _common_header(files)
             files = with_even_lines(files, header, delimiter, scratch)
-            hive = {key: values for key, values in hive.items() if key not in header}
+            hive = _without(hive, header)
             by_file = with_file or bool(hive)
             relation = _csv(connection, files, header, delimiter, reading, by_file)
             relation = with_types(relation, reading.decimal) if detect_types else relation
@@ -148,7 +148,7 @@ def open_source(
             by_file = with_file or bool(hive)
             relation = _typed(connection, files, scratch, reading.skip_malformed, by_file)
             header = [name for name in relation.columns if name != FILE]
-            hive = {key: values for key, values in hive.items() if key not in header}
+            hive = _without(hive, header)
         if by_file:
             relation = _with_partitions(connection, relation, files.paths, hive, with_file)
             header = [*header, *hive]
@@ -209,6 +209,14 @@ def _config(memory: str, scratch: Path) -> dict[str, Any]:
     }
 
 
+def _without(
+    hive: dict[str, list[str | None]], header: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Partition columns that the files do not have; the engine takes Day and day as one name."""
+    own = {name.casefold() for name in header}
+    return {key: values for key, values in hive.items() if key.casefold() not in own}
+
+
 def _with_partitions(
     connection: Any,
     relation: Any,
@@ -218,14 +226,14 @@ def _with_partitions(
 ) -> Any:
     """Add the partition columns; whole numbers are numbers, everything else is text."""
     kept = [quoted(name) for name in relation.columns if with_file or name != FILE]
-    for name, values in hive.items():
+    for number, (name, values) in enumerate(hive.items()):
         kind = "BIGINT" if all(v is None or re.search(WHOLE, v) for v in values) else "VARCHAR"
         # A file's name is one value for thousands of rows, so the engine looks it up once for them.
         keys = ", ".join(literal(str(path)) for path in paths)
         listed = ", ".join("NULL" if value is None else literal(value) for value in values)
-        variable = f"trueodds_{name}"
-        connection.execute(f"SET VARIABLE {quoted(variable)} = map([{keys}], [{listed}])")
-        value = f"getvariable({literal(variable)})[{quoted(FILE)}]"
+        variable = f"trueodds_partition_{number}"
+        connection.execute(f"SET VARIABLE {variable} = map([{keys}], [{listed}])")
+        value = f"getvariable('{variable}')[{quoted(FILE)}]"
         kept.append(f"CAST({value} AS {kind}) AS {quoted(name)}")
     return relation.project(", ".join(kept))
 

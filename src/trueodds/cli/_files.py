@@ -104,8 +104,11 @@ def partitions(path: Path) -> dict[str, str | None]:
     {'day': '2026-10-01', 'shop': 'A/B'}
     """
     pairs = (name.partition("=") for name in path.parts[:-1])
-    found = {unquote(key): unquote(value) for key, equals, value in pairs if key and equals}
-    return {key: None if value == NO_PARTITION else value for key, value in found.items()}
+    found: dict[str, str | None] = {}
+    for key, equals, value in pairs:
+        if key and equals and unquote(key).casefold() not in map(str.casefold, found):
+            found[unquote(key)] = None if value == NO_PARTITION else unquote(value)
+    return found
 
 
 def common_partitions(paths: Sequence[Path]) -> dict[str, list[str | None]]:
