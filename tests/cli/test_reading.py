@@ -188,7 +188,7 @@ def test_files_that_cannot_be_one_table_are_refused(tmp_path):
         resolve(f"{tmp_path}/c.xyz", None, tmp_path)
     with pytest.raises(InputError, match="no file matches"):
         resolve(f"{tmp_path}/*.arrow", None, tmp_path)
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="several formats"):
         resolve(str(tmp_path), None, tmp_path)
     with pytest.raises(InputError, match="no such file"):
         resolve(f"{tmp_path}/none.csv", None, tmp_path)

@@ -14,8 +14,9 @@ from json_changes import JsonChanges
 
 from monitor_streams import stream
 from trueodds import CalibrationMonitor
-from trueodds.cli._watch import Watch
 from trueodds.exceptions import StateFormatError
+from trueodds.monitoring._deliveries import FileRecord
+from trueodds.monitoring._watch import Watch
 
 __all__ = ["TOKENS", "change", "check", "seeds"]
 
@@ -32,8 +33,16 @@ def _states() -> list[dict[str, Any]]:
     several = CalibrationMonitor(tolerance=0.01, classes=("x", "y", "z"))
     several.update(CLASSES, np.array(["x", "y"])[Y])
     line = {"period": "7", "rows": 9, "expected": 4.5, "observed": 4.0, "evidence": 1.0}
-    line |= {"peak": 1.5, "ratio_low": 0.5, "ratio_high": 2.0, "alarm": False}
-    watch = Watch("f" * 64, plain, "day", "7", "number", {"7.csv": "0123456789abcdef"}, [line])
+    line |= {"peak": 1.5, "ratio_low": 0.5, "ratio_high": 2.0, "alarm": False, "late": False}
+    values = np.array([300, 556, 557], dtype=np.uint64)
+    record = FileRecord("0" * 32, 9, 1, 4, 5, 3, 1, 2, "7.0", "6.0", values)
+    watch = Watch("f" * 64, plain, "day", "7.0", "number", "1.0", {"7.csv": record}, [line], "day")
+    watch.see("day", ["2026-10-01 00:00:00", "2026-10-03 00:00:00"])
+    for start in watch.newly_missing():
+        watch.add_event("missing", "2026-10-03T00:00:00Z", period=start, rows=0)
+    watch.add_event("changed", "2026-10-03T00:00:00Z", period="7", file="7.csv", rows=2)
+    alarm = {"at": "2026-10-03T00:00:00Z", "alarm_time": 7, "alarm_row": 3, "rows": 9}
+    watch.acknowledged.append({**alarm, "peak_evidence": 21.0})
     monitors = (CalibrationMonitor(), plain, grouped, several)
     return [*(monitor.to_dict() for monitor in monitors), watch.to_dict()]
 

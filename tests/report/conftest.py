@@ -1,5 +1,6 @@
-"""Reports that several tests look at, made once."""
+"""Reports that several tests look at, made once, and a browser to look at them."""
 
+import shutil
 import subprocess
 import sys
 
@@ -7,7 +8,34 @@ import numpy as np
 import pytest
 from report_samples import HOSTILE, METHODS, method, over_confident, several_classes
 
+from needs import lacking
 from trueodds.report import build_report
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        path = None
+    if path is None:
+        lacking("needs Chromium (Debian package chromium) and the Python package playwright")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,42 +2,16 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
 from PIL import Image
 from report_samples import HOSTILE, METHODS, expit
 
-from needs import lacking, library
+from needs import library
 from trueodds.report import build_report
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 PHONE, DESKTOP = {"width": 375, "height": 800}, {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        path = None
-    if path is None:
-        lacking("needs Chromium (Debian package chromium) and the Python package playwright")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield found
-        found.close()
 
 
 class Watched:

@@ -1,10 +1,11 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and locks between processes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING
 from trueodds.exceptions import InputError
 
-__all__ = ["as_path", "atomic_file", "write_text"]
+__all__ = ["as_path", "atomic_file", "exclusive", "write_text"]
 
 LONGEST_NAME = 100
 """Bytes of the name of a temporary file, so that long names of the user's own still fit."""
@@ -86,3 +87,66 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write a text file in UTF-8, whole or not at all."""
     with atomic_file(path) as stream:
         stream.write(text.encode("utf-8"))
+
+
+@contextmanager
+def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
+    """Keep other processes that do the same with ``path`` waiting; yields False if they do not end.
+
+    The lock is on an empty file next to ``path``. The operating system releases it when the process
+    ends, even by SIGKILL. A file system without locks gives none.
+
+    Parameters
+    ----------
+    path : path
+        Need not exist.
+    seconds : float
+        How long to wait for another process.
+    """
+    target = Path(path).resolve()
+    name = target.with_name(f".{target.name}.lock")
+    deadline = time.monotonic() + seconds
+    while True:
+        with name.open("ab") as stream:
+            free = _lock(stream.fileno())
+            # Whoever has the lock removes the file, so it may be the lock of a file that is gone.
+            if free and _is_same(stream.fileno(), name):
+                try:
+                    yield True
+                finally:
+                    with contextlib.suppress(OSError):  # Windows keeps a file that is open
+                        name.unlink()
+                return
+        if not free:
+            if time.monotonic() >= deadline:
+                yield False
+                return
+            time.sleep(0.05)
+
+
+def _is_same(handle: int, name: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), name.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file, or find that another process has; closing it unlocks."""
+    try:
+        import fcntl
+    except ImportError:
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # no locks on this file system
+        return True
+    return True

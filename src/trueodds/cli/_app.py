@@ -18,7 +18,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
-    "3 a library is missing, 70 a bug, 130 interrupted, 143 terminated.",
+    "3 a library is missing, 4 monitor has raised an alarm, 5 monitor found a delivery that "
+    "--fail-on names, 70 a bug, 130 interrupted, 141 nobody reads the output, 143 terminated.",
 )
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,19 +24,21 @@ from trueodds.cli._exit import AdvisedError, UsageError, require
 from trueodds.cli._files import Format, InputFiles, resolve
 from trueodds.cli._json_keys import check_columns, check_keys
 from trueodds.cli._line_ends import check_whole, with_even_lines
-from trueodds.cli._sql import quoted
-from trueodds.cli._types import with_types
+from trueodds.cli._sql import literal, quoted
+from trueodds.cli._types import WHOLE, with_types
 from trueodds.cli._xlsx import as_csv
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.cli._columns import ColumnNames
 
-__all__ = ["MEMORY", "DataSource", "Reading", "arrow_batches", "open_source"]
+__all__ = ["FILE", "MEMORY", "DataSource", "Reading", "arrow_batches", "open_source"]
 
 
 MEMORY = "1GB"
 """What DuckDB may use; what does not fit goes to a temporary folder."""
+FILE = "trueodds file"
+"""The column that ``open_source`` adds on request."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +103,16 @@ def open_source(
     detect_types: bool = False,
     found: Sequence[Path] | None = None,
     columns: ColumnNames | None = None,
+    with_file: bool = False,
 ) -> Iterator[DataSource]:
     """Open files as one relation; all temporary files are gone afterwards.
+
+    Folders named ``key=value`` become columns, unless the files have a column of that name.
 
     Parameters
     ----------
     file : str
-        A name, a glob, or ``-``.
+        A name, a folder, a glob, or ``-``.
     reading : Reading
         What the options say.
     detect_types : bool, default=False
@@ -115,6 +121,8 @@ def open_source(
         The files, if they have been looked for already.
     columns : ColumnNames, default=None
         What will be asked for, if more is to be said of a file that cannot be read as it is.
+    with_file : bool, default=False
+        Add the column ``FILE``: the path of each row's file, as in ``files.paths`` of the result.
     """
     duckdb = require("duckdb")
     connection = scratch = None
@@ -122,6 +130,7 @@ def open_source(
         with STOPPING.held():
             scratch = Path(tempfile.mkdtemp(prefix="trueodds-"))
         files = resolve(file, reading.format, scratch, found)
+        hive = files.partitions
         if files.format == "xlsx":
             files = as_csv(files, scratch)
         connection = duckdb.connect(":memory:", config=_config(reading.memory, scratch))
@@ -130,12 +139,19 @@ def open_source(
                 files = in_utf8(files, reading.encoding, scratch)
             header, delimiter = _common_header(files)
             files = with_even_lines(files, header, delimiter, scratch)
-            relation = _csv(connection, files, header, delimiter, reading)
+            hive = _without(hive, header)
+            by_file = with_file or bool(hive)
+            relation = _csv(connection, files, header, delimiter, reading, by_file)
             relation = with_types(relation, reading.decimal) if detect_types else relation
         else:
             reading.check(files)
-            relation = _typed(connection, files, scratch, reading.skip_malformed)
-            header = relation.columns
+            by_file = with_file or bool(hive)
+            relation = _typed(connection, files, scratch, reading.skip_malformed, by_file)
+            header = [name for name in relation.columns if name != FILE]
+            hive = _without(hive, header)
+        if by_file:
+            relation = _with_partitions(connection, relation, files.paths, hive, with_file)
+            header = [*header, *hive]
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
         kind, version = files.format, duckdb.__version__
         logger.info("%s (%s) is read by DuckDB %s", files.shown, kind, version)
@@ -193,29 +209,86 @@ def _config(memory: str, scratch: Path) -> dict[str, Any]:
     }
 
 
-def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool) -> Any:
+def _without(
+    hive: dict[str, list[str | None]], header: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Partition columns that the files do not have; the engine takes Day and day as one name."""
+    own = {name.casefold() for name in header}
+    return {key: values for key, values in hive.items() if key.casefold() not in own}
+
+
+def _with_partitions(
+    connection: Any,
+    relation: Any,
+    paths: Sequence[Path],
+    hive: dict[str, list[str | None]],
+    with_file: bool,
+) -> Any:
+    """Add the partition columns; whole numbers are numbers, everything else is text."""
+    kept = [quoted(name) for name in relation.columns if with_file or name != FILE]
+    for number, (name, values) in enumerate(hive.items()):
+        kind = "BIGINT" if all(v is None or re.search(WHOLE, v) for v in values) else "VARCHAR"
+        # A file's name is one value for thousands of rows, so the engine looks it up once for them.
+        keys = ", ".join(literal(str(path)) for path in paths)
+        listed = ", ".join("NULL" if value is None else literal(value) for value in values)
+        variable = f"trueodds_partition_{number}"
+        connection.execute(f"SET VARIABLE {variable} = map([{keys}], [{listed}])")
+        value = f"getvariable('{variable}')[{quoted(FILE)}]"
+        kept.append(f"CAST({value} AS {kind}) AS {quoted(name)}")
+    return relation.project(", ".join(kept))
+
+
+def _typed(
+    connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool, by_file: bool
+) -> Any:
     """Files of a format whose values have types."""
     names = [glob.escape(str(path)) for path in files.paths]
     if files.format == "parquet":
-        return connection.read_parquet(names)
+        listed = ", ".join(map(literal, names))
+        column = f", filename = {literal(FILE)}" if by_file else ""
+        return connection.sql(
+            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false{column})"  # noqa: S608
+        )
     if files.format == "jsonl":
         check_whole(files)
         for path in files.paths:
             check_keys(path)
         # All rows are looked at for types: a late text must not stop the reading half-way.
-        relation = connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
-        check_columns(relation.columns, list(map(str, relation.types)), files.paths[0])
+        options: dict[str, Any] = {"filename": FILE} if by_file else {}
+        relation = connection.read_json(
+            names,
+            sample_size=-1,
+            ignore_errors=skip_malformed,
+            hive_partitioning=False,
+            **options,
+        )
+        own = [name for name in relation.columns if name != FILE]
+        check_columns(own, list(map(str, relation.types))[: len(own)], files.paths[0])
         return relation
     dataset = require("pyarrow.dataset")
     paths = [
         str(sound_arrow_file(path, scratch / f"{number}.arrow"))
         for number, path in enumerate(files.paths)
     ]
-    return connection.from_arrow(dataset.dataset(paths, format="ipc"))
+    if not by_file:
+        return connection.from_arrow(dataset.dataset(paths, format="ipc"))
+    schema = dataset.dataset(paths, format="ipc").schema
+    parts = [
+        connection.from_arrow(dataset.dataset(path, format="ipc", schema=schema)).project(
+            f"*, {literal(str(original))} AS {quoted(FILE)}"
+        )
+        for path, original in zip(paths, files.paths, strict=True)
+    ]
+    return reduce(lambda above, below: above.union(below), parts)
 
 
 def _csv(
-    connection: Any, files: InputFiles, header: list[str], delimiter: str, reading: Reading
+    connection: Any,
+    files: InputFiles,
+    header: list[str],
+    delimiter: str,
+    reading: Reading,
+    by_file: bool,
 ) -> Any:
     """CSV files as columns of text.
 
@@ -227,11 +300,13 @@ def _csv(
         options["na_values"] = ["", *reading.na]
     if reading.skip_malformed:
         options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
+    options |= {"hive_partitioning": False} | ({"filename": FILE} if by_file else {})
     columns = {f"column{number}": "VARCHAR" for number in range(len(header))}
     names = [glob.escape(str(path)) for path in files.paths]
     relation = connection.read_csv(names, columns=columns, auto_detect=False, **options)
     pairs = zip(columns, named(header) if "" in header else header, strict=True)
-    return relation.project(", ".join(f"{column} AS {quoted(name)}" for column, name in pairs))
+    parts = [f"{column} AS {quoted(name)}" for column, name in pairs]
+    return relation.project(", ".join([*parts, quoted(FILE)] if by_file else parts))
 
 
 def _common_header(files: InputFiles) -> tuple[list[str], str]:

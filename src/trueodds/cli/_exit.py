@@ -17,6 +17,7 @@ __all__ = [
     "ALARM",
     "BAD_INPUT",
     "BROKEN_PIPE",
+    "DELIVERY",
     "INTERNAL",
     "INTERRUPTED",
     "MISSING_LIBRARY",
@@ -36,6 +37,8 @@ USAGE = 2
 MISSING_LIBRARY = 3
 ALARM = 4
 """'trueodds monitor' did its work and found that forecasts are wrong."""
+DELIVERY = 5
+"""'trueodds monitor' did its work, and a delivery was as ``--fail-on`` names it."""
 INTERNAL = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -1,4 +1,4 @@
-"""What a file argument stands for: names, globs, standard input, and the format."""
+"""What a file argument stands for: names, folders, globs, standard input, and the format."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
+from urllib.parse import unquote
 
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
 
-__all__ = ["Format", "InputFiles", "format_of", "matching", "resolve", "uncompressed"]
+__all__ = [
+    "Format",
+    "InputFiles",
+    "format_of",
+    "matching",
+    "no_match",
+    "partitions",
+    "resolve",
+    "uncompressed",
+]
 
 Format = Literal["csv", "parquet", "arrow", "jsonl", "xlsx"]
 
@@ -36,6 +46,8 @@ SUFFIXES: dict[str, Format] = {
 }
 COMPRESSED = (".gz",)
 STANDARD_INPUT = "-"
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive and Spark call the folder of rows whose partition value is missing."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,8 @@ class InputFiles:
     """What to call them in messages."""
     paths: tuple[Path, ...]
     format: Format
+    partitions: dict[str, list[str | None]] = field(default_factory=dict)
+    """Columns in the names of folders as they were given, with one value for each file."""
 
 
 def format_of(path: Path) -> Format | None:
@@ -57,12 +71,51 @@ def format_of(path: Path) -> Format | None:
 
 
 def matching(file: str) -> list[Path]:
-    """The files that a name or a glob stands for; a name that exists is never a glob."""
+    """The files of a name, a folder or a glob; a name that exists is never a glob.
+
+    A folder stands for all files in it and below whose format is known from their names. Names
+    that begin with a dot or an underscore, such as ``_SUCCESS``, are left out.
+    """
     path = Path(file)
+    if path.is_dir():
+        return _inside(path)
     if path.exists() or not glob.has_magic(file):
         return [path]
     found = [Path(name) for name in sorted(glob.glob(file, recursive=True))]  # noqa: PTH207
-    return [path for path in found if path.is_file()]
+    inside = [one for path in found for one in (_inside(path) if path.is_dir() else [path])]
+    return [path for path in dict.fromkeys(inside) if path.is_file()]
+
+
+def _inside(folder: Path) -> list[Path]:
+    paths = (path for path in sorted(folder.rglob("*")) if format_of(path) is not None)
+    return [
+        path
+        for path in paths
+        if path.is_file() and not any(n[0] in "._" for n in path.relative_to(folder).parts)
+    ]
+
+
+def partitions(path: Path) -> dict[str, str | None]:
+    """The columns in the names of a file's folders, as in ``day=2026-10-01/part-0.parquet``.
+
+    Examples
+    --------
+    >>> partitions(Path("lake/day=2026-10-01/shop=A%2FB/part-0.csv"))
+    {'day': '2026-10-01', 'shop': 'A/B'}
+    """
+    pairs = (name.partition("=") for name in path.parts[:-1])
+    found: dict[str, str | None] = {}
+    for key, equals, value in pairs:
+        if key and equals and unquote(key).casefold() not in map(str.casefold, found):
+            found[unquote(key)] = None if value == NO_PARTITION else unquote(value)
+    return found
+
+
+def common_partitions(paths: Sequence[Path]) -> dict[str, list[str | None]]:
+    """The values of each file for the partition columns that all files have."""
+    each = [partitions(path) for path in paths]
+    names = [name for name in each[0] if all(name in one for one in each)]
+    return {name: [one[name] for one in each] for name in names}
 
 
 def resolve(
@@ -74,12 +127,9 @@ def resolve(
     """
     if file == STANDARD_INPUT:
         return _standard_input(given, scratch)
-    path = Path(file)
-    if path.is_dir():
-        raise InputError(f"{file} is a folder; name a file or a glob such as '{file}/*.parquet'.")
     paths = matching(file) if found is None else list(found)
     if not paths:
-        raise InputError(f"no file matches {file!r}.")
+        raise InputError(no_match(file))
     if not paths[0].exists():
         raise InputError(f"{file}: no such file.")
     formats = {given or format_of(path) for path in paths}
@@ -95,7 +145,19 @@ def resolve(
             raise InputError(f"{path} is empty (0 bytes).")
     kind = next(iter(formats))
     assert kind is not None  # noqa: S101
-    return InputFiles(file, tuple(path.absolute() for path in paths), kind)
+    absolute = tuple(path.absolute() for path in paths)
+    return InputFiles(file, absolute, kind, common_partitions(paths))
+
+
+def no_match(file: str) -> str:
+    """What to say of a folder or a glob without files."""
+    if not Path(file).is_dir():
+        return f"no file matches {file!r}."
+    known = ", ".join(SUFFIXES)
+    return (
+        f"the folder {file} holds no file of a known format ({known}); "
+        f"name other files by a glob such as '{file}/*' with --format."
+    )
 
 
 def _standard_input(given: Format | None, scratch: Path) -> InputFiles:

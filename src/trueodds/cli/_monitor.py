@@ -10,10 +10,10 @@ import typer
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import MEMORY, Reading
-from trueodds.cli._exit import ALARM, UsageError
+from trueodds.cli._exit import ALARM, DELIVERY, UsageError
 from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._own_input import _refuse_input
-from trueodds.cli._show import emit_json, note, say
+from trueodds.cli._show import emit_json, say
 from trueodds.cli._write import check_target, write_text
 
 __all__ = ["monitor"]
@@ -24,7 +24,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILES",
-        help="CSV, Parquet, Arrow or JSON lines, or globs; files already read are skipped.",
+        help="CSV, Parquet, Arrow or JSON lines, folders or globs; no row is counted twice.",
     ),
 ]
 State = Annotated[
@@ -42,7 +42,15 @@ Time = Annotated[
         "--time",
         "-t",
         metavar="COLUMN",
-        help="Column of times: rows are taken in this order, and only those later than the last.",
+        help="Column of times: rows are taken in this order, and late ones are named.",
+    ),
+]
+TimeFormat = Annotated[
+    str | None,
+    o.data_option(
+        "--time-format",
+        metavar="FORMAT",
+        help="Form of the times, such as %d.%m.%Y; by default ISO (2026-10-01) or numbers.",
     ),
 ]
 OneGroup = Annotated[
@@ -61,7 +69,7 @@ Force = Annotated[
 Period = Annotated[
     Literal["hour", "day", "week", "month", "quarter", "year"] | None,
     o.result_option(
-        "--period", help="What one line stands for; by default each time, or each file."
+        "--period", help="What one line stands for; by default a day, or a file without --time."
     ),
 ]
 Until = Annotated[
@@ -106,6 +114,26 @@ Refit = Annotated[
 ]
 
 
+DELIVERIES = ("late", "missing", "changed", "withdrawn", "duplicate", "unmatched", "expired")
+FailOn = Annotated[
+    list[str] | None,
+    o.result_option(
+        "--fail-on",
+        metavar="KIND",
+        help=f"Exit with code 5 if this run found such a delivery ({', '.join(DELIVERIES)}) and "
+        "there is no alarm; may be repeated.",
+    ),
+]
+Acknowledge = Annotated[
+    bool,
+    typer.Option(
+        "--acknowledge",
+        help="Record the alarm that there is, and go on with new evidence from here.",
+        rich_help_panel=WATCH,
+    ),
+]
+
+
 def monitor(
     map_file: MapFile,
     files: Files,
@@ -113,11 +141,13 @@ def monitor(
     score: o.Score = ["score"],  # noqa: B006
     label: o.LabelColumn = "label",
     time: Time = None,
+    time_format: TimeFormat = None,
     weight: o.Weight = None,
     group: OneGroup = None,
     positive: o.Positive = None,
     alpha: Alpha = None,
     tolerance: Tolerance = None,
+    acknowledge: Acknowledge = False,
     until: Until = None,
     period: Period = None,
     scale: o.ScaleOption = "fraction",
@@ -130,27 +160,33 @@ def monitor(
     html: Html = None,
     metrics: Metrics = None,
     refit: Refit = None,
+    fail_on: FailOn = None,
     force: Force = False,
     as_json: o.Json = False,
 ) -> None:
     """Watch a map's forecasts, night after night, without false alarms.
 
-    Reads the rows that are new, prints a line for each period, and remembers the rest in a small
-    state file. The chance of ever raising an alarm while the forecasts are right is at most
-    --alpha, however often it runs. The exit code is 4 from the alarm on.
+    Counts the rows that are new, prints a line for each period, and keeps what it needs for the
+    next run in a state file. The chance of ever raising an alarm while the forecasts are right is
+    at most --alpha, however often it runs. After the alarm the exit code is 4, until
+    --acknowledge.
 
     Examples
     --------
     trueodds monitor map.json 'new/*.parquet' --score p --label y --time day --state watch.json
     trueodds monitor map.json new/*.csv -s p -l y -t day --tolerance 0.01 --state watch.json
-    trueodds monitor map.json new/*.csv -s p -l y -t day --state watch.json --html watch.html
+    trueodds monitor map.json lake -s p -l y -t day --state watch.json --html watch.html
+    trueodds monitor map.json lake -s p -l y -t day --state watch.json --fail-on missing
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
-    from trueodds.cli._watch_run import WatchRun, find_files, open_watch
-    from trueodds.cli._watch_show import metrics_text, say_result
+    from trueodds.cli._watch_run import WatchRun, find_files, locked, open_watch
+    from trueodds.cli._watch_show import log, log_events, metrics_text, say_result
 
-    if time is None and (until or period or refit):
-        raise UsageError("--until, --period and --refit need --time.")
+    if time is None and (until or period or refit or time_format):
+        raise UsageError("--until, --period, --refit and --time-format need --time.")
+    unknown = [kind for kind in fail_on or () if kind not in DELIVERIES]
+    if unknown:
+        raise UsageError(f"--fail-on must be one of {', '.join(DELIVERIES)}; got {unknown[0]}.")
     fitted = load_map(map_file)
     paths = find_files(files)
     for output in (state, html, metrics, refit):
@@ -158,7 +194,6 @@ def monitor(
             check_target(output)
             for path in paths:
                 _refuse_input(output, str(path), [map_file])
-    watch = open_watch(state, fitted, time, alpha, tolerance)
     columns = ColumnNames(
         tuple(score),
         weight=weight,
@@ -167,39 +202,61 @@ def monitor(
         sums_to_one=fitted.family != "one_vs_rest",
         scale=scale,
     )
-    run = WatchRun(watch, fitted, columns, label, time, group, positive, until, period, on_bad_rows)
-    fresh = [path for path in paths if watch.is_new(path)]
     reading = Reading(
         input_format, memory, on_bad_rows == "skip", decimal, tuple(na or ()), encoding
     )
-    lines = run.read(fresh, files, reading, quiet=as_json)
-    if not fresh:
-        note(f"nothing new: {len(paths)} files were read before.")
-    if html is not None:
-        from trueodds.report import render_timeline
+    with locked(state):
+        watch = open_watch(state, fitted, time, alpha, tolerance)
+        run = WatchRun(
+            watch=watch,
+            state=state,
+            fitted=fitted,
+            columns=columns,
+            label=label,
+            time=time,
+            time_format=time_format,
+            group=group,
+            positive=positive,
+            until=until,
+            period=period,
+            on_bad_rows=on_bad_rows,
+            reading=reading,
+        )
+        if acknowledge and not watch.acknowledge(run.at):
+            log("there is no alarm to acknowledge.")
+        fresh = run.look(paths)
+        before = watch.n_rows
+        lines = run.read(fresh, files, quiet=as_json)
+        if fresh:
+            counted = watch.n_rows - before
+            log(f"{counted:,} rows counted of {len(fresh):,} new or changed files.")
+        else:
+            log(f"nothing new: {len(paths):,} files were read before.")
+        log_events(run.events)
+        if html is not None:
+            from trueodds.report import render_timeline
 
-        title = f"{Path(map_file).name}: {', '.join(score)} against {label}"
-        write_text(render_timeline(title, watch.periods, watch.monitor.summary()), html)
-    if metrics is not None:
-        write_text(metrics_text(watch, state), metrics)
-    new_map = None
-    if refit is not None and Path(refit).is_file() and not force:
-        note(f"{refit} exists and was kept; --force replaces it.")
-    elif refit is not None:
-        from trueodds.cli._watch_refit import refit_map
-
-        new_map = refit_map(run, paths, files, reading, refit)
-    # Last: a run that fails before has counted nothing.
-    if until is None:  # otherwise rows are left in them, which their times will tell
-        watch.remember(fresh)
-    watch.save(state)
+            title = f"{Path(map_file).name}: {', '.join(score)} against {label}"
+            page = render_timeline(title, watch.periods, watch.summary(), watch.events)
+            write_text(page, html)
+        if metrics is not None:
+            write_text(metrics_text(watch, state), metrics)
+        new_map = None
+        if refit is not None and Path(refit).is_file() and not force:
+            log(f"{refit} exists and was kept; --force replaces it.")
+        elif refit is not None:
+            new_map = run.refit(paths, files, refit)
+        # Last: a run that fails before has counted nothing.
+        watch.save(state)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
-        content["notes"] = run.notes
-        emit_json("monitor", {**content, **watch.monitor.summary(), "refit": new_map})
+        content |= {"notes": run.notes, "events": run.events, **watch.summary(), "refit": new_map}
+        emit_json("monitor", content)
     else:
         say_result(watch)
         for line in run.notes:
             say(line)
     if watch.monitor.alarm:
         raise typer.Exit(ALARM)
+    if any(event["kind"] in (fail_on or ()) for event in run.events):
+        raise typer.Exit(DELIVERY)

@@ -44,8 +44,8 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV, Parquet, Arrow, JSON lines or xlsx; a glob in quotes for several files; "
-        "'-' for standard input.",
+        help="CSV, Parquet, Arrow, JSON lines or xlsx; a folder or a glob in quotes for several "
+        "files, whose folders named key=value become columns; '-' for standard input.",
     ),
 ]
 Score = Annotated[

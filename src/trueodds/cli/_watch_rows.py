@@ -1,9 +1,10 @@
-"""Rows for a monitor: those that are new, in the order of their time, a few at a time."""
+"""Rows for a monitor: checked, with their times, in order, a few at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.cli._columns import ColumnNames
-from trueodds.cli._engine import DataSource, arrow_batches
-from trueodds.cli._exit import UsageError
+from trueodds.cli._engine import FILE, DataSource, arrow_batches
+from trueodds.cli._exit import AdvisedError, UsageError
 from trueodds.cli._labels import labels_of, matching_label
-from trueodds.cli._prepare import OnBadRows, examine, in_words
+from trueodds.cli._prepare import OnBadRows, examine
 from trueodds.cli._show import note
 from trueodds.cli._sql import TEXT_TYPES, as_text, is_numeric, literal, quoted, values
 from trueodds.engines.grouping import group_scores
@@ -24,18 +25,26 @@ from trueodds.validation import Floats, Labels, direction_hint
 
 __all__ = [
     "LabelRule",
-    "NewRows",
     "Piece",
     "TimeRule",
+    "WatchedRows",
     "direction_note",
     "label_rule",
-    "left_out",
-    "new_rows",
-    "time_constant",
+    "read_once",
     "time_rule",
+    "watched_rows",
 ]
 
-TYPES = {"number": "DOUBLE", "time": "TIMESTAMP", "text": "VARCHAR"}
+TYPES = {"number": "DOUBLE", "time": "TIMESTAMP"}
+ISO = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?"
+ZONE = r"\s*(Z|[+-]\d{2}(:?\d{2})?)"
+NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?"
+"""A number without leading zeros: 01.09 is a day of September."""
+FORMATS = (
+    *("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
+    *("%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d%m%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
+)
+CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
 @dataclass(frozen=True)
@@ -44,43 +53,121 @@ class TimeRule:
 
     kind: str
     key: str
-    text: str
     shown: str
     """The period of a row, as text."""
+    text: str
+    format: str | None = None
+    step: str | None = None
+    """The length of a period; None for numbers."""
 
     def constant(self, moment: str) -> str:
-        """A time as SQL."""
-        return time_constant(self.kind, moment)
+        """A time that the user gave, as SQL."""
+        if self.format is not None:
+            return f"strptime({literal(moment)}, {literal(self.format)})"
+        return self.known(moment)
+
+    def known(self, moment: str) -> str:
+        """A time that the state holds, as SQL."""
+        return f"CAST({literal(moment)} AS {TYPES[self.kind]})"
+
+    def start(self, moment: str) -> str:
+        """SQL of the beginning of the period of a time."""
+        return moment if self.step is None else f"date_trunc({literal(self.step)}, {moment})"
 
 
-def time_constant(kind: str, moment: str) -> str:
-    """A time of a kind as SQL; what is no such time is refused by the engine."""
-    return f"CAST({literal(moment)} AS {TYPES[kind]})"
-
-
-def time_rule(source: DataSource, name: str, period: str | None) -> TimeRule:
-    """Look at a column of times: numbers, dates, or texts that may be either."""
+def time_rule(
+    source: DataSource, name: str, period: str | None, time_format: str | None
+) -> TimeRule:
+    """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given."""
     kind, column = source.kinds[name], quoted(name)
-    if is_numeric(kind):
-        found = "number"
+    found = "time"
+    if time_format is not None:
+        if not (kind in TEXT_TYPES or is_numeric(kind)):
+            raise UsageError(f"--time-format is for texts; column {shown(name)} is {kind}.")
+        key = _parsed(as_text(name, kind), time_format)
+        _check_times(source, name, key, f"is not of the form {time_format}")
     elif kind in TEXT_TYPES:
-        column = as_text(name, kind)
-        tests = ", ".join(f"count(*) = count(TRY_CAST({column} AS {TYPES[k]}))" for k in TYPES)
-        answers = source.relation.aggregate(tests).fetchall()[0]
-        found = next((k for k, fits in zip(TYPES, answers, strict=True) if fits), "text")
+        found, key = _kind_of_texts(source, name)
+    elif is_numeric(kind):
+        found, key = "number", f"CAST({column} AS DOUBLE)"
+    elif kind.endswith("WITH TIME ZONE"):
+        key = f"make_timestamp(epoch_us({column}))"
     elif kind.startswith(("DATE", "TIMESTAMP")):
-        found = "time"
+        key = f"CAST({column} AS TIMESTAMP)"
     else:
         raise InputError(f"column {shown(name)} must hold times; its type is {kind}.")
-    key = f"TRY_CAST({column} AS {TYPES[found]})"
-    text = label = f"CAST({column} AS VARCHAR)"
-    if period is not None:
-        if found != "time":
-            raise UsageError(f"--period needs dates; column {shown(name)} holds {found}s.")
-        label = f"strftime(date_trunc('{period}', {key}), '%Y-%m-%d')"
-        if period == "hour":
-            label = f"strftime(date_trunc('hour', {key}), '%Y-%m-%d %H:00')"
-    return TimeRule(found, key, text, label)
+    if found == "number":
+        if period is not None:
+            raise UsageError(f"--period needs dates; column {shown(name)} holds numbers.")
+        text = f"trim(CAST({column} AS VARCHAR))"
+        return TimeRule(found, key, text, text)
+    step = period or "day"
+    form = "%Y-%m-%d %H:00" if step == "hour" else "%Y-%m-%d"
+    label = f"strftime(date_trunc({literal(step)}, {key}), {literal(form)})"
+    text = (
+        f"CASE WHEN {key} = date_trunc('day', {key}) THEN strftime({key}, '%Y-%m-%d') "
+        f"ELSE CAST({key} AS VARCHAR) END"
+    )
+    return TimeRule(found, key, label, text, time_format, step)
+
+
+def _kind_of_texts(source: DataSource, name: str) -> tuple[str, str]:
+    """Whether texts are dates in ISO form or numbers, and SQL for them."""
+    text = f"trim({as_text(name, source.kinds[name])})"
+    zoned = f"regexp_full_match({text}, {literal(ISO + ZONE)})"
+    utc = f"make_timestamp(epoch_us(TRY_CAST({text} AS TIMESTAMP WITH TIME ZONE)))"
+    date = f"CASE WHEN regexp_full_match({text}, {literal(ISO)}) THEN TRY_CAST({text} AS TIMESTAMP)"
+    date += f" WHEN {zoned} THEN {utc} END"
+    number = f"CASE WHEN regexp_full_match({text}, {literal(NUMBER)}) THEN "
+    number += f"TRY_CAST({text} AS DOUBLE) END"
+    tests = f"count({text}) = count({date}), count({text}) = count({number})"
+    is_date, is_number = source.relation.aggregate(tests).fetchall()[0]
+    if is_date:
+        return "time", date
+    if is_number:
+        return "number", number
+    example = source.relation.filter(f"({date}) IS NULL AND {text} IS NOT NULL").project(text)
+    found = shown(example.limit(1).fetchall()[0][0], 40)
+    said = (
+        f"{source.name}: column {shown(name)} holds times such as {found}, which are not in ISO "
+        "form (2026-10-01)."
+    )
+    fitting = _fitting_formats(source, text)
+    if not fitting:
+        raise InputError(f"{said} Pass --time-format with their form, such as %d.%m.%Y.")
+    if len(fitting) > 1:
+        both = " and ".join(fitting[:2])
+        raise InputError(f"{said} Both {both} fit them; pass the right one as --time-format.")
+    raise AdvisedError(f"{said} They read as {fitting[0]}.", ["--time-format", fitting[0]])
+
+
+def _parsed(text: str, form: str) -> str:
+    """SQL of a text as a time of a form; NULL if it has another one.
+
+    The engine reads 26 as the year 26 where a form has four digits.
+    """
+    moment = f"try_strptime({text}, {literal(form)})"
+    return f"CASE WHEN year({moment}) >= 1000 THEN {moment} END"
+
+
+def _fitting_formats(source: DataSource, text: str) -> list[str]:
+    """The usual forms that all times have."""
+    forms = [day + clock for day in FORMATS for clock in CLOCKS]
+    tests = [f"count({text}) = count({_parsed(text, form)})" for form in forms]
+    fits = source.relation.aggregate(", ".join(tests)).fetchall()[0]
+    return [form for form, fit in zip(forms, fits, strict=True) if fit]
+
+
+def _check_times(source: DataSource, name: str, key: str, problem: str) -> None:
+    text = as_text(name, source.kinds[name])
+    wrong = source.relation.filter(f"({key}) IS NULL AND {text} IS NOT NULL")
+    count = int(wrong.aggregate("count(*)").fetchall()[0][0])
+    if count:
+        example = shown(wrong.project(text).limit(1).fetchall()[0][0], 40)
+        raise InputError(
+            f"{source.name}: column {shown(name)} {problem} in {count:,} rows, "
+            f"such as {example}; pass another --time-format."
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +235,7 @@ def _matches(text: str, label: Any) -> str:
     return f"({same} OR TRY_CAST({text} AS DOUBLE) = {number!r}{truth})"
 
 
-def direction_note(rows: NewRows, fitted: Any, classes: tuple[Any, ...]) -> str | None:
+def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> str | None:
     """A sentence if high forecasts go with the map's negative class; None if that is not clear."""
     if rows.n_scores != 1:
         return None
@@ -173,58 +260,135 @@ def direction_note(rows: NewRows, fitted: Any, classes: tuple[Any, ...]) -> str 
     )
 
 
+def read_once(source: DataSource, columns: ColumnNames, paths: tuple[Path, ...]) -> DataSource:
+    """The same rows in a table: files that change meanwhile are read only once.
+
+    ``FILE`` becomes the place of each row's file in ``paths``.
+    """
+    names = ", ".join(quoted(name) for name in dict.fromkeys(columns.all_names()))
+    keys = ", ".join(literal(str(path)) for path in paths)
+    places = ", ".join(str(place) for place in range(len(paths)))
+    source.connection.execute(f"SET VARIABLE trueodds_files = map([{keys}], [{places}])")
+    place = f"CAST(getvariable('trueodds_files')[{quoted(FILE)}] AS INTEGER)"
+    source.relation.project(f"{names}, {place} AS {quoted(FILE)}").create("trueodds_rows")
+    return replace(source, relation=source.connection.table("trueodds_rows"))
+
+
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Rows of one period, as far as they came in one batch."""
 
     period: str
+    late: bool
     times: npt.NDArray[Any] | None
+    moments: npt.NDArray[Any] | None
+    """The same as numbers."""
     scores: Floats
     codes: Labels
     """−1 where there is no label."""
     weight: Floats | None
     groups: npt.NDArray[Any] | None
+    positions: npt.NDArray[np.int64]
+    files: npt.NDArray[np.int32]
+    held: npt.NDArray[np.bool_]
+    expired: npt.NDArray[np.bool_]
+
+    def part(self, rows: Any, period: str = "", late: bool = False) -> Piece:
+        """Some of the rows."""
+        own: dict[str, Any] = {
+            name: None if value is None else value[rows]
+            for name, value in vars(self).items()
+            if name not in ("period", "late")
+        }
+        return Piece(period, late, **own)
 
 
 @dataclass(frozen=True)
-class NewRows:
-    """Rows that have not been counted yet, not yet read."""
+class WatchedRows:
+    """All good rows of the files, not yet read.
+
+    Parameters
+    ----------
+    relation
+        With a column for each field of :class:`Piece`.
+    n_positions : int
+        Positions are less than this.
+    skipped : dict
+        How many rows were left out for which reasons.
+    starts : list of str
+        The beginnings of the periods of which there are rows.
+    """
 
     relation: Any
     n_scores: int
-    weighted: bool
-    grouped: bool
-    timed: bool
+    n_positions: int
     skipped: dict[str, int]
-    n_rows: int
-    n_late: int
-    """Rows that are not later than the last time that was read."""
+    starts: list[str]
 
-    def pieces(self) -> Iterator[Piece]:
-        """Read them in order."""
-        for batch in arrow_batches(self.relation):
-            column = {name: batch.column(name) for name in batch.schema.names}
-            scores = [column[f"score_{k}"].to_numpy() for k in range(self.n_scores)]
-            table = scores[0] if self.n_scores == 1 else np.stack(scores, axis=1)
-            codes = column["label"].fill_null(-1).to_numpy().astype(np.intp)
-            weight = column["weight"].to_numpy() if self.weighted else None
-            groups = np.array(column["grouping"].to_pylist(), object) if self.grouped else None
-            periods = np.array(column["period"].to_pylist(), dtype=object)
-            times = np.array(column["time_text"].to_pylist(), dtype=object) if self.timed else None
-            cuts = np.flatnonzero(periods[1:] != periods[:-1]) + 1
-            for start, end in zip([0, *cuts], [*cuts, len(periods)], strict=True):
+    def batches(self) -> Iterator[Piece]:
+        """In the order of the files; of several periods at once."""
+        plain = self.relation.project("* EXCLUDE (period, late, time_text)")
+        for batch in arrow_batches(plain):
+            yield self._piece(batch)
+
+    def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
+        """In the order of time, only the positions that are to be taken, by period.
+
+        Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
+        must not look like a change in the middle of the day.
+        """
+        timed = "number" in self.relation.columns
+        order = "number, hash(position + 1), position" if timed else "position"
+        for batch in arrow_batches(self.relation.order(order)):
+            whole = self._piece(batch)
+            kept = np.flatnonzero(take[whole.positions])
+            if not len(kept):
+                continue
+            whole = whole.part(kept)
+            names = np.array(batch.column("period").to_pylist(), dtype=object)[kept]
+            late = batch.column("late").to_numpy(zero_copy_only=False)[kept]
+            cuts = np.flatnonzero((names[1:] != names[:-1]) | (late[1:] != late[:-1])) + 1
+            for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True):
                 part = slice(int(start), int(end))
-                yield Piece(
-                    str(periods[start]),
-                    None if times is None else times[part],
-                    table[part],
-                    codes[part],
-                    None if weight is None else weight[part],
-                    None if groups is None else groups[part],
-                )
+                yield whole.part(part, str(names[start]), bool(late[start]))
+
+    def periods_of(self, connection: Any, positions: npt.NDArray[Any]) -> dict[str, int]:
+        """How many of these rows each period has."""
+        import pyarrow as pa
+
+        chosen = connection.from_arrow(pa.table({"position": positions}))
+        rows = self.relation.project("position, period").join(chosen, "position")
+        return dict(rows.aggregate("period, count(*)", "period").order("period").fetchall())
+
+    def _piece(self, batch: Any) -> Piece:
+        def column(name: str) -> Any:
+            if name not in batch.schema.names:
+                return None
+            return batch.column(name).to_numpy(zero_copy_only=False)
+
+        def listed(name: str) -> Any:
+            if name not in batch.schema.names:
+                return None
+            return np.array(batch.column(name).to_pylist(), dtype=object)
+
+        scores = [column(f"score_{k}") for k in range(self.n_scores)]
+        return Piece(
+            "",
+            False,
+            listed("time_text") if "number" in batch.schema.names else None,
+            column("number"),
+            scores[0] if self.n_scores == 1 else np.stack(scores, axis=1),
+            batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
+            column("weight"),
+            listed("grouping"),
+            column("position"),
+            column("file"),
+            column("held"),
+            column("expired"),
+        )
 
 
-def new_rows(
+def watched_rows(
     source: DataSource,
     columns: ColumnNames,
     label: LabelRule,
@@ -232,11 +396,12 @@ def new_rows(
     *,
     group: str | None,
     on_bad_rows: OnBadRows,
-    keep: str | None,
-    drop_before: str | None,
-    period: str,
-) -> NewRows:
-    """Check all rows and put those that are to be taken in order.
+    until: str | None,
+    last: str | None,
+    horizon: str | None,
+    names: list[str],
+) -> WatchedRows:
+    """Check all rows and give their columns plain names.
 
     Parameters
     ----------
@@ -244,36 +409,44 @@ def new_rows(
     group : str or None
         A column.
     on_bad_rows : {"error", "skip"}
-    keep : str or None
-        SQL of the rows to look at at all.
-    drop_before : str or None
-        The last time that was read; rows up to it are counted as late.
-    period : str
-        What to call the rows if there is no time.
+    until, last, horizon : str or None
+        Rows after ``until`` are held, rows of periods before that of ``last`` are late, and those
+        up to ``horizon`` are expired.
+    names : list of str
+        What to call the period of each file if there is no time.
     """
     good, tally = examine(source, columns, on_bad_rows)
-    kinds = source.kinds
     scores = [columns.number(source, name) for name in columns.score]
     parts = [f"{number} AS score_{k}" for k, number in enumerate(scores)]
-    parts.append(f"{label.code} AS label")
+    parts.append(f"CAST({label.code} AS INTEGER) AS label")
     if columns.weight is not None:
         parts.append(f"{columns.number(source, columns.weight)} AS weight")
     if group is not None:
-        parts.append(f"{as_text(group, kinds[group])} AS grouping")
-    parts.append(f"{time.shown if time else literal(period)} AS period")
-    parts.append(f"{time.key if time else 'NULL'} AS moment")
-    parts.append(f"{time.text if time else 'NULL'} AS time_text")
-    parts.append("row_number() OVER () AS position")
+        parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
+    parts += [f"{quoted(FILE)} AS file", "rowid AS position"]
+    starts: list[str] = []
+    if time is None:
+        listed = ", ".join(map(literal, names))
+        parts += [f"[{listed}][{quoted(FILE)} + 1] AS period"]
+        parts += ["false AS late", "false AS held", "false AS expired", "NULL AS time_text"]
+    else:
+        key = time.key
+        outside = f"NOT isfinite({key})"
+        if time.kind == "time":  # infinity has no year
+            outside = f"coalesce(year({key}), 0) NOT BETWEEN 1 AND 9999"
+        unusable = f"({key}) IS NULL OR {outside}"
+        _refuse_missing(source, good, unusable, "column of --time", "holds no time")
+        late = f"{time.start(key)} < {time.start(time.known(last))}" if last else "false"
+        parts.append(f"{key if time.kind == 'number' else f'epoch_us({key})'} AS number")
+        parts += [f"{time.shown} AS period", f"{time.text} AS time_text", f"{late} AS late"]
+        parts.append(f"{f'{key} > {time.constant(until)}' if until else 'false'} AS held")
+        parts.append(f"{f'{key} <= {time.known(horizon)}' if horizon else 'false'} AS expired")
+        if time.step is not None:
+            kept = good.filter(f"NOT ({key} > {time.constant(until)})") if until else good
+            found = kept.project(f"CAST(CAST({time.start(key)} AS TIMESTAMP) AS VARCHAR) AS start")
+            starts = [start for (start,) in found.distinct().fetchall()]
+    n_positions = int(source.relation.aggregate("count(*)").fetchall()[0][0])
     rows = good.project(", ".join(parts))
-    if time is not None:
-        _refuse_missing(source, rows, "moment IS NULL", "column of --time", "is missing")
-        if keep is not None:
-            rows = rows.filter(keep)
-    late = 0
-    if time is not None and drop_before is not None:
-        later = f"moment > {time.constant(drop_before)}"
-        late = int(rows.filter(f"NOT ({later})").aggregate("count(*)").fetchall()[0][0])
-        rows = rows.filter(later)
     skipped = dict(tally.skipped)
     unknown = int(rows.filter("label = -1").aggregate("count(*)").fetchall()[0][0])
     if unknown and on_bad_rows == "error":
@@ -285,33 +458,10 @@ def new_rows(
     if unknown:
         skipped["label is none of the map's classes"] = unknown
         rows = rows.filter("label IS NULL OR label >= 0")
-    n_rows = int(rows.aggregate("count(*)").fetchall()[0][0])
-    # Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
-    # must not look like a change in the middle of the day.
-    order = "moment, hash(position), position" if time else "position"
-    plain = [name for name in rows.columns if name not in ("moment", "position")]
-    ordered = rows.order(order).project(", ".join(plain))
-    return NewRows(
-        ordered,
-        len(columns.score),
-        columns.weight is not None,
-        group is not None,
-        time is not None,
-        skipped,
-        n_rows,
-        late,
-    )
+    return WatchedRows(rows, len(columns.score), n_positions, skipped, starts)
 
 
 def _refuse_missing(source: DataSource, rows: Any, test: str, what: str, problem: str) -> None:
     count = int(rows.filter(test).aggregate("count(*)").fetchall()[0][0])
     if count:
         raise InputError(f"{source.name}: the {what} {problem} in {count:,} rows; drop them.")
-
-
-def left_out(rows: NewRows) -> str:
-    """What was not counted and why, for a note; may be empty."""
-    words = [in_words(rows.skipped)] if rows.skipped else []
-    if rows.n_late:
-        words.append(f"{rows.n_late:,} not later than the last time that was read")
-    return ", ".join(words)

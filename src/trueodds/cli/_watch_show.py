@@ -1,15 +1,41 @@
-"""What ``trueodds monitor`` says: a line a period, the result, and metrics for Prometheus."""
+"""What ``trueodds monitor`` prints: a line a period, the result, a log, and Prometheus' metrics."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from trueodds.basics.wording import evidence_text
-from trueodds.cli._show import interval, number, say
-from trueodds.cli._watch import Watch
+from trueodds.cli._show import interval, note, number, say
+from trueodds.monitoring._watch import EVENTS, Watch, event_text
 
-__all__ = ["metrics_text", "period_line", "say_result"]
+__all__ = ["log", "log_events", "metrics_text", "period_line", "say_result", "time_stamp"]
+
+MOST_LINES = 10
+
+
+def time_stamp() -> str:
+    """The time in UTC, as it stands in the log and in the state."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def log(text: str) -> None:
+    """A line of the log, on standard error."""
+    note(f"{time_stamp()} {text}")
+
+
+def log_events(events: Sequence[dict[str, Any]]) -> None:
+    """What was unusual about the deliveries; of many of one kind, the first ten and their sum."""
+    for kind in EVENTS:
+        found = [event for event in events if event["kind"] == kind]
+        for event in found[:MOST_LINES]:
+            log(f"{kind}: {event_text(event)}")
+        rest = found[MOST_LINES:]
+        if rest:
+            rows = sum(event["rows"] for event in rest)
+            log(f"{kind}: {len(rest):,} more such deliveries, {rows:,} rows.")
 
 
 def period_line(line: dict[str, Any], alpha: float) -> str:
@@ -21,15 +47,18 @@ def period_line(line: dict[str, Any], alpha: float) -> str:
         f"O:E {number(ratio, 3):>6}",
         f"evidence {evidence_text(line['evidence']):>8} of {1 / alpha:g}",
     ]
-    return "  ".join(words) + ("  ALARM" if line["alarm"] else "")
+    marks = [word for word, key in (("late", "late"), ("ALARM", "alarm")) if line[key]]
+    return "  ".join([*words, *marks])
 
 
 def say_result(watch: Watch) -> None:
     """What the monitor knows after the last row."""
     monitor = watch.monitor
     rows = f"{monitor.n_rows:,} rows"
-    if monitor.n_unlabelled:
-        rows += f" ({monitor.n_unlabelled:,} without a label left out)"
+    if watch.acknowledged:
+        rows += f" since the alarm that was acknowledged at {watch.acknowledged[-1]['at']}"
+    if watch.n_waiting:
+        rows += f" ({watch.n_waiting:,} wait for a label)"
     change = monitor.since
     if change is None:
         say(f"No alarm after {rows}; greatest evidence {evidence_text(monitor.peak_evidence)}.")
@@ -57,16 +86,27 @@ def say_result(watch: Watch) -> None:
 
 def metrics_text(watch: Watch, state: str) -> str:
     """Gauges in Prometheus' text format."""
-    monitor = watch.monitor
+    monitor, totals = watch.monitor, watch.totals
     name = state.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     off = monitor.how_much()
     gauges: list[tuple[str, str, float]] = [
         ("alarm", "1 if the forecasts were found to be miscalibrated.", float(monitor.alarm)),
+        ("alarms_acknowledged", "Alarms that were acknowledged.", len(watch.acknowledged)),
         ("evidence", "Evidence against calibration after the last row.", monitor.evidence),
         ("evidence_peak", "The greatest evidence so far.", monitor.peak_evidence),
         ("evidence_threshold", "The evidence that raises an alarm.", 1.0 / monitor.alpha),
-        ("rows", "Rows with a label so far.", float(monitor.n_rows)),
-        ("rows_unlabelled", "Rows without a label so far.", float(monitor.n_unlabelled)),
+        ("rows", "Rows counted so far.", watch.n_rows),
+        ("rows_unlabelled", "Rows that wait for a label.", watch.n_waiting),
+        ("rows_late", "Rows counted after rows of later periods so far.", totals["late"]),
+        ("rows_changed", "Rows that came again with another label so far.", totals["changed"]),
+        ("rows_withdrawn", "Counted rows that are no longer there.", totals["withdrawn"]),
+        (
+            "rows_not_compared",
+            "Labelled rows not counted because the state could not compare them.",
+            totals["unmatched"] + totals["expired"],
+        ),
+        ("periods_missing", "Periods without rows now.", len(watch.missing)),
+        ("files_duplicate", "Files with the content of another one so far.", totals["duplicate"]),
         ("last_run_timestamp_seconds", "When this was written.", float(round(time.time()))),
     ]
     if off is not None:
@@ -80,5 +120,5 @@ def metrics_text(watch: Watch, state: str) -> str:
     for key, text, value in gauges:
         full = f"trueodds_monitor_{key}"
         lines += [f"# HELP {full} {text}", f"# TYPE {full} gauge"]
-        lines.append(f'{full}{{state="{name}"}} {value!r}')
+        lines.append(f'{full}{{state="{name}"}} {float(value)!r}')
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.monitoring._confidence import line_margins, mean_interval
 from trueodds.monitoring._findings import Action, Advice, ChangePoint, Deviation
-from trueodds.monitoring._history import History
+from trueodds.monitoring._history import History, Moment
 from trueodds.monitoring._likelihood import (
     fit_line,
     log_likelihood,
@@ -25,11 +25,14 @@ WORTH_REFITTING = 0.002
 COST_SHARE = 0.1
 
 
-def find_change(history: History, rows: int, tolerance: float, centre: float) -> ChangePoint:
-    """The posterior of the first wrong row, by stretches."""
+def find_change(
+    history: History, alarm_row: int, alarm_time: Moment, tolerance: float, centre: float
+) -> ChangePoint:
+    """The posterior of the first wrong row, by stretches; it is no later than the alarm."""
     starts = np.array(history.starts, dtype=np.float64)
-    logs = start_log_evidence(history.stack(), tolerance, centre)
-    logs = logs + np.log(np.maximum(start_prior(starts, rows), 1e-300))
+    possible = int(np.searchsorted(starts, alarm_row))  # stretches that begin before the alarm
+    logs = start_log_evidence(history.stack(), tolerance, centre)[:possible]
+    logs = logs + np.log(np.maximum(start_prior(starts[:possible], alarm_row), 1e-300))
     posterior = np.exp(logs - logs.max())
     posterior /= posterior.sum()
     best = int(np.argmax(posterior))
@@ -37,19 +40,18 @@ def find_change(history: History, rows: int, tolerance: float, centre: float) ->
     tail = (1.0 - CREDIBLE) / 2
     low = min(best, int(np.searchsorted(below, tail)))
     high = max(best, int(np.searchsorted(below, 1.0 - tail)))
-    high = min(high, len(starts) - 1)
-    after = high + 1 < len(starts)
+    high = min(high, possible - 1)
+    after = high + 1 < possible
     from_start = low == 0
     # A change within a stretch looks like one at either of its ends.
     low = max(low - 1, 0)
-    last = history.starts[high + 1] if after else rows
     return ChangePoint(
         row=history.starts[best] + 1,
         low=history.starts[low] + 1,
-        high=max(last, history.starts[best] + 1),
+        high=history.starts[high + 1] if after else alarm_row,
         time=history.moments[best],
         time_low=history.moments[low],
-        time_high=history.moments[high + 1] if after else history.moments[-1],
+        time_high=history.moments[high + 1] if after else alarm_time,
         from_start=from_start,
     )
 

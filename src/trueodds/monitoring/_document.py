@@ -43,10 +43,7 @@ def to_document(monitor: CalibrationMonitor) -> dict[str, Any]:
 
 
 def _plain(label: Any) -> Any:
-    label = label.item() if hasattr(label, "item") else label
-    if type(label) not in (str, int, float, bool):
-        raise InputError(f"classes must be texts or numbers to be saved; got {label!r}.")
-    return label
+    return label.item() if hasattr(label, "item") else label
 
 
 def _stream_document(stream: Stream) -> dict[str, Any]:

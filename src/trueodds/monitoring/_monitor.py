@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from trueodds.monitoring._history import Moment
 from trueodds.monitoring._places import wrong_places
 from trueodds.monitoring._rows import read_stream
 from trueodds.monitoring._stream import MAX_CLASSES, Stream
-from trueodds.monitoring.state import read_json
+from trueodds.monitoring.state import parse_state, read_state, state_text
 from trueodds.validation import (
     as_tuple,
     check_integer,
@@ -130,6 +130,8 @@ class CalibrationMonitor:
         self.classes = None if classes is None else as_tuple(classes, "classes")
         if self.classes is not None and not _are_distinct(self.classes):
             raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
+        if self.classes is not None and not all(map(_is_label, self.classes)):
+            raise InputError(f"classes must be texts or finite numbers; got {shown(classes)}.")
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
@@ -291,7 +293,9 @@ class CalibrationMonitor:
     def _change(self) -> ChangePoint:
         assert self._stream is not None  # noqa: S101
         stream = self._stream
-        return find_change(stream.history, stream.rows, self.tolerance, stream.centre)
+        return find_change(
+            stream.history, stream.alarm_row, stream.alarm_time, self.tolerance, stream.centre
+        )
 
     def _first_row(self) -> int:
         return self._change().row if self.alarm else 1
@@ -329,19 +333,25 @@ class CalibrationMonitor:
         return from_document(content)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the state as JSON, whole or not at all."""
-        text = json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":"))
-        write_text(text + "\n", path)
+        """Write the state as JSON, whole or not at all, once it was read again."""
+        write_text(state_text(self.to_dict(), self.from_dict), path)
         return as_path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CalibrationMonitor:
         """Read a state that :meth:`save` wrote."""
-        return cls.from_dict(read_json(as_path(path)))
+        path = as_path(path)
+        return cls.from_dict(parse_state(read_state(path), path.name))
 
     def __repr__(self) -> str:
         said = f"alarm at row {self.alarm_row:,}" if self.alarm_row else "no alarm"
         return f"<CalibrationMonitor: {said}, {self.n_rows:,} rows, evidence {self.evidence:.3g}>"
+
+
+def _is_label(value: Any) -> bool:
+    """Whether a state can hold a label."""
+    value = value.item() if hasattr(value, "item") else value
+    return type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))
 
 
 def _are_distinct(classes: tuple[Any, ...]) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.monitoring._history import Moment
+from trueodds.monitoring.state import is_moment
 from trueodds.validation import (
     Floats,
     Labels,
@@ -163,6 +164,6 @@ def _plain_time(value: Any) -> Moment:
         return str(value)
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value if value == value and abs(value) != float("inf") else str(value)
+        return value if is_moment(value) else str(value)[:64]
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)
     return text[:64]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +12,54 @@ import numpy as np
 
 from trueodds.basics.shown import shown
 from trueodds.basics.strict_json import parse_json
-from trueodds.exceptions import StateFormatError
+from trueodds.exceptions import InputError, StateFormatError
 from trueodds.validation import Floats
 
-__all__ = ["MOST_ROWS", "Fields", "is_moment", "read_json"]
+__all__ = ["MOST_ROWS", "Fields", "is_moment", "parse_state", "read_state", "state_text"]
 
 LARGEST_FILE = 2_000_000
 MOST_ROWS = 2**52  # one more is still another number
+MOST_VALUES = 1_000_000
+"""Of a state: each takes some hundred bytes of memory when it is parsed."""
+MOST_TIME = 2**63
+"""Whole numbers that are times: nanoseconds since 1970 are some 2**60."""
 
 
-def read_json(path: Path) -> Any:
-    """Parse a state file, refusing what JSON itself leaves open."""
-    if path.stat().st_size > LARGEST_FILE:
+def read_state(path: Path, largest: int = LARGEST_FILE) -> str:
+    """The text of a state file, as long as it is a file of a size that a state can have."""
+    if not path.is_file():  # a device or a pipe may have no end
+        raise StateFormatError(f"{path.name} is no regular file.")
+    with path.open("rb") as file:  # which may grow meanwhile
+        content = file.read(largest + 1)
+    if len(content) > largest:
         raise StateFormatError(f"{path.name} is too large to be the state of a monitor.")
     try:
-        text = path.read_text(encoding="utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError:
         raise StateFormatError(f"{path.name} is not a text file in UTF-8.") from None
-    return parse_json(text, path.name, StateFormatError)
+
+
+def parse_state(text: str, name: str) -> Any:
+    """Parse a state, refusing what JSON itself leaves open and what would take much memory."""
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise StateFormatError(f"{name} holds more than {MOST_VALUES:,} values.")
+    return parse_json(text, name, StateFormatError)
+
+
+def state_text(
+    content: dict[str, Any], read: Callable[[Any], object], largest: int = LARGEST_FILE
+) -> str:
+    """A state as text, once ``read`` has taken it: what is written can be read again."""
+    try:
+        text = json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n"
+        if len(text) > largest:
+            raise StateFormatError(f"it has {len(text):,} characters; at most {largest:,} fit.")
+        read(parse_state(text, "the state"))
+    except (ValueError, RecursionError) as error:  # StateFormatError is one
+        raise InputError(f"the state could not be read again, so it was not saved: {error}") from (
+            None
+        )
+    return text
 
 
 class Fields:
@@ -117,7 +149,7 @@ class Fields:
 def is_moment(value: Any) -> bool:
     """Whether a value can be a time."""
     if type(value) is int:
-        return bool(abs(value) < 10**18)
+        return abs(value) < MOST_TIME
     if type(value) is float:
         return math.isfinite(value)
     return value is None or (isinstance(value, str) and len(value) <= 64)

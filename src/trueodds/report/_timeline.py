@@ -7,12 +7,10 @@ from typing import Any
 
 from trueodds.basics.wording import evidence_text
 from trueodds.exceptions import InputError
+from trueodds.monitoring._watch import event_text
 from trueodds.report._page import page_environment, page_policy, page_style
-from trueodds.report._timeline_chart import Chart, evidence_chart, ratio_chart
-from trueodds.validation import (
-    check_instance,
-    check_text,
-)
+from trueodds.report._timeline_chart import MARKS, Chart, evidence_chart, ratio_chart
+from trueodds.validation import check_instance, check_text
 
 __all__ = ["render_timeline"]
 
@@ -22,7 +20,12 @@ SUMMARY_KEYS = {"rows", "rows_unlabelled", "alpha", "tolerance", "alarm", "evide
 SUMMARY_KEYS |= {"peak_evidence", "since", "where", "how_much", "advice"}
 
 
-def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict[str, Any]) -> str:
+def render_timeline(
+    title: str,
+    periods: Sequence[dict[str, Any]],
+    summary: dict[str, Any],
+    events: Sequence[dict[str, Any]] = (),
+) -> str:
     """One page that needs no network, no script and no other file.
 
     Parameters
@@ -30,9 +33,12 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
     title : str
     periods : sequence of dict
         ``period``, ``rows``, ``expected``, ``observed``, ``evidence``, ``ratio_low``,
-        ``ratio_high`` and ``alarm`` of each, in order.
+        ``ratio_high``, ``alarm`` and ``late`` of each, in the order in which they were counted.
     summary : dict
-        As :meth:`trueodds.CalibrationMonitor.summary` gives it.
+        As :meth:`trueodds.CalibrationMonitor.summary` gives it; ``missing`` may list periods
+        without rows.
+    events : sequence of dict, default=()
+        ``kind``, ``period``, ``file``, ``rows`` and ``at`` of each unusual delivery.
 
     Examples
     --------
@@ -40,7 +46,7 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
     >>> from trueodds.report import render_timeline
     >>> monitor = CalibrationMonitor().update([0.2, 0.7], [0, 1])
     >>> line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "evidence": 1.0}
-    >>> line |= {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False}
+    >>> line |= {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False, "late": False}
     >>> render_timeline("Nightly", [line], monitor.summary())[:15]
     '<!doctype html>'
     """
@@ -51,15 +57,19 @@ def render_timeline(title: str, periods: Sequence[dict[str, Any]], summary: dict
     from markupsafe import Markup  # comes with jinja2
 
     charts: list[Chart] = []
+    shown = _with_deliveries(periods, summary.get("missing", ()), events)
     if periods:
-        charts = [evidence_chart(periods, 1 / summary["alpha"]), ratio_chart(periods)]
+        charts = [evidence_chart(shown, 1 / summary["alpha"]), ratio_chart(shown)]
     return str(
         environment.get_template("timeline.html.j2").render(
             title=title,
             policy=page_policy(style),
             style=Markup(style),  # noqa: S704 (ours)
             charts=charts,
-            periods=list(reversed(periods)),
+            periods=shown[::-1],
+            signs=MARKS,
+            marks=[mark for mark in MARKS if any(line["delivery"] == mark for line in shown)],
+            events=[(event["at"], event_text(event)) for event in reversed(events)],
             summary=summary,
             sentence=_sentence(summary),
             evidence=evidence_text,
@@ -78,6 +88,28 @@ def _check_lines(periods: Any, summary: Any) -> None:
         missing = keys - set(found) if isinstance(found, Mapping) else keys
         if missing:
             raise InputError(f"{what} must be a dict with the keys {sorted(missing)}.")
+
+
+def _with_deliveries(
+    periods: Sequence[dict[str, Any]], missing: Sequence[str], events: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Each line with what was unusual about it, and a line without rows for a missing period."""
+    changed: dict[str, int] = {}
+    for event in events:
+        if event["kind"] == "changed" and event["period"] is not None:
+            changed[event["period"]] = changed.get(event["period"], 0) + event["rows"]
+    waiting = [text.removesuffix(" 00:00:00").removesuffix(":00:00") for text in missing]
+    waiting = [text if len(text) != 13 else f"{text}:00" for text in waiting]
+    waiting = [text for text in waiting if periods and text > str(periods[0]["period"])]
+    lines: list[dict[str, Any]] = []
+    for line in periods:
+        late = line.get("late", False)
+        while waiting and not late and waiting[0] < str(line["period"]):
+            lines.append({"period": waiting.pop(0), "delivery": "missing", "alarm": False})
+        rows = 0 if late else changed.get(line["period"], 0)
+        kind = "late" if late else "changed" if rows else ""
+        lines.append({**line, "delivery": kind, "changed": rows})
+    return lines
 
 
 def _sentence(summary: dict[str, Any]) -> str:

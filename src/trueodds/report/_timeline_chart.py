@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Chart", "evidence_chart", "ratio_chart"]
+__all__ = ["MARKS", "Chart", "evidence_chart", "ratio_chart"]
 
 WIDTH, HEIGHT = 480, 260
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 34
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 42
+MARKS = {"missing": "×", "late": "◆", "changed": "▲"}
+"""Signs below the axis, of periods whose delivery was unusual."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Chart:
     """Place, what to say of it, and whether there was an alarm."""
     rule: tuple[float, str]
     """Where a dashed line stands, and what it is called."""
+    marks: list[tuple[float, str, str, str]]
+    """Place, sign, kind and words of unusual deliveries."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -39,7 +43,8 @@ class Chart:
 
 def evidence_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
     """Evidence at the end of each period, on a logarithmic axis."""
-    logs = [math.log10(max(line["evidence"], 1e-3)) for line in periods]
+    xs, counted = _counted(periods)
+    logs = [math.log10(max(line["evidence"], 1e-3)) for line in counted]
     rule = math.log10(threshold)
     low, high = min(-1.0, *logs), max(rule + 0.5, *logs)
     place = _scale(low, high)
@@ -47,7 +52,7 @@ def evidence_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart
     powers = range(math.ceil(low), math.floor(high) + 1, step)
     points = [
         (x, place(value), f"{line['period']}: evidence {line['evidence']:.3g}", line["alarm"])
-        for x, value, line in zip(_places(len(periods)), logs, periods, strict=True)
+        for x, value, line in zip(xs, logs, counted, strict=True)
     ]
     return Chart(
         "Evidence against the forecasts",
@@ -62,21 +67,22 @@ def evidence_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart
         "",
         points,
         (place(rule), f"alarm at {threshold:g}"),
+        _marks(periods),
     )
 
 
 def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
     """O:E of each period, and the confidence sequence of all rows so far."""
+    xs, counted = _counted(periods)
     ratios = [
-        line["observed"] / line["expected"] if line["expected"] > 0 else 1.0 for line in periods
+        line["observed"] / line["expected"] if line["expected"] > 0 else 1.0 for line in counted
     ]
     # Short periods would squeeze all others; they are drawn at the edge if they lie beyond it.
-    most = max(line["expected"] for line in periods)
-    solid = [r for r, line in zip(ratios, periods, strict=True) if line["expected"] >= 0.2 * most]
+    most = max(line["expected"] for line in counted)
+    solid = [r for r, line in zip(ratios, counted, strict=True) if line["expected"] >= 0.2 * most]
     reach = 1.5 * max(0.02, *(abs(ratio - 1.0) for ratio in solid))
     low, high = max(0.0, 1.0 - reach), 1.0 + reach
     place = _scale(low, high)
-    xs = _places(len(periods))
     points = [
         (
             x,
@@ -84,14 +90,14 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
             f"{line['period']}: O:E {ratio:.3f} ({line['rows']:,} rows)",
             False,
         )
-        for x, ratio, line in zip(xs, ratios, periods, strict=True)
+        for x, ratio, line in zip(xs, ratios, counted, strict=True)
     ]
     inside = [
-        [place(min(max(line[key], low), high)) for line in periods]
+        [place(min(max(line[key], low), high)) for line in counted]
         for key in ("ratio_low", "ratio_high")
     ]
     edge = [*zip(xs, inside[0], strict=True), *reversed(list(zip(xs, inside[1], strict=True)))]
-    if len(periods) == 1:  # a band needs two ends
+    if len(counted) == 1:  # a band needs two ends
         edge = [
             (xs[0] + off, y) for off, k in ((-5, 0), (5, 0), (5, 1), (-5, 1)) for y in inside[k]
         ]
@@ -109,7 +115,27 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
         " ".join(f"{x:.1f},{y:.1f}" for x, y in edge),
         points,
         (place(1.0), ""),
+        _marks(periods),
     )
+
+
+def _counted(
+    periods: Sequence[dict[str, Any]],
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """The periods that have rows, and their places."""
+    pairs = zip(_places(len(periods)), periods, strict=True)
+    found = [(x, line) for x, line in pairs if line["delivery"] != "missing"]
+    return [x for x, _ in found], [line for _, line in found]
+
+
+def _marks(periods: Sequence[dict[str, Any]]) -> list[tuple[float, str, str, str]]:
+    """Signs for unusual deliveries, each with the name of its period."""
+    pairs = zip(_places(len(periods)), periods, strict=True)
+    return [
+        (x, MARKS[line["delivery"]], line["delivery"], f"{line['period']}: {line['delivery']}")
+        for x, line in pairs
+        if line["delivery"]
+    ]
 
 
 def _scale(low: float, high: float) -> Callable[[float], float]:

@@ -1,0 +1,243 @@
+"""Which rows were counted, so that a file that comes again is compared row by row.
+
+A row is known by a hash of its time, scores, weight and group, and by its label. Of each file the
+state keeps these of all rows that were counted, as long as there is room. So rows that were
+appended, labels that came later and labels that changed are told apart, whatever the order of rows.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.exceptions import StateFormatError
+from trueodds.monitoring.state import Fields
+
+__all__ = [
+    "CHANGED",
+    "COUNTED",
+    "MOST_KEPT",
+    "NEW",
+    "FileRecord",
+    "compare_rows",
+    "holds_most",
+    "rows_digest",
+    "rows_keys",
+    "rows_values",
+]
+
+Keys = npt.NDArray[np.uint64]
+
+NEW, COUNTED, CHANGED = 0, 1, 2
+MOST_KEPT = 500_000
+"""Rows of all files together that are kept one by one: some 4 MB of text."""
+CODE_BITS = np.uint64(8)
+BYTES = 7
+"""Of a row: 48 bits of its hash, 8 of the code of its label."""
+FIELDS = {
+    "fingerprint", "size", "modified", "rows", "digest", "counted", "waiting", "held", "until",
+    "last", "values",
+}  # fmt: skip
+LONGEST_MOMENT = 64
+
+
+@dataclass(frozen=True, eq=False)
+class FileRecord:
+    """What was read of a file.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Hash of the bytes that were read, and of the partition values in the path.
+    size, modified : int
+        Of the file when it was hashed; ``modified`` (ns) is 0 if the file was so young that it
+        may have changed again without a new time.
+    rows : int
+        All rows that were read.
+    digest : int
+        Sum of the hashes of these rows with their labels.
+    counted, waiting, held : int
+        Rows that were counted, that have no label yet, and that are later than ``until``.
+    until, last : str or None
+        The end that the run was given, and the latest time that was counted.
+    values : ndarray or None
+        Of each counted row its hash and label, sorted; None if there was no room.
+    """
+
+    fingerprint: str
+    size: int
+    modified: int
+    rows: int
+    digest: int
+    counted: int
+    waiting: int = 0
+    held: int = 0
+    until: str | None = None
+    last: str | None = None
+    values: Keys | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        content = {key: getattr(self, key) for key in sorted(FIELDS - {"values", "digest"})}
+        values = None if self.values is None else _packed(self.values)
+        return {**content, "digest": f"{self.digest:016x}", "values": values}
+
+    @classmethod
+    def from_dict(cls, content: Any, most: int) -> FileRecord:
+        """Check a record; ``most`` is how many values there may still be."""
+        fields = Fields(content, FIELDS, "state.files")
+        fingerprint, digest = fields.text("fingerprint", 32), fields.text("digest", 16)
+        try:
+            number = int(digest, 16) if digest.isalnum() else -1
+        except ValueError:
+            number = -1
+        if len(fingerprint) != 32 or number < 0 or f"{number:016x}" != digest:
+            raise StateFormatError("state.files must hold fingerprints of 32 and 16 hex digits.")
+        counts: dict[str, Any] = {
+            key: fields.count(key) for key in ("rows", "counted", "waiting", "held", "size")
+        }
+        texts: dict[str, Any] = {
+            key: None if fields.raw(key) is None else fields.text(key, LONGEST_MOMENT)
+            for key in ("until", "last")
+        }
+        values = None
+        if fields.raw("values") is not None:
+            values = _unpacked(fields.text("values", 12 * MOST_KEPT), most)
+            if len(values) != counts["counted"]:
+                raise StateFormatError("state.files has other values than it counted rows.")
+        modified = fields.count("modified", 2**63)
+        return cls(fingerprint, modified=modified, digest=number, values=values, **counts, **texts)
+
+    def without_values(self) -> FileRecord:
+        """The same in little space."""
+        return replace(self, values=None)
+
+
+def _packed(values: Keys) -> str:
+    """Sorted numbers of seven bytes as text: their differences, byte by byte, compressed."""
+    steps = np.diff(values, prepend=np.uint64(0)).astype(">u8")
+    planes = steps.view(np.uint8).reshape(-1, 8)[:, 8 - BYTES :].T
+    return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode()
+
+
+def _unpacked(text: str, most: int) -> Keys:
+    """The numbers; at most so many."""
+    wrong = StateFormatError("state.files holds rows that cannot be read, or too many.")
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(base64.b64decode(text, validate=True), most * BYTES + 1)
+    except (binascii.Error, zlib.error, ValueError):
+        raise wrong from None
+    if not stream.eof or stream.unused_data or len(content) % BYTES or len(content) > most * BYTES:
+        raise wrong
+    planes = np.frombuffer(content, dtype=np.uint8).reshape(BYTES, -1)
+    wide = np.zeros((planes.shape[1], 8), dtype=np.uint8)
+    wide[:, 8 - BYTES :] = planes.T
+    steps = wide.reshape(-1).view(">u8").astype(np.uint64)
+    if float(steps.astype(np.float64).sum()) >= 2.0 ** (8 * BYTES):
+        raise wrong
+    return np.cumsum(steps, dtype=np.uint64)
+
+
+def _mixed(x: Keys) -> Keys:
+    """The last step of splitmix64: every bit of the result depends on every bit of ``x``."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def rows_keys(
+    moments: npt.NDArray[Any] | None,
+    scores: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64] | None,
+    groups: npt.NDArray[Any] | None,
+) -> Keys:
+    """A hash of each row without its label; the same on every machine and in every version."""
+    parts = [scores] if scores.ndim == 1 else list(scores.T)
+    parts += [part for part in (moments, weight) if part is not None]
+    key = np.zeros(len(scores), dtype=np.uint64)
+    for part in parts:
+        bits = np.ascontiguousarray(part + 0 if part.dtype.kind == "f" else part)
+        key = _mixed(key + bits.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    if groups is not None:
+        names: dict[Any, int] = {name: _hash_of(name) for name in dict.fromkeys(groups.tolist())}
+        codes = np.array([names[name] for name in groups.tolist()], dtype=np.uint64)
+        key = _mixed(key + codes + np.uint64(0x9E3779B97F4A7C15))
+    return key
+
+
+def _hash_of(text: Any) -> int:
+    name = b"" if text is None else f"={text}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big")
+
+
+def rows_values(keys: Keys, codes: npt.NDArray[np.intp]) -> Keys:
+    """Hashes of rows with the codes of their labels, as a record keeps them."""
+    return (keys >> CODE_BITS >> CODE_BITS << CODE_BITS) | codes.astype(np.uint64)
+
+
+def rows_digest(keys: Keys, codes: npt.NDArray[np.intp]) -> int:
+    """The same for the same rows and labels in any order."""
+    if not len(keys):
+        return 0
+    return int(np.add.reduce(_mixed(keys ^ _mixed((codes + 2).astype(np.uint64)))))
+
+
+def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
+    """Tell rows that were counted before from new ones.
+
+    Equal rows are matched one to one. What is then left of both is matched by its hash without
+    the label: such rows have another label than the one that was counted.
+
+    Parameters
+    ----------
+    before : ndarray
+        Sorted values of the rows that were counted.
+    now : ndarray
+        Values of labelled rows, in any order.
+
+    Returns
+    -------
+    status : ndarray
+        NEW, COUNTED or CHANGED for each row of ``now``.
+    withdrawn : int
+        Rows of ``before`` that match none.
+    """
+    status = np.full(len(now), NEW, dtype=np.int8)
+    counted, left = _matched(before, now)
+    status[counted] = COUNTED
+    rest = np.flatnonzero(~counted)
+    changed, left = _matched(np.sort(left >> CODE_BITS), now[rest] >> CODE_BITS)
+    status[rest[changed]] = CHANGED
+    return status, len(left)
+
+
+def holds_most(before: Keys, now: Keys) -> bool:
+    """Whether at least half of the rows of ``before`` are among ``now``, whatever their labels."""
+    few = before[:: max(1, len(before) // 200)] >> CODE_BITS
+    keys = now >> CODE_BITS
+    if not np.isin(few, keys).mean() > 0.25:  # most files have nothing to do with each other
+        return False
+    found, _ = _matched(before >> CODE_BITS, keys)
+    return bool(2 * int(found.sum()) >= len(before))
+
+
+def _matched(before: Keys, now: Keys) -> tuple[npt.NDArray[np.bool_], Keys]:
+    """Which of ``now`` find an equal number in ``before``, one to one, and what is left of that."""
+    order = np.argsort(now, kind="stable")
+    ordered = now[order]
+    rank = np.arange(len(now)) - np.searchsorted(ordered, ordered, "left")
+    first, end = (np.searchsorted(before, ordered, side) for side in ("left", "right"))
+    found = rank < end - first
+    used = np.zeros(len(before), dtype=bool)
+    used[(first + rank)[found]] = True
+    result = np.zeros(len(now), dtype=bool)
+    result[order[found]] = True
+    return result, before[~used]

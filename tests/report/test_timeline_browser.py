@@ -1,0 +1,91 @@
+"""The page of a monitor in a real Chromium, with a missing, a late and a changed day."""
+
+import pytest
+
+from trueodds import CalibrationMonitor
+from trueodds.report import render_timeline
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+AT = "2026-10-09T04:15:00Z"
+
+
+def line(period, late=False, evidence=0.5):
+    found = {"period": period, "rows": 400, "expected": 140.0, "observed": 150.0, "late": late}
+    return found | {"evidence": evidence, "ratio_low": 0.9, "ratio_high": 1.2, "alarm": False}
+
+
+def event(kind, period, rows, file=None):
+    return {"kind": kind, "period": period, "file": file, "rows": rows, "at": AT}
+
+
+PERIODS = [line(f"2026-10-{day:02d}") for day in (1, 2, 3, 5, 6, 8)]
+PERIODS.insert(5, line("2026-10-04", late=True))
+EVENTS = [
+    event("missing", "2026-10-04", 0),
+    event("late", "2026-10-04", 400),
+    event("missing", "2026-10-07", 0),
+    event("changed", "2026-10-02", 1050, HOSTILE),
+]
+
+
+@pytest.fixture
+def timeline(tmp_path):
+    monitor = CalibrationMonitor().update([0.2, 0.7], [0, 1])
+    summary = {**monitor.summary(), "missing": ["2026-10-07 00:00:00"]}
+    path = tmp_path / "watch.html"
+    path.write_text(render_timeline("Nightly", PERIODS, summary, EVENTS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(params=[(1280, "light"), (375, "dark")], ids=["desktop", "phone"])
+def page(request, browser, timeline):
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    found, wrong, requests = context.new_page(), [], []
+    found.on("console", lambda message: wrong.append(message.text))
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("request", lambda one: requests.append(one.url))
+    found.goto(timeline.as_uri())
+    yield found
+    context.close()
+    assert wrong == []
+    assert all(url.startswith(("file:", "data:")) for url in requests), requests
+
+
+def test_each_unusual_day_has_a_sign_in_both_charts_and_a_word_in_the_table(page):
+    for chart in page.locator(".plot svg").all():
+        signs = chart.locator(".delivery")
+        titles = [one.locator("title").text_content() for one in signs.all()]
+        assert titles == ["2026-10-02: changed", "2026-10-04: late", "2026-10-07: missing"]
+        assert chart.locator(".gap").count() == 1
+        assert chart.locator(".point").count() == len(PERIODS)
+        places = [one.bounding_box()["x"] for one in signs.all()]
+        assert places == sorted(places)
+        # Below the axis, so that no sign hides a dot.
+        axis = chart.locator(".frame").bounding_box()["y"]
+        assert all(one.bounding_box()["y"] + 3 > axis for one in signs.all())
+    rows = page.locator("section").last.locator("tbody tr")
+    words = {
+        one.locator("th").inner_text(): one.locator("td").last.inner_text() for one in rows.all()
+    }
+    assert {day: text for day, text in words.items() if text} == {
+        "2026-10-07": "missing",
+        "2026-10-04": "late",
+        "2026-10-02": "1,050 labels changed",
+    }
+
+
+def test_every_delivery_is_told_in_a_sentence(page):
+    section = page.locator("#deliveries").inner_text()
+    assert "There are no rows of 2026-10-07." in section
+    assert "400 rows of 2026-10-04 were counted after rows of later periods." in section
+    assert f"1,050 rows of 2026-10-02 ({HOSTILE}) came again with another label" in section
+
+
+def test_nothing_scrolls_sideways_and_nothing_is_hard_to_read(page):
+    width = page.viewport_size["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    axe = pytest.importorskip("axe_core_python.sync_playwright").Axe()
+    found = axe.run(page)
+    assert not found["violations"], [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]]
+    assert len(found["passes"]) > 10
