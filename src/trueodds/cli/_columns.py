@@ -17,10 +17,23 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds.validation import InputScale
 
-__all__ = ["OUTSIDE", "ColumnNames", "Rule", "Scale", "refuse_margins", "rules_of", "shortened"]
+__all__ = [
+    "OUTSIDE",
+    "ColumnNames",
+    "Rule",
+    "Scale",
+    "UnknownColumnError",
+    "refuse_margins",
+    "rules_of",
+    "shortened",
+]
 
 Scale = Literal["fraction", "percent"]
 OUTSIDE = "is outside [0, 1]"
+
+
+class UnknownColumnError(InputError):
+    """A column that is asked for and is not there."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +69,13 @@ class ColumnNames:
         columns = replace(self, score=tuple(found))
         for name in columns.all_names():
             if name not in source.kinds:
-                raise InputError(_unknown(source, name))
+                raise UnknownColumnError(_unknown(source, name))
         return columns
+
+    def named_in(self, header: Sequence[str]) -> bool:
+        """Whether a row of texts has all names that are no patterns or ranges."""
+        names = [name for name in self.all_names() if not set(name) & set("*?[:")]
+        return bool(names) and set(names) <= {text.strip() for text in header}
 
     def _meant(self, name: str, present: list[str]) -> list[str]:
         """The columns of a range or a pattern, but not those that mean something else."""

@@ -30,11 +30,14 @@ class RowOptions:
     decimal: o.Decimal = "."
     na: o.Missing = None
     encoding: o.Encoding = UTF_8
+    sheet: o.SheetName = None
+    header_row: o.HeaderRow = None
+    footer_rows: o.FooterRows = 0
     on_bad_rows: o.OnBad = "error"
     memory: o.Memory = MEMORY
 
     def open(
-        self, columns: ColumnNames, *, detect_types: bool = False
+        self, columns: ColumnNames, *, detect_types: bool = False, verbatim: bool = False
     ) -> AbstractContextManager[DataSource]:
         """The file as a relation of DuckDB."""
         reading = Reading(
@@ -44,8 +47,14 @@ class RowOptions:
             self.decimal,
             tuple(self.na or ()),
             self.encoding,
+            self.sheet,
+            self.header_row,
+            self.footer_rows,
+            can_trim=True,
         )
-        return open_source(self.file, reading, detect_types=detect_types, columns=columns)
+        return open_source(
+            self.file, reading, detect_types=detect_types, verbatim=verbatim, columns=columns
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +86,20 @@ class LabelledRowOptions(RowOptions):
     ) -> Prepared:
         """Check the rows."""
         with working("checking rows", source.connection):
-            return prepare(
+            prepared = prepare(
                 source,
                 columns,
                 on_bad_rows=self.on_bad_rows,
                 positive=self.positive,
                 as_probability=as_probability,
             )
+        repeated = prepared.tally.repeated
+        if repeated:
+            note(
+                f"{source.name}: {repeated:,} of {prepared.tally.used:,} rows repeat another in "
+                "every column, and are counted; remove them if they were delivered twice."
+            )
+        return prepared
 
     def fetch(self, prepared: Prepared) -> FileRows:
         """The good rows, or a random sample if there are too many."""
