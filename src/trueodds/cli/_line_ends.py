@@ -169,10 +169,11 @@ class _Scan:
                 self._check_length(self._offset + block.find(b"\n"))
                 self._record = self._offset + block.rfind(b"\n") + 1
             return
+        # The end of a file ends a field as a line feed does.
         codes = np.frombuffer(last + block + b"\n", dtype=np.uint8)
         before, own, after = codes[:-2], codes[1:-1], codes[2:]
         returns, feeds = own == RETURN, own == FEED
-        if (returns & (after == FEED)).any():
+        if (returns[:-1] & feeds[1:]).any():
             self._ends.add("\r\n")
         if (returns[:-1] & ~feeds[1:]).any():
             self._ends.add("\r")

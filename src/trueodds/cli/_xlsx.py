@@ -573,8 +573,12 @@ def new_workbook(stream: IO[bytes], title: str, names: Sequence[str]) -> Iterato
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet(re.sub(r"[\\/*?:\[\]'\x00-\x1f]", " ", title)[:31].strip() or "Sheet1")
     writer = _NewSheet(sheet, openpyxl.cell.WriteOnlyCell)
-    writer.append(names)
-    yield writer
+    try:
+        writer.append(names)
+        yield writer
+    except BaseException:
+        sheet.close()  # or it complains when it is collected
+        raise
     book.save(stream)
 
 
