@@ -118,7 +118,12 @@ def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_pat
 
 
 def test_quoted_breaks_and_quotes_inside_values_are_no_harm(run, tmp_path):
-    rows = [("0.1", "1", 'a\n"b"'), ("0.2", "0", '5" disk'), ("0.3", "1", "x\r\ny"), ("0.4", "0", "")]
+    rows = [
+        ("0.1", "1", 'a\n"b"'),
+        ("0.2", "0", '5" disk'),
+        ("0.3", "1", "x\r\ny"),
+        ("0.4", "0", ""),
+    ]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("p", "y", "t"), *rows])
     path = tmp_path / "s.csv"

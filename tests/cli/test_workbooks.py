@@ -123,14 +123,18 @@ def test_a_workbook_keeps_cached_results_formats_and_rows_without_a_score(run, d
         book.active.cell(book.active.max_row, 1).number_format = "0.0%"
     path, out = tmp_path / "s.xlsx", tmp_path / "o.xlsx"
     book.save(path)
-    _with_part(path, "xl/worksheets/sheet1.xml", lambda xml: xml.replace(
-        '<c r="B2" t="n"><v>1</v></c>', '<c r="B2"><f>2+3</f><v>5</v></c>'
-    ))
+    _with_part(
+        path,
+        "xl/worksheets/sheet1.xml",
+        lambda xml: xml.replace('<c r="B2" t="n"><v>1</v></c>', '<c r="B2"><f>2+3</f><v>5</v></c>'),
+    )
     words = ["apply", data / "map.json", path, "-s", "p", "-o", out]
     assert "2 of 4 rows cannot be used" in run(*words).err
     result = run(*words, "--on-bad-rows", "skip")
     assert "4 rows with probability (left blank: " in result.err
-    values, formulas = (openpyxl.load_workbook(out, data_only=flag).active for flag in (True, False))
+    values, formulas = (
+        openpyxl.load_workbook(out, data_only=flag).active for flag in (True, False)
+    )
     assert (values["B2"].value, formulas["B2"].value) == (5, "=2+3")
     expected = trueodds.load(data / "map.json")([0.25, 0.75])
     found = [values.cell(row, 3).value for row in range(2, 6)]
@@ -200,8 +204,19 @@ def test_a_new_workbook_has_the_values_with_their_types(run, data, tmp_path, kin
         assert found[1][4:6] == (datetime.datetime(2026, 1, 1), "[1, 2]")
     expected = trueodds.load(data / "map.json")(np.array(rows["p"]))
     assert [row[-1] for row in found[1:]] == pytest.approx(expected)
-    again = run("apply", data / "map.json", out, "-s", "p", "--into", "again", "-o", "-",
-                "--output-format", "csv")
+    again = run(
+        "apply",
+        data / "map.json",
+        out,
+        "-s",
+        "p",
+        "--into",
+        "again",
+        "-o",
+        "-",
+        "--output-format",
+        "csv",
+    )
     assert again.code == 0, again.err
 
 
@@ -224,7 +239,10 @@ def test_what_a_sheet_cannot_hold_is_refused(run, data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     result = run(*words)
     assert (result.code, out.exists()) == (3, False)
-    assert 'writing xlsx files needs openpyxl, which is not installed; run: pip install "trueodds[excel]"' in result.err
+    assert (
+        'writing xlsx files needs openpyxl, which is not installed; run: pip install "trueodds[excel]"'
+        in result.err
+    )
 
 
 def test_titles_above_the_header_of_a_csv_file_are_found_and_come_back(run, data, tmp_path):
@@ -251,16 +269,26 @@ def test_a_total_that_could_be_a_row_is_counted_and_said(run, data, tmp_path):
     path.write_text("id,p\na,0.25\nb,0.75\nMean,0.5\n")
     result = run("apply", data / "map.json", path, "-s", "p", "-o", out)
     assert result.code == 0
-    assert "the last row seems to be a total and is read like the others; --footer-rows" in result.err
-    result = run("apply", data / "map.json", path, "-s", "p", "-o", out, "--footer-rows", 1, "--force")
+    assert (
+        "the last row seems to be a total and is read like the others; --footer-rows" in result.err
+    )
+    result = run(
+        "apply", data / "map.json", path, "-s", "p", "-o", out, "--footer-rows", 1, "--force"
+    )
     assert "seems" not in result.err
     assert out.read_text().splitlines()[-1] == "Mean,0.5"
-    assert "fewer lines than --footer-rows 9" in run(
-        "apply", data / "map.json", path, "-s", "p", "-o", out, "--footer-rows", 9, "--force"
-    ).err
-    assert "no line 99" in run(
-        "apply", data / "map.json", path, "-s", "p", "-o", out, "--header-row", 99, "--force"
-    ).err
+    assert (
+        "fewer lines than --footer-rows 9"
+        in run(
+            "apply", data / "map.json", path, "-s", "p", "-o", out, "--footer-rows", 9, "--force"
+        ).err
+    )
+    assert (
+        "no line 99"
+        in run(
+            "apply", data / "map.json", path, "-s", "p", "-o", out, "--header-row", 99, "--force"
+        ).err
+    )
 
 
 @pytest.mark.parametrize("command", ["evaluate", "fit", "report"])
@@ -282,12 +310,13 @@ def test_options_of_sheets_are_refused_for_other_files(run, data, messy):
         result = run("evaluate", data / f"scores.{name}", *words, *option)
         assert result.code == 2
         assert f"{option[0]} is for" in result.err
-    assert "has no sheet 'x' (--sheet); it has 'Deckblatt', 'Daten 09'" in run(
-        "evaluate", messy, *words, "--sheet", "x"
-    ).err
-    assert "--encoding is for CSV files" in run(
-        "evaluate", messy, *words, "--encoding", "latin-1"
-    ).err
+    assert (
+        "has no sheet 'x' (--sheet); it has 'Deckblatt', 'Daten 09'"
+        in run("evaluate", messy, *words, "--sheet", "x").err
+    )
+    assert (
+        "--encoding is for CSV files" in run("evaluate", messy, *words, "--encoding", "latin-1").err
+    )
 
 
 # Workbooks that would take the machine
@@ -337,9 +366,7 @@ HARMFUL = {
     "spaces": (_spaces, "grows from"),
     "a long text": (_long_text, "a cell holds at most 32,767 characters"),
     "a document type": (
-        lambda path: _with_part(
-            path, SHEET, lambda xml: '<!DOCTYPE a [<!ENTITY b "c">]>' + xml
-        ),
+        lambda path: _with_part(path, SHEET, lambda xml: '<!DOCTYPE a [<!ENTITY b "c">]>' + xml),
         "declares a document type",
     ),
     "no XML": (lambda path: _with_part(path, SHEET, lambda xml: xml[:-9]), "is no XML"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,8 +13,8 @@ from trueodds.basics.shown import shown
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._csv_header import Dialect
-from trueodds.cli._engine import DataSource, arrow_batches
-from trueodds.cli._exit import UsageError, require
+from trueodds.cli._engine import DataSource, arrow_batches, in_bytes
+from trueodds.cli._exit import AdvisedError, UsageError, require
 from trueodds.cli._files import Format
 from trueodds.cli._maps import MapFile, load_map
 from trueodds.cli._prepare import GOOD, examine, in_words
@@ -32,6 +33,8 @@ from trueodds.exceptions import InputError
 
 __all__ = ["apply"]
 
+COLUMN_BYTES = 5 * 2048 * 16
+"""What DuckDB holds of a column: blocks of 2,048 values of 16 bytes in each step of a query."""
 SCRATCH = "trueodds score "
 MAP_FINGERPRINT = "trueodds:map_fingerprint"
 """The key, in the metadata of what is written, of the map that was applied."""
@@ -137,6 +140,7 @@ def apply(
     typed = kind != "csv" or bool(features)
     with data.open(columns, detect_types=typed, verbatim=kind == "csv") as source:
         columns = columns.found_in(source)
+        _check_memory(source)
         names = _new_columns(fitted, into, len(columns.score))
         if interval is not None:
             names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
@@ -190,6 +194,18 @@ def apply(
     elif output != STANDARD_OUTPUT or skipped:
         left = f" (left {'blank' if blank else 'out'}: {in_words(skipped)})" if skipped else ""
         note(f"{output}: {written:,} rows with {', '.join(names)}{left}.")
+
+
+def _check_memory(source: DataSource) -> None:
+    """Refuse a file of more columns than DuckDB can pass on within its memory."""
+    needed = len(source.kinds) * COLUMN_BYTES
+    if needed > in_bytes(source.reading.memory):
+        raise AdvisedError(
+            f"{source.name} has {len(source.kinds):,} columns, for which DuckDB needs about "
+            f"{needed / 1e9:.1f} GB, more than --memory {source.reading.memory}. Keep the columns "
+            "that are needed, or allow more.",
+            ["--memory", f"{math.ceil(needed / 1e9)}GB"],
+        )
 
 
 def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
@@ -321,7 +337,9 @@ class _New:
         made = [pa.array(np.ascontiguousarray(v) * self.scale) for v in self.predict(scores, batch)]
         if not self.sign:
             return made
-        texts = [pc.replace_substring(column.cast(pa.string()), ".", self.decimal) for column in made]
+        texts = [
+            pc.replace_substring(column.cast(pa.string()), ".", self.decimal) for column in made
+        ]
         return [pc.binary_join_element_wise(text, self.sign, "") for text in texts]
 
 

@@ -30,6 +30,8 @@ __all__ = [
 
 Scale = Literal["fraction", "percent"]
 OUTSIDE = "is outside [0, 1]"
+LONGEST_GROUP = 10_000
+"""Bytes of the name of a group: rows are copied with it, and each is shown."""
 
 
 class UnknownColumnError(InputError):
@@ -147,6 +149,12 @@ def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
                 "if the columns are independent scores, fit --method one_vs_rest.",
             )
         )
+    for name in columns.groups:
+        if kinds[name] in TEXT_TYPES:
+            text = as_text(name, kinds[name])
+            condition = f"strlen({text}) > {LONGEST_GROUP}"
+            problem = f"is longer than {LONGEST_GROUP:,} bytes"
+            found.append(Rule(name, problem, condition, f"left({text}, 60)"))
     if columns.label is not None:
         found += _label_rules(columns.label, kinds[columns.label], columns)
     if columns.weight is not None:

@@ -16,6 +16,7 @@ from trueodds.basics.shown import shown
 from trueodds.cli._arrow import sound_arrow_file
 from trueodds.cli._csv_header import (
     LONGEST_LINE,
+    MOST_COLUMNS,
     Dialect,
     NotUtf8Error,
     csv_header,
@@ -29,7 +30,7 @@ from trueodds.cli._exit import AdvisedError, UsageError, require
 from trueodds.cli._files import Format, InputFiles, resolve, scratch_folder
 from trueodds.cli._json_keys import check_columns, check_keys
 from trueodds.cli._line_ends import check_whole, even_lines, without_margins
-from trueodds.cli._sql import quoted, values
+from trueodds.cli._sql import literal, quoted, values
 from trueodds.cli._types import with_types
 from trueodds.cli._xlsx import Sheet, as_csv, header_in_sheets
 from trueodds.exceptions import InputError
@@ -42,6 +43,10 @@ __all__ = ["MEMORY", "DataSource", "Reading", "arrow_batches", "in_bytes", "open
 
 MEMORY = "1GB"
 """What DuckDB may use; what does not fit goes to a temporary folder."""
+CELLS_AT_ONCE = 5_000_000
+"""Values of a batch of rows."""
+COLUMNS_AT_ONCE = 1000
+"""Columns of a CSV file up to which several threads read it."""
 VERBATIM = "trueodds text "
 """What columns are called that hold the text of a CSV file unchanged."""
 
@@ -177,9 +182,7 @@ def open_source(
             else:
                 relation = _typed(connection, files, scratch, reading.skip_malformed)
                 header = tuple(relation.columns)
-                source = DataSource(
-                    connection, relation, files, _kinds(relation), header, reading
-                )
+                source = DataSource(connection, relation, files, _kinds(relation), header, reading)
             logger.info(
                 "%s (%s) is read by DuckDB %s", files.shown, files.format, duckdb.__version__
             )
@@ -231,6 +234,8 @@ class _Text:
 
     def source(self, verbatim: bool, columns: ColumnNames | None) -> DataSource:
         """The rows as texts; ``columns`` are looked for before any row is read."""
+        if len(self.header) > COLUMNS_AT_ONCE:  # each thread holds a block of every column
+            self.connection.execute("SET threads = 1")
         relation = _csv(self.connection, self.files, len(self.header), self.delimiter, self.reading)
         names = named(self.header) if "" in self.header else self.header
         parts = []
@@ -361,7 +366,11 @@ def _typed(connection: Any, files: InputFiles, scratch: Path, skip_malformed: bo
         for path in files.paths:
             check_keys(path)
         # All rows are looked at for types: a late text must not stop the reading half-way.
-        relation = connection.read_json(names, sample_size=-1, ignore_errors=skip_malformed)
+        # Objects of very many keys would become one column of pairs.
+        relation = connection.sql(
+            f"FROM read_json([{', '.join(map(literal, names))}], sample_size = -1, "
+            f"ignore_errors = {skip_malformed}, map_inference_threshold = {MOST_COLUMNS})"
+        )
         check_columns(relation.columns, list(map(str, relation.types)), files.paths[0])
         return relation
     dataset = require("pyarrow.dataset")
@@ -402,7 +411,11 @@ def _common_header(files: InputFiles) -> tuple[list[str], str]:
 
 
 def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
-    """A relation's rows in order, as Arrow record batches, a few at a time."""
+    """A relation's rows in order, as Arrow record batches, a few at a time.
+
+    Of many columns, fewer rows: the engine reserves room for all values of a batch.
+    """
+    rows = max(1, min(rows, CELLS_AT_ONCE // len(relation.columns)))
     if hasattr(relation, "to_arrow_reader"):
         yield from relation.to_arrow_reader(rows)
     else:  # DuckDB before 1.4

@@ -121,7 +121,7 @@ def _whole(
         used = prepared.tally.used
         table = score_table(prepared.relation, used, weight=prepared.columns.weight)
         return evaluate_table(table, **options)
-    rows = data.fetch(prepared)
+    rows = data.fetch(prepared, bytes_per_score=60)
     classes = list(prepared.classes.labels)
     scores = rows.scores
     if data.input_scale == "logit":

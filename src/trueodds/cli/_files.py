@@ -13,6 +13,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ SUFFIXES: dict[str, Format] = {
 }
 COMPRESSED = (".gz",)
 STANDARD_INPUT = "-"
+WRITER_SECONDS = 2.0
+"""How long the writer of a named pipe is waited for."""
 
 
 SCRATCH = "trueodds-scratch-"
@@ -219,7 +222,8 @@ def _is_pipe(path: Path) -> bool:
 def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
     """Copy what comes through a named pipe, ``/dev/stdin`` or ``<(command)``.
 
-    Opened without waiting: a pipe to which nobody writes ends at once.
+    The pipe is opened without waiting. Until a writer has opened it, too, it seems to be at its
+    end; one that does not come within a moment is not waited for.
     """
     kind = given or format_of(path)
     if kind is None:
@@ -227,12 +231,18 @@ def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
     copy = scratch / f"pipe.{kind}"
     source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
+        patience = time.monotonic() + WRITER_SECONDS
         with copy.open("wb") as target:
             while True:
-                select.select([source], [], [])
-                block = os.read(source, 1 << 20)
-                if not block:
+                try:
+                    block = os.read(source, 1 << 20)
+                except BlockingIOError:  # a writer is there, and writes nothing yet
+                    select.select([source], [], [])
+                    continue
+                if not block and (target.tell() or time.monotonic() > patience):
                     break
+                if not block:
+                    time.sleep(0.02)
                 target.write(block)
     finally:
         os.close(source)

@@ -171,7 +171,7 @@ Memory = Annotated[
     rows_option(
         "--memory",
         metavar="SIZE",
-        help="Memory that DuckDB may use; the rest goes to temporary files.",
+        help="Memory for the rows: more of them go to temporary files, or are sampled.",
     ),
 ]
 Json = Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._encoding import UTF_8
-from trueodds.cli._engine import MEMORY, DataSource, Reading, open_source
+from trueodds.cli._engine import MEMORY, DataSource, Reading, in_bytes, open_source
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import note, working
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from trueodds.cli._rows import FileRows
 
 __all__ = ["LabelledRowOptions", "RowOptions"]
+
+BYTES_PER_SCORE, BYTES_PER_ROW = 230, 700
+"""What fitting and comparing take at their peak; ``benchmarks/memory.py`` measures it."""
+PROGRAM_BYTES = 150_000_000
+"""What the program and its libraries take without any rows, beyond a fifth of ``--memory``."""
+FEWEST_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +107,27 @@ class LabelledRowOptions(RowOptions):
             )
         return prepared
 
-    def fetch(self, prepared: Prepared) -> FileRows:
-        """The good rows, or a random sample if there are too many."""
+    def fetch(self, prepared: Prepared, *, bytes_per_score: int = BYTES_PER_SCORE) -> FileRows:
+        """The good rows, or a random sample if there are too many.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        bytes_per_score : int
+            What the command needs at its peak for each score of each row.
+        """
         from trueodds.cli._rows import fetch_rows
 
-        rows = fetch_rows(prepared, self.max_rows, self.seed)
+        per_row = max(BYTES_PER_ROW, bytes_per_score * len(prepared.scores))
+        allowed = in_bytes(self.memory)
+        allowed = max(allowed - PROGRAM_BYTES, allowed // 3)
+        fitting = max(FEWEST_ROWS, allowed // per_row)
+        rows = fetch_rows(prepared, min(self.max_rows, fitting), self.seed)
         if rows.is_sample:
+            limit = "--max-rows" if self.max_rows <= fitting else f"--memory {self.memory}"
             note(
                 f"a random sample of {len(rows):,} of {rows.n_available:,} rows is used "
-                f"(--max-rows, --seed {self.seed})."
+                f"({limit}, --seed {self.seed})."
             )
         return rows
 

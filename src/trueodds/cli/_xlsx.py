@@ -110,9 +110,7 @@ def _copy(
     if not numbers:
         where = f" from row {header_row:,} down" if header_row else ""
         raise InputError(f"{path.name}: the sheet is empty{where}.")
-    return Sheet(
-        path, found.part, numbers[0], numbers[1:], found.first_column, found.last_column
-    )
+    return Sheet(path, found.part, numbers[0], numbers[1:], found.first_column, found.last_column)
 
 
 def header_in_sheets(
@@ -524,7 +522,9 @@ class _Insertion:
         elif row == self._next_row:
             self._next_row = next(self._rows, 0)
             self._pending = [
-                "" if value is None or not math.isfinite(value) else f"><{p}v>{value!r}</{p}v></{p}c>"
+                ""
+                if value is None or not math.isfinite(value)
+                else f"><{p}v>{value!r}</{p}v></{p}c>"
                 for value in next(self._values)
             ]
         else:
@@ -571,7 +571,9 @@ def new_workbook(stream: IO[bytes], title: str, names: Sequence[str]) -> Iterato
             "Parquet."
         )
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet(re.sub(r"[\\/*?:\[\]'\x00-\x1f]", " ", title)[:31].strip() or "Sheet1")
+    sheet = book.create_sheet(
+        re.sub(r"[\\/*?:\[\]'\x00-\x1f]", " ", title)[:31].strip() or "Sheet1"
+    )
     writer = _NewSheet(sheet, openpyxl.cell.WriteOnlyCell)
     try:
         writer.append(names)
