@@ -76,7 +76,8 @@ def words_of(command: str, data: Path, folder: Path, classes: int, memory: str) 
 def measure(words: list[str]) -> tuple[int, float, float]:
     """Exit code, CPU seconds and peak MB of one run and its children."""
     with tempfile.TemporaryFile() as said:
-        run = subprocess.Popen([sys.executable, "-m", "trueodds.cli", *words], stdout=said, stderr=said)
+        command = [sys.executable, "-m", "trueodds.cli", *words]
+        run = subprocess.Popen(command, stdout=said, stderr=said)
         _, status, usage = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
         if run.returncode not in (0, 4):  # 4 is an alarm of the monitor

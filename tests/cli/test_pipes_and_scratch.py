@@ -98,9 +98,10 @@ def test_the_next_run_removes_what_a_killed_run_left(data, tmp_path):
     words = [*PROGRAM, "evaluate", pipe, *WORDS]
     other = tmp_path / f"{SCRATCH}mine"  # no name that we give
     other.mkdir()
-    with subprocess.Popen(words, env=environment) as waiting, subprocess.Popen(
-        words, env=environment
-    ) as killed:
+    with (
+        subprocess.Popen(words, env=environment) as waiting,
+        subprocess.Popen(words, env=environment) as killed,
+    ):
         while len(_folders(tmp_path)) < 3:
             time.sleep(0.05)
         killed.send_signal(signal.SIGKILL)
@@ -178,7 +179,7 @@ def test_rows_that_would_not_fit_into_memory_are_sampled_and_it_is_said(run, tmp
     words = [path, "-s", "p*", "-l", "y", "-m", "temperature", "-o", tmp_path / "m.json"]
     result = run("fit", *words, "--memory", "30MB")
     assert result.code == 0, result.err
-    assert "a random sample of 10,000 of 20,000 rows is used (--memory 30MB, --seed 0)" in result.err
+    assert "sample of 10,000 of 20,000 rows is used (--memory 30MB, --seed 0)" in result.err
 
 
 def test_more_columns_than_fit_are_refused_with_the_memory_that_they_need(run, data, csv_file):

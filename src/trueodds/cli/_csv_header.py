@@ -222,11 +222,11 @@ def records_near_top(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def total_rows(tail: bytes, delimiter: str) -> int:
-    """How many rows at the end of a file sum up those above them, by their first text.
+    r"""How many rows at the end of a file sum up those above them, by their first text.
 
     Examples
     --------
-    >>> total_rows(b"a;0,5;ja\\nb;0,2;nein\\nSumme;0,7;\\n", ";")
+    >>> total_rows(b"a;0,5;ja\nb;0,2;nein\nSumme;0,7;\n", ";")
     1
     """
     lines = tail.decode("utf-8", "replace").splitlines()[1:]

@@ -208,7 +208,7 @@ class _Scan:
         doubled = np.append(np.diff(found) == 1, False) & ~opens
         doubled[1:] |= doubled[:-1] & opens[1:]
         if begins[opens & ~doubled].all():
-            return found[~doubled]
+            return np.asarray(found[~doubled])
         kept: list[int] = []
         inside = self._inside
         for position, begin in zip(found.tolist(), begins.tolist(), strict=True):

@@ -42,8 +42,7 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         """For ``--json``."""
-        counts = {"rows": self.rows, "rows_used": self.used, "rows_skipped": dict(self.skipped)}
-        return {**counts, "rows_repeated": self.repeated}
+        return {"rows": self.rows, "rows_used": self.used, "rows_skipped": dict(self.skipped)}
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class Prepared:
         """What was read, for ``--json``."""
         return {
             **self.tally.to_dict(),
+            "rows_repeated": self.tally.repeated,
             "score": list(self.columns.score),
             "label": self.columns.label,
             "weight": self.columns.weight,

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from trueodds.basics.files import atomic_file
 from trueodds.basics.shown import shown
-from trueodds.cli._exit import UsageError, require
 from trueodds.cli._csv_header import Dialect
+from trueodds.cli._exit import UsageError, require
 from trueodds.cli._files import COMPRESSED, Format, format_of
 from trueodds.cli._sql import literal
 from trueodds.cli._xlsx import new_workbook
@@ -119,7 +119,7 @@ def table_writer(
     with atomic_stream(output) as stream:
         if _is_compressed(output):
             with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
-                text = _TextWriter(packed, kind, schema, connection, dialect)
+                text = _TextWriter(cast("IO[bytes]", packed), kind, schema, connection, dialect)
                 yield text
                 text.finish()
         elif kind == "xlsx":

@@ -7,8 +7,7 @@ size of that table, the references of cells and the length of texts are looked a
 from __future__ import annotations
 
 import csv
-import datetime
-import decimal
+import datetime as dt
 import json
 import math
 import posixpath
@@ -600,8 +599,8 @@ class _NewSheet:
 
     def _value(self, value: Any) -> Any:
         """A value that a cell can hold without loss; everything else as a text."""
-        if value is None or isinstance(value, (bool, datetime.date)):
-            if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        if value is None or isinstance(value, (bool, dt.date)):
+            if isinstance(value, dt.datetime) and value.tzinfo is not None:
                 return value.isoformat()
             return value
         if isinstance(value, int):
@@ -610,8 +609,7 @@ class _NewSheet:
             return value if math.isfinite(value) else str(value)
         if isinstance(value, (dict, list)):
             value = json.dumps(value, default=str, ensure_ascii=False)
-        if isinstance(value, decimal.Decimal) or not isinstance(value, str):
-            value = str(value)
+        value = str(value)
         value = _excel_text(value)
         if len(value) > LONGEST_TEXT:
             raise InputError(
