@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from score_files import write_table
 
@@ -168,6 +169,20 @@ def test_long_texts_are_no_groups(tmp_path, run):
     result = run("evaluate", path, *WORDS, "-g", "g")
     assert result.code == 1
     assert "'g' is longer than 10,000 bytes in 4,000" in result.err
+
+
+def test_long_texts_that_are_stored_once_do_not_fill_the_memory(run, data, tmp_path):
+    texts = pa.array(["a" * 300_000, "b" * 300_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 200, pa.int32()), texts)
+    path = write_table(pa.table({"p": [0.3, 0.6] * 200, "t": column}), tmp_path / "s.parquet")
+    words = ["apply", data / "map.json", path, "-s", "p", "-o", tmp_path / "o.parquet"]
+    result = run(*words, "--memory", "100MB")
+    assert result.code == 1
+    assert "has texts of up to 300,000 bytes in a row, for which about 0.2 GB are" in result.err
+    assert run(*words, "--memory", "200MB").code == 0
+    found = pyarrow.parquet.read_table(tmp_path / "o.parquet")
+    assert found["t"].to_pylist() == column.to_pylist()
+    assert found["probability"].null_count == 0
 
 
 def test_rows_that_would_not_fit_into_memory_are_sampled_and_it_is_said(run, tmp_path):

@@ -35,6 +35,8 @@ __all__ = ["apply"]
 
 COLUMN_BYTES = 5 * 2048 * 16
 """What DuckDB holds of a column: blocks of 2,048 values of 16 bytes in each step of a query."""
+MOST_AT_ONCE, FEWEST_AT_ONCE = 100_000, 64
+"""Rows of a batch."""
 SCRATCH = "trueodds score "
 MAP_FINGERPRINT = "trueodds:map_fingerprint"
 """The key, in the metadata of what is written, of the map that was applied."""
@@ -140,7 +142,7 @@ def apply(
     typed = kind != "csv" or bool(features)
     with data.open(columns, detect_types=typed, verbatim=kind == "csv") as source:
         columns = columns.found_in(source)
-        _check_memory(source)
+        rows_at_once = _rows_in_memory(source)
         names = _new_columns(fitted, into, len(columns.score))
         if interval is not None:
             names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
@@ -170,7 +172,8 @@ def apply(
         percent = columns.scale == "percent" and not plain
         sign = _percent_sign(source, columns) if percent and kind == "csv" else ""
         new = _New(names, predict, 100.0 if percent else 1.0, sign, _decimal(source, kind, plain))
-        batches = _calibrated(relation, len(columns.score), header, new)
+        rows = arrow_batches(relation, rows_at_once)
+        batches = _calibrated(rows, len(columns.score), header, new)
         written = tally.rows if blank else tally.used
         if sheet is not None:
             place = sheet.first_column + list(present).index(columns.score[0])
@@ -196,16 +199,33 @@ def apply(
         note(f"{output}: {written:,} rows with {', '.join(names)}{left}.")
 
 
-def _check_memory(source: DataSource) -> None:
-    """Refuse a file of more columns than DuckDB can pass on within its memory."""
-    needed = len(source.kinds) * COLUMN_BYTES
-    if needed > in_bytes(source.reading.memory):
+def _rows_in_memory(source: DataSource) -> int:
+    """How many rows to take at once; refuses columns or texts that do not fit into memory.
+
+    A small Parquet file can hold long texts in every row, each stored once.
+    """
+    memory, needed = in_bytes(source.reading.memory), len(source.kinds) * COLUMN_BYTES
+    if needed > memory:
         raise AdvisedError(
             f"{source.name} has {len(source.kinds):,} columns, for which DuckDB needs about "
             f"{needed / 1e9:.1f} GB, more than --memory {source.reading.memory}. Keep the columns "
             "that are needed, or allow more.",
             ["--memory", f"{math.ceil(needed / 1e9)}GB"],
         )
+    texts = [name for name, kind in source.kinds.items() if kind == "VARCHAR"]
+    if source.files.format != "parquet" or not texts:
+        return MOST_AT_ONCE
+    lengths = ", ".join(f"max(strlen({quoted(name)}))" for name in texts)
+    width = max(1, sum(filter(None, source.relation.aggregate(lengths).fetchall()[0])))
+    if FEWEST_AT_ONCE * width > memory // 8:
+        needed = 8 * FEWEST_AT_ONCE * width
+        raise AdvisedError(
+            f"{source.name} has texts of up to {width:,} bytes in a row, for which about "
+            f"{needed / 1e9:.1f} GB are needed, more than --memory {source.reading.memory}. Leave "
+            "such columns out, or allow more.",
+            ["--memory", f"{math.ceil(needed / 1e9)}GB"],
+        )
+    return min(MOST_AT_ONCE, memory // 8 // int(width))
 
 
 def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
@@ -343,12 +363,14 @@ class _New:
         return [pc.binary_join_element_wise(text, self.sign, "") for text in texts]
 
 
-def _calibrated(relation: Any, n_scores: int, header: Sequence[str], new: _New) -> Iterator[Any]:
+def _calibrated(
+    batches: Iterator[Any], n_scores: int, header: Sequence[str], new: _New
+) -> Iterator[Any]:
     """Batches of the file's own columns and the new ones, under the names given."""
     import numpy as np
 
     pa, pc = require("pyarrow"), require("pyarrow.compute")
-    for batch in arrow_batches(relation):
+    for batch in batches:
         width = batch.num_columns - n_scores - 1
         good = batch.column(batch.num_columns - 1)
         usable = batch if good.true_count == batch.num_rows else batch.filter(good)

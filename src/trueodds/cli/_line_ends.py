@@ -14,14 +14,15 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
-
-import numpy as np
-import numpy.typing as npt
+from typing import IO, TYPE_CHECKING
 
 from trueodds.cli._csv_header import LONGEST_LINE
 from trueodds.cli._files import InputFiles, uncompressed
 from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["Lines", "check_whole", "even_lines", "without_margins"]
 
@@ -129,6 +130,9 @@ class _Scan:
     """
 
     def __init__(self, path: Path, delimiter: str) -> None:
+        import numpy as np
+
+        self._np = np
         self._path = path
         self._around = np.frombuffer(delimiter.encode() + b"\r\n", np.uint8)
         self._ends: set[str] = set()
@@ -170,7 +174,7 @@ class _Scan:
                 self._record = self._offset + block.rfind(b"\n") + 1
             return
         # The end of a file ends a field as a line feed does.
-        codes = np.frombuffer(last + block + b"\n", dtype=np.uint8)
+        codes = self._np.frombuffer(last + block + b"\n", dtype=self._np.uint8)
         before, own, after = codes[:-2], codes[1:-1], codes[2:]
         returns, feeds = own == RETURN, own == FEED
         if (returns[:-1] & feeds[1:]).any():
@@ -179,10 +183,10 @@ class _Scan:
             self._ends.add("\r")
         if (feeds & (before != RETURN)).any():
             self._ends.add("\n")
-        breaks = np.flatnonzero(returns | feeds)
-        quotes = self._quotes(before, np.flatnonzero(own == QUOTE))
+        breaks = self._np.flatnonzero(returns | feeds)
+        quotes = self._quotes(before, self._np.flatnonzero(own == QUOTE))
         self._refuse_torn(quotes, breaks, after)
-        outside = breaks[(np.searchsorted(quotes, breaks) + self._inside) % 2 == 0]
+        outside = breaks[(self._np.searchsorted(quotes, breaks) + self._inside) % 2 == 0]
         if len(outside):
             self._check_length(self._offset + int(outside[0]))
             self._record = self._offset + int(outside[-1]) + 1
@@ -203,12 +207,12 @@ class _Scan:
         self, before: npt.NDArray[np.uint8], found: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
         """Positions of the quotes that open and close values, in turn; doubled ones are none."""
-        begins = np.isin(before[found], self._around)
-        opens = np.arange(len(found)) % 2 == int(self._inside)
-        doubled = np.append(np.diff(found) == 1, False) & ~opens
+        begins = self._np.isin(before[found], self._around)
+        opens = self._np.arange(len(found)) % 2 == int(self._inside)
+        doubled = self._np.append(self._np.diff(found) == 1, False) & ~opens
         doubled[1:] |= doubled[:-1] & opens[1:]
         if begins[opens & ~doubled].all():
-            return np.asarray(found[~doubled])
+            return self._np.asarray(found[~doubled])
         kept: list[int] = []
         inside = self._inside
         for position, begin in zip(found.tolist(), begins.tolist(), strict=True):
@@ -223,7 +227,7 @@ class _Scan:
             else:
                 continue
             kept.append(position)
-        return np.array(kept, dtype=np.int64)
+        return self._np.array(kept, dtype=self._np.int64)
 
     def _refuse_torn(
         self,
@@ -236,17 +240,17 @@ class _Scan:
         The quote that opened it was a slip, and the rows in between would be lost.
         """
         closes = quotes[1 - int(self._inside) :: 2]
-        torn = ~np.isin(after[closes], self._around)
+        torn = ~self._np.isin(after[closes], self._around)
         if not torn.any():
             return
         opens = quotes[int(self._inside) :: 2]
         if self._inside:
-            opens = np.append(self._opened - self._offset, opens)
+            opens = self._np.append(self._opened - self._offset, opens)
         opens = opens[: len(closes)]
-        lines = np.searchsorted(breaks, closes) - np.searchsorted(breaks, opens)
+        lines = self._np.searchsorted(breaks, closes) - self._np.searchsorted(breaks, opens)
         lines[:1] += self._inside and self._broken
         if (torn & (lines > 0)).any():
-            first = int(np.argmax(torn & (lines > 0)))
+            first = int(self._np.argmax(torn & (lines > 0)))
             self._opened = self._offset + int(opens[first])
             raise self._swallowed(f"line {self._line(self._offset + int(closes[first])):,}")
 
