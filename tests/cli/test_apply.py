@@ -113,7 +113,7 @@ def test_a_reader_that_goes_away_is_no_error_message(data, unbuffered):
         time.sleep(0.5)  # the pipe is full: a write has taken a part of what it was given
         process.stdout.close()  # more than a pipe holds is still to come
         message = process.stderr.read()
-    assert first == b"id,"
+    assert first == b'"id'
     assert message == b""
     assert process.returncode == 141
 

@@ -34,7 +34,7 @@ def write(tmp_path):
 def apply(run, data, tmp_path):
     """Apply a map; returns header and rows of the output, without the new column."""
 
-    def call(path, kind="csv", score="p"):
+    def call(path, kind="csv", score="p", delimiter=","):
         out = tmp_path / f"applied.{kind}"
         words = ["apply", data / "map.json", path, "-s", score, "-o", out, "--force"]
         result = run(*words)
@@ -46,8 +46,8 @@ def apply(run, data, tmp_path):
             table = pyarrow.parquet.read_table(out)
             return table.column_names[:-1], [list(row.values())[:-1] for row in table.to_pylist()]
         before = csv.field_size_limit(sys.maxsize)
-        with out.open(newline="", encoding="utf-8") as stream:
-            found = list(csv.reader(stream))
+        with out.open(newline="", encoding="utf-8-sig") as stream:
+            found = list(csv.reader(stream, delimiter=delimiter))
         csv.field_size_limit(before)
         return found[0][:-1], [row[:-1] for row in found[1:]]
 
@@ -130,7 +130,7 @@ def test_delimiters_in_quoted_names_do_not_count(write, apply):
     path = write("s.csv", lines(f'p,y,"{name}"', extra=["1"]))
     assert apply(path)[0] == ["p", "y", name]
     path = write("s.csv", lines('p;y;"1,2,3,4"', delimiter=";", extra=["1"]))
-    assert apply(path)[0] == ["p", "y", "1,2,3,4"]
+    assert apply(path, delimiter=";")[0] == ["p", "y", "1,2,3,4"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

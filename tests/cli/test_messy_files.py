@@ -117,7 +117,7 @@ def test_points_between_thousands_are_no_decimal_marks(run, csv_file):
 
 def test_options_of_text_files_are_refused_for_others(run, data):
     words = [data / "scores.parquet", "-s", "p", "-l", "y"]
-    assert "--decimal is for CSV files" in run("evaluate", *words, "--decimal", ",").err
+    assert "--decimal is for CSV and xlsx files" in run("evaluate", *words, "--decimal", ",").err
     result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y", "--encoding", "martian")
     assert "'martian' is unknown; common ones are utf-8, latin-1" in result.err
 

@@ -35,14 +35,15 @@ def test_a_signal_counts_whatever_a_library_makes_of_it(run, data, monkeypatch, 
 
 @pytest.mark.parametrize(("number", "kind"), [(2, KeyboardInterrupt), (15, Terminated)])
 def test_a_signal_is_put_off_while_a_temporary_file_is_made(tmp_path, monkeypatch, number, kind):
-    make = tempfile.mkstemp
+    make = os.open
 
-    def interrupted(*words, **options):
-        made = make(*words, **options)
-        os.kill(os.getpid(), number)
+    def interrupted(path, *words, **options):
+        made = make(path, *words, **options)
+        if str(path).endswith(".tmp"):
+            os.kill(os.getpid(), number)
         return made
 
-    monkeypatch.setattr("tempfile.mkstemp", interrupted)
+    monkeypatch.setattr(os, "open", interrupted)
     with STOPPING.watched(), pytest.raises(kind), atomic_file(tmp_path / "x"):
         pass
     assert list(tmp_path.iterdir()) == []

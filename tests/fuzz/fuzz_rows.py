@@ -19,7 +19,7 @@ from trueodds.cli._csv_header import csv_header
 from trueodds.cli._engine import DataSource, Reading, open_source
 from trueodds.cli._exit import BAD_INPUT, USAGE, code_and_sentence
 from trueodds.cli._files import InputFiles
-from trueodds.cli._line_ends import with_even_lines
+from trueodds.cli._line_ends import even_lines
 from trueodds.cli._prepare import prepare
 from trueodds.cli._rows import fetch_rows
 
@@ -79,7 +79,7 @@ def _even_lines(path: Path) -> None:
     header, delimiter = csv_header(path)
     with tempfile.TemporaryDirectory(dir=FOLDER.name) as scratch:
         files = InputFiles(path.name, (path,), "csv")
-        copy = with_even_lines(files, header, delimiter, Path(scratch)).paths[0]
+        copy = even_lines(files, header, delimiter, Path(scratch))[0].paths[0]
         if copy != path:
             plain = [name.replace("\r", " ").replace("\n", " ") for name in header]
             assert csv_header(copy) == (plain, delimiter), (header, plain)

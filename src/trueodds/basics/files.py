@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +17,8 @@ from trueodds.exceptions import InputError
 
 __all__ = ["as_path", "atomic_file", "exclusive", "write_text"]
 
+O_BINARY = getattr(os, "O_BINARY", 0)
+"""Windows only: bytes are written as they are."""
 LONGEST_NAME = 100
 """Bytes of the name of a temporary file, so that long names of the user's own still fit."""
 
@@ -64,16 +66,15 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
     try:
         begin = os.fsencode(target.name)[:LONGEST_NAME].decode("utf-8", "ignore")
         with STOPPING.held():
-            handle, name = tempfile.mkstemp(prefix=f".{begin}.", suffix=".tmp", dir=target.parent)
-            temporary = Path(name)
+            # The system takes the umask off these permissions; no other thread is touched.
+            name = target.parent / f".{begin}.{secrets.token_hex(8)}.tmp"
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | O_BINARY, 0o666)
+            temporary = name
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
         with STOPPING.finishing():
             temporary.replace(target)
     except BaseException:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import DataSource
 from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, quoted, values
 
-__all__ = ["ReadingAdvice", "advise"]
+__all__ = ["ReadingAdvice", "advise", "totals_found"]
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "-", "--", "?", ".", "#n/a", "k.a.")
 """What people write where there is nothing."""
@@ -34,6 +34,12 @@ class ReadingAdvice:
 def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
     """Look at all scores and say which options would make probabilities of them."""
     options, reasons = [], []
+    if source.totals and source.reading.can_trim:
+        options += ["--footer-rows", str(source.totals)]
+        reasons.append(totals_found(source.totals))
+        rows = source.relation.aggregate("count(*)").fetchall()[0][0]
+        relation = source.relation.limit(max(0, rows - source.totals))
+        source = replace(source, relation=relation)
     comma, missing, blanks, signs = _texts(source, columns)
     if comma:
         options += ["--decimal", ","]
@@ -54,6 +60,12 @@ def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
         reasons.append("some scores are missing")
     said = "; ".join(reasons)
     return ReadingAdvice(tuple(options), f"{said[:1].upper()}{said[1:]}.", bool(percent))
+
+
+def totals_found(count: int) -> str:
+    """That rows at the end seem to be totals."""
+    last = "row seems to be a total" if count == 1 else f"{count} rows seem to be totals"
+    return f"the last {last}"
 
 
 def _texts(source: DataSource, columns: ColumnNames) -> tuple[str | None, list[str], bool, bool]:

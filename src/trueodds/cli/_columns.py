@@ -17,10 +17,25 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds.validation import InputScale
 
-__all__ = ["OUTSIDE", "ColumnNames", "Rule", "Scale", "refuse_margins", "rules_of", "shortened"]
+__all__ = [
+    "OUTSIDE",
+    "ColumnNames",
+    "Rule",
+    "Scale",
+    "UnknownColumnError",
+    "refuse_margins",
+    "rules_of",
+    "shortened",
+]
 
 Scale = Literal["fraction", "percent"]
 OUTSIDE = "is outside [0, 1]"
+LONGEST_GROUP = 10_000
+"""Bytes of the name of a group: rows are copied with it, and each is shown."""
+
+
+class UnknownColumnError(InputError):
+    """A column that is asked for and is not there."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +71,13 @@ class ColumnNames:
         columns = replace(self, score=tuple(found))
         for name in columns.all_names():
             if name not in source.kinds:
-                raise InputError(_unknown(source, name))
+                raise UnknownColumnError(_unknown(source, name))
         return columns
+
+    def named_in(self, header: Sequence[str]) -> bool:
+        """Whether a row of texts has all names that are no patterns or ranges."""
+        names = [name for name in self.all_names() if not set(name) & set("*?[:")]
+        return bool(names) and set(names) <= {text.strip() for text in header}
 
     def _meant(self, name: str, present: list[str]) -> list[str]:
         """The columns of a range or a pattern, but not those that mean something else."""
@@ -129,6 +149,12 @@ def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
                 "if the columns are independent scores, fit --method one_vs_rest.",
             )
         )
+    for name in columns.groups:
+        if kinds[name] in TEXT_TYPES:
+            text = as_text(name, kinds[name])
+            condition = f"strlen({text}) > {LONGEST_GROUP}"
+            problem = f"is longer than {LONGEST_GROUP:,} bytes"
+            found.append(Rule(name, problem, condition, f"left({text}, 60)"))
     if columns.label is not None:
         found += _label_rules(columns.label, kinds[columns.label], columns)
     if columns.weight is not None:

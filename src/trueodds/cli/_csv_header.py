@@ -1,4 +1,4 @@
-"""The header of a CSV file: its column names and its delimiter, whatever stands in the names."""
+"""The header of a CSV file: its names and its delimiter, and where it stands among titles."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from trueodds.basics.shown import shown
 from trueodds.cli._files import uncompressed
 from trueodds.exceptions import InputError
 
-__all__ = ["LONGEST_LINE", "NotUtf8Error", "csv_header", "named"]
+__all__ = [
+    "LONGEST_LINE",
+    "Dialect",
+    "NotUtf8Error",
+    "csv_header",
+    "dialect_of",
+    "named",
+    "records_near_top",
+    "total_rows",
+]
 
 DELIMITERS = ",\t;|"
 LONGEST_LINE = 32_000_000
@@ -26,6 +36,36 @@ FIRST_LOOK = 1 << 16
 FIELD_BEGINS = rf"(?<![^{DELIMITERS}\r\n])"
 QUOTED = rf'{FIELD_BEGINS}"(?:[^"]++|"")*+"'
 RECORD = re.compile(rf'(?:{QUOTED}|[^"\r\n]++|(?!{FIELD_BEGINS})")*+')
+
+
+LOOKED_AT = 50
+"""Lines in which a header is looked for."""
+TOTALS = (
+    *("total", "totals", "sum", "subtotal", "grand total", "average", "mean", "summe", "gesamt"),
+    *("gesamtsumme", "insgesamt", "mittelwert", "durchschnitt", "somme", "moyenne", "totale"),
+    *("media", "suma", "totaal", "gemiddelde", "celkem", "soma"),
+)
+"""What a row begins with that sums up those above it."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file writes its values, so that another can be written in the same way."""
+
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    byte_order_mark: bool = False
+    quoted_header: bool = False
+    quoted_columns: tuple[bool, ...] = ()
+    """Which columns have quotes that no reader needs, by the first row."""
+    line_end: str = "\n"
+    percent_sign: str = ""
+    """What stands after a percentage: nothing, ``%`` or `` %``."""
+    above: bytes = b""
+    """UTF-8 text above the header, such as titles."""
+    below: bytes = b""
+    """UTF-8 text below the rows, such as totals."""
 
 
 class NotUtf8Error(InputError):
@@ -147,3 +187,53 @@ def named(header: Sequence[str]) -> list[str]:
             taken.add(name.casefold())
         names.append(name)
     return names
+
+
+def dialect_of(path: Path, delimiter: str, line_ends: frozenset[str], decimal: str) -> Dialect:
+    """How a file in UTF-8 is written; its encoding and margins are set by the caller."""
+    with uncompressed(path) as stream:
+        mark = stream.read(3) == codecs.BOM_UTF8
+    header, row = (_quoted_fields(record, delimiter) for record in _first_records(path))
+    return Dialect(
+        delimiter=delimiter,
+        decimal=decimal,
+        byte_order_mark=mark,
+        quoted_header=all(header),
+        quoted_columns=tuple(row),
+        line_end=next(iter(line_ends)) if len(line_ends) == 1 else "\n",
+    )
+
+
+def _quoted_fields(record: str, delimiter: str) -> list[bool]:
+    mark = "\0"  # which no record has here, or none that matters
+    return [field == mark for field in re.sub(QUOTED, mark, record).split(delimiter)]
+
+
+def records_near_top(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The first lines of a file, with their numbers from 1, each split by its own delimiter."""
+    with uncompressed(path) as stream:
+        text = stream.read(FIRST_LOOK).decode("utf-8-sig", "replace")
+    for number, line in enumerate(text.splitlines()[:LOOKED_AT], 1):
+        for delimiter in sorted(DELIMITERS, key=line.count, reverse=True)[:2]:
+            try:
+                yield number, _fields(line, delimiter)
+            except (csv.Error, StopIteration):
+                continue
+
+
+def total_rows(tail: bytes, delimiter: str) -> int:
+    r"""How many rows at the end of a file sum up those above them, by their first text.
+
+    Examples
+    --------
+    >>> total_rows(b"a;0,5;ja\nb;0,2;nein\nSumme;0,7;\n", ";")
+    1
+    """
+    lines = tail.decode("utf-8", "replace").splitlines()[1:]
+    count = 0
+    for line in reversed([line for line in lines if line.strip(f"{delimiter} ")]):
+        cells = (cell.strip(' "').rstrip(":") for cell in line.split(delimiter))
+        if next(filter(None, cells), "").casefold() not in TOTALS:
+            break
+        count += 1
+    return count

@@ -130,7 +130,7 @@ def _whole(
             squares = "sum(weight) * sum(weight) / sum(weight * weight)"
             effective = prepared.relation.aggregate(squares).fetchall()[0][0]
         return evaluate_table(table, n_effective=effective, **options), table
-    rows = data.fetch(prepared)
+    rows = data.fetch(prepared, bytes_per_score=60)
     scores = rows.scores
     if data.input_scale == "logit":
         from trueodds.numerics.softmax.logits import softmax

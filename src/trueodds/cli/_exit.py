@@ -57,11 +57,14 @@ class UsageError(Exception):
 
 
 class AdvisedError(InputError):
-    """Data that cannot be used as it is, with the options that would change that."""
+    """Data that cannot be used as it is, with the options that would change that.
 
-    def __init__(self, message: str, options: Sequence[str]) -> None:
+    ``hint`` is the part of the message that gives the reasons for the options.
+    """
+
+    def __init__(self, message: str, options: Sequence[str], hint: str = "") -> None:
         super().__init__(message)
-        self.options = tuple(options)
+        self.options, self.hint = tuple(options), hint
 
 
 require = partial(optional.require, purpose="this", install="trueodds[cli]")

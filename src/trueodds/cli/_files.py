@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import glob
 import gzip
+import os
+import re
+import select
 import shutil
+import stat
 import sys
+import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import unquote
 
+from trueodds.basics.signals import STOPPING
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
 
@@ -24,7 +33,9 @@ __all__ = [
     "matching",
     "no_match",
     "partitions",
+    "refuse_idle_pipe",
     "resolve",
+    "scratch_folder",
     "uncompressed",
 ]
 
@@ -48,6 +59,79 @@ COMPRESSED = (".gz",)
 STANDARD_INPUT = "-"
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark call the folder of rows whose partition value is missing."""
+WRITER_SECONDS = 2.0
+"""How long the writer of a named pipe is waited for."""
+
+
+SCRATCH = "trueodds-scratch-"
+SCRATCH_NAME = re.compile(rf"{SCRATCH}[a-z0-9_]{{8}}")
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder that is gone afterwards, or after the next run if this one is killed.
+
+    The folder is locked while it is used. A lock ends with its process, so a folder that can be
+    locked belongs to nobody.
+    """
+    _remove_abandoned()
+    folder, lock = None, None
+    try:
+        with STOPPING.held():
+            while lock is None:
+                folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
+                lock = _locked(folder)  # None: another run took it for an abandoned one
+        assert folder is not None  # noqa: S101
+        yield folder
+    finally:
+        try:
+            _remove(folder)
+        finally:  # a signal may have cut that short, but comes only once
+            _remove(folder)
+            if lock is not None and lock >= 0:
+                os.close(lock)
+
+
+def _remove(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned() -> None:
+    for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        if not SCRATCH_NAME.fullmatch(path.name) or path.is_symlink():
+            continue
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == os.getuid():
+                lock = _locked(path)
+                if lock is not None and lock >= 0:
+                    shutil.rmtree(path, ignore_errors=True)
+                    os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """The descriptor of a lock on a folder; None if another process has it or removed it.
+
+    It is -1 on systems without such locks, where nothing is removed later.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return -1
+    try:
+        lock = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_nlink and folder.exists():
+            return lock
+    except OSError as error:
+        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+            os.close(lock)
+            return -1  # a file system without locks
+    os.close(lock)
+    return None
 
 
 @dataclass(frozen=True)
@@ -127,6 +211,9 @@ def resolve(
     """
     if file == STANDARD_INPUT:
         return _standard_input(given, scratch)
+    path = Path(file)
+    if _is_pipe(path):
+        return _pipe(path, given, scratch)
     paths = matching(file) if found is None else list(found)
     if not paths:
         raise InputError(no_match(file))
@@ -141,12 +228,14 @@ def resolve(
     if len(formats) > 1:
         raise InputError(f"{file!r} matches files of several formats; narrow it down.")
     for path in paths:
+        if not path.is_file():
+            raise InputError(f"{path} is a device or a pipe among other files; name a file.")
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty (0 bytes).")
     kind = next(iter(formats))
     assert kind is not None  # noqa: S101
-    absolute = tuple(path.absolute() for path in paths)
-    return InputFiles(file, absolute, kind, common_partitions(paths))
+    named = tuple(_with_text_name(path.absolute(), scratch) for path in paths)
+    return InputFiles(file, named, kind, common_partitions(paths))
 
 
 def no_match(file: str) -> str:
@@ -158,6 +247,63 @@ def no_match(file: str) -> str:
         f"the folder {file} holds no file of a known format ({known}); "
         f"name other files by a glob such as '{file}/*' with --format."
     )
+
+
+def _with_text_name(path: Path, scratch: Path) -> Path:
+    """The path, or a link to it if its name is not UTF-8, which the engine cannot open."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        folder = Path(tempfile.mkdtemp(dir=scratch))
+        link = folder / os.fsencode(path.name).decode("utf-8", "backslashreplace")
+        link.symlink_to(path)
+        return link
+    return path
+
+
+def refuse_idle_pipe(file: str) -> None:
+    """Refuse a named pipe, which waits for a writer; pipes of a shell have one."""
+    if _is_pipe(Path(file)) and not file.startswith(("/dev/", "/proc/")):
+        raise InputError(f"{file} is a named pipe; name a file.")
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
+    """Copy what comes through a named pipe, ``/dev/stdin`` or ``<(command)``.
+
+    The pipe is opened without waiting. Until a writer has opened it, too, it seems to be at its
+    end; one that does not come within a moment is not waited for.
+    """
+    kind = given or format_of(path)
+    if kind is None:
+        raise UsageError(f"{path} is a pipe; pass --format csv, parquet, arrow or jsonl.")
+    copy = scratch / f"pipe.{kind}"
+    source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        patience = time.monotonic() + WRITER_SECONDS
+        with copy.open("wb") as target:
+            while True:
+                try:
+                    block = os.read(source, 1 << 20)
+                except BlockingIOError:  # a writer is there, and writes nothing yet
+                    select.select([source], [], [])
+                    continue
+                if not block and (target.tell() or time.monotonic() > patience):
+                    break
+                if not block:
+                    time.sleep(0.02)
+                target.write(block)
+    finally:
+        os.close(source)
+    if copy.stat().st_size == 0:
+        raise InputError(f"{path} is a pipe to which no program writes; name a file.")
+    return InputFiles(str(path), (copy,), kind)
 
 
 def _standard_input(given: Format | None, scratch: Path) -> InputFiles:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from trueodds.basics.shown import shown
+from trueodds.cli._csv_header import LONGEST_LINE, MOST_COLUMNS
 from trueodds.cli._files import uncompressed
 from trueodds.exceptions import InputError
 
 __all__ = ["check_columns", "check_keys"]
-
-LONGEST_LINE = 32_000_000
 
 
 def check_keys(path: Path) -> None:
@@ -40,6 +39,11 @@ def check_keys(path: Path) -> None:
 
 def check_columns(columns: list[str], types: list[str], path: Path) -> None:
     """Refuse what the engine could not take apart into columns."""
+    if columns == ["json"] and types[0].startswith("MAP("):
+        raise InputError(
+            f"{path.name} has more than {MOST_COLUMNS:,} different keys, which is more than can be "
+            "read as columns. Keep those that are needed."
+        )
     if columns == ["json"] and types == ["JSON"]:
         raise InputError(
             f"{path.name}: the lines are not JSON objects whose keys can name columns."

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from trueodds.cli._files import refuse_idle_pipe
 from trueodds.exceptions import MapFormatError
 
 __all__ = ["MapFile", "load_map", "losses_text"]
@@ -19,6 +20,7 @@ def load_map(file: str) -> Any:
     """Read a map; what is wrong with it is said with the file's name."""
     import trueodds
 
+    refuse_idle_pipe(file)
     try:
         return trueodds.load(file)
     except MapFormatError as error:

@@ -15,8 +15,10 @@ __all__ = [
     "Decimal",
     "Encoding",
     "File",
+    "FooterRows",
     "Force",
     "Group",
+    "HeaderRow",
     "InputFormat",
     "InputScaleOption",
     "Json",
@@ -29,6 +31,7 @@ __all__ = [
     "ScaleOption",
     "Score",
     "Seed",
+    "SheetName",
     "Weight",
     "data_option",
     "result_option",
@@ -95,7 +98,7 @@ ScaleOption = Annotated[
 ]
 Decimal = Annotated[
     Literal[".", ","],
-    data_option("--decimal", help="Decimal mark of CSV files."),
+    data_option("--decimal", help="Decimal mark of CSV files and of texts in sheets."),
 ]
 Missing = Annotated[
     list[str] | None,
@@ -109,6 +112,28 @@ Encoding = Annotated[
     str,
     data_option(
         "--encoding", metavar="NAME", help="Encoding of CSV files, such as latin-1 or utf-16."
+    ),
+]
+SheetName = Annotated[
+    str | None,
+    data_option("--sheet", metavar="NAME", help="Sheet of a workbook; by default the first."),
+]
+HeaderRow = Annotated[
+    int | None,
+    data_option(
+        "--header-row",
+        metavar="N",
+        min=1,
+        help="Row of the column names in a CSV file or a sheet, if titles stand above it.",
+    ),
+]
+FooterRows = Annotated[
+    int,
+    data_option(
+        "--footer-rows",
+        metavar="N",
+        min=0,
+        help="Rows to leave out at the end of a CSV file or a sheet, such as totals.",
     ),
 ]
 Positive = Annotated[
@@ -155,7 +180,7 @@ Memory = Annotated[
     rows_option(
         "--memory",
         metavar="SIZE",
-        help="Memory that DuckDB may use; the rest goes to temporary files.",
+        help="Memory for the rows: more of them go to temporary files, or are sampled.",
     ),
 ]
 Json = Annotated[

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from trueodds.basics.log import logger
 from trueodds.basics.shown import shown
-from trueodds.cli._advice import ReadingAdvice, advise
+from trueodds.cli._advice import ReadingAdvice, advise, totals_found
 from trueodds.cli._columns import OUTSIDE, ColumnNames, Rule, rules_of, shortened
 from trueodds.cli._engine import DataSource
 from trueodds.cli._exit import AdvisedError
 from trueodds.cli._labels import Classes, find_classes
+from trueodds.cli._show import note
 from trueodds.cli._sql import quoted
 from trueodds.exceptions import InputError
 
 __all__ = ["GOOD", "OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
 
 OnBadRows = Literal["error", "skip", "blank"]
+MOST_COMPARED, MOST_COLUMNS = 1_000_000, 200
+"""Rows and columns up to which repeated rows are counted."""
+KEY_SHARE = 0.99
+"""A column is a key if it has this share of as many values as there are distinct rows."""
 MALFORMED = "malformed lines"
 
 
@@ -27,6 +32,8 @@ class Tally:
 
     rows: int
     skipped: dict[str, int]
+    repeated: int = 0
+    """Good rows that are equal to another in every column, one of each not counted."""
 
     @property
     def used(self) -> int:
@@ -57,6 +64,7 @@ class Prepared:
         """What was read, for ``--json``."""
         return {
             **self.tally.to_dict(),
+            "rows_repeated": self.tally.repeated,
             "score": list(self.columns.score),
             "label": self.columns.label,
             "weight": self.columns.weight,
@@ -100,6 +108,7 @@ def prepare(
     """
     columns = columns.found_in(source)
     good, tally = examine(source, columns, on_bad_rows)
+    tally = replace(tally, repeated=_repeated(good, columns, tally.used))
     classes = find_classes(source, good, columns, positive)
     numbers = [columns.number(source, name) for name in columns.score]
     many = len(numbers) > 1
@@ -113,6 +122,23 @@ def prepare(
     for title, group in (("group", columns.groups), ("feature", columns.features)):
         parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
     return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
+
+
+def _repeated(good: Any, columns: ColumnNames, n_rows: int) -> int:
+    """How many rows were delivered twice: equal to another in all columns, one of them a key.
+
+    Without a key, rows may well be equal: scores are rounded, and groups are few.
+    """
+    used = set(columns.all_names())
+    others = [name for name in good.columns if name not in used]
+    if not others or n_rows > MOST_COMPARED or len(good.columns) > MOST_COLUMNS:
+        return 0
+    whole = ", ".join(map(quoted, good.columns))
+    distinct = good.aggregate(f"count(DISTINCT hash({whole}))").fetchall()[0][0]
+    if distinct == n_rows:
+        return 0
+    keys = good.aggregate(", ".join(f"count(DISTINCT {quoted(name)})" for name in others))
+    return n_rows - distinct if max(keys.fetchall()[0]) >= KEY_SHARE * distinct else 0
 
 
 def _probability(logit: str) -> str:
@@ -140,7 +166,10 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
         advice = advise(source, columns)
         if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
             message = _refusal(source, reason, rules, bad, rows, advice, on_bad_rows)
-            raise AdvisedError(message, advice.options)
+            raise AdvisedError(message, advice.options, advice.hint)
+    if source.totals:
+        found = totals_found(source.totals)
+        note(f"{source.name}: {found} and is read like the others; --footer-rows leaves it out.")
     skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
     malformed = source.malformed_lines() if source.reading.skip_malformed else 0
     if malformed:

@@ -10,7 +10,7 @@ from trueodds.basics.shown import shown
 from trueodds.cli import _options as o
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._encoding import UTF_8
-from trueodds.cli._engine import MEMORY, DataSource, Reading, open_source
+from trueodds.cli._engine import MEMORY, DataSource, Reading, in_bytes, open_source
 from trueodds.cli._exit import UsageError
 from trueodds.cli._prepare import Prepared, prepare
 from trueodds.cli._show import note, working
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from trueodds.cli._rows import FileRows
 
 __all__ = ["LabelledRowOptions", "RowOptions"]
+
+BYTES_PER_SCORE, BYTES_PER_ROW = 230, 700
+"""What fitting and comparing take at their peak; ``benchmarks/memory.py`` measures it."""
+PROGRAM_BYTES = 150_000_000
+"""What the program and its libraries take without any rows, beyond a fifth of ``--memory``."""
+FEWEST_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +38,14 @@ class RowOptions:
     decimal: o.Decimal = "."
     na: o.Missing = None
     encoding: o.Encoding = UTF_8
+    sheet: o.SheetName = None
+    header_row: o.HeaderRow = None
+    footer_rows: o.FooterRows = 0
     on_bad_rows: o.OnBad = "error"
     memory: o.Memory = MEMORY
 
     def open(
-        self, columns: ColumnNames, *, detect_types: bool = False
+        self, columns: ColumnNames, *, detect_types: bool = False, verbatim: bool = False
     ) -> AbstractContextManager[DataSource]:
         """The file as a relation of DuckDB."""
         reading = Reading(
@@ -46,8 +55,14 @@ class RowOptions:
             self.decimal,
             tuple(self.na or ()),
             self.encoding,
+            self.sheet,
+            self.header_row,
+            self.footer_rows,
+            can_trim=True,
         )
-        return open_source(self.file, reading, detect_types=detect_types, columns=columns)
+        return open_source(
+            self.file, reading, detect_types=detect_types, verbatim=verbatim, columns=columns
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,17 +116,35 @@ class LabelledRowOptions(RowOptions):
                         f"column {shown(self.counts)} must hold whole numbers of rows; got "
                         f"{found[0][0]:g}. If these are importance weights, pass --weight."
                     )
-            return prepared
+        repeated = prepared.tally.repeated
+        if repeated:
+            note(
+                f"{source.name}: {repeated:,} of {prepared.tally.used:,} rows repeat another in "
+                "every column, and are counted; remove them if they were delivered twice."
+            )
+        return prepared
 
-    def fetch(self, prepared: Prepared) -> FileRows:
-        """The good rows, or a random sample if there are too many."""
+    def fetch(self, prepared: Prepared, *, bytes_per_score: int = BYTES_PER_SCORE) -> FileRows:
+        """The good rows, or a random sample if there are too many.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        bytes_per_score : int
+            What the command needs at its peak for each score of each row.
+        """
         from trueodds.cli._rows import fetch_rows
 
-        rows = fetch_rows(prepared, self.max_rows, self.seed)
+        per_row = max(BYTES_PER_ROW, bytes_per_score * len(prepared.scores))
+        allowed = in_bytes(self.memory)
+        allowed = max(allowed - PROGRAM_BYTES, allowed // 3)
+        fitting = max(FEWEST_ROWS, allowed // per_row)
+        rows = fetch_rows(prepared, min(self.max_rows, fitting), self.seed)
         if rows.is_sample:
+            limit = "--max-rows" if self.max_rows <= fitting else f"--memory {self.memory}"
             note(
                 f"a random sample of {len(rows):,} of {rows.n_available:,} rows is used "
-                f"(--max-rows, --seed {self.seed})."
+                f"({limit}, --seed {self.seed})."
             )
         return rows
 

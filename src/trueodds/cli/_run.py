@@ -110,8 +110,12 @@ def _messages(wanted: bool) -> Iterator[None]:
 
     from trueodds.basics.log import logger
 
+    class Printable(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return printable(super().format(record))
+
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("trueodds: %(message)s"))
+    handler.setFormatter(Printable("trueodds: %(message)s"))
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from trueodds.cli._sql import as_number, quoted
@@ -15,13 +16,14 @@ KINDS = ("BIGINT", "DOUBLE", "BOOLEAN")
 AT_ONCE = 200
 
 
-def with_types(relation: Any, decimal: str = ".") -> Any:
+def with_types(relation: Any, decimal: str = ".", kept: Sequence[str] = ()) -> Any:
     """Cast columns of text to numbers and booleans where every value is one.
 
+    Columns in ``kept`` stay texts.
     A pass looks at a few hundred columns: the engine's time grows with the square of what it is
     asked at once.
     """
-    names = relation.columns
+    names = [name for name in relation.columns if name not in kept]
     numbers = {name: as_number(name, "VARCHAR", decimal) for name in names}
     answers: list[bool] = []
     for begin in range(0, len(names), AT_ONCE):
@@ -32,7 +34,7 @@ def with_types(relation: Any, decimal: str = ".") -> Any:
         kind = next((k for k, fit in zip(KINDS, fits, strict=True) if fit), "VARCHAR")
         value = numbers[name] if kind == "DOUBLE" else f"CAST({quoted(name)} AS {kind})"
         parts.append(f"{value} AS {quoted(name)}")
-    return relation.project(", ".join(parts))
+    return relation.project(", ".join([*parts, *map(quoted, kept)]))
 
 
 def _answers(relation: Any, names: list[str], numbers: dict[str, str]) -> list[bool]:

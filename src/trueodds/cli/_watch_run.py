@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time as clock
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from trueodds.basics.shown import shown
 from trueodds.cli._columns import ColumnNames
 from trueodds.cli._engine import DataSource, Reading, open_source
 from trueodds.cli._exit import UsageError
-from trueodds.cli._files import format_of, matching, no_match, partitions
+from trueodds.cli._files import format_of, matching, no_match, partitions, scratch_folder
 from trueodds.cli._methods_list import AUTO, make_calibrator
 from trueodds.cli._prepare import in_words
 from trueodds.cli._show import say, working
@@ -373,11 +372,11 @@ class WatchRun:
         return lines
 
     def _read_batch(self, name: str, batch: list[Delivery]) -> Iterator[dict[str, Any]]:
-        with tempfile.TemporaryDirectory(prefix="trueodds-") as folder:
+        with scratch_folder() as folder:
             for attempt in ("files", "copies"):
                 with self._open(name, batch) as source:
                     if attempt == "files" and any(one.has_changed() for one in batch):
-                        batch = [self._copied(one, Path(folder)) for one in batch]
+                        batch = [self._copied(one, folder) for one in batch]
                         continue
                     with working("checking rows", source.connection):
                         rows = self._select(source, [str(one.path) for one in batch])

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from trueodds.basics.files import atomic_file
+from trueodds.basics.shown import shown
+from trueodds.cli._csv_header import Dialect
 from trueodds.cli._exit import UsageError, require
-from trueodds.cli._files import Format, format_of
+from trueodds.cli._files import COMPRESSED, Format, format_of
 from trueodds.cli._sql import literal
+from trueodds.cli._xlsx import new_workbook
 from trueodds.exceptions import InputError
 
 __all__ = ["atomic_stream", "check_target", "output_format", "table_writer", "write_text"]
@@ -28,9 +34,15 @@ def output_format(output: str, given: Format | None) -> Format:
     if kind is None:
         raise UsageError(
             f"the format of the output {output!r} cannot be told from its name; "
-            "pass --output-format csv, parquet, arrow or jsonl."
+            "pass --output-format csv, parquet, arrow, jsonl or xlsx."
         )
+    if _is_compressed(output) and kind not in ("csv", "jsonl"):
+        raise UsageError(f"{kind} files are compressed inside: write {output!r} without .gz.")
     return kind
+
+
+def _is_compressed(output: str) -> bool:
+    return output != STANDARD_OUTPUT and Path(output).suffix.lower() in COMPRESSED
 
 
 def check_target(output: str, *, force: bool = True) -> None:
@@ -79,12 +91,54 @@ def write_text(text: str, output: str) -> None:
 
 @contextmanager
 def table_writer(
-    stream: IO[bytes], kind: Format, schema: Any, connection: Any, metadata: dict[str, str]
+    output: str,
+    kind: Format,
+    schema: Any,
+    connection: Any,
+    metadata: dict[str, str],
+    dialect: Dialect,
+    title: str,
 ) -> Iterator[Any]:
     """Something that Arrow batches are written to with ``write_batch``.
 
-    Parquet and Arrow files keep the metadata; CSV and JSON lines have no place for it.
+    Parameters
+    ----------
+    output : str
+        A file, which appears whole or not at all, or ``-``.
+    kind : {"csv", "parquet", "arrow", "jsonl", "xlsx"}
+    schema : Arrow schema
+    connection : DuckDB connection
+        Not the one that makes the batches.
+    metadata : dict of str
+        Parquet and Arrow files keep it; the others have no place for it.
+    dialect : Dialect
+        For CSV.
+    title : str
+        Name of the sheet of a workbook.
     """
+    with atomic_stream(output) as stream:
+        if _is_compressed(output):
+            with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+                text = _TextWriter(cast("IO[bytes]", packed), kind, schema, connection, dialect)
+                yield text
+                text.finish()
+        elif kind == "xlsx":
+            with new_workbook(stream, title, schema.names) as sheet:
+                yield sheet
+        else:
+            with _plain_writer(stream, kind, schema, connection, metadata, dialect) as writer:
+                yield writer
+
+
+@contextmanager
+def _plain_writer(
+    stream: IO[bytes],
+    kind: Format,
+    schema: Any,
+    connection: Any,
+    metadata: dict[str, str],
+    dialect: Dialect,
+) -> Iterator[Any]:
     schema = schema.with_metadata(metadata)
     if kind == "parquet":
         parquet = require("pyarrow.parquet")
@@ -94,22 +148,37 @@ def table_writer(
         with require("pyarrow.ipc").new_file(stream, schema) as writer:
             yield writer
     else:
-        yield _TextWriter(stream, kind, schema, connection)
+        text = _TextWriter(stream, kind, schema, connection, dialect)
+        yield text
+        text.finish()
 
 
 class _TextWriter:
     """CSV and JSON lines, with numbers that read back as the same float64."""
 
-    def __init__(self, stream: IO[bytes], kind: Format, schema: Any, connection: Any) -> None:
+    def __init__(
+        self, stream: IO[bytes], kind: Format, schema: Any, connection: Any, dialect: Dialect
+    ) -> None:
         self._stream, self._kind, self._connection = stream, kind, connection
-        self._pyarrow, self._csv = require("pyarrow"), require("pyarrow.csv")
+        self._pyarrow, self._compute = require("pyarrow"), require("pyarrow.compute")
         if kind == "csv":
-            header = ",".join(_csv_cell(name) for name in schema.names)
-            stream.write(header.encode("utf-8") + b"\n")
+            self._dialect = dialect
+            self._special = f'[{re.escape(dialect.delimiter)}"\r\n]'
+            self._encoder = codecs.getincrementalencoder(dialect.encoding)("surrogateescape")
+            # UTF-16 without a byte order in its name has a mark of its own.
+            self._write_text("\ufeff" * dialect.byte_order_mark + _as_text(dialect.above))
+            header = self._pyarrow.array(schema.names, self._pyarrow.large_string())
+            cells = self._quoted(header, always=dialect.quoted_header).to_pylist()
+            self._write_text(dialect.delimiter.join(cells) + dialect.line_end)
+
+    def finish(self) -> None:
+        """Write what stands below the rows."""
+        if self._kind == "csv":
+            self._write_text(_as_text(self._dialect.below))
 
     def write_batch(self, batch: Any) -> None:
         if self._kind == "csv":
-            self._stream.write(self._csv_lines(batch))
+            self._write_lines(batch)
             return
         # Columns by position: as the name of a column, the engine would change some keys.
         columns = [f"c{number}" for number in range(batch.num_columns)]
@@ -123,20 +192,53 @@ class _TextWriter:
         text = "".join(f"{line}\n" for (line,) in lines.fetchall())
         self._stream.write(text.encode("utf-8"))
 
-    def _csv_lines(self, batch: Any) -> Any:
-        # "needed" quotes every text; "none" refuses a batch in which one needs quotes.
-        for style in ("none", "needed"):
-            sink = self._pyarrow.BufferOutputStream()
-            options = self._csv.WriteOptions(include_header=False, quoting_style=style)
-            try:
-                self._csv.write_csv(batch, sink, options)
-            except self._pyarrow.ArrowInvalid:
-                if style == "needed":
-                    raise
-            else:
-                break
-        return sink.getvalue()
+    def _write_lines(self, batch: Any) -> None:
+        if not batch.num_rows:
+            return
+        always = self._dialect.quoted_columns
+        always += (bool(always) and all(always),) * (batch.num_columns - len(always))
+        cells = [self._cells(*pair) for pair in zip(batch.columns, always, strict=False)]
+        separator = self._pyarrow.scalar(self._dialect.delimiter, self._pyarrow.large_string())
+        lines = self._compute.binary_join_element_wise(*cells, separator, null_handling="replace")
+        end = self._dialect.line_end
+        self._write_text(end.join(lines.to_pylist()) + end)
+
+    def _write_text(self, text: str) -> None:
+        try:
+            self._stream.write(self._encoder.encode(text))
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{shown(text[error.start : error.end])} cannot be written in "
+                f"{self._dialect.encoding}; pass --plain for UTF-8."
+            ) from None
+
+    def _cells(self, column: Any, always: bool) -> Any:
+        """A column as texts, with quotes where a reader needs them or the file has them."""
+        types, kind = self._pyarrow.types, column.type
+        if types.is_nested(kind):
+            values = column.to_pylist()
+            texts = [None if v is None else json.dumps(v, default=str) for v in values]
+            return self._quoted(self._pyarrow.array(texts, self._pyarrow.large_string()))
+        text = column.cast(self._pyarrow.large_string())
+        if types.is_floating(kind) and self._dialect.decimal != ".":
+            text = self._compute.replace_substring(text, ".", self._dialect.decimal)
+        elif types.is_primitive(kind) and not (always or types.is_temporal(kind)):
+            return text  # a number has nothing that needs quotes
+        return self._quoted(text, always=always)
+
+    def _quoted(self, text: Any, *, always: bool = False) -> Any:
+        compute = self._compute
+        needed = compute.match_substring_regex(text, self._special)
+        needed = compute.or_(needed, compute.equal(text, ""))  # not to be taken for a missing value
+        if always:
+            needed = compute.is_valid(text)
+        if not compute.any(needed).as_py():
+            return text
+        doubled = compute.replace_substring(text, '"', '""')
+        quote, nothing = (self._pyarrow.scalar(t, self._pyarrow.large_string()) for t in ('"', ""))
+        quoted = compute.binary_join_element_wise(quote, doubled, quote, nothing)
+        return compute.if_else(needed, quoted, text)
 
 
-def _csv_cell(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\r\n') else text
+def _as_text(margin: bytes) -> str:
+    return margin.decode("utf-8-sig", "surrogateescape")

@@ -1,0 +1,210 @@
+"""Files that are no files, names that are no text, and what a killed run leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from score_files import write_table
+
+from trueodds.basics.files import atomic_file
+from trueodds.cli._files import SCRATCH, scratch_folder
+
+WORDS = ["-s", "p", "-l", "y"]
+PROGRAM = [sys.executable, "-m", "trueodds.cli"]
+
+
+def test_a_pipe_is_read_to_its_end(run, data, tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    content = (data / "scores.csv").read_bytes()
+
+    def write():
+        with pipe.open("wb") as stream:  # waits for the reader
+            for begin in range(0, len(content), 5000):
+                stream.write(content[begin : begin + 5000])
+                time.sleep(0.001)
+
+    threading.Thread(target=write, daemon=True).start()
+    result = run("evaluate", pipe, *WORDS, "--json")
+    assert result.code == 0, result.err
+    assert result.json["rows"] == 2000
+
+
+def test_pipes_of_the_shell_are_read(run_process, data):
+    content = (data / "scores.csv").read_bytes()
+    result = run_process(
+        "evaluate", "/dev/stdin", "--format", "csv", *WORDS, "--json", input=content
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["rows"] == 2000
+    result = run_process("evaluate", "/dev/stdin", *WORDS, input=content)
+    assert result.returncode == 2
+    assert b"/dev/stdin is a pipe; pass --format" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "show"])
+def test_a_pipe_to_which_nobody_writes_is_refused_at_once(run_process, tmp_path, command):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    words = [command, pipe, *(WORDS if command == "evaluate" else [])]
+    result = run_process(*words, timeout=30)
+    assert result.returncode == 1
+    assert b"pipe" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_a_device_is_refused(run):
+    result = run("evaluate", "/dev/zero", "--format", "csv", *WORDS)
+    assert result.code == 1
+    assert "is a device or a pipe" in result.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "jsonl"])
+def test_a_name_that_is_not_utf_8_is_opened(run, data, table, tmp_path, kind):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 \xff." + kind.encode()))
+    path.write_bytes((data / f"scores.{kind}").read_bytes())
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/out\xe9.csv"))
+    result = run("apply", data / "map.json", path, "-s", "p", "-o", out)
+    assert result.code == 0, result.err
+    assert len(out.read_bytes().splitlines()) == 1 + table.num_rows
+    assert "\udce9" not in result.err
+
+
+def test_names_do_not_reach_the_terminal_as_commands(run, table, tmp_path):
+    path = write_table(table, tmp_path / "a\x1b]0;title\x07b.csv")
+    result = run("evaluate", path, *WORDS, "--verbose")
+    assert result.code == 0
+    assert "a\\x1b]0;title\\x07b.csv (csv) is read by DuckDB" in result.err
+    assert not {"\x1b", "\x07"} & set(result.out + result.err)
+
+
+def _folders(place):
+    return sorted(path.name for path in place.glob(f"{SCRATCH}*"))
+
+
+def test_the_next_run_removes_what_a_killed_run_left(data, tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    keeper = os.open(pipe, os.O_RDWR)  # a writer that never writes: the run waits
+    words = [*PROGRAM, "evaluate", pipe, *WORDS]
+    other = tmp_path / f"{SCRATCH}mine"  # no name that we give
+    other.mkdir()
+    with (
+        subprocess.Popen(words, env=environment) as waiting,
+        subprocess.Popen(words, env=environment) as killed,
+    ):
+        while len(_folders(tmp_path)) < 3:
+            time.sleep(0.05)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert len(_folders(tmp_path)) == 3
+        again = [*PROGRAM, "evaluate", data / "scores.csv", *WORDS]
+        subprocess.run(again, env=environment, check=True, stdout=subprocess.DEVNULL)
+        left = _folders(tmp_path)
+        assert len(left) == 2  # that of the run that waits, and the one that is not ours
+        assert other.name in left
+        waiting.terminate()
+        waiting.wait()
+    os.close(keeper)
+    assert _folders(tmp_path) == [other.name]
+
+
+def test_runs_at_once_never_remove_each_others_folders(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lost = []
+
+    def use():
+        for _ in range(30):
+            with scratch_folder() as folder:
+                (folder / "a").write_text("x")
+                if (folder / "a").read_text() != "x":
+                    lost.append(folder)
+
+    threads = [threading.Thread(target=use) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not lost
+    assert _folders(tmp_path) == []
+
+
+def test_a_file_gets_its_permissions_without_touching_the_umask(monkeypatch, tmp_path):
+    before = os.umask(0o027)
+    try:
+        monkeypatch.setattr(os, "umask", lambda _: pytest.fail("another thread would see this"))
+        with atomic_file(tmp_path / "f") as stream:
+            stream.write(b"x")
+    finally:
+        monkeypatch.undo()
+        os.umask(before)
+    assert (tmp_path / "f").stat().st_mode & 0o777 == 0o640
+
+
+def test_objects_of_thousands_of_keys_are_columns_and_of_too_many_a_sentence(run, tmp_path):
+    path = tmp_path / "s.jsonl"
+    for count in (3000, 20_000):
+        rows = [{"p": 0.3, "y": k % 2, **{f"k{i}": i for i in range(count)}} for k in range(4)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        result = run("evaluate", path, *WORDS)
+        assert result.code == (0 if count == 3000 else 1), result.err
+    assert "has more than 10,000 different keys" in result.err
+
+
+def test_long_texts_are_no_groups(tmp_path, run):
+    texts = pa.array(["a" * 2_000_000, "b" * 2_000_000])
+    groups = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 2000, pa.int32()), texts)
+    rows = pa.table({"p": [0.3, 0.6] * 2000, "y": [0, 1] * 2000, "g": groups})
+    path = write_table(rows, tmp_path / "s.parquet")
+    result = run("evaluate", path, *WORDS, "-g", "g")
+    assert result.code == 1
+    assert "'g' is longer than 10,000 bytes in 4,000" in result.err
+
+
+def test_long_texts_that_are_stored_once_do_not_fill_the_memory(run, data, tmp_path):
+    texts = pa.array(["a" * 300_000, "b" * 300_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 200, pa.int32()), texts)
+    path = write_table(pa.table({"p": [0.3, 0.6] * 200, "t": column}), tmp_path / "s.parquet")
+    words = ["apply", data / "map.json", path, "-s", "p", "-o", tmp_path / "o.parquet"]
+    result = run(*words, "--memory", "100MB")
+    assert result.code == 1
+    assert "has texts of up to 300,000 bytes in a row, for which about 0.2 GB are" in result.err
+    assert run(*words, "--memory", "200MB").code == 0
+    found = pyarrow.parquet.read_table(tmp_path / "o.parquet")
+    assert found["t"].to_pylist() == column.to_pylist()
+    assert found["probability"].null_count == 0
+
+
+def test_rows_that_would_not_fit_into_memory_are_sampled_and_it_is_said(run, tmp_path):
+    import numpy as np
+
+    prob = np.random.default_rng(0).dirichlet(np.ones(10), 20_000)
+    columns = {f"p{k}": prob[:, k] for k in range(10)}
+    path = write_table(pa.table({**columns, "y": np.arange(20_000) % 10}), tmp_path / "s.parquet")
+    words = [path, "-s", "p*", "-l", "y", "-m", "temperature", "-o", tmp_path / "m.json"]
+    result = run("fit", *words, "--memory", "30MB")
+    assert result.code == 0, result.err
+    assert "sample of 10,000 of 20,000 rows is used (--memory 30MB, --seed 0)" in result.err
+
+
+def test_more_columns_than_fit_are_refused_with_the_memory_that_they_need(run, data, csv_file):
+    names = ",".join(f"c{k}" for k in range(2000))
+    path = csv_file(f"p,{names}", f"0.5,{','.join('1' * 2000)}")
+    words = ["apply", data / "map.json", path, "-s", "p", "-o", "-", "--output-format", "csv"]
+    result = run(*words, "--memory", "100MB")
+    assert result.code == 1
+    assert "has 2,001 columns, for which DuckDB needs about 0.3 GB, more than --memory 100MB" in (
+        result.err
+    )
+    assert result.err.endswith("--memory 1GB\n")
+    assert run(*words).code == 0
