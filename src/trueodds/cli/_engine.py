@@ -406,11 +406,11 @@ def _with_partitions(
 ) -> Any:
     """Add the partition columns; whole numbers are numbers, everything else is text."""
     kept = [quoted(name) for name in relation.columns if with_file or name != FILE]
-    for number, (name, values) in enumerate(hive.items()):
-        kind = "BIGINT" if all(v is None or re.search(WHOLE, v) for v in values) else "VARCHAR"
+    for number, (name, given) in enumerate(hive.items()):
+        kind = "BIGINT" if all(v is None or re.search(WHOLE, v) for v in given) else "VARCHAR"
         # A file's name is one value for thousands of rows, so the engine looks it up once for them.
         keys = ", ".join(literal(str(path)) for path in paths)
-        listed = ", ".join("NULL" if value is None else literal(value) for value in values)
+        listed = ", ".join("NULL" if value is None else literal(value) for value in given)
         variable = f"trueodds_partition_{number}"
         connection.execute(f"SET VARIABLE {variable} = map([{keys}], [{listed}])")
         value = f"getvariable('{variable}')[{quoted(FILE)}]"
