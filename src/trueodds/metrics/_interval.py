@@ -164,7 +164,7 @@ def compare_metric(
 
     Use it to decide whether one set of probabilities is better than another. Both are measured
     on the same resamples, so what makes rows hard for both cancels. The p-value does not account
-    for having chosen the models on these rows. It needs about 200 rows: with 50, some 8% of
+    for having chosen the models on these rows. It needs about 200 rows: with 50, 8 to 10% of
     comparisons of equally good models have p < 0.05 (``docs/tests.md``).
 
     Parameters
