@@ -46,7 +46,8 @@ class Precision:
     tree_operator : bool, default=False
         Whether trees may be written by the operator ``TreeEnsemble``, in float64.
     rounded : bool, default=True
-        Whether some score is computed in float32, so that edges of steps must be lowered.
+        Whether some score is rounded to float32 that is not in Python, so that edges of steps must
+        be lowered. XGBoost's are rounded in both.
     """
 
     tree_operator: bool = False
@@ -137,13 +138,13 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
             f"{name_of(model)} has trees that only their library's converter writes next to others "
             "of the operator TreeEnsemble; ONNX does not have both in one graph."
         )
-    if _computes_in_float32(graph.graph):
+    if kinds & FLOAT32_OPERATORS:
         precision = Precision(tree_operator=True, rounded=True)
         graph = _written(model, inputs, precision)
     if "TreeEnsemble" in kinds:
         _set_tree_opset(graph)
     if check:
-        prove(graph, model, X, in_float32=precision.rounded)
+        prove(graph, model, X, in_float32=_computes_in_float32(graph.graph))
     return graph
 
 
