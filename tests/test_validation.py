@@ -9,7 +9,13 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
-from trueodds import CalibrationMonitor, TemperatureCalibrator
+from trueodds import (
+    CalibrationMonitor,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
+    decisions,
+    metrics,
+)
 from trueodds.exceptions import InputError
 from trueodds.metrics import evaluate_classes, log_loss
 from trueodds.validation import (
@@ -113,7 +119,7 @@ def test_columns_of_a_frame_are_taken_by_position_whatever_their_names(frame):
 
 @pytest.mark.parametrize("names", [[0, 1, 2], ["a", "a", "b"]])
 def test_a_missing_value_is_found_in_the_column_where_it_is(names):
-    frame = pd.DataFrame(P3, columns=names)
+    frame = pd.DataFrame(P3.copy(), columns=names)
     frame.iloc[7, 1] = np.nan
     with pytest.raises(InputError, match=r"scores\[1\] must have no missing values; found 1 of 60"):
         validate_scores(frame, "probability")
@@ -274,3 +280,62 @@ def test_no_message_shows_a_number_that_would_be_right():
     fitted = ACPCalibrator().fit(np.linspace(0.1, 0.9, 20), np.arange(20) % 2)
     with pytest.raises(InputError, match=r"got \[0\.30000001, 0\.3\] at index 0"):
         fitted.predict_proba([0.3, 0.4, 0.5], intervals=(low, high))
+
+
+P, Y = [0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]
+REFUSED = {
+    "a score beyond float64": (lambda: log_loss(Y, [0.1, 10**400, 0.6, 0.9]), "y_prob must be num"),
+    "an option beyond float64": (
+        lambda: decisions.estimate_prior(P, 0.5, tol=10**400),
+        "tol must be a number",
+    ),
+    "an integer that Python does not write": (
+        lambda: metrics.expected_calibration_error(Y, P, n_bins=10**5000),
+        "n_bins must be an integer of at least 1 and at most",
+    ),
+    "one column for several classes": (lambda: evaluate_classes(Y, P), "three or more classes"),
+    "a bandwidth that is a list": (
+        lambda: metrics.smooth_calibration_error(Y, P, bandwidth=[0.1]),
+        "bandwidth must be None or a number",
+    ),
+    "a fraction that is a text": (
+        lambda: metrics.end_confidence(Y, P, fraction="0.1"),
+        "fraction must be a number",
+    ),
+    "a cost that is a text": (
+        lambda: decisions.optimal_threshold(1, "9"),
+        "cost_fn must be a number",
+    ),
+    "costs of several lengths": (
+        lambda: decisions.expected_cost(P, [[0, 1], [9]]),
+        "cost_matrix must be a rectangular array",
+    ),
+    "a base rate that is a date": (
+        lambda: decisions.adjust_prior(P, np.datetime64("2026-01-01"), 0.5),
+        "old_prior must be real numbers",
+    ),
+    "one against the rest by a class": (
+        lambda: OneVsRestCalibrator(TemperatureCalibrator).fit(P3, Y3),
+        "calibrator must be a Calibrator",
+    ),
+    "weights of two dimensions in a monitor": (
+        lambda: CalibrationMonitor().update(P, Y, weight=np.ones((4, 2))),
+        r"weight must be 1-D; got shape \(4, 2\)",
+    ),
+    "a missing label of pandas": (
+        lambda: log_loss(np.array([0, 1, pd.NA, 1], dtype=object), P),
+        "missing labels",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_used_is_refused_in_a_sentence_of_ours(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_scores_may_be_passed_by_name():
+    calibrator = TemperatureCalibrator().fit(scores=P3, y=Y3)
+    by_name = calibrator.predict_proba(scores=pl.DataFrame(P3))
+    np.testing.assert_array_equal(by_name, calibrator.predict_proba(P3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.maps import _json
 from trueodds.validation import check_level
@@ -56,7 +57,7 @@ def check_band(band: Any, of: CalibrationMap) -> None:
     scale = "probability" if of.band_of_forecasts else of.input
     for name, curves in (("lower", band.lower), ("upper", band.upper)):
         if not isinstance(curves, tuple) or len(curves) != count:
-            raise InputError(f"{name} of the band must be {count} maps; got {curves!r}.")
+            raise InputError(f"{name} of the band must be {count} maps; got {shown(curves)}.")
         for curve in curves:
             fits = isinstance(curve, BinaryMap) and curve.input == scale and curve.band is None
             if not fits:

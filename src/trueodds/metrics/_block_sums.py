@@ -75,13 +75,14 @@ class BlockSums:
 
     def metrics(self, counts: Floats) -> dict[str, Floats]:
         """The metrics where block i counts ``counts[:, i]`` times."""
-        with np.errstate(invalid="ignore"):  # an infinite loss has no interval, nor needs one
+        # An infinite loss has no interval, nor needs one; nor has a resample without rows.
+        with np.errstate(invalid="ignore", divide="ignore"):
             weight, loss, square, hits = (counts @ self.totals).T
-        in_bin, gap, spread = counts @ self.quantile
-        return {
-            "log_loss": loss / weight,
-            "brier_score": square / weight,
-            "accuracy": hits / weight,
-            "expected_calibration_error": np.abs(counts @ self.uniform).sum(axis=1) / weight,
-            "debiased_calibration_error": squared_debiased(in_bin, gap, spread),
-        }
+            in_bin, gap, spread = counts @ self.quantile
+            return {
+                "log_loss": loss / weight,
+                "brier_score": square / weight,
+                "accuracy": hits / weight,
+                "expected_calibration_error": np.abs(counts @ self.uniform).sum(axis=1) / weight,
+                "debiased_calibration_error": squared_debiased(in_bin, gap, spread),
+            }

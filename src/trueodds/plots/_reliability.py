@@ -27,6 +27,7 @@ from trueodds.validation import (
     check_flag,
     check_integer,
     check_text,
+    is_choice,
 )
 
 __all__ = ["ReliabilityDisplay"]
@@ -119,7 +120,7 @@ class ReliabilityDisplay:
         name = None if name is None else check_text(name, "name", "None or ")
         models = y_prob if isinstance(y_prob, Mapping) else {name: y_prob}
         own, line = _parted(options)
-        if multiclass == "classwise":
+        if is_choice(multiclass, "classwise"):
             curves = [
                 curve for n, p in models.items() for curve in _class_curves(y_true, p, n, own)
             ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -172,13 +171,12 @@ def as_seed(random_state: Any, *, below: int = 2**63, draw: bool = True) -> int:
 
 def as_number(value: Any) -> float:
     """A real number as a float, infinite beyond float64; NaN of all else, booleans among it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return np.nan
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     try:
         with np.errstate(over="ignore"):
-            return float(value)
+            return float(value) if is_real else np.nan
     except OverflowError:
-        return math.copysign(np.inf, int(value))
+        return np.inf if value > 0 else -np.inf
 
 
 def check_smoothing(label_smoothing: Any) -> None:
