@@ -297,7 +297,11 @@ def slope_gain(p: Floats, counts: Floats) -> Whole:
 
 
 def exact_test(y: Floats, p: Floats, counts: Floats) -> dict[str, Any]:
-    """Mean, slope and up to five bins of 100 rows or more: the smallest p-value × their number."""
+    """Mean, slope and up to five bins of 100 rows or more, by Bonferroni.
+
+    The smallest p-value of the bins counts as many times as there are bins, and the smallest of
+    mean, slope and bins as many times as there are of these.
+    """
     y, p, counts = y[counts > 0], p[counts > 0], counts[counts > 0]
     one = np.ones(len(p), dtype=int)
     found = [sum_test(y, p, counts, one)]
@@ -313,7 +317,9 @@ def exact_test(y: Floats, p: Floats, counts: Floats) -> dict[str, Any]:
             sum_test(y[place == b], p[place == b], counts[place == b], one[place == b])
             for b in np.unique(place)
         ]
-        found += each
+        found.append(
+            (len(each) * min(one[0] for one in each), len(each) * min(one[1] for one in each))
+        )
         predicted, observed, weight = bin_table(y, p, counts, place)
         below = [p[p < edge].max() for edge in edges]
         cuts = [0.0, *((a + b) / 2 for a, b in zip(below, edges, strict=True)), 1.0]
@@ -367,7 +373,7 @@ def importance_test(y: Floats, p: Floats, w: Floats) -> dict[str, Any]:
         }
         for b in range(len(each))
     ]
-    found = [mean, slope, *each]
+    found = [mean, slope, len(each) * min(each)]
     p_value = min(1.0, len(found) * min(found))
     return {"mean": mean, "slope": slope, "bins": bins, "p_value": p_value}
 
