@@ -26,6 +26,9 @@ from trueodds.validation import Floats, check_level, is_choice, repeat_rows
 
 __all__ = ["compare_metric", "confidence_interval"]
 
+ROUNDING = 1e-12
+"""Replicates that differ by less from the estimate are equal to it; sums are rounded."""
+
 Method = Literal["auto", "bca", "percentile", "centred"]
 
 
@@ -299,7 +302,8 @@ def _correction(estimate: float, values: Floats, jackknife: Floats) -> tuple[flo
     if len(jackknife) == 0:
         return 0.0, 0.0
     count = len(values)
-    below = ((values < estimate).sum() + (values == estimate).sum() / 2) / count
+    tied = np.abs(values - estimate) <= ROUNDING * max(1.0, abs(estimate))
+    below = ((values < estimate)[~tied].sum() + tied.sum() / 2) / count
     z0 = float(ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count)))
     influence = jackknife.mean() - jackknife
     square = float((influence**2).sum())

@@ -47,8 +47,10 @@ class Cells:
     def redraw(self, rng: np.random.Generator, size: int) -> Floats:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
         if self.rows is None:
-            count = np.rint(self.weight).astype(np.int64)
-            return rng.binomial(count, np.clip(self.prob, 0, 1), (size, len(count))).astype(float)
+            # A cell may hold a fractional weight: whole rows are drawn, each worth a share of it.
+            count = np.maximum(np.rint(self.weight), 1).astype(np.int64)
+            drawn = rng.binomial(count, np.clip(self.prob, 0, 1), (size, len(count)))
+            return np.asarray(drawn * (self.weight / count))
         prob, _, weight = self.rows
         out = np.empty((size, len(self.prob)))
         for i in range(size):  # one row of labels at a time keeps memory O(n)
@@ -62,8 +64,8 @@ class Cells:
         if self.rows is None:
             # Rows of one cell and label are alike, so drawing their number is drawing them.
             both = np.concatenate([self.weight - self.positive, self.positive])
-            total = int(np.rint(both.sum()))
-            drawn = rng.multinomial(total, both / both.sum(), size).astype(float)
+            total = max(1, int(np.rint(both.sum())))
+            drawn = rng.multinomial(total, both / both.sum(), size) * (both.sum() / total)
             return drawn[:, :cells] + drawn[:, cells:], drawn[:, cells:]
         _, hit, weight = self.rows
         out = np.empty((2, size, cells))

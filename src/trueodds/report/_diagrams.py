@@ -125,7 +125,8 @@ def _between_quantiles(prob: Floats, event: Event) -> Any:
 
 def _histogram(event: Event) -> dict[str, Any]:
     """Share of the events, and of the others, in bars of equal width on either axis."""
-    linear = np.minimum((event.prob * LINEAR_BARS).astype(np.intp), LINEAR_BARS - 1)
+    # Edges are compared, not multiplied: 0.29 · 100 is less than 29 in float64.
+    linear = np.searchsorted(np.arange(1, LINEAR_BARS) / LINEAR_BARS, event.prob, side="right")
     inner = np.linspace(-LOG_ODDS_LIMIT, LOG_ODDS_LIMIT, LOG_ODDS_BARS + 1)[1:-1]
     curved = np.searchsorted(inner, log_odds(event.prob, "probability"), side="right")
     return {

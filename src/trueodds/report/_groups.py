@@ -59,7 +59,7 @@ def group_table(
         )
     return {
         "columns": [column.name for column in columns],
-        "tested": len(entries),
+        "tested": sum(not test.too_small for test in judged),
         "too_small": sum(test.too_small for test in judged),
         "too_many_values": left_out,
         "correction": "Holm",
