@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.exceptions import ConvergenceWarning, InputError, warn_user
 from trueodds.validation import (
@@ -24,9 +25,8 @@ __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
 
 def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> Floats:
     """A base rate as one number per class; a single number is that of the positive class."""
-    shape = as_dense(prior, name).shape
-    array = as_floats(prior, name).reshape(shape)
-    if not shape and n_classes == 2:
+    array: npt.NDArray[Any] = as_floats(prior, name).reshape(as_dense(prior, name).shape)
+    if array.ndim == 0 and n_classes == 2:
         array = np.array([1 - array.item(), array.item()])
     if array.shape != (n_classes,):
         raise InputError(

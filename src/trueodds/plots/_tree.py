@@ -157,7 +157,7 @@ class TreeDisplay:
         decimals: int = 2,
     ) -> TreeDisplay:
         """The same for a fitted :class:`~trueodds.TreeCalibrator`."""
-        tree = fitted_map(calibrator)
+        tree: Any = fitted_map(calibrator)
         return cls.from_map(tree, scores=scores, max_depth=max_depth, decimals=decimals)
 
     def plot(self, ax: Any = None) -> TreeDisplay:
