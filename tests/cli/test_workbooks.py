@@ -265,9 +265,7 @@ def test_a_total_that_could_be_a_row_is_counted_and_said(run, data, tmp_path):
     path.write_text("id,p\na,0.25\nb,0.75\nMean,0.5\n")
     result = run("apply", data / "map.json", path, "-s", "p", "-o", out)
     assert result.code == 0
-    assert (
-        "the last row seems to be a total and is read like the others; --footer-rows" in result.err
-    )
+    assert "the last row seems to be a total, read as data; to leave out totals" in result.err
     result = run(
         "apply", data / "map.json", path, "-s", "p", "-o", out, "--footer-rows", 1, "--force"
     )

@@ -28,7 +28,7 @@ from trueodds.cli._write import (
     output_format,
     table_writer,
 )
-from trueodds.cli._xlsx import Sheet, write_beside
+from trueodds.cli._xlsx import Sheet, add_columns
 from trueodds.exceptions import InputError
 
 __all__ = ["apply"]
@@ -322,7 +322,7 @@ def _into_sheet(
                 yield from zip(*(column.to_pylist() for column in new), strict=True)
                 bar.step(batch.num_rows)
 
-        write_beside(stream, sheet, score_column, names, values())
+        add_columns(stream, sheet, score_column, names, values())
 
 
 def _stream(batches: Iterator[Any], n_rows: int, **target: Any) -> None:

@@ -167,9 +167,11 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
         if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
             message = _refusal(source, reason, rules, bad, rows, advice, on_bad_rows)
             raise AdvisedError(message, advice.options, advice.hint)
-    if source.totals:
-        found = totals_found(source.totals)
-        note(f"{source.name}: {found} and is read like the others; --footer-rows leaves it out.")
+    if source.totals and source.reading.can_trim:
+        note(
+            f"{source.name}: {totals_found(source.totals)}, read as data; to leave out totals, "
+            f"pass --footer-rows {source.totals}."
+        )
     skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
     malformed = source.malformed_lines() if source.reading.skip_malformed else 0
     if malformed:

@@ -31,7 +31,7 @@ from trueodds.cli._files import InputFiles
 from trueodds.cli._show import note
 from trueodds.exceptions import InputError
 
-__all__ = ["Sheet", "as_csv", "header_in_sheets", "new_workbook", "write_beside"]
+__all__ = ["Sheet", "add_columns", "as_csv", "header_in_sheets", "new_workbook"]
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_576, 16_384, 32_767
 """Of a sheet and of a cell, in Excel."""
@@ -382,7 +382,7 @@ def _scan(
 # Writing
 
 
-def write_beside(
+def add_columns(
     stream: IO[bytes],
     sheet: Sheet,
     score_column: int,
