@@ -837,10 +837,10 @@ def _expected(name: str, given: dict[str, Any]) -> float | None:
         hit = y[:, None] == labels[None, :]
     except (TypeError, ValueError):
         return None
+    if table.shape[1] == 2:  # of several columns, rows stay as they are
+        table = table / table.sum(axis=1, keepdims=True)
     kept = weight > 0
-    return ORACLES[name](
-        hit[kept], table[kept] / table[kept].sum(axis=1, keepdims=True), weight[kept]
-    )
+    return ORACLES[name](hit[kept], table[kept], weight[kept])
 
 
 def _plain(values: Any) -> Any:

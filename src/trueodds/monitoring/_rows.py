@@ -106,7 +106,7 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
         whole = missing | (values == np.floor(values)) & (np.abs(values) < 2**31)
         codes = np.where(whole & ~missing, values, -2).astype(np.intp)
     else:
-        missing = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
+        missing = np.array([v is None or (v == v) is not True for v in values.tolist()], dtype=bool)
         codes = np.full(n, -1, dtype=np.intp)
         known = {label: code for code, label in enumerate(classes or range(n_classes))}
         for place in np.flatnonzero(~missing):
