@@ -44,7 +44,9 @@ def test_every_format_has_the_columns_of_its_folders(lake, run, suffix):
 
 @pytest.mark.parametrize("file", ["csv", "csv/day=*", "csv/*/*/*.csv", "csv/**/*.csv"])
 def test_a_folder_a_glob_of_folders_and_a_glob_of_files_are_the_same_input(lake, run, file):
-    table = run("apply", "map.json", file, "-s", "p", "-o", "-", "--output-format", "csv", "--plain").out
+    table = run(
+        "apply", "map.json", file, "-s", "p", "-o", "-", "--output-format", "csv", "--plain"
+    ).out
     lines = table.splitlines()
     assert lines[0] == "p,y,day,hour,probability"
     assert [line.split(",")[2:4] for line in lines[1::120]] == [

@@ -522,7 +522,7 @@ class Target:
 def targets() -> dict[str, list[Target]]:
     """Everything that is called, by package and class."""
     found: dict[str, dict[str, Target]] = collections.defaultdict(dict)
-    packages = [f"trueodds.{name}" for name in trueodds._MODULES]
+    packages = [f"trueodds.{name}" for name in vars(trueodds)["_MODULES"]]
     for package in ("trueodds", *packages):
         if package in NOT_CALLED:
             continue
@@ -604,7 +604,7 @@ def _instance(kind: type[Any], draw: Draw, rows: Rows) -> Any:
         return made
     with contextlib.suppress(NotFittedError):
         if isinstance(made, Calibrator):
-            extra = {"features": rows.X} if made.about.promises.needs_features else {}
+            extra = {"features": rows.X} if made.needs_features else {}
             made.fit(rows.prob, rows.y, rows.weight, **extra)
         elif isinstance(made, trueodds.CalibratedClassifier):
             made.fit(rows.X, rows.y)
@@ -792,8 +792,7 @@ def _check_message(target: Target, given: dict[str, Any], error: Exception) -> N
         raise BrokenPromiseError(f"{target.name}({_told(given)}): a message of {len(text)}")
 
 
-PROBABILITIES = ("predict_proba", "__call__", "adjust_prior", "interval")
-PROBABILITIES += ("predict_interval",)
+PROBABILITIES = {"predict_proba", "__call__", "adjust_prior", "interval", "predict_interval"}
 MAY_BE_INFINITE = {"log_loss", "observed_expected_ratio", "c_statistic", "scaled_brier_score"}
 MAY_BE_INFINITE |= {"calibration_slope", "calibration_intercept", "estimated_calibration_index"}
 """Metrics whose documentation names the case in which they are infinite or NaN."""

@@ -49,8 +49,8 @@ class Cells:
         if self.rows is None:
             # A cell may hold a fractional weight: whole rows are drawn, each worth a share of it.
             count = np.maximum(np.rint(self.weight), 1).astype(np.int64)
-            drawn = rng.binomial(count, np.clip(self.prob, 0, 1), (size, len(count)))
-            return np.asarray(drawn * (self.weight / count))
+            share = self.weight / count
+            return rng.binomial(count, np.clip(self.prob, 0, 1), (size, len(count))) * share
         prob, _, weight = self.rows
         out = np.empty((size, len(self.prob)))
         for i in range(size):  # one row of labels at a time keeps memory O(n)
