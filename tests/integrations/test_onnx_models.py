@@ -229,7 +229,7 @@ def fitted(base, calibrator=None, **options):
     ("base", "reason"),
     [
         (KNeighborsClassifier(7, weights="distance"), "is not the model"),
-        (BaggingClassifier(Perceptron(), 3), "onnxruntime cannot run"),
+        (BaggingClassifier(Perceptron(), 3), "gives probabilities of shape"),
         (make_pipeline(StandardScaler(), GaussianProcessClassifier()), "onnxruntime cannot run"),
         (AdaBoostClassifier(LogisticRegression(), n_estimators=3), "onnxruntime cannot run"),
         (lightgbm(linear_tree=True), "linear trees cannot be written"),
