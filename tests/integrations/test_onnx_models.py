@@ -105,11 +105,17 @@ MODELS = {
     "neighbors": lambda: KNeighborsClassifier(25),
     "tree": lambda: DecisionTreeClassifier(min_samples_leaf=3, random_state=0),
     "extra_trees": lambda: ExtraTreesClassifier(25, random_state=0),
-    "bag": lambda: BaggingClassifier(DecisionTreeClassifier(), 25, max_features=0.7),
-    "bag_of_bayes": lambda: BaggingClassifier(GaussianNB(), 5, max_features=0.7),
-    "adaboost": lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=25),
-    "gradient_boosting": lambda: GradientBoostingClassifier(n_estimators=10),
-    "exponential": lambda: GradientBoostingClassifier(n_estimators=10, loss="exponential"),
+    "bag": lambda: BaggingClassifier(
+        DecisionTreeClassifier(), 25, max_features=0.7, random_state=0
+    ),
+    "bag_of_bayes": lambda: BaggingClassifier(GaussianNB(), 5, max_features=0.7, random_state=0),
+    "adaboost": lambda: AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=2), n_estimators=25, random_state=0
+    ),
+    "gradient_boosting": lambda: GradientBoostingClassifier(n_estimators=10, random_state=0),
+    "exponential": lambda: GradientBoostingClassifier(
+        n_estimators=10, loss="exponential", random_state=0
+    ),
     "histogram_boosting": lambda: HistGradientBoostingClassifier(max_iter=10),
     "unused_category": lambda: HistGradientBoostingClassifier(
         max_iter=5, max_leaf_nodes=4, categorical_features=[3]
@@ -223,7 +229,7 @@ def fitted(base, calibrator=None, **options):
     ("base", "reason"),
     [
         (KNeighborsClassifier(7, weights="distance"), "is not the model"),
-        (BaggingClassifier(Perceptron(), 3), "onnxruntime cannot run"),
+        (BaggingClassifier(Perceptron(), 3), "gives probabilities of shape"),
         (make_pipeline(StandardScaler(), GaussianProcessClassifier()), "onnxruntime cannot run"),
         (AdaBoostClassifier(LogisticRegression(), n_estimators=3), "onnxruntime cannot run"),
         (lightgbm(linear_tree=True), "linear trees cannot be written"),

@@ -117,13 +117,14 @@ def _inside(model: Any) -> Any:
 def _without_refused(graph: _Writer, total: str, member: Any, inputs: list[Any]) -> str:
     """NaN for rows with a missing or infinite number where the base model refuses such in Python.
 
-    Tried on rows of zeros with one such number; what a pipeline does depends on the column.
+    Tried on rows of zeros with one such number; what pipelines and bags do depends on the column.
     """
     from skl2onnx.common.data_types import StringTensorType
 
     texts = any(isinstance(given.type, StringTensorType) for given in inputs)
     if texts or any(
-        isinstance(part, Pipeline | ColumnTransformer) for part in _parts(member.estimator)
+        isinstance(part, Pipeline | ColumnTransformer | BaggingClassifier)
+        for part in _parts(member.estimator)
     ):
         return total
     taken = [_takes(member, number) for number in (0.0, np.nan, np.inf)]
