@@ -275,7 +275,7 @@ def test_weights_stand_for_rows(figures, command, identity, folder):
     p, y = stream(300, 0.0, seed=6)
     w = np.random.default_rng(0).integers(1, 4, 300)
     path = write(folder / "weighted-watch.csv", p, y, w=w.tolist())
-    found = watch(command, identity, path, "--time", "t", "--weight", "w")
+    found = watch(command, identity, path, "--time", "t", "--counts", "w")
     figures.compare(
         SOURCE,
         [[one["expected"], one["observed"]] for one in found["periods"]]

@@ -142,7 +142,7 @@ def monitor(
     label: o.LabelColumn = "label",
     time: Time = None,
     time_format: TimeFormat = None,
-    weight: o.Weight = None,
+    counts: o.Counts = None,
     group: OneGroup = None,
     positive: o.Positive = None,
     alpha: Alpha = None,
@@ -196,7 +196,7 @@ def monitor(
                 _refuse_input(output, str(path), [map_file])
     columns = ColumnNames(
         tuple(score),
-        weight=weight,
+        weight=counts,
         features=tuple(name for name in (label, time, group) if name is not None),
         input=fitted.input,
         sums_to_one=fitted.family != "one_vs_rest",
