@@ -130,6 +130,9 @@ def sample_files(tmp_path, monkeypatch) -> Path:
     sample(100).to_csv(tmp_path / "later.csv", index=False)
     (tmp_path / "new").mkdir()
     sample(100).assign(day="2026-01-01").to_parquet(tmp_path / "new" / "first.parquet")
+    day = tmp_path / "lake" / "day=2026-01-01"
+    day.mkdir(parents=True)
+    sample(100).to_parquet(day / "part-0.parquet")
     rows = sample(300)
     trueodds.BetaCalibrator().fit(rows["p"], rows["y"]).map_.save(tmp_path / "map.json")
     monkeypatch.chdir(tmp_path)

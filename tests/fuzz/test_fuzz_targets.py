@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from run_fuzzers import HERE, TARGETS
 
 RESULTS = {"CalibrationRefinement", "CorpDecomposition", "EndConfidence", "MetricComparison"}
+RESULTS |= {"BinTests", "GroupCounts"}
 """Classes without methods, which functions return."""
 FOUND = sorted((HERE / "found").glob("*/*"))
 

@@ -64,7 +64,7 @@ class HistogramCalibrator(Calibrator):
     strategy: Literal["quantile", "uniform"] = "quantile"
 
     def _check_options(self) -> None:
-        check_integer(self.n_bins, "n_bins", 1)
+        check_integer(self.n_bins, "n_bins", 1, most=2**53)
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:

@@ -155,7 +155,8 @@ def evaluate_classes(
     if prob.ndim == 2:
         with np.errstate(all="ignore"):  # a row of zeros is refused below
             prob = prob / prob.sum(axis=1, keepdims=True)
-    sample = read_sample(**rows | {"y_prob": prob}, classes=classes)
+    rows["y_prob"] = prob
+    sample = read_sample(**rows, classes=classes)
     if sample.prob.ndim == 1:
         raise InputError(
             "evaluate_classes needs three or more classes, and a column of y_prob for each; got "

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.basics.wording import count_text, p_text, percent_text
+from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.metrics._curve import ReliabilityCurve
@@ -61,8 +63,20 @@ def class_finding(
     )
 
 
+def _flagged(groups: Groups) -> list[dict[str, Any]]:
+    if groups is None:
+        return []
+    if not isinstance(groups, list) or not all(
+        isinstance(group, dict) and "flagged" in group for group in groups
+    ):
+        raise InputError(
+            f"groups must be the list of dicts that evaluate_groups returns; got {shown(groups)}."
+        )
+    return [group for group in groups if group["flagged"]]
+
+
 def _right(chance: str, groups: Groups) -> str:
-    flagged = [group for group in groups or [] if group["flagged"]]
+    flagged = _flagged(groups)
     if not flagged:
         return f"No miscalibration beyond chance was found ({chance})."
     return (
@@ -72,7 +86,7 @@ def _right(chance: str, groups: Groups) -> str:
 
 
 def _also(groups: Groups) -> str:
-    flagged = [group for group in groups or [] if group["flagged"]]
+    flagged = _flagged(groups)
     if not flagged or len(groups or []) < 2:
         return ""
     verb = "is" if len(flagged) == 1 else "are"

@@ -171,6 +171,10 @@ def label_column(y: Any) -> npt.NDArray[Any]:
     array = y if is_plain else dense_labels(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
+    if array.ndim == 0 and array.item() is None:
+        raise InputError(
+            "labels are needed: fit requires y to be passed, but the target y is None."
+        )
     if array.ndim != 1:
         raise InputError(f"y must be 1-D; got shape {array.shape}.")
     return array

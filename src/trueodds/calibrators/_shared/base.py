@@ -32,6 +32,7 @@ from trueodds.validation import (
     answers_in_kind,
     as_dense,
     as_names,
+    check_integer,
     check_level,
     check_scale,
     check_smoothing,
@@ -144,6 +145,7 @@ class Calibrator(Estimator, ABC):
     @classmethod
     def suits(cls, n_classes: int) -> bool:
         """Whether it is compared by default with this many classes."""
+        check_integer(n_classes, "n_classes", 2)
         return cls.compared is not None and cls.compared[0] <= n_classes <= cls.compared[1]
 
     @abstractmethod

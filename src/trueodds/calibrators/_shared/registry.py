@@ -17,7 +17,6 @@ from typing import Any
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.validation import check_text
 
 __all__ = [
     "all_calibrators",
@@ -82,6 +81,8 @@ def find_calibrator(name: str) -> type[Any]:
     >>> find_calibrator("beta")
     <class 'trueodds.calibrators._beta.BetaCalibrator'>
     """
+    from trueodds.validation import check_text  # NumPy, which --help must not wait for
+
     check_text(name, "name")
     if name in _own_names():
         return _class_in(name)
