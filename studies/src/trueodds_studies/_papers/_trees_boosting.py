@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from trueodds.kernels.learners import RegressionForest
-from trueodds.kernels.learners import GrownTree, grow_trees
+from trueodds.kernels.learners import GrownTree, RegressionForest, grow_trees
 from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 
