@@ -4,6 +4,7 @@ import itertools
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from trueodds import ScoreTable
@@ -219,3 +220,10 @@ def test_false_alarms_of_all_labels_of_a_small_sample_are_enumerated():
             chance += np.prod(np.where(y, p, 1 - p))
     assert chance <= 0.05
     assert any(g.flagged for g in group_test([1, 1, 1, 1, 1, 1, 1, 1, 1, 1], p, group))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_every_kind_of_missing_value_is_one_group(missing):
+    groups = np.array([np.float64(2.0), missing] * 20, dtype=object)
+    found = group_test(np.arange(40) % 2, np.linspace(0.1, 0.9, 40), groups)
+    assert sorted(test.value for test in found) == ["(missing)", "2.0"]
