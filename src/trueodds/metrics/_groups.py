@@ -21,7 +21,7 @@ from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._sample import BinaryView, binary_views, read_sample
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_dense, check_level, repeat_rows
+from trueodds.validation import Floats, as_dense, check_level, is_missing, repeat_rows
 
 __all__ = [
     "GroupColumn",
@@ -384,22 +384,12 @@ def _column(name: str, array: npt.NDArray[Any]) -> GroupColumn:
     if array.dtype.kind == "f":
         text = np.array([MISSING if v != v else f"{v:g}" for v in array.tolist()], dtype=object)
     elif array.dtype.kind == "O":
-        plain = [MISSING if _is_missing(v) else str(v) for v in array.tolist()]
+        plain = [MISSING if is_missing(v) else str(v) for v in array.tolist()]
         text = np.array(plain, dtype=object)
     else:
         text = array.astype(str)
     found, codes = np.unique(text, return_inverse=True)
     return GroupColumn(name, codes.astype(np.intp), [str(v) for v in found])
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or the NA of pandas."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # the NA of pandas is neither equal nor different
-        return True
-    except ValueError:  # an array is a value
-        return False
 
 
 def _bands(name: str, array: Floats) -> GroupColumn:

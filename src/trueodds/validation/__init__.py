@@ -24,6 +24,7 @@ from trueodds.validation._labels import (
     dense_labels,
     direction_hint,
     encode_labels,
+    is_missing,
     label_column,
     order_two_labels,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "encode_labels",
     "is_choice",
     "is_label",
+    "is_missing",
     "label_column",
     "number_text",
     "order_two_labels",

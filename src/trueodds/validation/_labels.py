@@ -23,6 +23,7 @@ __all__ = [
     "dense_labels",
     "direction_hint",
     "encode_labels",
+    "is_missing",
     "label_column",
     "order_two_labels",
 ]
@@ -285,7 +286,7 @@ def _check_float_labels(array: npt.NDArray[Any]) -> None:
 
 def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     labels = array.tolist()
-    if any(map(_is_missing, labels)):
+    if any(map(is_missing, labels)):
         raise InputError("y must not contain missing labels (None or NaN).")
     if all(isinstance(label, str) for label in labels):
         return np.asarray(labels, dtype=object)
@@ -299,7 +300,8 @@ def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return plain if plain.ndim == 1 and plain.dtype.kind != "O" else array
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Whether a value is None, NaN, NaT or the NA of pandas."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas' NA is neither equal nor not; an array is both
