@@ -195,7 +195,7 @@ def test_a_misspelt_method_is_answered_with_near_ones(run, data):
     for command in ("fit", "compare", "report"):
         result = run(command, data / "scores.csv", *columns("-m", "isotonik"))
         assert result.code == 2
-        assert "no method 'isotonik'; did you mean isotonic" in result.err
+        assert "no method 'isotonik'; did you mean 'isotonic" in result.err
 
 
 def test_a_map_is_printed_unless_it_gets_a_file(run, data, table):
@@ -306,7 +306,7 @@ def test_version_and_help(run):
         (["evaluate", "x.csv", "--nonsense"], "No such option"),
         (["evaluate", "x.csv", "--input", "odds"], "odds"),
         (["evaluate", "x.csv", "--max-rows", "1"], "max-rows"),
-        (["fit", "x.csv", "-m", "bta"], "did you mean beta"),
+        (["fit", "x.csv", "-m", "bta"], "did you mean 'beta'"),
         (["fit", "x.csv", "-m", "tree"], "--feature"),
         (["fit", "x.csv", "-m", "beta", "--feature", "x"], "takes no --feature"),
         (["evaluate", __file__, "--memory", "lots", "--format", "csv"], "--memory"),

@@ -50,7 +50,7 @@ def fuzz(name: str, seconds: int) -> None:
             changed = atheris.Mutate(data, max_size)
         return bytes(changed)
 
-    options = {
+    options: dict[str, object] = {
         "max_total_time": seconds,
         "max_len": LONGEST,
         "timeout": SLOWEST,
@@ -59,6 +59,8 @@ def fuzz(name: str, seconds: int) -> None:
         "artifact_prefix": f"{found}/{name}-",
         "print_final_stats": 1,
     }
+    if not target.TOKENS:
+        del options["dict"]  # libFuzzer refuses an empty one
     flags = [f"-{key}={value}" for key, value in options.items()]
     atheris.Setup([sys.argv[0], *flags, str(corpus)], target.check, custom_mutator=change)
     atheris.Fuzz()

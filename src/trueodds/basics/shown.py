@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
+from collections.abc import Iterable
 
-__all__ = ["json_printable", "printable", "shown"]
+__all__ = ["json_printable", "one_line", "printable", "shown", "suggestion"]
 
 LONGEST = 60
+MOST_LISTED = 40
 # Control characters (the escapes of terminals among them), marks that turn the direction of
 # writing, invisible characters, and halves of characters that cannot be encoded.
 HOSTILE = re.compile(
@@ -49,6 +52,46 @@ def printable(text: str) -> str:
     a\x1b[2Jb
     """
     return HOSTILE.sub(lambda found: repr(found.group())[1:-1], text)
+
+
+def one_line(text: object, length: int = LONGEST) -> str:
+    r"""A text on one line, cut, and with everything escaped that a terminal could act upon.
+
+    Examples
+    --------
+    >>> one_line("red \x1b[31m and\nlong", 12)
+    'red \\x1b[31…'
+    """
+    plain = str(text)[: 4 * length]
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+    return plain if len(plain) <= length else plain[: length - 1] + "…"
+
+
+def suggestion(name: object, known: Iterable[object], *, has: str = "it has") -> str:
+    """What to say after "there is no …": names like it, or else those that there are.
+
+    Parameters
+    ----------
+    name : object
+        What was asked for.
+    known : iterable
+        What there is.
+    has : str, default="it has"
+        How the sentence begins if no name is like it.
+
+    Examples
+    --------
+    >>> suggestion("Scroe", ["score", "label"]), suggestion("x", ["score", "label"])
+    ("did you mean 'score'?", "it has 'score', 'label'.")
+    """
+    present = list(known)
+    by_folded = {str(other).casefold(): other for other in reversed(present)}
+    wanted = str(name).casefold()
+    near = [by_folded[text] for text in difflib.get_close_matches(wanted, by_folded, 3, 0.5)]
+    if near:
+        return f"did you mean {', '.join(map(shown, near))}?"
+    more = ", …" if len(present) > MOST_LISTED else ""
+    return f"{has} {', '.join(map(shown, present[:MOST_LISTED]))}{more}."
 
 
 def json_printable(text: str) -> str:

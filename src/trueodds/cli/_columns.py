@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from trueodds.basics.shown import shown
+from trueodds.basics.shown import shown, suggestion
 from trueodds.cli._engine import DataSource
 from trueodds.cli._exit import UsageError
 from trueodds.cli._sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted, values
@@ -119,15 +118,7 @@ class Rule:
 
 def _unknown(source: DataSource, name: str) -> str:
     """That a column is not there, and which were perhaps meant."""
-    present = list(source.kinds)
-    near = difflib.get_close_matches(name, present, n=3, cutoff=0.5)
-    folded = [other for other in present if other.casefold() == name.casefold()]
-    near = list(dict.fromkeys(folded + near))
-    names = ", ".join(shown(other) for other in (near or present[:20]))
-    more = ", …" if not near and len(present) > 20 else ""
-    ask = "did you mean" if near else "it has"
-    end = "?" if near else "."
-    return f"{source.name} has no column {shown(name)}; {ask} {names}{more}{end}"
+    return f"{source.name} has no column {shown(name)}; {suggestion(name, source.kinds)}"
 
 
 def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:

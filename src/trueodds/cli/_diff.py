@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from trueodds.basics.shown import one_line
 from trueodds.cli import _options as o
 from trueodds.cli._maps import load_map
 from trueodds.cli._show import emit_json, number, say, show_table
 from trueodds.cli._show_map import in_brief
-from trueodds.cli._text_plot import printable, text_plot
+from trueodds.cli._text_plot import text_plot
 
 __all__ = ["diff"]
 
@@ -73,7 +74,7 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
         return
     same = "the same map" if a == b else "different maps"
     if found:
-        rows = [[printable(what, 40), _brief(x), _brief(y)] for what, x, y in found[:MOST_ROWS]]
+        rows = [[one_line(what, 40), _brief(x), _brief(y)] for what, x, y in found[:MOST_ROWS]]
         show_table(f"{first} and {second}: {same}", ["", "first", "second"], rows, left=3)
         if len(found) > MOST_ROWS:
             say(f"{len(found) - MOST_ROWS:,} more differences: --json shows all.")
@@ -86,7 +87,7 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
 
 
 def _brief(value: Any) -> str:
-    return "–" if value is ABSENT else printable(in_brief(value), LONGEST)
+    return "–" if value is ABSENT else one_line(in_brief(value), LONGEST)
 
 
 ABSENT = None
@@ -148,7 +149,7 @@ def _gap(a: Any, b: Any) -> Gap:
 def _in_words(gap: Gap) -> list[str]:
     found = gap.to_dict()
     low, high = (f"{end:.4g}" for end in found["score_range"])
-    of = f", {printable(found['of'], 30)}" if found["of"] else ""
+    of = f", {one_line(found['of'], 30)}" if found["of"] else ""
     lines = [
         f"Over scores from {low} to {high}, the forecasts differ by {number(found['mean'])} on "
         f"average and by at most {number(found['largest'])} (score {found['at_score']:.4g}{of}: "
@@ -158,6 +159,6 @@ def _in_words(gap: Gap) -> list[str]:
     top = float(abs(b - a).max())
     if top == 0:
         return lines
-    title = "second minus first" + (f", {printable(name, 30)}" if name else "")
+    title = "second minus first" + (f", {one_line(name, 30)}" if name else "")
     drawn = text_plot(gap.score, [("*", b - a)], low=-top, high=top, behind=0 * a)
     return [*lines, "", title, *drawn, "score"]

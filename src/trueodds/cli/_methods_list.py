@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Sequence
 from typing import Any
 
+from trueodds.basics.shown import shown, suggestion
 from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli._exit import UsageError
 from trueodds.exceptions import InputError
@@ -37,11 +37,10 @@ def method_class(name: str) -> type[Any]:
     try:
         return find_calibrator(name)
     except InputError:
-        names = method_names()
-        near = [OTHER_NAMES[name]] if name in OTHER_NAMES else []
-        near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
-        raise UsageError(f"there is no method {name!r}; {hint}") from None
+        other = OTHER_NAMES.get(name)
+        names = method_names() if other is None else [other]
+        hint = suggestion(other or name, names, has="there are")
+        raise UsageError(f"there is no method {shown(name)}; {hint}") from None
 
 
 def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:

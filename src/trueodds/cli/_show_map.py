@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueodds.basics.shown import one_line
 from trueodds.cli import _options as o
 from trueodds.cli._maps import MapFile, load_map, losses_text
 from trueodds.cli._show import emit_json, say
-from trueodds.cli._text_plot import printable, text_plot
+from trueodds.cli._text_plot import text_plot
 
 __all__ = ["in_brief", "show"]
 
@@ -49,9 +50,7 @@ def show(map_file: MapFile, as_json: o.Json = False) -> None:
 def _headline(fitted: Any) -> str:
     classes = fitted.classes
     count = fitted.n_classes or (2 if classes is None else len(classes))
-    named = (
-        "" if classes is None else ": " + ", ".join(printable(repr(c), 30) for c in classes[:10])
-    )
+    named = "" if classes is None else ": " + ", ".join(one_line(repr(c), 30) for c in classes[:10])
     more = ", …" if classes is not None and len(classes) > 10 else ""
     scale = {"probability": "probabilities", "logit": "log-odds", "score": "margins"}[fitted.input]
     return f"a {fitted.family} map of {scale}, {count} classes{named}{more}"
@@ -73,7 +72,7 @@ def in_brief(value: Any) -> str:
     import json
 
     if isinstance(value, str):
-        return printable(value, LENGTH)
+        return one_line(value, LENGTH)
     if isinstance(value, list) and len(value) > 8:
         numbers = [v for v in value if type(v) in (int, float)]
         if len(numbers) == len(value):
@@ -81,8 +80,8 @@ def in_brief(value: Any) -> str:
         return f"{len(value):,} entries"
     if isinstance(value, list) and value and isinstance(value[0], dict):
         families = ", ".join(str(entry.get("family", "…")) for entry in value)
-        return printable(f"{len(value)} maps: {families}", LENGTH)
-    return printable(json.dumps(value, ensure_ascii=False), LENGTH)
+        return one_line(f"{len(value)} maps: {families}", LENGTH)
+    return one_line(json.dumps(value, ensure_ascii=False), LENGTH)
 
 
 def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
@@ -95,7 +94,7 @@ def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
     several = (fitted.n_classes or 2) > 2
     lines.append("score" + (" of a class; the others share the rest equally" if several else ""))
     legend = [
-        f"{mark} {printable(name, 30)}"
+        f"{mark} {one_line(name, 30)}"
         for mark, (name, _) in zip(marks, curves, strict=False)
         if name
     ]

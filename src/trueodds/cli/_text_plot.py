@@ -1,4 +1,4 @@
-"""Curves drawn with characters, and texts of strangers made safe to print."""
+"""Curves drawn with characters."""
 
 from __future__ import annotations
 
@@ -8,24 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # numpy would make every --help slower
     from trueodds.validation import Floats
 
-__all__ = ["printable", "text_plot"]
+__all__ = ["text_plot"]
 
 WIDTH, HEIGHT = 61, 17
 """Columns and lines of the plot itself; it has room on a terminal of 80 columns."""
 UNCHANGED = "·"
-
-
-def printable(text: object, length: int = 60) -> str:
-    r"""A text on one line, cut, and with everything escaped that a terminal could act upon.
-
-    Examples
-    --------
-    >>> printable("red \x1b[31m and\nlong", 12)
-    'red \\x1b[31…'
-    """
-    plain = str(text)[: 4 * length]
-    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
-    return plain if len(plain) <= length else plain[: length - 1] + "…"
 
 
 def text_plot(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.shown import shown
+from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
 from trueodds.export.expressions import LARGEST, All, Condition, Usable, absolute, maximum, total
@@ -91,9 +90,9 @@ def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> t
     if isinstance(features, Mapping):
         for name in features:
             if name not in known:
-                near = get_close_matches(str(name), known, n=3)
-                hint = f" Nearest: {', '.join(map(repr, near))}." if near else ""
-                raise InputError(f"the map has no attribute {name!r}.{hint}")
+                raise InputError(
+                    f"the map has no attribute {shown(name)}; {suggestion(name, known)}"
+                )
         return tuple(features.get(feature.name, feature.name) for feature in formula.features)
     count = len(drawn.attributes)
     features = [] if isinstance(features, str) else as_names(features, "features")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["MARK_WIDTH", "gain_axis", "gain_marks", "group_marks"]
+__all__ = ["MARK_WIDTH", "gain_axis", "gain_marks", "group_marks", "round_step"]
 
 MARK_WIDTH = 160.0
 PADDING = 14.0
@@ -61,7 +61,7 @@ def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
     bottom, top = _gain_range(rows)
     place = _scale([bottom, top])
     for count in (4, 3, 2, 1):
-        step = _round_step((top - bottom) / count)
+        step = round_step((top - bottom) / count)
         ticks = range(math.ceil(bottom / step - 1e-9), math.floor(top / step + 1e-9) + 1)
         apart = step / (top - bottom) * (MARK_WIDTH - 2 * PADDING)
         if apart >= LABEL_WIDTH:
@@ -71,8 +71,8 @@ def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
     ]
 
 
-def _round_step(least: float) -> float:
-    """The next of 1, 2 and 5 with a power of ten."""
+def round_step(least: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(k * power for k in (1, 2, 5, 10) if k * power >= least * 0.999)
 

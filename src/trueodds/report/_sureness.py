@@ -10,6 +10,7 @@ from trueodds.estimator import unfitted
 from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
 from trueodds.report._evidence import ReportRows
+from trueodds.report._marks import round_step
 from trueodds.report._plain import number, numbers
 from trueodds.validation import Floats, InputScale
 
@@ -95,6 +96,5 @@ def sureness_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _round_up(p: float) -> float:
-    """The end of an axis that fits, one of 1, 2, 4 and 8 with its power of ten, and at most 1."""
-    step = 10.0 ** np.floor(np.log10(max(p, 1e-6)))
-    return float(min(1.0, next(k * step for k in (1, 2, 4, 8, 10) if p <= k * step * (1 + 1e-9))))
+    """The end of an axis of probabilities that holds ``p``."""
+    return min(1.0, round_step(max(p, 1e-6)))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trueodds.report._marks import round_step
+
 __all__ = ["MARKS", "Chart", "evidence_chart", "ratio_chart"]
 
 WIDTH, HEIGHT = 480, 260
@@ -101,7 +103,7 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
         edge = [
             (xs[0] + off, y) for off, k in ((-5, 0), (5, 0), (5, 1), (-5, 1)) for y in inside[k]
         ]
-    step = _nice((high - low) / 4)
+    step = round_step((high - low) / 4)
     first = math.ceil(low / step)
     ticks = [first + k for k in range(math.floor(high / step) - first + 1)]
     digits = max(0, -math.floor(math.log10(step)))
@@ -165,9 +167,3 @@ def _named(periods: Sequence[dict[str, Any]]) -> list[tuple[float, str, str]]:
 
 def _corners(points: Sequence[tuple[float, float, str, bool]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in points)
-
-
-def _nice(step: float) -> float:
-    """The next of 1, 2 and 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(k * power for k in (1, 2, 5, 10) if k * power >= step * 0.999)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import Annotated
 
 import typer
 
+from trueodds.basics.shown import shown, suggestion
 from trueodds.cli.plugin import RESULT, Json, UsageError, emit_json, note
 
 __all__ = ["study"]
@@ -61,9 +61,8 @@ def study(
         _run_all(profile, output or "studies-output", jobs, as_json)
         return
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}."
-        raise UsageError(f"there is no study {name!r}; {hint}")
+        hint = suggestion(name, names, has="there are")
+        raise UsageError(f"there is no study {shown(name)}; {hint}")
     found = run_study(
         name, profile=profile, folder=output, n_jobs=jobs, progress=sys.stderr.isatty()
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError
 
 __all__ = ["check_columns", "check_plain_names", "collect_columns", "collect_row", "open_frame"]
@@ -35,14 +35,8 @@ def check_columns(frame: Any, columns: Sequence[str]) -> None:
     present = frame.collect_schema().names()
     for column in columns:
         if column not in present:
-            by_lower = {str(name).lower(): name for name in present}
-            near = difflib.get_close_matches(str(column).lower(), by_lower, n=3)
-            found = [by_lower[name] for name in near] or present[:8]
-            word = "did you mean" if near else "it has"
-            more = ", …" if not near and len(present) > 8 else ""
-            names = ", ".join(repr(name) for name in found)
             raise InputError(
-                f"the frame has no column {column!r}; {word} {names}{more}{'?' if near else '.'}"
+                f"the frame has no column {shown(column)}; {suggestion(column, present)}"
             )
 
 
