@@ -174,6 +174,8 @@ class CharcoalSoftmaxMap(ClassMap):
         if exponent:
             unit = 0.5**exponent
             relative, whole = tuple(r * unit for r in relative), whole * unit
+        if np.ldexp(self.floor, -exponent) < FURTHEST:  # as in _field; squares must not overflow
+            relative = tuple(maximum(r, FURTHEST) for r in relative)
         precision = 1 / widths**2
         linear = means * precision[:, None]
         linear = linear - linear[0]
