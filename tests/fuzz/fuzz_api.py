@@ -912,8 +912,12 @@ class Tally:
     def told(self, key: str) -> str:
         """One place, with the call and the error."""
         count, seed, error, cause = self.faults[key]
-        reason = f"{type(cause).__name__}: {str(cause)[:300]}"
-        return f"\n{count} × {key}\n  {seed}: {str(error)[:600]}\n  {reason}"
+        call, cause_text = (_middle_cut(str(text)) for text in (error, cause))
+        return f"\n{count} × {key}\n  {seed}: {call}\n  {type(cause).__name__}: {cause_text}"
+
+
+def _middle_cut(text: str) -> str:
+    return text if len(text) <= 800 else f"{text[:400]} … {text[-400:]}"
 
 
 def _limit_time(seconds: float) -> None:

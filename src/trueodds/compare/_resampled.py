@@ -116,7 +116,9 @@ def corrected_resampled_t_test(
     a, b = _finite_pair(first, second, least=2)
     difference = a - b
     mean, freedom = float(difference.mean()), len(difference) - 1
-    error = float(np.sqrt((1 / len(difference) + n_test / n_train) * difference.var(ddof=1)))
+    with np.errstate(over="ignore"):  # an infinite error says that nothing is known
+        variance = difference.var(ddof=1)
+    error = float(np.sqrt((1 / len(difference) + n_test / n_train) * variance))
     if error > 0:
         statistic = mean / error
     else:

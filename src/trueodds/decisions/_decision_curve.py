@@ -218,7 +218,7 @@ def _line(shares: ActionShares, z: float, standardised: bool) -> BenefitCurve:
         event = np.array([0.0, 1.0])[None, :, None]
         gain = (gain - value * event) / prevalence
     half = z * shares.error(gain)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # thresholds of 0 and next to it
         # The gain on treating all comes from the rows that are spared.
         spared = np.where(odds > 0, -(1 - ACTED) * worth / odds, np.nan)
     avoided = (shares.share * spared).sum(axis=(0, 1))

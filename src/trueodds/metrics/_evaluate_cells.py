@@ -91,7 +91,7 @@ class MetricCells:
 
     def bootstrap(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
         """The metrics of so many bootstrap samples of the rows."""
-        total = int(np.rint(self.counts.sum()))
+        total = max(1, int(np.rint(self.counts.sum())))
         share = self.counts / self.counts.sum()
         step = max(1, CHUNK_VALUES // len(share))
         sizes = [min(step, n_resamples - begin) for begin in range(0, n_resamples, step)]
@@ -101,7 +101,7 @@ class MetricCells:
     def jackknife(self, rng: np.random.Generator) -> dict[str, Floats]:
         """The metrics without one of 100 random blocks of rows; fractions of rows stay."""
         whole = np.rint(self.counts).astype(np.int64)
-        blocks = int(min(JACKKNIFE_BLOCKS, whole.sum()))
+        blocks = int(min(JACKKNIFE_BLOCKS, max(1, whole.sum())))
         left_out = rng.multinomial(whole, np.full(blocks, 1 / blocks)).T
         return self.metrics(np.maximum(self.counts - left_out, 0.0))
 
@@ -118,11 +118,14 @@ class MetricCells:
         squares = squares[:, :half] + squares[:, half:]
         gap = np.abs(np.add.reduceat(excess, self.uniform, axis=1))
         in_bin = np.add.reduceat(weight, self.uniform, axis=1)
+        with np.errstate(invalid="ignore"):  # leaving out the only row leaves nothing
+            loss, brier = counts @ self.loss / total, counts @ self.square / total
+            error = gap.sum(axis=1) / total
         return {
-            "log_loss": counts @ self.loss / total,
-            "brier_score": counts @ self.square / total,
+            "log_loss": loss,
+            "brier_score": brier,
             "roc_auc": auc(counts[:, :half], positive),
-            "expected_calibration_error": gap.sum(axis=1) / total,
+            "expected_calibration_error": error,
             "debiased_calibration_error": self._debiased(weight, excess, squares),
             "maximum_calibration_error": _ratio(gap, in_bin).max(axis=1),
         }

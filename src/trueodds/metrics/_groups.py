@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.compare import holm_adjust
 from trueodds.exceptions import InputError
 from trueodds.metrics._evaluate import check_probabilities, table_estimates
@@ -21,7 +22,14 @@ from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._sample import BinaryView, binary_views, read_sample
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_dense, check_level, is_missing, repeat_rows
+from trueodds.validation import (
+    Floats,
+    as_dense,
+    check_instance,
+    check_level,
+    is_missing,
+    repeat_rows,
+)
 
 __all__ = [
     "GroupColumn",
@@ -200,8 +208,8 @@ def group_test(
     columns = {
         name: repeat_rows(counts, of=group_array(part))["of"] for name, part in named.items()
     }
-    n_rows = len(as_dense(rows["y_prob"], "y_prob"))
     sample = read_sample(**rows, classes=classes)
+    n_rows = len(as_dense(rows["y_prob"], "y_prob"))
     kept = np.arange(n_rows)
     if rows["sample_weight"] is not None:
         kept = np.flatnonzero(as_dense(rows["sample_weight"], "sample_weight") > 0)
@@ -220,6 +228,7 @@ def judge_groups(
     """Test groups that are given as counts; see :func:`group_test`."""
     tests, least = [], []
     for group in groups:
+        check_instance(group, GroupCounts, "a group")
         check_probabilities(group.table, "a group")
         test, smallest = _test(group, level)
         tests.append(test)
@@ -314,7 +323,8 @@ def evaluate_groups(
     measures: dict[tuple[str, str], dict[str, Any]] = {}
 
     def measured() -> Iterable[GroupCounts]:
-        for group in groups:
+        for group in _each(groups):
+            check_instance(group, GroupCounts, "a group")
             estimates = table_estimates(group.table)
             squared = estimates["debiased_calibration_error"]
             estimates["debiased_calibration_error"] = float(np.sqrt(max(squared, 0.0)))
@@ -325,6 +335,12 @@ def evaluate_groups(
     judged = judge_groups(measured(), level=check_level(level), alpha=check_level(alpha, "alpha"))
     entries = [{**test.to_dict(), **measures[test.column, test.value]} for test in judged]
     return {"correction": "Holm", "significance": alpha, "groups": entries}
+
+
+def _each(groups: Iterable[GroupCounts]) -> Iterable[GroupCounts]:
+    if not isinstance(groups, Iterable):
+        raise InputError(f"groups must be an iterable of GroupCounts; got {shown(groups)}.")
+    return groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +390,10 @@ def group_array(values: Any) -> npt.NDArray[Any]:
     """A column of groups as an array."""
     # Missing values are a group of their own here, so the strict door of scores does not serve.
     to_numpy = getattr(values, "to_numpy", None)
-    return np.asarray(to_numpy() if to_numpy is not None else values)
+    try:
+        return np.asarray(to_numpy() if to_numpy is not None else values)
+    except (TypeError, ValueError):
+        raise InputError(f"groups must be columns; got {shown(values)}.") from None
 
 
 def _column(name: str, array: npt.NDArray[Any]) -> GroupColumn:

@@ -214,8 +214,7 @@ def _accuracy(
     if specificity is None:
         specificity = float((1 - prob)[~act].sum() / (1 - prob).sum())
     for name, value in (("sensitivity", sensitivity), ("specificity", specificity)):
-        if not 0 <= value <= 1:
-            raise InputError(f"{name} must lie in [0, 1]; got {value!r}.")
+        check_number(value, name, 0.0, 1.0)
     return sensitivity, specificity
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.monitoring._history import Moment
 from trueodds.monitoring.state import is_moment
@@ -111,7 +112,7 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
         known = {label: code for code, label in enumerate(classes or range(n_classes))}
         for place in np.flatnonzero(~missing):
             label = values[place].item() if hasattr(values[place], "item") else values[place]
-            codes[place] = known.get(label, -2)
+            codes[place] = known.get(label, -2) if isinstance(label, Hashable) else -2
     wrong = ~missing & ((codes < 0) | (codes >= n_classes))
     if wrong.any():
         found = values[int(np.argmax(wrong))]
@@ -140,18 +141,12 @@ def _weights(weight: Any, n: int) -> Floats:
 
 def _column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
     """A 1-D array of any type, from a single value or a column of any library; nulls stay."""
-    if values is None or isinstance(values, str) or np.isscalar(values):
-        array = np.array([values], dtype=object) if values is None else np.array([values])
+    try:
+        array = _as_array(values)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a column; got {shown(values)}.") from None
+    if np.isscalar(values) or values is None:
         array = np.repeat(array, n) if name != "y" else array
-    elif isinstance(values, (list, tuple)):
-        array = np.array(values, dtype=object if any(v is None for v in values) else None)
-    elif isinstance(values, np.ndarray):
-        array = values
-    else:
-        import narwhals as nw
-
-        native = nw.from_native(values, allow_series=True, pass_through=True)
-        array = native.to_numpy() if isinstance(native, nw.Series) else np.atleast_1d(values)
     if array.ndim != 1:
         raise InputError(f"{name} must be 1-D; got shape {array.shape}.")
     check_length(len(array), name, n, "scores")
@@ -167,3 +162,16 @@ def _plain_time(value: Any) -> Moment:
         return value if is_moment(value) else str(value)[:64]
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)
     return text[:64]
+
+
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    if values is None or np.isscalar(values):
+        return np.array([values], dtype=object if values is None else None)
+    if isinstance(values, (list, tuple)):
+        return np.array(values, dtype=object if any(v is None for v in values) else None)
+    if isinstance(values, np.ndarray):
+        return values
+    import narwhals as nw
+
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    return native.to_numpy() if isinstance(native, nw.Series) else np.atleast_1d(values)

@@ -43,7 +43,8 @@ def axis_ends(curves: tuple[ReliabilityCurve, ...], scale: str, style: str) -> t
     shown = np.concatenate([np.append(c.prob_pred, c.prob_true) for c in curves])
     if scale == "log":
         shown = shown[shown > 0]
-        return (float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1, 1.0)
+        least = float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
+        return min(least, 0.1), 1.0
     low, high = float(shown.min()), float(shown.max())
     if style == "gaps" or low < 0.5 < high:
         return 0.0, 1.0

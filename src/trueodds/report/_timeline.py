@@ -16,6 +16,7 @@ __all__ = ["render_timeline"]
 
 LINE_KEYS = {"period", "rows", "expected", "observed", "evidence"}
 LINE_KEYS |= {"ratio_low", "ratio_high", "alarm"}
+EVENT_KEYS = {"kind", "period", "file", "rows", "at"}
 SUMMARY_KEYS = {"rows", "rows_unlabelled", "alpha", "tolerance", "alarm", "evidence"}
 SUMMARY_KEYS |= {"peak_evidence", "since", "where", "how_much", "advice"}
 
@@ -51,7 +52,7 @@ def render_timeline(
     '<!doctype html>'
     """
     check_text(title, "title")
-    _check_lines(periods, summary)
+    _check_lines(periods, summary, events)
     environment = page_environment()
     style = page_style()
     from markupsafe import Markup  # comes with jinja2
@@ -77,13 +78,15 @@ def render_timeline(
     )
 
 
-def _check_lines(periods: Any, summary: Any) -> None:
+def _check_lines(periods: Any, summary: Any, events: Any) -> None:
     """Refuse what is not the history of a monitor."""
     check_instance(periods, Sequence, "periods")
     check_instance(summary, Mapping, "summary")
+    check_instance(events, Sequence, "events")
     for what, found, keys in (
         *((f"periods[{k}]", line, LINE_KEYS) for k, line in enumerate(periods)),
         ("summary", summary, SUMMARY_KEYS),
+        *((f"events[{k}]", event, EVENT_KEYS) for k, event in enumerate(events)),
     ):
         missing = keys - set(found) if isinstance(found, Mapping) else keys
         if missing:

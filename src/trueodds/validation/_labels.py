@@ -238,8 +238,8 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
         raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
     codes = np.full(array.shape, -1, dtype=np.intp)
     for code, label in enumerate(declared):
-        # 10**400 is no label of an array of floats, and a text none of structures.
-        with contextlib.suppress(OverflowError, TypeError):
+        # 10**400 is no label of an array of floats, a text none of structures, and a list is none.
+        with contextlib.suppress(OverflowError, TypeError, ValueError):
             same = array == label
             codes[same if isinstance(same, np.ndarray) and same.dtype == bool else []] = code
     if (codes < 0).any():

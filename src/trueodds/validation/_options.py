@@ -76,7 +76,7 @@ def check_number(
     """Refuse anything but a finite number from (or ``above``) ``least`` to ``most``."""
     number = as_number(value)
     if not least <= number <= most or np.isinf(number) or (above and number == least):
-        bound = f"above {least:g}" if above else f"of at least {least:g}"
+        bound = f"above {float(least):g}" if above else f"of at least {float(least):g}"
         if np.isfinite(most):
             bound += f" and at most {most:g}"
         raise InputError(f"{name} must be {otherwise}a number {bound}; got {shown(value)}.")

@@ -34,7 +34,7 @@ def check_columns(frame: Any, columns: Sequence[str]) -> None:
     """Refuse names that the frame does not have, and say which it has that are like them."""
     present = frame.collect_schema().names()
     for column in columns:
-        if column not in present:
+        if not isinstance(column, str) or column not in present:
             raise InputError(
                 f"the frame has no column {shown(column)}; {suggestion(column, present)}"
             )
