@@ -116,9 +116,9 @@ def corrected_resampled_t_test(
     a, b = _finite_pair(first, second, least=2)
     difference = a - b
     mean, freedom = float(difference.mean()), len(difference) - 1
-    with np.errstate(over="ignore"):  # an infinite error says that nothing is known
+    with np.errstate(all="ignore"):  # an infinite error says that nothing is known
         variance = difference.var(ddof=1)
-    error = float(np.sqrt((1 / len(difference) + n_test / n_train) * variance))
+        error = float(np.sqrt((1 / len(difference) + n_test / n_train) * variance))
     if error > 0:
         statistic = mean / error
     else:
@@ -200,7 +200,8 @@ def relative_gain_interval(first: Any, second: Any, *, level: float = 0.95) -> R
             f"the second method's result is 0 at index {int(np.argmin(b != 0))}, so no relative "
             "difference exists there; leave that data set out for both."
         )
-    gain = (a - b) / b
-    mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
+    with np.errstate(all="ignore"):  # next to 0 a relative difference has no bounds
+        gain = (a - b) / b
+        mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
     half = float(t.ppf(0.5 + level / 2, len(gain) - 1)) * error
     return RelativeGain(mean, mean - half, mean + half, level, len(gain))

@@ -16,6 +16,7 @@ from trueodds.validation import (
     as_floats,
     check_number,
     encode_labels,
+    is_label,
     read_rows,
     validate_scores,
 )
@@ -276,7 +277,7 @@ def cost_curve(
     if np.shape(y_prob)[1:] == (2,):  # of the sorted labels; one column is that of pos_label
         labels = encode_labels(y_true)[1].tolist()
         pos_label = labels[-1] if pos_label is None and len(labels) == 2 else pos_label
-        own = int(labels[0] != pos_label)
+        own = int(not is_label(np.array(labels[:1]), pos_label)[0])
     table = ScoreTable.from_arrays(prob[:, own], y_true, sample_weight, pos_label)
     # Positives and negatives below the threshold: those on whom nobody acts.
     missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])

@@ -146,10 +146,12 @@ def estimate_prior(
     max_iter = check_integer(max_iter, "max_iter", 1)
     tol = check_number(tol, "tol")
     likelihood = rows / old
+    likelihood /= likelihood.max(axis=1, keepdims=True)  # only ratios count, and none underflows
     prior = old
     for _ in range(max_iter):
         posterior = likelihood * prior
-        posterior /= posterior.sum(axis=1, keepdims=True)
+        total = posterior.sum(axis=1, keepdims=True)
+        posterior /= np.where(total > 0, total, 1.0)  # a row of weight 0 may be impossible
         updated = np.average(posterior, axis=0, weights=weight)
         change = np.abs(updated - prior).max()
         prior = updated

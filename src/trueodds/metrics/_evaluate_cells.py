@@ -23,6 +23,8 @@ FEW_ROWS = 4096
 CELL_BITS = 6
 """Scores of one cell differ by less than 1/32 of their distance from the nearer end."""
 SHARES = 2048
+MOST_DRAWN = 2.0**62
+"""Rows of a bootstrap sample, as a 64-bit integer holds them."""
 CHUNK_VALUES = 2**21
 """Numbers drawn at once: 16 MB."""
 
@@ -91,7 +93,7 @@ class MetricCells:
 
     def bootstrap(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
         """The metrics of so many bootstrap samples of the rows."""
-        total = max(1, int(np.rint(self.counts.sum())))
+        total = int(np.clip(np.rint(self.counts.sum()), 1, MOST_DRAWN))
         share = self.counts / self.counts.sum()
         step = max(1, CHUNK_VALUES // len(share))
         sizes = [min(step, n_resamples - begin) for begin in range(0, n_resamples, step)]
@@ -100,7 +102,7 @@ class MetricCells:
 
     def jackknife(self, rng: np.random.Generator) -> dict[str, Floats]:
         """The metrics without one of 100 random blocks of rows; fractions of rows stay."""
-        whole = np.rint(self.counts).astype(np.int64)
+        whole = np.rint(np.minimum(self.counts, MOST_DRAWN)).astype(np.int64)
         blocks = int(min(JACKKNIFE_BLOCKS, max(1, whole.sum())))
         left_out = rng.multinomial(whole, np.full(blocks, 1 / blocks)).T
         return self.metrics(np.maximum(self.counts - left_out, 0.0))

@@ -156,7 +156,7 @@ class LocalRegression:
 
 def _nearness(u: Floats, kernel: Kernel) -> Floats:
     """What a point at u bandwidths counts; nothing from 1 on."""
-    distance = np.abs(u)
+    distance = np.minimum(np.abs(u), 1.0)
     if kernel == "epanechnikov":
         return np.asarray(np.maximum(1 - distance**2, 0.0))
     inner = np.maximum(1 - distance * distance * distance, 0.0)

@@ -33,8 +33,10 @@ from trueodds.validation import (
     Floats,
     InputScale,
     as_dense,
+    as_tuple,
     check_instance,
     check_integer,
+    check_text,
     direction_hint,
     repeat_rows,
 )
@@ -143,12 +145,16 @@ def build_report(
     if names is not None:
         check_instance(names, Mapping, "names")
     names = dict(names or {})
+    if provenance is not None:
+        check_instance(provenance, Mapping, "provenance")
+    if notes is not None:
+        notes = [check_text(note, "a note") for note in as_tuple(notes, "notes")]
     if groups is not None:
         check_instance(groups, Mapping, "groups")
     given = repeat_rows(counts, scores=scores, y=y, sample_weight=sample_weight)
+    rows = read_report_rows(**given, scale=input, classes=classes, class_names=class_names)
     parts = {k: repeat_rows(counts, of=group_array(v))["of"] for k, v in (groups or {}).items()}
     columns = read_groups(parts, len(as_dense(given["scores"], "scores")))
-    rows = read_report_rows(**given, scale=input, classes=classes, class_names=class_names)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap
-from trueodds.validation import Floats, InputScale, Labels, check_length, read_rows
+from trueodds.validation import Floats, InputScale, Labels, as_tuple, check_length, read_rows
 
 __all__ = ["Event", "ReportRows", "event_of", "read_report_rows", "sample_rows"]
 
@@ -82,8 +82,9 @@ def read_report_rows(
     rows = given.of_positive_weight()
     names = rows.classes
     if class_names is not None:
-        names = np.empty(len(class_names), dtype=object)  # NumPy would make texts of some numbers
-        names[:] = list(class_names)
+        named = as_tuple(class_names, "class_names")
+        names = np.empty(len(named), dtype=object)  # NumPy would make texts of some numbers
+        names[:] = list(named)
         check_length(len(names), "class_names", rows.n_classes, "classes")
     absent = np.flatnonzero(np.bincount(rows.codes, minlength=rows.n_classes) == 0)
     if len(absent):
