@@ -122,10 +122,14 @@ audit: $(READY)
 	  || { grep -qi "connection\|resolve" $(AUDIT)/log && echo "audit: no database can be reached; left out"; } \
 	  || { cat $(AUDIT)/log; exit 1; }
 
-# Coverage-guided fuzzing of maps, monitor states, CSV files and calls of the API, for so many seconds.
+# Coverage-guided fuzzing of maps, monitor states and CSV files, together, for this many seconds; then random
+# calls of everything public. SEED=1 makes other calls.
 SECONDS ?= 120
+CALLS ?= 10000
+SEED ?= 0
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS)
+	$(BIN)/python tests/fuzz/fuzz_api.py --calls $(CALLS) --seed $(SEED)
 
 # Small changes of what must not be wrong: does a test notice? See docs/mutants.md.
 OPTIONS ?=

@@ -21,7 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "fuzz"
-TARGETS = ("fuzz_maps", "fuzz_states", "fuzz_rows", "fuzz_api")
+TARGETS = ("fuzz_maps", "fuzz_states", "fuzz_rows")
 LONGEST = 20_000
 """Bytes of an input."""
 SLOWEST = 20

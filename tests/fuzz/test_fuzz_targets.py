@@ -20,7 +20,7 @@ RESULTS |= {"BinTests", "GroupCounts"}
 FOUND = sorted((HERE / "found").glob("*/*"))
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [*TARGETS, "fuzz_api"])
 def test_what_the_fuzzer_starts_from_is_in_order(name):
     target = importlib.import_module(name)
     for seed in target.seeds():

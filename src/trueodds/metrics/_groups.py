@@ -338,9 +338,12 @@ def evaluate_groups(
 
 
 def _each(groups: Iterable[GroupCounts]) -> Iterable[GroupCounts]:
-    if not isinstance(groups, Iterable):
-        raise InputError(f"groups must be an iterable of GroupCounts; got {shown(groups)}.")
-    return groups
+    try:
+        return iter(groups)
+    except TypeError:
+        raise InputError(
+            f"groups must be an iterable of GroupCounts; got {shown(groups)}."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)

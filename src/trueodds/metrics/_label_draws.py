@@ -48,7 +48,7 @@ class Cells:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
         if self.rows is None:
             # A cell may hold a fractional weight: whole rows are drawn, each worth a share of it.
-            count = np.maximum(np.rint(self.weight), 1).astype(np.int64)
+            count = np.clip(np.rint(self.weight), 1, 2.0**62).astype(np.int64)
             share = self.weight / count
             return rng.binomial(count, np.clip(self.prob, 0, 1), (size, len(count))) * share
         prob, _, weight = self.rows

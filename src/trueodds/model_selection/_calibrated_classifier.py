@@ -169,6 +169,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X, labels = indexable(X, labels)
         labels = column_or_1d(_of_plain_texts(labels), warn=True)
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
+        if labels.dtype.kind == "O":  # numbers of several kinds, which models may refuse
+            labels = classes[codes]
         weight = validate_weights(sample_weight, len(codes))
         if len(classes) < 2:
             raise InputError(

@@ -112,4 +112,7 @@ def _solve(matrix: Floats, right: Floats) -> Floats:
     """Solve on equal scales; directions that nothing determines stay where they are."""
     size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     scaled = matrix / np.outer(size, size)
-    return np.asarray(np.linalg.lstsq(scaled, right / size, rcond=1e-13)[0] / size)
+    try:
+        return np.asarray(np.linalg.lstsq(scaled, right / size, rcond=1e-13)[0] / size)
+    except np.linalg.LinAlgError:  # numbers beyond float64: nothing is determined
+        return np.zeros_like(right)

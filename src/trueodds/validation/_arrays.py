@@ -32,7 +32,9 @@ def as_dense(values: Any, name: str) -> npt.NDArray[Any]:
     """Turn an array, a list, or a series or frame of any library into a NumPy array."""
     if type(values) is np.ndarray:
         return values
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and (
+        values.dtype.kind == "V" or np.ma.is_masked(values)
+    ):
         raise InputError(f"{name} must have no masked values; drop or fill them first.")
     if hasattr(values, "tocsr"):
         raise InputError(f"{name} must be dense; got a sparse matrix. Pass {name}.toarray().")
@@ -90,7 +92,10 @@ def _refuse_nulls(series: Any, name: str) -> None:
 def as_floats(values: Any, name: str) -> Floats:
     """Numbers as contiguous float64; what is not a real number is refused."""
     array = as_dense(values, name)
-    if array.dtype.kind in "mMcV":
+    holds_complex = array.dtype.kind == "O" and any(
+        isinstance(value, (complex, np.complexfloating)) for value in array.ravel().tolist()
+    )
+    if array.dtype.kind in "mMcV" or holds_complex:
         raise InputError(
             f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported."
         )

@@ -39,6 +39,8 @@ NO_AND_YES = (
     ("hayır", "evet"), ("hayir", "evet"), ("いいえ", "はい"), ("否", "是"), ("아니요", "예"),
 )  # fmt: skip
 """Two words of one language. Other pairs (bad and good, case and control) have no order here."""
+MOST_LABEL = 2.0**53
+"""Beyond, neighboring whole numbers are one float64."""
 ONE_SIDED = 1.6448536269514722
 """The 95th percentile of the normal distribution."""
 POSITIVE_WORD = {frozenset(pair): pair[1] for pair in NO_AND_YES}
@@ -226,11 +228,10 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
     array = label_column(y)
     if array.size == 0:
         raise InputError("y is empty.")
-    kind = array.dtype.kind
-    if kind == "f":
-        _check_float_labels(array)
-    elif kind == "O":
+    if array.dtype.kind == "O":
         array = _plain_labels(array)
+    if array.dtype.kind == "f":
+        _check_float_labels(array)
     if classes is None:
         return _encode_seen(array)
     declared = np.asarray(dense_labels(classes, "classes"))
@@ -274,8 +275,8 @@ def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
 def _check_float_labels(array: npt.NDArray[Any]) -> None:
     if np.isnan(array).any():
         raise InputError("Input y contains NaN.")
-    if np.isinf(array).any():
-        raise InputError(f"Input y contains infinity or a value too large for {array.dtype!r}.")
+    if (np.abs(array.astype(np.float64)) > MOST_LABEL).any():
+        raise InputError("Input y contains infinity or a value too large for a label (2⁵³).")
     if (array != np.floor(array)).any():
         real = float(array[np.argmax(array != np.floor(array))])
         raise InputError(
