@@ -1,4 +1,4 @@
-"""Calls of every public callable with what callers may have: an answer, or an error of ours.
+"""Calls of every public callable with what callers may have: an answer, or one of our errors.
 
     python tests/fuzz/fuzz_api.py --calls 100000 --seed 0    # random calls; ends with a table
     python tests/fuzz/fuzz_api.py --only predict_proba       # those whose name contains it

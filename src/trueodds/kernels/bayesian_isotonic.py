@@ -66,7 +66,7 @@ class RandomStream:
 # The tree of a Markov chain on isotonic maps.
 #
 # A tree over the ranks 1…n is the range lo[k]…hi[k] of ranks below each k, and k itself. v[0] =
-# 0 and v[n + 1] = 1 stand beside the values. Without bounds, lower is 0 and upper 1 everywhere.
+# 0 and v[n + 1] = 1 are added at both ends. Without bounds, lower is 0 and upper 1 everywhere.
 
 LARGEST = 80
 """Ranks of a subtree that is redrawn at once. Z, scaled, is above 1/(n!)², hence no underflow."""
@@ -299,7 +299,7 @@ class SearchTree:
 #
 # *Bounds.* The paper's maps between bounds (section 4.3) are draws of the same tree with v[k]
 # uniform between max(l, lower[k]) and min(u, upper[k]). The same two moves sample their
-# posterior, with these widths in place of u − l. What hangs on a moved value is then no longer
+# posterior, with these widths instead of u − l. What hangs on a moved value is then no longer
 # affine in it, and is found from its fractions down the tree; in the sum over trees, the width
 # depends on the root k.
 

@@ -130,7 +130,7 @@ def flattest_slopes(
 # 2. A bin's value is (S + λ·(ν_left − ν_right))/W (equation 6) with S and W the sums over the bin,
 #    so nothing accumulates along the path. With whole-number weights the numerator and denominator
 #    of a meeting point (equation 8) are exact, hence equal meeting points are equal in float64.
-# 3. Only the two boundaries beside a merge get a new meeting point.
+# 3. Only the two boundaries next to a merge get a new meeting point.
 #
 # The queue of meeting points is a binary heap that never holds all of them: in each round only
 # those up to a bound enter it, about one in eight. What is left is compacted before the next

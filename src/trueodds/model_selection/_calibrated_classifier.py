@@ -164,7 +164,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         labels = dense_labels(y)
         if labels.dtype.kind == "S":
             raise InputError("y must not be bytes; decode them: np.char.decode(y).")
-        label_column(labels)  # or an error of ours
+        label_column(labels)  # or InputError
         check_length(len(labels), "y", _num_samples(X), "X")
         X, labels = indexable(X, labels)
         labels = column_or_1d(_of_plain_texts(labels), warn=True)

@@ -165,7 +165,7 @@ class Calibrator(Estimator, ABC):
         """The map of evidence that has been validated; classes have no names in it.
 
         Everything that is ever fitted comes through here, so that labels are smoothed in one way,
-        numbers are bounded, and what goes wrong all the same is said in a sentence of ours. BLAS
+        numbers are bounded, and what goes wrong all the same becomes an InputError. BLAS
         has one thread: matrices of a few columns gain nothing from several, and lose much where
         other work has the cores.
         """
