@@ -16,7 +16,7 @@ HALF_LOG_2_PI = cython.declare(cython.double, 0.9189385332046727)
 
 
 def log_gamma(x):
-    """Ln Γ(x) for x > 0, by Stirling's series for 10 and above; several times faster than libm's."""
+    """Ln Γ(x) for x > 0, by Stirling's series for x ≥ 10; several times faster than libm's."""
     product: cython.double = 1.0
     while x < 10.0:
         product *= x
