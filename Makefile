@@ -123,12 +123,14 @@ audit: $(READY)
 	  || { cat $(AUDIT)/log; exit 1; }
 
 # Coverage-guided fuzzing of maps, monitor states and CSV files, together, for this many seconds; then random
-# calls of everything public. SEED=1 makes other calls.
+# calls of everything public. Every run tries other inputs; RUNS=1500 tries the same ones every time.
 SECONDS ?= 120
+RUNS ?= 0
 CALLS ?= 10000
-SEED ?= 0
+SEED ?= $(if $(filter 0,$(RUNS)),$$RANDOM,0)
+fuzz: SHELL := bash
 fuzz: $(READY)
-	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS)
+	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS) --runs $(RUNS)
 	$(BIN)/python tests/fuzz/fuzz_api.py --calls $(CALLS) --seed $(SEED)
 
 # Small changes of what must not be wrong: does a test notice? See docs/mutants.md.

@@ -8,6 +8,7 @@ than its buffer, and a quote that swallows the lines after it.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import shutil
@@ -149,6 +150,7 @@ class _Scan:
     def run(self, stream: IO[bytes]) -> Lines:
         """Read to the end."""
         tail, last, held, more = b"", b"\n", b"", True
+        self._offset = self._record = len(_byte_order_mark(stream))
         while more:
             block = stream.read(BLOCK)
             more, block = bool(block), held + block
@@ -271,6 +273,14 @@ class _Scan:
         return count
 
 
+def _byte_order_mark(stream: IO[bytes]) -> bytes:
+    """The mark at the beginning of a file, which is then behind; may be empty."""
+    if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8:
+        return codecs.BOM_UTF8
+    stream.seek(0)
+    return b""
+
+
 def _even(stream: IO[bytes], delimiter: bytes) -> Iterator[bytes]:
     """The text with line feeds at the ends of lines, and no breaks inside the header.
 
@@ -278,6 +288,8 @@ def _even(stream: IO[bytes], delimiter: bytes) -> Iterator[bytes]:
     """
     inside, closed, header = False, False, True
     last, held = b"\n", b""
+    if mark := _byte_order_mark(stream):  # the first field begins after it
+        yield mark
     while block := stream.read(BLOCK):
         block = held + block
         held = b"\r" if block.endswith(b"\r") else b""  # a line feed may follow
