@@ -97,8 +97,8 @@ def side_by_side(names: list[str], seconds: int, runs: int) -> int:
     for name, process in processes.items():
         code = process.wait()
         lines = (WORK / f"{name}.log").read_text(errors="replace").splitlines()
-        runs = next((line.split()[-1] for line in lines if "number_of_executed" in line), "?")
-        print(f"{name}: {runs} inputs, {'nothing found' if code == 0 else 'FOUND'}", flush=True)
+        tried = next((line.split()[-1] for line in lines if "number_of_executed" in line), "?")
+        print(f"{name}: {tried} inputs, {'nothing found' if code == 0 else 'FOUND'}", flush=True)
         if code:
             bad = 1
             print("\n".join(lines[-60:]), flush=True)
