@@ -75,7 +75,8 @@ test-wheels: $(WHEELS)/.built
 	$(BARE)/bin/python -m pip install -q $(WHEELS)/trueodds-[0-9]*.whl
 	$(BARE)/bin/python -I tools/use_bare_install.py
 	$(BARE)/bin/python -m pip install -q --group wheel-tests
-	PATH="$(CURDIR)/$(BARE)/bin:$$PATH" sh -c "$$($(BIN)/python tools/wheel_test_command.py)"
+	env -u TRUEODDS_REQUIRE_ALL PATH="$(CURDIR)/$(BARE)/bin:$$PATH" \
+	  sh -c "$$($(BIN)/python tools/wheel_test_command.py)"
 	$(PYTHON) -m venv --clear $(DIST_TOOLS)
 	$(DIST_TOOLS)/bin/python -m pip install -q abi3audit build twine
 	$(DIST_TOOLS)/bin/python -m build -q --sdist --outdir $(WHEELS)/sources .
