@@ -730,7 +730,11 @@ def call(draw: Draw, only: str = "") -> str:
     rows = Rows(draw)
     n_hostile = draw.pick((0, 1, 1, 2))
     given: dict[str, Any] = {}
-    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.chdir(FOLDER.name),  # hostile texts are file names where a path is expected
+    ):
         warnings.simplefilter("always")
         np.random.seed(0)  # noqa: NPY002  # what random_state=None would draw from
         try:

@@ -40,10 +40,12 @@ def test_changed_documents_are_refused_or_work(name):
 
 
 @pytest.mark.slow
-def test_random_calls_of_the_public_api_answer_or_raise_an_error_of_ours():
+def test_random_calls_of_the_public_api_answer_or_raise_an_error_of_ours(tmp_path, monkeypatch):
     import fuzz_api
 
+    monkeypatch.chdir(tmp_path)
     tally = fuzz_api.random_calls(250, seed=2)
+    assert not list(tmp_path.iterdir()), "files were left in the current folder"
     assert not tally.faults, "".join(map(tally.told, tally.faults))
     assert tally.outcomes["answer"] > 50
     assert tally.outcomes["our error"] > 50
