@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
+from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
 from trueodds.validation import (
@@ -30,7 +30,7 @@ Ties = Literal["whole", "shared", "by_label"]
 
 
 def binned(
-    view: BinaryView,
+    view: Event,
     n_bins: int,
     strategy: BinStrategy,
     *,
