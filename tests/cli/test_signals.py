@@ -13,6 +13,14 @@ from trueodds.basics.files import atomic_file
 from trueodds.basics.signals import STOPPING, Terminated
 
 
+@pytest.fixture(autouse=True)
+def heed_interrupts():
+    """A job in the background of a shell ignores Ctrl-C, and so would these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("made_of_it", ["duckdb", "import"])
 def test_a_signal_counts_whatever_a_library_makes_of_it(run, data, monkeypatch, made_of_it):
     def swallowed(*_, **__):
