@@ -13,8 +13,8 @@ from trueodds.cli._exit import require
 from trueodds.cli._labels import Classes
 from trueodds.cli._prepare import Prepared
 from trueodds.engines.grouping import sample_positions, take_positions
+from trueodds.inputs import Floats, Labels
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, Labels
 
 __all__ = ["FileRows", "fetch_rows"]
 

@@ -20,8 +20,8 @@ from trueodds.cli._show import note
 from trueodds.cli._sql import TEXT_TYPES, as_text, is_numeric, literal, quoted, values
 from trueodds.engines.grouping import group_scores
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, Labels, direction_hint
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, Labels, direction_hint
 
 __all__ = [
     "LabelRule",
