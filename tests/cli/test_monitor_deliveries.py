@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -12,11 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.monitor_under_faults import run_all
 from trueodds.maps import IdentityMap
 from trueodds.monitoring import _deliveries, _watch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-from monitor_under_faults import run_all
 
 COLUMNS = ("--score", "p", "--label", "y")
 FIRST = date(2026, 10, 1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # numpy would make every --help slower
-    from trueodds.validation import Floats
+    from trueodds.inputs import Floats
 
 __all__ = ["text_plot"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.maps import CalibrationMap, TreeMap
-from trueodds.validation import Floats
 
 __all__ = ["MOST_CURVES", "curves_of", "score_axis", "score_scale", "unchanged"]
 

@@ -14,7 +14,7 @@ from trueodds.cli.files.sql import TEXT_TYPES, as_number, as_text, is_numeric, q
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
-    from trueodds.validation import InputScale
+    from trueodds.inputs import InputScale
 
 __all__ = [
     "OUTSIDE",
@@ -123,7 +123,7 @@ def _unknown(source: DataSource, name: str) -> str:
 
 def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
     """All rules for the columns of a command, in the order in which they are told."""
-    from trueodds.validation import ROW_SUM_TOLERANCE
+    from trueodds.inputs import ROW_SUM_TOLERANCE
 
     kinds = source.kinds
     found: list[Rule] = []

@@ -13,8 +13,8 @@ from trueodds.cli.files.open import arrow_batches
 from trueodds.cli.rows.labels import Classes
 from trueodds.cli.rows.prepare import Prepared
 from trueodds.engines.grouping import sample_positions, take_positions
+from trueodds.inputs import Floats, Labels
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, Labels
 
 __all__ = ["FileRows", "fetch_rows"]
 

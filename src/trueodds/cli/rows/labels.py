@@ -46,7 +46,7 @@ class Classes:
         counts : sequence of int, default=None
             Rows of each label in the table; by default all good rows.
         """
-        from trueodds.validation import direction_hint  # NumPy, which --help must not wait for
+        from trueodds.inputs import direction_hint  # NumPy, which --help must not wait for
 
         if table is None:
             return []
@@ -69,7 +69,7 @@ def find_classes(
     source: DataSource, good: Any, columns: ColumnNames, positive: str | None
 ) -> Classes:
     """Look at all labels of the good rows and order them."""
-    from trueodds.validation import order_two_labels
+    from trueodds.inputs import order_two_labels
 
     name = columns.label
     if name is None:

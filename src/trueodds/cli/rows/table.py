@@ -8,8 +8,8 @@ from typing import Any
 from trueodds.basics.shown import shown
 from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.exceptions import InputError
+from trueodds.inputs import InputScale
 from trueodds.table import ScoreTable
-from trueodds.validation import InputScale
 
 __all__ = ["score_table"]
 

@@ -20,8 +20,8 @@ from trueodds.cli.rows.labels import labels_of, matching_label
 from trueodds.cli.rows.prepare import OnBadRows, examine
 from trueodds.engines.grouping import group_scores
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, Labels, direction_hint
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, Labels, direction_hint
 
 __all__ = [
     "LabelRule",

@@ -1,9 +1,9 @@
 """Check that ``trueodds monitor`` counts every row once, whatever happens while it runs.
 
-``python tools/monitor_under_faults.py --appends 200 --pairs 50 --kills 200 --seed 0`` appends rows
-to a file while a run reads it, starts two runs on one state at once, and kills runs by SIGKILL, all
-at random moments. After a last quiet run, it compares the rows that were counted with the rows that
-were written.
+``python -m support.monitor_under_faults --appends 200 --pairs 50 --kills 200 --seed 0`` appends
+rows to a file while a run reads it, starts two runs on one state at once, and kills runs by
+SIGKILL, all at random moments. After a last quiet run, it compares the rows that were counted with
+the rows that were written.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation._tensors import tensor_to_numpy
+from trueodds.inputs._tensors import tensor_to_numpy
 
 __all__ = [
     "Floats",

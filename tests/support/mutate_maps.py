@@ -1,13 +1,13 @@
 """Change saved maps of all families at random, and see what the library does with them.
 
-    python tools/mutate_maps.py --mutations 1000000 --seed 0
+    python -m support.mutate_maps --mutations 1000000 --seed 0
 
 A changed map is refused with a ``MapFormatError``, or its probabilities, the ends of its band and what
 its Python source returns lie in [0, 1] for all scores. Whatever else happens is shown, and the exit code
 is 1. Memory and the longest time that one map took are shown at the end.
 """
 
-# ruff: noqa: E501, T201, S101
+# ruff: noqa: E501, T201
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from mutate_json import Mutator
 
+from support.mutate_json import Mutator
 from trueodds import maps
 from trueodds.exceptions import MapFormatError
 from trueodds.maps._json import parse_text

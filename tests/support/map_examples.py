@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -336,3 +337,18 @@ def examples() -> tuple[Example, ...]:
         seen.add(m.family)
         result.append(example)
     return tuple(result)
+
+
+def small_tree(**changes: Any) -> TreeMap:
+    """Root asks for age; older than 40 asks for the colour, which is blue or red."""
+    fields: dict[str, Any] = {
+        "maps": tuple(LogOddsMap(a=a, b=a, c=0.0) for a in (1.0, 0.5, 2.0, 3.0, 4.0)),
+        "parent": [-1, 0, 0, 2, 2],
+        "attribute": [0, -1, 1, -1, -1],
+        "cut": [40.0, 0.0, 0.0, 0.0, 0.0],
+        "weight": [100.0, 60.0, 40.0, 10.0, 30.0],
+        "names": ("age", "colour"),
+        "categories": (None, ("blue", "red")),
+        "fill": [35.0, 1.0],
+    }
+    return TreeMap(**{**fields, **changes})

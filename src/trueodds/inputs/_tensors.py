@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import TrueoddsWarning, warn_user
 
-__all__ = ["answers_in_kind", "tensor_to_numpy"]
+__all__ = ["returns_like_input", "tensor_to_numpy"]
 
 P = ParamSpec("P")
 Owner = TypeVar("Owner")
@@ -40,7 +40,7 @@ def tensor_to_numpy(values: Any) -> npt.NDArray[Any] | None:
     return None
 
 
-def answers_in_kind(
+def returns_like_input(
     method: Callable[Concatenate[Owner, Any, P], Result],
 ) -> Callable[Concatenate[Owner, Any, P], Result]:
     """A method of scores whose answer has the library, the device and the dtype of the scores.

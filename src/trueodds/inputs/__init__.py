@@ -5,7 +5,7 @@ NumPy arrays come out, or an :class:`~trueodds.exceptions.InputError` that says 
 what was found, where, and what to do.
 """
 
-from trueodds.validation._arrays import (
+from trueodds.inputs._arrays import (
     Floats,
     Labels,
     as_codes,
@@ -18,7 +18,7 @@ from trueodds.validation._arrays import (
     number_text,
     where,
 )
-from trueodds.validation._labels import (
+from trueodds.inputs._labels import (
     LabelOrder,
     check_positive_class,
     dense_labels,
@@ -28,7 +28,7 @@ from trueodds.validation._labels import (
     label_column,
     order_two_labels,
 )
-from trueodds.validation._options import (
+from trueodds.inputs._options import (
     LabelSmoothing,
     as_generator,
     as_names,
@@ -46,8 +46,8 @@ from trueodds.validation._options import (
     check_text,
     is_choice,
 )
-from trueodds.validation._rows import LabelledScores, encode_groups, read_rows
-from trueodds.validation._scores import (
+from trueodds.inputs._rows import LabelledScores, encode_groups, read_rows
+from trueodds.inputs._scores import (
     METRIC_WORDS,
     ROW_SUM_TOLERANCE,
     InputScale,
@@ -56,8 +56,8 @@ from trueodds.validation._scores import (
     positive_column,
     validate_scores,
 )
-from trueodds.validation._tensors import answers_in_kind
-from trueodds.validation._weights import (
+from trueodds.inputs._tensors import returns_like_input
+from trueodds.inputs._weights import (
     MOST_WEIGHT,
     check_weight_size,
     repeat_rows,
@@ -75,7 +75,6 @@ __all__ = [
     "LabelledScores",
     "Labels",
     "Words",
-    "answers_in_kind",
     "as_codes",
     "as_dense",
     "as_floats",
@@ -112,6 +111,7 @@ __all__ = [
     "positive_column",
     "read_rows",
     "repeat_rows",
+    "returns_like_input",
     "validate_scores",
     "validate_weights",
     "where",

@@ -1,9 +1,9 @@
 """Fit every method on every case of ``torture_cases.py``, and write what happened as a page.
 
-    python tools/torture.py                  # docs/torture.md, five minutes of CPU time
-    python tools/torture.py --long           # docs/torture-large.md: many rows, many classes
-    python tools/torture.py --only enir      # one method, shown and not written
-    python tools/torture.py --store FILE     # what is done is kept there, and the next run goes on
+    python -m support.torture                # docs/torture.md, five minutes of CPU time
+    python -m support.torture --long         # docs/torture-large.md: many rows, many classes
+    python -m support.torture --only enir    # one method, shown and not written
+    python -m support.torture --store FILE   # what is done is kept there, and the next run goes on
 
 Every fit runs in a process of its own, so that what a library writes to standard error is seen, a fit that
 hangs is ended, and memory is measured.
@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torture_cases import BINARY, CLASSES, EVERYWHERE, LEFT_OUT, LONG, Case, Sample
 
+from support.torture_cases import BINARY, CLASSES, EVERYWHERE, LEFT_OUT, LONG, Case, Sample
 from trueodds import AutoCalibrator
 from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.exceptions import InputError, TrueoddsWarning
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 SECONDS = 120
 """CPU time of a fit, after which it is ended."""
 GIGABYTES = 6
@@ -146,7 +146,7 @@ def short(found: Outcome) -> str:
 TEXT = """# What happens at the edges
 Every method was fitted to every sample below, and then asked for the probabilities of the sample's scores and
 of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbours one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
-`python tools/torture.py` writes this page, in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
+`python -m support.torture`, run in `tests/`, writes this page in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
 (`tests/calibrators/test_torture.py`).
 
 ✓ means: a map with finite parameters, whose probabilities lie in [0, 1] and sum to 1. ✗ means: refused, in one
@@ -168,7 +168,7 @@ How this is done:
 
 LARGE = """# Many rows, many classes
 Every method was fitted to a million rows with one positive, to 1,000 classes (5,000 rows) and to 10⁷ rows;
-[What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python tools/torture.py --long` writes this
+[What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python -m support.torture --long`, run in `tests/`, writes this
 page, in {minutes:.0f} minutes of CPU time. Fits that took a CPU second or more have their CPU seconds beside. A fit may take
 {limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason. An empty
 cell was not tried.

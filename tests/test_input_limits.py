@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
-    answers_in_kind,
     as_dense,
     as_floats,
     as_seed,
@@ -22,6 +21,7 @@ from trueodds.validation import (
     label_column,
     positive_column,
     read_rows,
+    returns_like_input,
     validate_scores,
     validate_weights,
     where,
@@ -301,11 +301,11 @@ class Namespace:
 
 
 class Doubler:
-    @answers_in_kind
+    @returns_like_input
     def double(self, scores, factor=2.0):
         return factor * as_floats(scores, "x")
 
-    @answers_in_kind
+    @returns_like_input
     def length(self, scores):
         return len(as_floats(scores, "x"))
 

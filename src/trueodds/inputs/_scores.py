@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.inputs._arrays import Floats, as_floats, number_text, where
+from trueodds.inputs._options import check_choice
 from trueodds.kernels.scan import extremes, first_row_off
-from trueodds.validation._arrays import Floats, as_floats, number_text, where
-from trueodds.validation._options import check_choice
 
 __all__ = [
     "METRIC_WORDS",

@@ -17,8 +17,7 @@ from trueodds import (
     metrics,
 )
 from trueodds.exceptions import InputError
-from trueodds.metrics import evaluate_classes, log_loss
-from trueodds.validation import (
+from trueodds.inputs import (
     as_dense,
     check_choice,
     encode_labels,
@@ -26,6 +25,7 @@ from trueodds.validation import (
     validate_scores,
     validate_weights,
 )
+from trueodds.metrics import evaluate_classes, log_loss
 
 
 def test_a_score_outside_the_unit_interval_is_shown_with_its_place_and_the_way_out():

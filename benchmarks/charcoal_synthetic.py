@@ -1,18 +1,14 @@
-"""Charcoal Grill Scaling on the paper's synthetic data, beside its Table 1, and its figure 9.
+"""Charcoal Grill Scaling on the paper's synthetic scores: what the study of the paper leaves open.
 
-    python benchmarks/charcoal_table1.py [seeds] [first seed]
-        Table 1: T = 5, 20 seeds from 0 on
-    python benchmarks/charcoal_table1.py --factor
+    python benchmarks/charcoal_synthetic.py factor
         the factor before λ: on the ten seeds it was chosen on, and on 20 seeds from 100 on
-    python benchmarks/charcoal_table1.py --figure9 [seeds]
-        mean weighted / unweighted ECE by temperature, drawn into docs/images/charcoal-figure9.png
+    python benchmarks/charcoal_synthetic.py methods [seeds]
+        every method by temperature (figure 9), drawn into docs/images/charcoal-figure9.png
 
 1000 uniform probabilities p are labelled by equation 5: z = ln(p/(1 − p)) is right up to 0 and is
-divided by T above. Held out: the 10⁶ midpoints of an even grid of p (10⁵ for the factor and figure
-9) with the true probabilities in place of labels, that is what the paper's 10⁶ sampled points
-approximate, without their noise. ECE
-in %, ten bins of equal width; unweighted: the mean over bins that are not empty. Log-loss in
-nats. The paper shows one run; ours are means over seeds, ± the standard deviation of one seed.
+divided by T above. Held out: the 10⁵ midpoints of an even grid of p with the true probabilities
+instead of labels, which the paper's sampled points approximate. ECE in %, ten bins of equal width;
+unweighted: the mean over bins that are not empty. Log-loss in nats.
 """
 
 from __future__ import annotations
@@ -25,36 +21,15 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, logit
 
-from trueodds import (
-    CharcoalGrillCalibrator,
-    IdentityCalibrator,
-    IsotonicCalibrator,
-    LogisticCalibrator,
-    TemperatureCalibrator,
-)
+from trueodds import CharcoalGrillCalibrator, IdentityCalibrator
 from trueodds.calibrators import all_calibrators
-from trueodds.exceptions import ConvergenceWarning, TrueoddsWarning
+from trueodds.exceptions import TrueoddsWarning
 from trueodds.numerics.charcoal_grill.fit import PULL
 
 N_FIT = 1000
+HELD_OUT = 10**5
 FACTORS = (1, 20, 100)
 TEMPERATURES = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
-PAPER = {
-    "original": (9.09, 9.09),
-    "temperature": (9.03, 11.17),
-    "platt": (5.85, 7.34),
-    "isotonic": (1.52, 4.39),
-    "CGS-1-nobias": (9.03, 11.12),
-    "CGS-2-nobias": (9.03, 11.12),
-    "CGS-3-nobias": (2.26, 5.00),
-    "CGS-4-nobias": (9.03, 11.12),
-    "CGS-5-nobias": (1.87, 3.82),
-    "CGS-1-withbias": (5.85, 7.35),
-    "CGS-2-withbias": (2.81, 4.28),
-    "CGS-3-withbias": (3.17, 4.54),
-    "CGS-4-withbias": (2.98, 4.96),
-    "CGS-5-withbias": (2.22, 2.69),
-}
 
 
 def true_probability(p: np.ndarray, temperature: float) -> np.ndarray:
@@ -79,21 +54,6 @@ def measure(q: np.ndarray, true: np.ndarray) -> tuple[float, float, float]:
     return 100 * gap.sum() / len(q), 100 * float((gap[used] / count[used]).mean()), float(loss)
 
 
-def table_methods() -> dict[str, Callable[[], object]]:
-    methods: dict[str, Callable[[], object]] = {
-        "original": IdentityCalibrator,
-        "temperature": TemperatureCalibrator,
-        "platt": lambda: LogisticCalibrator(label_smoothing=None),
-        "isotonic": IsotonicCalibrator,
-    }
-    for word, bias in (("nobias", False), ("withbias", True)):
-        for n in range(1, 6):
-            methods[f"CGS-{n}-{word}"] = lambda n=n, bias=bias: CharcoalGrillCalibrator(
-                n_coals=n, bias=bias
-            )
-    return methods
-
-
 def figure_methods() -> dict[str, Callable[[], object]]:
     """Every method that needs a score alone, and 2, 3 and 5 coals.
 
@@ -109,46 +69,20 @@ def figure_methods() -> dict[str, Callable[[], object]]:
 
 
 def run(
-    methods: dict[str, Callable[[], object]],
-    temperature: float,
-    seeds: range,
-    held_out: int = 10**5,
-) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """(seeds, 3) measures for each method, and how often it fell back to one coal."""
-    grid = (np.arange(held_out) + 0.5) / held_out
+    methods: dict[str, Callable[[], object]], temperature: float, seeds: range
+) -> dict[str, np.ndarray]:
+    """(seeds, 3) measures for each method."""
+    grid = (np.arange(HELD_OUT) + 0.5) / HELD_OUT
     true = true_probability(grid, temperature)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
-    fallbacks = dict.fromkeys(methods, 0)
     for seed in seeds:
         p, y = sample(seed, temperature)
         for name, make in methods.items():
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", TrueoddsWarning)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TrueoddsWarning)
                 fitted = make().fit(p, y)
-            fallbacks[name] += any(issubclass(w.category, ConvergenceWarning) for w in caught)
             rows[name].append(measure(fitted.predict_proba(grid)[:, 1], true))
-    return {name: np.array(values) for name, values in rows.items()}, fallbacks
-
-
-def table1(seeds: range) -> None:
-    results, fallbacks = run(table_methods(), 5.0, seeds, 10**6)
-    print(f"seeds {seeds[0]} to {seeds[-1]}, T = 5")
-    print(
-        "| model | paper: weighted | unweighted | ours: weighted | unweighted | worst | log-loss |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for name, values in results.items():
-        (w, u, loss), (w_sd, u_sd, _) = values.mean(axis=0), values.std(axis=0, ddof=1)
-        paper = PAPER[name]
-        print(
-            f"| {name} | {paper[0]:.2f} | {paper[1]:.2f} | {w:.2f} ± {w_sd:.2f} "
-            f"| {u:.2f} ± {u_sd:.2f} | {values[:, 0].max():.2f} | {loss:.4f} |"
-        )
-    print("fits that fell back or did not converge:", sum(fallbacks.values()))
-    for rival in ("platt", "isotonic"):
-        for name in ("CGS-3-nobias", "CGS-3-withbias"):
-            better = (results[name][:, 2] < results[rival][:, 2]).sum()
-            print(f"log-loss of {name} below that of {rival}: {better} of {len(seeds)} seeds")
+    return {name: np.array(values) for name, values in rows.items()}
 
 
 def factor() -> None:
@@ -162,7 +96,7 @@ def factor() -> None:
                         n_coals=n, bias=bias, lam=lam
                     )
                 )
-    chosen, fresh = (run(methods, 5.0, seeds)[0] for seeds in (range(10), range(100, 120)))
+    chosen, fresh = (run(methods, 5.0, seeds) for seeds in (range(10), range(100, 120)))
     print("| factor: model | weighted ECE, seeds 0 to 9 | seeds 100 to 119 | log-loss, both |")
     print("|---|---|---|---|")
     for name in methods:
@@ -172,11 +106,10 @@ def factor() -> None:
         print(f"| {name} | {cells[0]} | {cells[1]} | {losses} |")
 
 
-def figure9(seeds: range) -> None:
+def every_method(seeds: range) -> None:
     means: dict[str, list[np.ndarray]] = {}
     for temperature in TEMPERATURES:
-        results, _ = run(figure_methods(), temperature, seeds)
-        for name, values in results.items():
+        for name, values in run(figure_methods(), temperature, seeds).items():
             means.setdefault(name, []).append(values.mean(axis=0))
     print("| method | " + " | ".join(f"T = {t:g}" for t in TEMPERATURES) + " |")
     print("|---|" + "---|" * len(TEMPERATURES))
@@ -218,9 +151,8 @@ def draw(means: dict[str, np.ndarray], seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [int(a) for a in sys.argv[1:] if not a.startswith("--")]
-    count, first = (*numbers, *(20, 0)[len(numbers) :])
-    if "--factor" in sys.argv:
+    part, *count = sys.argv[1:]
+    if part == "factor":
         factor()
     else:
-        (figure9 if "--figure9" in sys.argv else table1)(range(first, first + count))
+        every_method(range(int(count[0]) if count else 5))

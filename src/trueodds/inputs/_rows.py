@@ -10,16 +10,16 @@ import numpy.typing as npt
 
 from trueodds.basics.log import logger
 from trueodds.exceptions import InputError
-from trueodds.validation._arrays import Floats, Labels, as_dense, check_length
-from trueodds.validation._labels import check_positive_class, encode_labels
-from trueodds.validation._scores import (
+from trueodds.inputs._arrays import Floats, Labels, as_dense, check_length
+from trueodds.inputs._labels import check_positive_class, encode_labels
+from trueodds.inputs._scores import (
     SCORE_WORDS,
     InputScale,
     Words,
     positive_column,
     validate_scores,
 )
-from trueodds.validation._weights import validate_weights
+from trueodds.inputs._weights import validate_weights
 
 __all__ = ["LabelledScores", "encode_groups", "read_rows"]
 

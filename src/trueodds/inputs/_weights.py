@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.validation._arrays import Floats, as_dense, as_floats, number_text, where
+from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
 
 __all__ = ["MOST_WEIGHT", "check_weight_size", "repeat_rows", "validate_weights"]
 

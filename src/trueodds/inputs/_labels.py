@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
+from trueodds.inputs._arrays import Floats, Labels, as_dense, number_text
 from trueodds.kernels.scan import has_zeros_and_ones_only
-from trueodds.validation._arrays import Floats, Labels, as_dense, number_text
 
 __all__ = [
     "LabelOrder",

@@ -1,10 +1,7 @@
-"""The synthetic experiment of Allikivi and Kull (2019), Table 1, and what it leaves open.
+"""Bayesian isotonic calibration of synthetic scores: what the study of its paper leaves open.
 
-    python benchmarks/bayesian_isotonic_table1.py [part ...] [--quick]
+    python benchmarks/bayesian_isotonic_synthetic.py [part ...] [--quick]
 
-table1: Brier score and log-loss for N = 100 and 3000, beside the paper's; z is the difference of
-    the excess over the ideal in standard errors of two means of so many replicates.
-rivals: Markov chains against importance sampling on the same data sets.
 gap: excess of the expected log-loss over the ideal map's, for N from 100 to 10⁵.
 coverage: how much of the true map lies in 90 % bands, on three generators.
 shapes: half, one and two times the default number of groups on five other maps, on which that
@@ -28,29 +25,16 @@ from trueodds import (
     BetaCalibrator,
     ENIRCalibrator,
     IsotonicCalibrator,
-    LogisticCalibrator,
 )
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups
 from trueodds.exceptions import TrueoddsWarning
 
-PAPER = {  # Brier score and log-loss at N = 100, then at 3000
-    "ideal": (0.1621, 0.4741, 0.1621, 0.4741),
-    "Bayes-Iso": (0.1655, 0.4878, 0.1625, 0.4753),
-    "ENIR-Platt": (0.1683, 0.5029, 0.1627, 0.4778),
-    "Iso-Platt": (0.1685, 0.5036, 0.1627, 0.4779),
-    "Beta(-Platt)": (0.1672, 0.4895, 0.1660, 0.4862),
-    "Log-Platt": (0.1720, 0.5112, 0.1721, 0.5097),
-}
 SIZES = (100, 1000, 3000, 10_000, 100_000)
 EDGE = 1e-15  # log-loss of a wrong 0 or 1 is cut off here, as scikit-learn does
 
 
 def chains():
     return BayesianIsotonicCalibrator(n_jobs=2)
-
-
-def importance():
-    return BayesianIsotonicCalibrator(sampler="importance", n_samples=10_000, n_jobs=2)
 
 
 def methods():
@@ -116,10 +100,6 @@ def probabilities(calibrator, train, scores):
         return calibrator.fit(*train).predict_proba(scores)[:, 1]
 
 
-def brier(target, p):
-    return float(np.mean(target * (1 - p) ** 2 + (1 - target) * p**2))
-
-
 def log_loss(target, p):
     p = np.clip(p, EDGE, 1 - EDGE)
     return float(-np.mean(xlogy(target, p) + xlogy(1 - target, 1 - p)))
@@ -128,79 +108,6 @@ def log_loss(target, p):
 def mean_error(values):
     values = np.asarray(values)
     return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
-
-
-def table1(replicates):
-    print(f"\nTable 1: mean of {replicates} replicates ± its standard error | the paper's")
-    results = {}
-    for n in (100, 3000):
-        for r in range(replicates):
-            train = paper_data(np.random.default_rng([n, r]), n)
-            test, labels = paper_data(np.random.default_rng([2019, r]), 100_000)
-            ideal = paper_truth(test)
-            found = {
-                "ideal": (ideal, ideal),
-                "Bayes-Iso": (probabilities(importance(), train, test),) * 2,
-                "chains": (probabilities(chains(), train, test),) * 2,
-                "Beta(-Platt)": (
-                    probabilities(BetaCalibrator(label_smoothing=None), train, test),
-                    probabilities(BetaCalibrator(label_smoothing="platt"), train, test),
-                ),
-            }
-            for name, kind in {
-                "ENIR-Platt": ENIRCalibrator(criterion="bic-authors", label_smoothing="platt"),
-                "Iso-Platt": IsotonicCalibrator(label_smoothing="platt"),
-                # As in scikit-learn, which the paper used: on the scores, not their log-odds.
-                "Log-Platt": LogisticCalibrator(label_smoothing="platt", input="score"),
-            }.items():
-                found[name] = (probabilities(kind, train, test),) * 2
-            for name, (for_brier, for_log) in found.items():
-                losses = results.setdefault(name, {}).setdefault(n, [])
-                losses.append((brier(labels, for_brier), log_loss(labels, for_log)))
-    head = "".join(f"{f'{loss}{n}':>28}" for n in (100, 3000) for loss in ("BS", "LL"))
-    print(f"{'':13}{head}")
-    for name in [*PAPER, "chains"]:
-        line = f"{name:13}"
-        for column, (n, loss) in enumerate([(100, 0), (100, 1), (3000, 0), (3000, 1)]):
-            mean, error = mean_error([row[loss] for row in results[name][n]])
-            paper = f"{PAPER[name][column]:.4f}" if name in PAPER else "     –"
-            line += f"{mean:12.4f} ±{error:.4f} | {paper}"
-        print(line)
-    print("excess over the ideal ± standard error | the paper's, z:")
-    for name in [*PAPER, "chains"][1:]:
-        line = f"{name:13}"
-        for column, (n, loss) in enumerate([(100, 0), (100, 1), (3000, 0), (3000, 1)]):
-            excess = np.subtract(results[name][n], results["ideal"][n])[:, loss]
-            mean, error = mean_error(excess)
-            line += f"{mean:12.4f} ±{error:.4f}"
-            if name in PAPER:
-                paper = PAPER[name][column] - PAPER["ideal"][column]
-                # The paper's figures are rounded to 0.0001, twice.
-                z = (mean - paper) / np.hypot(np.sqrt(2) * error, 0.0001 / np.sqrt(6))
-                line += f" | {paper:.4f} {z:+.1f}"
-        print(line)
-
-
-def rivals(replicates):
-    print(f"\nExcess log-loss of chains and of importance sampling, {replicates} replicates")
-    test, _ = paper_data(np.random.default_rng(7), 100_000)
-    target = paper_truth(test)
-    for n in (100, 1000, 3000):
-        pairs = []
-        for r in range(replicates):
-            train = paper_data(np.random.default_rng([n, r, 1]), n)
-            pairs.append(
-                [
-                    log_loss(target, probabilities(c, train, test)) - log_loss(target, target)
-                    for c in (chains(), importance())
-                ]
-            )
-        pairs = np.array(pairs)
-        difference, error = mean_error(pairs[:, 0] - pairs[:, 1])
-        print(
-            f"  N = {n:5}: chains {pairs[:, 0].mean():.5f}, importance {pairs[:, 1].mean():.5f}, "
-            f"difference {difference:+.5f} ± {error:.5f}"
-        )
 
 
 def gap(replicates):
@@ -309,8 +216,7 @@ def shapes(replicates):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parts = {"table1": (table1, 10), "rivals": (rivals, 40), "gap": (gap, 16)}
-    parts |= {"coverage": (coverage, 40), "shapes": (shapes, 10)}
+    parts = {"gap": (gap, 16), "coverage": (coverage, 40), "shapes": (shapes, 10)}
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(parts))
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()

@@ -58,3 +58,14 @@ def evidence(p: Floats, y: npt.NDArray[np.intp], tolerance: float = 0.0) -> floa
             slope = factor**sign - 1
             shapes += bet([math.exp(max(-4, min(4, slope * (z[t] - centre[t])))) for t in rows]) / 8
     return 0.95 / 4 * shapes + 0.05 / 28 * parts
+
+
+def stream(
+    n: int, seed: int = 0, shift: float = 0.0, slope: float = 1.0, start: int = 0
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
+    """Forecasts and labels; from ``start`` on the true log-odds are ``shift + slope·z``."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(-0.5, 1.5, n)
+    true = np.where(np.arange(n) < start, z, shift + slope * z)
+    y = rng.random(n) < 1 / (1 + np.exp(-true))
+    return 1 / (1 + np.exp(-z)), y.astype(np.intp)

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Mutator"]
+__all__ = ["JsonChanges", "Mutator"]
 
 NUMBERS = [
     0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-17, 5e-324, -5e-324, 2.2e-308, 1e-300, -1e-300, 1e16, 1e100, -1e100, 1e300,
@@ -122,3 +122,24 @@ def _places(part: Any, numbers_only: bool) -> Any:
             yield part, key
         if isinstance(value, (dict, list)):
             yield from _places(value, numbers_only)
+
+
+class JsonChanges:
+    """Changes one place of a document, or gives up and lets the fuzzer change bytes."""
+
+    def __init__(self, documents: Sequence[dict[str, Any]]) -> None:
+        self._mutator = Mutator(documents, 0)
+
+    def __call__(self, data: bytes, seed: int) -> bytes | None:
+        """The document changed, or None where it is no JSON object, and in one case of four."""
+        self._mutator.rng.seed(seed)
+        if seed % 4 == 0:
+            return None
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(document, dict):
+            return None
+        self._mutator.change(document)
+        return json.dumps(document).encode()

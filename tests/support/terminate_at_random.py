@@ -1,6 +1,6 @@
 """Stop commands by SIGTERM at random moments: each is either complete or leaves nothing behind.
 
-``python tools/terminate_at_random.py --moments 200 --seed 0`` prints how each run ended.
+``python -m support.terminate_at_random --moments 200 --seed 0`` prints how each run ended.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def run(command: str, data: Path, fitted: Path, wait: float | None) -> tuple[str
         out.mkdir()
         scratch.mkdir()
         begin = time.monotonic()
-        process = subprocess.Popen(  # noqa: S603 (our own command)
+        process = subprocess.Popen(
             words_of(command, data, fitted, out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

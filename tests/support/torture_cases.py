@@ -1,6 +1,6 @@
 """Samples at the edges of what floats can hold: what ``torture.py`` and the tests fit."""
 
-# ruff: noqa: E501, ARG001, ARG005
+# ruff: noqa: E501
 from __future__ import annotations
 
 import zlib
