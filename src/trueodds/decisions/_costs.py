@@ -11,8 +11,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     Labels,
@@ -23,6 +22,7 @@ from trueodds.validation import (
     read_rows,
     validate_scores,
 )
+from trueodds.table import ScoreTable
 
 __all__ = [
     "CostCurve",

@@ -17,9 +17,9 @@ from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 from trueodds.compare import holm_adjust
 from trueodds.engines.grouping import ScoreCells
+from trueodds.inputs import Floats
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats
 
 __all__ = [
     "BinTests",

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trueodds.decisions._costs import costs_by_ratio
+from trueodds.inputs import Floats
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import numbers
-from trueodds.validation import Floats
 
 __all__ = ["decision_costs"]
 

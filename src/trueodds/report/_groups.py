@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueodds.inputs import Floats
 from trueodds.metrics._groups import GroupColumn, GroupTest, groups_before_and_after
 from trueodds.metrics._sample import event_of
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number
-from trueodds.validation import Floats
 
 __all__ = ["group_table"]
 
