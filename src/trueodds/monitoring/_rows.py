@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.monitoring._history import Moment
-from trueodds.monitoring.state import is_moment
+from trueodds.monitoring._state import Moment, is_moment
 from trueodds.validation import (
     Floats,
     Labels,
