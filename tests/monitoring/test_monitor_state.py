@@ -174,5 +174,5 @@ def test_the_monitor_of_a_scheduled_job_is_read_from_its_state(tmp_path):
     assert CalibrationMonitor.load(tmp_path / "job.json").to_dict() == monitor.to_dict()
     assert Watch.load(tmp_path / "job.json").monitor.to_dict() == monitor.to_dict()
     monitor.save(tmp_path / "alone.json")
-    with pytest.raises(StateFormatError, match="state.job is null"):
+    with pytest.raises(StateFormatError, match=r"state\.job is null"):
         Watch.load(tmp_path / "alone.json")
