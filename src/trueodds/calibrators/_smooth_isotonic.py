@@ -9,10 +9,10 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
 from trueodds.numerics.monotone_cubic import monotone_cubic
-from trueodds.validation import check_choice
 
 __all__ = ["SmoothIsotonicCalibrator"]
 

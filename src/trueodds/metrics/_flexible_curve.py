@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, check_choice, check_integer, check_number
 from trueodds.metrics._recalibration import finite_log_odds, weights_of
 from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.harrell_knots import KNOT_SHARES, harrell_knots
@@ -17,7 +18,6 @@ from trueodds.numerics.local_regression import KERNELS, Kernel, LocalFit, LocalR
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model
 from trueodds.numerics.natural_spline import NaturalSpline
-from trueodds.validation import Floats, check_choice, check_integer, check_number
 
 __all__ = ["CurveOptions", "FlexibleCurve", "Smoother", "read_options"]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.monitoring._findings import Action, Advice, ChangePoint, Deviation
 from trueodds.monitoring._state import Moment
 from trueodds.monitoring._stream import SHIFTS, SLOPES, History, kept_for_later, shares
-from trueodds.validation import Floats
 
 __all__ = [
     "advise",

@@ -11,6 +11,12 @@ from typing import Any, Self
 from trueodds.basics.files import as_path, write_text
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import (
+    as_tuple,
+    check_integer,
+    check_level,
+    check_number,
+)
 from trueodds.kernels.evidence_stream import watch_rows
 from trueodds.monitoring._diagnosis import advise, find_change, measure
 from trueodds.monitoring._findings import (
@@ -29,12 +35,6 @@ from trueodds.monitoring._state import (
     state_text,
 )
 from trueodds.monitoring._stream import EDGES, MAX_CLASSES, SLOPES, TILTS, Stream
-from trueodds.validation import (
-    as_tuple,
-    check_integer,
-    check_level,
-    check_number,
-)
 
 __all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
 

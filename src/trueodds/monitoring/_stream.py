@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import MOST_WEIGHT, Floats, Labels
 from trueodds.monitoring._state import MOST_ROWS, Fields, Moment, is_moment
-from trueodds.validation import MOST_WEIGHT, Floats, Labels
 
 __all__ = [
     "EDGES",

@@ -18,6 +18,13 @@ from trueodds.exceptions import (
     NotIncreasingWarning,
     warn_user,
 )
+from trueodds.inputs import (
+    InputScale,
+    check_choice,
+    check_integer,
+    check_number,
+    is_choice,
+)
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
 from trueodds.numerics.charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
 from trueodds.numerics.charcoal_grill.folds import choose_n_coals
@@ -26,13 +33,6 @@ from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.log_odds.finite_fit import LogOddsFit
 from trueodds.numerics.log_odds.fit import fit_log_odds
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    InputScale,
-    check_choice,
-    check_integer,
-    check_number,
-    is_choice,
-)
 
 __all__ = ["CharcoalGrillCalibrator"]
 
