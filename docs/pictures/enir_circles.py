@@ -18,7 +18,8 @@ from matplotlib import pyplot as plt
 from scipy.special import expit
 from sklearn.svm import SVC
 
-from trueodds import BBQCalibrator, ENIRCalibrator, IsotonicCalibrator, near_isotonic_path
+from trueodds import BBQCalibrator, ENIRCalibrator, IsotonicCalibrator
+from trueodds.calibrators import near_isotonic_path
 from trueodds.metrics import (
     accuracy,
     expected_calibration_error,
