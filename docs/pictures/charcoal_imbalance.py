@@ -1,6 +1,6 @@
 """Card fraud at its natural rate: prints the tables of docs/imbalance.md and draws its picture.
 
-    TRUEODDS_DATA=folder python examples/charcoal_imbalance.py [--why]
+    TRUEODDS_DATA=folder python docs/pictures/charcoal_imbalance.py [--why]
 
 ``--why`` asks instead why coals do worse than temperature scaling on the case-control sample.
 
@@ -41,7 +41,7 @@ from trueodds import (
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.metrics import expected_calibration_error
 
-IMAGE = Path(__file__).parents[1] / "docs" / "images" / "charcoal-fraud.png"
+IMAGE = Path(__file__).parents[1] / "images" / "charcoal-fraud.png"
 SETS = {"creditcard-truncated": 1.0, "creditcard-casecontrol": 12.44}
 SPLITS, DRAWS = 20, 20
 METHODS = {

@@ -1,6 +1,6 @@
 """The temperature fields and maps of 2 and 3 coals: the paper's figure 7, on its synthetic data.
 
-    python examples/charcoal_field.py
+    python docs/pictures/charcoal_field.py
 
 Draws docs/images/charcoal-field.png.
 """
@@ -20,7 +20,7 @@ from scipy.special import expit, logit
 from trueodds import CharcoalGrillCalibrator
 from trueodds.plots import CalibrationMapDisplay
 
-IMAGE = Path(__file__).parents[1] / "docs" / "images" / "charcoal-field.png"
+IMAGE = Path(__file__).parents[1] / "images" / "charcoal-field.png"
 
 
 def main():
