@@ -322,7 +322,7 @@ def test_wrong_usage_is_code_2_and_one_line(run, words, part):
 
 
 def test_errors_inside_are_bugs(run, data, monkeypatch):
-    monkeypatch.setattr("trueodds.metrics.evaluate_table", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("trueodds.metrics.evaluate_counts", lambda *a, **k: 1 / 0)
     result = run("evaluate", data / "scores.csv", *columns())
     assert result.code == 70
     assert "internal error (ZeroDivisionError" in result.err

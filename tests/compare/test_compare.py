@@ -130,7 +130,7 @@ def test_corrected_t_test_by_hand():
     assert result.standard_error == pytest.approx(np.sqrt((0.2 + 1 / 9) * 0.5))
     assert result.statistic == pytest.approx(2 / np.sqrt(14 / 45 * 0.5))
     assert result.p_value == pytest.approx(2 * stats.t.sf(2 / np.sqrt(7 / 45), 4))
-    assert result.high - result.difference == pytest.approx(stats.t.ppf(0.975, 4) * np.sqrt(7 / 45))
+    assert result.high - result.difference == pytest.approx(stats.t.ppf(0.95, 4) * np.sqrt(7 / 45))
 
 
 def test_corrected_t_test_without_variance():
@@ -144,7 +144,7 @@ def test_relative_gain_by_hand():
     # X = -0.5, 0, 0.25: mean -1/12.
     result = relative_gain_interval([1, 2, 5], [2, 2, 4])
     assert result.mean == pytest.approx(-1 / 12)
-    half = stats.t.ppf(0.975, 2) * np.std([-0.5, 0, 0.25], ddof=1) / np.sqrt(3)
+    half = stats.t.ppf(0.95, 2) * np.std([-0.5, 0, 0.25], ddof=1) / np.sqrt(3)
     assert (result.low, result.high) == (
         pytest.approx(-1 / 12 - half),
         pytest.approx(-1 / 12 + half),

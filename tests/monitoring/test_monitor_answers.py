@@ -136,9 +136,9 @@ def test_the_better_forecast_is_found_and_the_evidence_does_not_depend_on_batche
     parts = ForecastComparison()
     for part in np.array_split(np.arange(3000), 7):
         parts.update(p[part], better[part], y[part])
-    assert whole.better == parts.better == "new"
+    assert whole.winner == parts.winner == "new"
     assert parts.evidence_new == pytest.approx(whole.evidence_new, rel=1e-9)
-    assert ForecastComparison().update(better, p, y).better == "old"
+    assert ForecastComparison().update(better, p, y).winner == "old"
     assert whole.mean_difference > 0
     assert ForecastComparison.from_dict(whole.to_dict()).to_dict() == whole.to_dict()
 
@@ -151,5 +151,5 @@ def test_equal_forecasts_are_rarely_told_apart():
         noise = np.random.default_rng(seed).normal(0, 0.3, 1000)
         z = np.log(p / (1 - p))
         old = 1 / (1 + np.exp(-(z + noise)))
-        wrong += ForecastComparison().update(p, old, y).better == "new"
+        wrong += ForecastComparison().update(p, old, y).winner == "new"
     assert wrong / 200 <= 0.05

@@ -25,10 +25,10 @@ def test_decision_curve_counts_rows(one, figures):
     y, p, _ = one.rows
     curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS)
     (model,) = curve.models.values()
-    expected = columns([oracles.benefit(y, p, t, 0.95) for t in THRESHOLDS])
+    expected = columns([oracles.benefit(y, p, t, 0.9) for t in THRESHOLDS])
     figures.compare(SOURCE, dataclasses.asdict(model), expected)
     everybody = np.ones(len(y))
-    treat_all = columns([oracles.benefit(y, everybody, t, 0.95) for t in THRESHOLDS])
+    treat_all = columns([oracles.benefit(y, everybody, t, 0.9) for t in THRESHOLDS])
     figures.compare(SOURCE, dataclasses.asdict(curve.treat_all), treat_all)
     figures.compare(SOURCE, [curve.prevalence, curve.n], [y.mean(), len(y)])
 
@@ -36,7 +36,7 @@ def test_decision_curve_counts_rows(one, figures):
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_standardised_benefit_counts_the_uncertainty_of_events(one, figures):
     y, p, _ = one.rows
-    curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS, standardised=True, level=0.9)
+    curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS, standardized=True, level=0.9)
     (model,) = curve.models.values()
     found = {name: getattr(model, name) for name in ("net_benefit", "low", "high")}
     expected = columns([oracles.standardised_benefit(y, p, t, 0.9) for t in THRESHOLDS])
@@ -63,8 +63,13 @@ def test_cost_curve_is_the_cost_of_every_threshold(one, figures):
     figures.compare(SOURCE, curve.cost, expected)
     figures.compare(
         SOURCE,
-        [curve.optimal_threshold, curve.cost_at_optimal, curve.best_cost, curve.best_cost],
-        [0.1, cost(0.1), min(expected), cost(curve.best_threshold)],
+        [
+            curve.theoretical_threshold,
+            curve.theoretical_cost,
+            curve.empirical_cost,
+            curve.empirical_cost,
+        ],
+        [0.1, cost(0.1), min(expected), cost(curve.empirical_threshold)],
     )
 
 
@@ -77,7 +82,7 @@ def test_costs_of_several_decisions(figures):
     found = [
         decisions.expected_cost(rows.q, costs),
         decisions.best_decision(rows.q, costs),
-        decisions.realised_cost(
+        decisions.realized_cost(
             rows.labels, rows.q, costs, sample_weight=rows.w, classes=rows.names
         ),
         decisions.optimal_threshold(2, 7, cost_tp=-1, cost_tn=0.5),
@@ -195,13 +200,13 @@ def test_two_methods(table, figures):
             [wins, draws, losses, p_value],
         )
     share = (a - b) / b
-    interval = stats.t.interval(0.95, 14, share.mean(), stats.sem(share))
+    interval = stats.t.interval(0.9, 14, share.mean(), stats.sem(share))
     gain = compare.relative_gain_interval(a, b)
     figures.compare("compare", [gain.mean, gain.low, gain.high], [share.mean(), *interval])
     d = first - second
     error = np.sqrt((1 / 12 + 1 / 9) * d.var(ddof=1))
     test = compare.corrected_resampled_t_test(first, second, n_train=9, n_test=1)
-    interval = stats.t.interval(0.95, 11, d.mean(), error)
+    interval = stats.t.interval(0.9, 11, d.mean(), error)
     figures.compare(
         "compare",
         [test.difference, test.standard_error, test.statistic, test.p_value, test.low, test.high],

@@ -6,9 +6,9 @@ import pytest
 from report_samples import METHODS, calibrated, expit, method, over_confident, several_classes
 
 from trueodds.basics.wording import interval_percent_text, probability_text, share_percent_text
-from trueodds.decisions import net_benefit, realised_cost
+from trueodds.decisions import net_benefit, realized_cost
 from trueodds.exceptions import InputError
-from trueodds.metrics import calibration_slope, evaluate_table, reliability_curve
+from trueodds.metrics import calibration_slope, evaluate_counts, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
 from trueodds.table import ScoreTable
@@ -212,7 +212,7 @@ def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
 def test_evaluate_and_report_say_the_same_with_the_same_p():
     p, y, _ = over_confident()
     diagnosis = build_report(p, y, calibrators=["identity"]).to_json()["diagnosis"]
-    found = evaluate_table(ScoreTable.from_arrays(p, y))
+    found = evaluate_counts(ScoreTable.from_arrays(p, y))
     assert diagnosis["p_value"] == pytest.approx(found.p_value, rel=1e-5)
     assert diagnosis["finding"] == found.finding()
 
@@ -305,7 +305,7 @@ def test_costs_are_those_of_the_decisions_module(binary_report):
         ratio = costs["ratios"][i]
         for name, prob in (("identity", p), ("beta", after)):
             part = costs["methods"][name]
-            expected = realised_cost(y, prob, [[0, 1], [ratio, 0]])
+            expected = realized_cost(y, prob, [[0, 1], [ratio, 0]])
             assert part["cheap"][i] + ratio * part["dear"][i] == pytest.approx(expected, rel=1e-3)
 
 

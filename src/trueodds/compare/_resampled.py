@@ -75,7 +75,7 @@ class ResampledTTest:
 
 
 def corrected_resampled_t_test(
-    first: Any, second: Any, *, n_train: float, n_test: float, level: float = 0.95
+    first: Any, second: Any, *, n_train: float, n_test: float, level: float = 0.9
 ) -> ResampledTTest:
     """Test whether two methods differ on one data set, from results on the same folds.
 
@@ -89,7 +89,7 @@ def corrected_resampled_t_test(
         other.
     n_train, n_test : float
         Instances to train on and to test on, in each fold. For k folds, k − 1 and 1 will do.
-    level : float, default=0.95
+    level : float, default=0.9
         Of the interval.
 
     Returns
@@ -163,7 +163,7 @@ class RelativeGain:
         )
 
 
-def relative_gain_interval(first: Any, second: Any, *, level: float = 0.95) -> RelativeGain:
+def relative_gain_interval(first: Any, second: Any, *, level: float = 0.9) -> RelativeGain:
     """Interval of the mean relative difference of two methods over data sets.
 
     X = (measure of first − measure of second)/measure of second, on each data set; negative is a
@@ -173,7 +173,7 @@ def relative_gain_interval(first: Any, second: Any, *, level: float = 0.95) -> R
     ----------
     first, second : array-like of shape (n_sets,)
         Results on the same data sets; those of the second must not be 0.
-    level : float, default=0.95
+    level : float, default=0.9
 
     Returns
     -------
@@ -189,7 +189,7 @@ def relative_gain_interval(first: Any, second: Any, *, level: float = 0.95) -> R
     --------
     >>> from trueodds.compare import relative_gain_interval
     >>> print(relative_gain_interval([0.8, 0.9, 0.7], [1.0, 1.0, 1.0]))
-    relative difference -20.0% (95% interval -44.8% to 4.8%, 3 data sets)
+    relative difference -20.0% (90% interval -36.9% to -3.1%, 3 data sets)
     """
     from scipy.stats import t  # slow to import
 

@@ -63,7 +63,7 @@ class GroupCounts:
     table : ScoreTable
         Of probabilities.
     n_effective : float, default=None
-        As in :func:`evaluate_table`.
+        As in :func:`evaluate_counts`.
 
     Examples
     --------

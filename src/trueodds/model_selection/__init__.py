@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueodds.model_selection._describe import describe_evidence as describe_evidence
     from trueodds.model_selection._describe import describe_fit
     from trueodds.model_selection._update import ModelUpdate, UpdateStep, update_model
-    from trueodds.model_selection._validate_model import ModelValidation, validate
+    from trueodds.model_selection._validate_model import ModelValidation, validate_model
 
 __all__ = [
     "AutoCalibrator",
@@ -28,7 +28,7 @@ __all__ = [
     "compare_calibrators",
     "describe_fit",
     "update_model",
-    "validate",
+    "validate_model",
 ]
 
 _HOMES = {
@@ -42,7 +42,7 @@ _HOMES = {
     "describe_evidence": "_describe",
     "describe_fit": "_describe",
     "update_model": "_update",
-    "validate": "_validate_model",
+    "validate_model": "_validate_model",
 }
 
 

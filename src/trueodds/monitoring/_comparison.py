@@ -36,7 +36,7 @@ class ForecastComparison:
     ----------
     evidence_new, evidence_old : float
         For "the new forecasts are better", and for "the old ones are".
-    better : {"new", "old", None}
+    winner : {"new", "old", None}
         Which evidence reached 1/alpha first.
     n_rows : int
     mean_difference : float
@@ -61,14 +61,14 @@ class ForecastComparison:
     >>> p = rng.uniform(0, 1, 4000)
     >>> y = rng.random(4000) < p
     >>> duel = ForecastComparison().update(0.5 * p, p, y)
-    >>> duel.better
+    >>> duel.winner
     'new'
     """
 
     def __init__(self, *, alpha: float = 0.05) -> None:
         self.alpha = check_level(alpha, "alpha")
         self.n_rows = 0
-        self.better: Literal["new", "old"] | None = None
+        self.winner: Literal["new", "old"] | None = None
         self._total = 0.0
         self._logs = np.zeros((2, len(BETS)))
 
@@ -93,11 +93,11 @@ class ForecastComparison:
         steps = np.log1p(np.stack([bets * gain[:, None], -bets * gain[:, None]]))
         paths = self._logs[:, None, :] + np.cumsum(steps, axis=1)
         wealth = np.logaddexp.reduce(paths, axis=2) - np.log(len(BETS))
-        if self.better is None:
+        if self.winner is None:
             first = [np.flatnonzero(path >= -np.log(self.alpha)) for path in wealth]
             at = [places[0] if len(places) else len(y) for places in first]
             if min(at) < len(y):
-                self.better = "new" if at[0] <= at[1] else "old"
+                self.winner = "new" if at[0] <= at[1] else "old"
         self._logs = paths[:, -1, :].copy()
         self._total += float(gain.sum())
         self.n_rows += len(y)
@@ -128,7 +128,7 @@ class ForecastComparison:
             "version": VERSION,
             "alpha": self.alpha,
             "rows": self.n_rows,
-            "better": self.better,
+            "winner": self.winner,
             "total": self._total,
             "logs": self._logs.tolist(),
         }
@@ -136,13 +136,13 @@ class ForecastComparison:
     @classmethod
     def from_dict(cls, content: Any) -> ForecastComparison:
         """A comparison from its state, which is checked as if from an attacker."""
-        keys = {"alpha", "rows", "better", "total", "logs"}
+        keys = {"alpha", "rows", "winner", "total", "logs"}
         fields = document_fields(content, FORMAT, VERSION, keys, "comparison")
         made = cls(alpha=fields.number("alpha", 1e-300, 0.999999))
         made.n_rows = fields.count("rows")
-        if fields.raw("better") not in (None, "new", "old"):
-            raise StateFormatError('comparison.better must be "new", "old" or null.')
-        made.better = fields.raw("better")
+        if fields.raw("winner") not in (None, "new", "old"):
+            raise StateFormatError('comparison.winner must be "new", "old" or null.')
+        made.winner = fields.raw("winner")
         made._total = fields.number("total", -1e16, 1e16)
         made._logs = fields.array("logs", (2, len(BETS)), -1e17, 1e17)
         return made

@@ -13,7 +13,7 @@ from trueodds.metrics import (
     MetricInterval,
     c_statistic,
     evaluate_classes,
-    evaluate_table,
+    evaluate_counts,
 )
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
@@ -80,7 +80,7 @@ def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> Metr
     found: Evaluation | ClassEvaluation
     if sample.binary:
         table = ScoreTable.from_codes(prob, sample.codes == 1, sample.weight)
-        found = evaluate_table(table, **options)
+        found = evaluate_counts(table, **options)
     else:
         found = evaluate_classes(
             sample.codes,

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.decisions import decision_curve
 from trueodds.inputs import Floats
-from trueodds.metrics import validation_table
+from trueodds.metrics import validation_report
 from trueodds.report._evidence import ReportRows, sample_rows
 from trueodds.report._plain import number, numbers
 
@@ -34,7 +34,7 @@ def validation_section(
         "classes": [0, 1],
     }
     part = sample_rows(sample, MOST_ROWS, np.random.default_rng(seed))
-    table = validation_table(
+    table = validation_report(
         part.codes,
         part.prob,
         n_resamples=N_RESAMPLES,

@@ -118,7 +118,7 @@ def _whole(
     data: LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
     """The figures of all rows, and the counts of two classes."""
-    from trueodds.metrics import evaluate_classes, evaluate_table
+    from trueodds.metrics import evaluate_classes, evaluate_counts
 
     if len(prepared.scores) == 1:
         from trueodds.cli.rows.table import score_table
@@ -129,7 +129,7 @@ def _whole(
         if data.weight is not None:
             squares = "sum(weight) * sum(weight) / sum(weight * weight)"
             effective = prepared.relation.aggregate(squares).fetchall()[0][0]
-        return evaluate_table(table, n_effective=effective, **options), table
+        return evaluate_counts(table, n_effective=effective, **options), table
     rows = data.fetch(prepared, bytes_per_score=60)
     scores = rows.scores
     if data.input_scale == "logit":

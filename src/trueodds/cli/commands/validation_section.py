@@ -14,7 +14,7 @@ from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
     from trueodds.decisions import DecisionCurve
-    from trueodds.metrics import ValidationTable
+    from trueodds.metrics import ValidationReport
 
 __all__ = ["Validation", "measure"]
 
@@ -23,7 +23,7 @@ __all__ = ["Validation", "measure"]
 class Validation:
     """The figures, the net benefit, or both."""
 
-    table: ValidationTable | None
+    table: ValidationReport | None
     curve: DecisionCurve | None
     level: float
 
@@ -77,7 +77,7 @@ def measure(
 ) -> Validation:
     """Compute what was asked for, on the rows of a file."""
     from trueodds.decisions import decision_curve
-    from trueodds.metrics import validation_table
+    from trueodds.metrics import validation_report
 
     if len(prepared.scores) > 1:
         raise UsageError("--validation and --threshold need a single score column.")
@@ -95,7 +95,7 @@ def measure(
     with working("validating"):
         found = curve = None
         if table:
-            found = validation_table(
+            found = validation_report(
                 rows.codes,
                 rows.scores,
                 n_resamples=n_resamples,

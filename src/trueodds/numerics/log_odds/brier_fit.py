@@ -59,7 +59,7 @@ class _BrierPoint:
 
 
 class _BrierProblem(LogisticProblem):
-    """The squared error by the standardised features of the likelihood."""
+    """The squared error by the standardized features of the likelihood."""
 
     def __init__(
         self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool

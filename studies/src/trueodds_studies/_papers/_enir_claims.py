@@ -119,7 +119,7 @@ def simulated_claims(tables: dict[str, Any]) -> list[Claim]:
 def gain_of(table: Any) -> RelativeGain:
     """Equation 10, where the base classifier's measure is not 0."""
     used = table[table["base"] > 0]
-    return relative_gain_interval(used["ENIR"], used["base"])
+    return relative_gain_interval(used["ENIR"], used["base"], level=0.95)
 
 
 def interval(gain: RelativeGain) -> str:
