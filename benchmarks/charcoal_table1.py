@@ -33,8 +33,8 @@ from trueodds import (
     TemperatureCalibrator,
 )
 from trueodds.calibrators import all_calibrators
+from trueodds.calibrators._charcoal_grill.fit import PULL
 from trueodds.exceptions import ConvergenceWarning, TrueoddsWarning
-from trueodds.numerics.charcoal_grill.fit import PULL
 
 N_FIT = 1000
 FACTORS = (1, 20, 100)

@@ -9,7 +9,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.log_odds.fit import Design
+from trueodds.numerics.saturated import Design
 from trueodds.validation import check_choice
 
 __all__ = ["BetaCalibrator"]

@@ -12,7 +12,7 @@ from trueodds.exceptions import InputError
 from trueodds.export.expressions import Constant, Dot, Expression, Softmax, exp, log, maximum, total
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
-from trueodds.numerics.charcoal_grill.classes import ClassCoals, class_coal_weights
+from trueodds.numerics.charcoal_grill import ClassCoals, class_coal_weights
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
 from trueodds.validation import Floats
 

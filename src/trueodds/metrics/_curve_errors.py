@@ -15,8 +15,8 @@ from trueodds.metrics._flexible_curve import (
 )
 from trueodds.metrics._recalibration import binary_view, weights_of
 from trueodds.metrics._sample import BinaryView
-from trueodds.numerics.harrell_knots import weighted_quantile
 from trueodds.numerics.local_regression import Kernel
+from trueodds.numerics.natural_spline import weighted_quantile
 from trueodds.validation import (
     Floats,
     check_flag,

@@ -10,8 +10,8 @@ from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.metrics._sample import BinaryView, read_sample
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.log_odds.fit import placed_log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
+from trueodds.numerics.saturated import placed_log_odds
 from trueodds.validation import Floats
 
 __all__ = [

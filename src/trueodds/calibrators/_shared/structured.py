@@ -22,7 +22,7 @@ from trueodds.maps._pairs import as_pair
 from trueodds.numerics.softmax.floor import SoftmaxEvidence
 from trueodds.numerics.softmax.regression import SoftmaxModel, TemperatureModel
 from trueodds.numerics.structured_softmax.base import Base
-from trueodds.numerics.structured_softmax.features import N_SHARED
+from trueodds.numerics.structured_softmax.model import N_SHARED
 from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
 from trueodds.validation import InputScale
 
