@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_isotonic import naive_abb
+from support.naive_isotonic import naive_abb
 from trueodds.calibrators import all_calibrators
 from trueodds.calibrators._abb import ABBCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from naive_isotonic import fixture_table, read_columns
+from support.naive_isotonic import fixture_table, read_columns
 from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
 from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds

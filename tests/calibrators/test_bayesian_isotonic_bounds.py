@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
+from support.naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
 from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 
 

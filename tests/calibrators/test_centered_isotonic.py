@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import CenteredIsotonicCalibrator, IsotonicCalibrator
 from trueodds.exceptions import InputError
 

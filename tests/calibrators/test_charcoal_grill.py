@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from grill_examples import distorted, overconfident_classes
+from support.grill_examples import distorted, overconfident_classes
 from trueodds import CharcoalGrillCalibrator, LogisticCalibrator, TemperatureCalibrator
 from trueodds.calibrators._charcoal_grill import fit as charcoal_grill_fit
 from trueodds.exceptions import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from grill_examples import distorted
+from support.grill_examples import distorted
 from trueodds.calibrators._charcoal_grill import fit as charcoal_grill_fit
 from trueodds.calibrators._charcoal_grill.fit import (
     BEYOND_DATA,

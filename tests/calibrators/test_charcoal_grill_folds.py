@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from grill_examples import distorted
+from support.grill_examples import distorted
 from trueodds.calibrators._charcoal_grill import folds
 from trueodds.calibrators._charcoal_grill.fit import GrillEvidence
 from trueodds.calibrators._charcoal_grill.folds import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rival_samples import mixed_up_classes
+from support.rival_samples import mixed_up_classes
 from trueodds import BetaCalibrator, DirichletCalibrator, MatrixCalibrator
 from trueodds.exceptions import InputError, SeparableScoresWarning
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
-from naive_isotonic import FIXTURE_SETS, naive_enir, read_columns
+from support.naive_isotonic import FIXTURE_SETS, naive_enir, read_columns
 from trueodds.calibrators import all_calibrators
 from trueodds.calibrators._enir import ENIRCalibrator, model_scores
 from trueodds.calibrators._isotonic import IsotonicCalibrator

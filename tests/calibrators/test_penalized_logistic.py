@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds.calibrators._spline import FINE, PenalizedLogistic
 from trueodds.numerics.log_odds import log_odds, sigmoid
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import LogisticCalibrator, QuadraticCalibrator
 from trueodds.exceptions import NotIncreasingWarning, SeparableScoresWarning
 from trueodds.metrics import log_loss

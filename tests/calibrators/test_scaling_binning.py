@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import BetaCalibrator, LogisticCalibrator, ScalingBinningCalibrator
 from trueodds.calibrators._scaling_binning import _cuts
 from trueodds.exceptions import InputError, NotIncreasingWarning

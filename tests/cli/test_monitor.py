@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds.maps import IdentityMap, LogOddsMap
 
 COLUMNS = ("--score", "p", "--label", "y")

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor_streams import stream
-from naive_monitor import evidence
+from support.naive_monitor import evidence, stream
 from trueodds import CalibrationMonitor
 from trueodds.kernels.evidence_stream import watch_rows
 from trueodds.monitoring._bets import EDGES, SLOPES, TILTS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
 from trueodds.monitoring._confidence import mean_interval

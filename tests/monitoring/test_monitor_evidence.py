@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError
 from trueodds.monitoring._bets import shares

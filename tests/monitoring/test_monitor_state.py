@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError, StateFormatError
 

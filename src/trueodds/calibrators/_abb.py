@@ -9,11 +9,11 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import CoarsenedWarning, warn_user
+from trueodds.inputs import Floats, check_integer, check_number
 from trueodds.kernels.binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, check_integer, check_number
 
 __all__ = ["ABBCalibrator"]
 

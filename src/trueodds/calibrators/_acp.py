@@ -10,9 +10,7 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap, StepMap
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     Labels,
@@ -23,6 +21,8 @@ from trueodds.validation import (
     positive_column,
     validate_scores,
 )
+from trueodds.maps import CalibrationMap, StepMap
+from trueodds.table import ScoreTable
 
 __all__ = ["ACPCalibrator", "logistic_intervals"]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
-from trueodds.validation import check_choice
 
 __all__ = ["CenteredIsotonicCalibrator"]
 

@@ -8,9 +8,9 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.inputs import check_number
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
-from trueodds.validation import check_number
 
 __all__ = ["DirichletCalibrator"]
 

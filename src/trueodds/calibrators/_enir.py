@@ -16,9 +16,9 @@ from trueodds.calibrators._shared.near_isotonic import (
     near_isotonic_path,
 )
 from trueodds.evidence import Evidence
+from trueodds.inputs import Floats, check_choice, check_integer
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = ["ENIRCalibrator"]
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.isotonic import isotonic_blocks
-from trueodds.validation import check_choice
 
 __all__ = ["IsotonicCalibrator"]
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import Floats, check_number
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.validation import Floats, check_number
 
 __all__ = ["KernelCalibrator"]
 

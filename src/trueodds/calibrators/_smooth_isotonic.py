@@ -14,9 +14,9 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
-from trueodds.validation import Floats, check_choice
 
 __all__ = ["SmoothIsotonicCalibrator"]
 

@@ -21,14 +21,7 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import Evidence
-from trueodds.kernels.isotonic import pool_adjacent
-from trueodds.maps import CalibrationMap, LogOddsCurveMap
-from trueodds.numerics.compression import compress
-from trueodds.numerics.label_targets import platt_targets
-from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
-from trueodds.numerics.natural_spline import NaturalSpline
-from trueodds.numerics.saturated import BinaryEvidence
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     check_choice,
@@ -36,6 +29,13 @@ from trueodds.validation import (
     check_number,
     is_choice,
 )
+from trueodds.kernels.isotonic import pool_adjacent
+from trueodds.maps import CalibrationMap, LogOddsCurveMap
+from trueodds.numerics.compression import compress
+from trueodds.numerics.label_targets import platt_targets
+from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
+from trueodds.numerics.natural_spline import NaturalSpline
+from trueodds.numerics.saturated import BinaryEvidence
 
 __all__ = ["SplineCalibrator"]
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     Labels,
@@ -20,6 +19,7 @@ from trueodds.validation import (
     read_rows,
     validate_scores,
 )
+from trueodds.table import ScoreTable
 
 __all__ = [
     "CostCurve",

@@ -46,7 +46,7 @@ from trueodds.export._sql_engines import (
 )
 from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
-from trueodds.validation import check_choice
+from trueodds.inputs import check_choice
 
 __all__ = ["MOST_NODES", "SqlDialect", "TooLongForSqlError", "quoted", "render_sql"]
 

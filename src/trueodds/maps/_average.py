@@ -10,13 +10,13 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Dot, Expression, minimum
-from trueodds.maps._base import CalibrationMap
-from trueodds.maps._pairs import AnyClassesMap
-from trueodds.maps._tree import TreeMap
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_tuple,
 )
+from trueodds.maps._base import CalibrationMap
+from trueodds.maps._pairs import AnyClassesMap
+from trueodds.maps._tree import TreeMap
 
 __all__ = ["AverageMap"]
 

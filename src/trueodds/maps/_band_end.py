@@ -11,15 +11,15 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Expression, maximum, minimum
+from trueodds.inputs import (
+    Floats,
+    as_tuple,
+    check_choice,
+    returns_like_input,
+)
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
-from trueodds.validation import (
-    Floats,
-    answers_in_kind,
-    as_tuple,
-    check_choice,
-)
 
 __all__ = ["BandEndMap"]
 
@@ -105,7 +105,7 @@ class BandEndMap(CalibrationMap, saved=False):
         ]
         return np.asarray(nearer(np.stack(columns, axis=1), p))
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any) -> Floats:
         """The end of the interval at each score; with two classes that of the positive class."""
         return self.apply(self.prepare_scores(scores))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, InputScale, positive_column, validate_scores
 from trueodds.maps._band import Band
-from trueodds.validation import Floats, InputScale, positive_column, validate_scores
 
 if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap

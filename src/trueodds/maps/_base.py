@@ -16,6 +16,17 @@ from trueodds.basics.shown import shown
 from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression
+from trueodds.inputs import (
+    Floats,
+    InputScale,
+    as_number,
+    as_tuple,
+    check_scale,
+    positive_column,
+    returns_like_input,
+    validate_scores,
+    where,
+)
 from trueodds.maps import _json
 from trueodds.maps._about import function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
@@ -23,17 +34,6 @@ from trueodds.maps._banded import Banded
 from trueodds.maps._exported import Exported
 from trueodds.maps._formulas import positive_expression
 from trueodds.maps._provenance import Described
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    answers_in_kind,
-    as_number,
-    as_tuple,
-    check_scale,
-    positive_column,
-    validate_scores,
-    where,
-)
 
 __all__ = ["BinaryMap", "CalibrationMap", "ClassMap", "check_reach"]
 
@@ -346,7 +346,7 @@ class BinaryMap(CalibrationMap):
         """Always."""
         return True
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any) -> Floats:
         """Turn scores into probabilities.
 
@@ -380,7 +380,7 @@ class BinaryMap(CalibrationMap):
 class ClassMap(CalibrationMap):
     """A map of one score for each of several classes."""
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any) -> Floats:
         """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
         return self.apply(self._checked(scores))

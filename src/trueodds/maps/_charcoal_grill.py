@@ -10,12 +10,12 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import LARGEST, Choose, Constant, Dot, Expression, Softmax, clip
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats, positive_column, validate_scores
 from trueodds.kernels.maps import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.charcoal_grill import coal_weights
 from trueodds.numerics.log_odds import log_odds
-from trueodds.validation import Floats, positive_column, validate_scores
 
 __all__ = ["CharcoalGrillMap"]
 

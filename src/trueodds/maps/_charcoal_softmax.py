@@ -10,11 +10,11 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Constant, Dot, Expression, Softmax, exp, log, maximum, total
+from trueodds.inputs import Floats
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
 from trueodds.numerics.charcoal_grill import ClassCoals, class_coal_weights
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
-from trueodds.validation import Floats
 
 __all__ = ["CharcoalSoftmaxMap"]
 

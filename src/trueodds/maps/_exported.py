@@ -11,12 +11,12 @@ import numpy as np
 from trueodds import export
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Named
-from trueodds.maps.exporting import feature_columns, formula_of, score_names
-from trueodds.validation import (
+from trueodds.inputs import (
     InputScale,
     check_flag,
     check_number,
 )
+from trueodds.maps.exporting import feature_columns, formula_of, score_names
 
 if TYPE_CHECKING:
     from trueodds.export import SqlDialect

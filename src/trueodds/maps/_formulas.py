@@ -17,8 +17,8 @@ from trueodds.export.expressions import (
     maximum,
     total,
 )
+from trueodds.inputs import InputScale
 from trueodds.numerics.log_odds import log_odds
-from trueodds.validation import InputScale
 
 __all__ = [
     "class_logits_expression",

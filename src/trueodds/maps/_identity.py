@@ -16,10 +16,10 @@ from trueodds.export.expressions import (
     sigmoid,
     total,
 )
+from trueodds.inputs import Floats, returns_like_input, validate_scores
 from trueodds.maps._base import CalibrationMap
 from trueodds.numerics import log_odds
 from trueodds.numerics.softmax.logits import softmax
-from trueodds.validation import Floats, answers_in_kind, validate_scores
 
 __all__ = ["IdentityMap"]
 
@@ -52,7 +52,7 @@ class IdentityMap(CalibrationMap):
     def _check(self) -> None:
         pass
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any) -> Floats:
         """Return the probabilities that the scores already are, rows summing to 1."""
         columns = self.n_classes

@@ -21,11 +21,11 @@ from trueodds.export.expressions import (
     minimum,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats, check_choice
 from trueodds.kernels.maps import apply_log_odds
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, check_choice
 
 __all__ = ["LogOddsMap"]
 

@@ -16,10 +16,10 @@ from trueodds.export.expressions import (
     clip,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats, check_increasing
 from trueodds.kernels.maps import apply_log_odds_curve
 from trueodds.maps._base import BinaryMap, check_reach
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.validation import Floats, check_increasing
 
 __all__ = ["LogOddsCurveMap"]
 

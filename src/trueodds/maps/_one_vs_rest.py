@@ -10,14 +10,14 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Choose, Constant, Expression, total
+from trueodds.inputs import (
+    Floats,
+    as_tuple,
+)
 from trueodds.maps._base import BinaryMap, CalibrationMap, ClassMap
 from trueodds.maps._formulas import one_vs_rest_expressions
 from trueodds.maps._identity import IdentityMap
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
-from trueodds.validation import (
-    Floats,
-    as_tuple,
-)
 
 __all__ = ["OneVsRestMap"]
 

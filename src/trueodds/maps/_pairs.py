@@ -10,15 +10,15 @@ import numpy as np
 
 from trueodds.export import Expression
 from trueodds.export.expressions import INFINITE, clip, maximum, minimum
-from trueodds.maps._base import CalibrationMap
-from trueodds.maps._formulas import positive_expression
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
-    answers_in_kind,
     positive_column,
+    returns_like_input,
     validate_scores,
 )
+from trueodds.maps._base import CalibrationMap
+from trueodds.maps._formulas import positive_expression
 
 __all__ = ["AnyClassesMap", "as_pair", "pair_expression"]
 
@@ -46,7 +46,7 @@ class AnyClassesMap(CalibrationMap):
         """With two classes."""
         return self.n_classes == 2
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any) -> Floats:
         """Turn scores into probabilities.
 

@@ -16,9 +16,9 @@ from trueodds.export.expressions import (
     Expression,
     LinearLookup,
 )
+from trueodds.inputs import Floats, check_increasing, check_unit_interval
 from trueodds.kernels.maps import apply_linear
 from trueodds.maps._base import BinaryMap, check_reach
-from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["PiecewiseLinearMap"]
 

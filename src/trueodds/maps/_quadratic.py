@@ -10,10 +10,10 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import Choose, Constant, Expression, clip
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.validation import Floats
 
 __all__ = ["QuadraticMap"]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import INFINITE, Constant, Dot, Expression, Softmax, clip
+from trueodds.inputs import Floats
 from trueodds.kernels.maps import apply_softmax, deep_enough, far_enough
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression
 from trueodds.numerics.softmax.logits import class_logits, softmax
-from trueodds.validation import Floats
 
 __all__ = ["SoftmaxMap"]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import INFINITE, Expression, StepLookup
+from trueodds.inputs import Floats, check_increasing, check_unit_interval
 from trueodds.kernels.maps import apply_steps
 from trueodds.maps._base import BinaryMap
-from trueodds.validation import Floats, check_increasing, check_unit_interval
 
 __all__ = ["StepMap"]
 

@@ -23,6 +23,7 @@ from trueodds.export.expressions import (
     minimum,
     total,
 )
+from trueodds.inputs import Floats
 from trueodds.maps._pairs import AnyClassesMap, as_pair, pair_expression
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR, Base
 from trueodds.numerics.structured_softmax.model import (
@@ -32,7 +33,6 @@ from trueodds.numerics.structured_softmax.model import (
     structured_probabilities,
 )
 from trueodds.numerics.structured_softmax.rows import DEEPEST, class_probabilities, tops_of
-from trueodds.validation import Floats
 
 __all__ = ["StructuredSoftmaxMap"]
 

@@ -12,6 +12,14 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression
+from trueodds.inputs import (
+    Floats,
+    as_tuple,
+    check_integer,
+    positive_column,
+    returns_like_input,
+    validate_scores,
+)
 from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._log_odds import LogOddsMap
@@ -19,14 +27,6 @@ from trueodds.maps._softmax import SoftmaxMap
 from trueodds.maps._tree_formula import tree_expressions
 from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
 from trueodds.maps.tree_text import tree_text
-from trueodds.validation import (
-    Floats,
-    answers_in_kind,
-    as_tuple,
-    check_integer,
-    positive_column,
-    validate_scores,
-)
 
 __all__ = ["TreeMap"]
 
@@ -242,7 +242,7 @@ class TreeMap(CalibrationMap):
         )
         return nodes
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any, features: Any = None) -> Floats:
         """Turn scores into probabilities.
 

@@ -12,7 +12,7 @@ from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
 from trueodds.export.expressions import LARGEST, All, Condition, Usable, absolute, maximum, total
-from trueodds.validation import (
+from trueodds.inputs import (
     ROW_SUM_TOLERANCE,
     Floats,
     as_names,

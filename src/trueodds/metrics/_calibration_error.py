@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
-from trueodds.numerics.binning import equal_mass_edges
-from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
-from trueodds.validation import (
+from trueodds.inputs import (
     check_choice,
     check_flag,
     check_integer,
 )
+from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
 
 __all__ = [
     "BinStrategy",

@@ -9,6 +9,14 @@ import numpy as np
 
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    Labels,
+    as_seed,
+    check_choice,
+    check_integer,
+    repeat_rows,
+)
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._exact_test import exact_test
 from trueodds.metrics._label_draws import Cells, make_cells
@@ -25,14 +33,6 @@ from trueodds.metrics._sample import (
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    Labels,
-    as_seed,
-    check_choice,
-    check_integer,
-    repeat_rows,
-)
 
 __all__ = ["CalibrationTest", "calibration_test"]
 

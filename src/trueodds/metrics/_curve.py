@@ -7,6 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueodds.inputs import (
+    Floats,
+    as_seed,
+    check_choice,
+    check_integer,
+    check_level,
+    repeat_rows,
+)
 from trueodds.metrics._bands import CurveBand, binned_band, corp_band, smooth_band
 from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
 from trueodds.metrics._guaranteed_band import guaranteed_band
@@ -17,14 +25,6 @@ from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    as_seed,
-    check_choice,
-    check_integer,
-    check_level,
-    repeat_rows,
-)
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 

@@ -7,6 +7,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from trueodds.basics.signatures import with_options_of
+from trueodds.inputs import (
+    Floats,
+    check_flag,
+)
 from trueodds.metrics._flexible_curve import (
     CurveOptions,
     FlexibleCurve,
@@ -17,10 +21,6 @@ from trueodds.metrics._recalibration import binary_view, weights_of
 from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.local_regression import Kernel
 from trueodds.numerics.natural_spline import weighted_quantile
-from trueodds.validation import (
-    Floats,
-    check_flag,
-)
 
 __all__ = [
     "CURVE_FIGURES",

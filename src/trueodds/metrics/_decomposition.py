@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import entr, rel_entr, xlog1py, xlogy
 
+from trueodds.inputs import Floats, check_choice, check_integer
 from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import uniform_bin_index
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = [
     "CalibrationRefinement",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import BinaryView, read_sample
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     check_number,
 )
+from trueodds.metrics._sample import BinaryView, read_sample
 
 __all__ = ["EndConfidence", "end_confidence"]
 

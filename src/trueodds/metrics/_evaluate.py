@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, as_seed, check_integer, check_level, check_number
 from trueodds.metrics._bands import binned_band
 from trueodds.metrics._calibration_error import (
     debiased_calibration_error,
@@ -35,7 +36,6 @@ from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_seed, check_integer, check_level, check_number
 
 __all__ = ["Evaluation", "check_probabilities", "evaluate_table", "interval_of", "table_estimates"]
 

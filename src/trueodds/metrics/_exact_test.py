@@ -16,9 +16,9 @@ import numpy.typing as npt
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 from trueodds.engines.grouping import ScoreCells
+from trueodds.inputs import Floats
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats
 
 __all__ = ["BinTests", "ExactTest", "bin_tests", "exact_test", "sum_p_value", "wilson"]
 

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, check_choice, check_integer, check_number
 from trueodds.metrics._recalibration import finite_log_odds, weights_of
 from trueodds.metrics._sample import BinaryView
 from trueodds.numerics.local_regression import KERNELS, Kernel, LocalFit, LocalRegression
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model
 from trueodds.numerics.natural_spline import KNOT_SHARES, NaturalSpline, harrell_knots
-from trueodds.validation import Floats, check_choice, check_integer, check_number
 
 __all__ = ["CurveOptions", "FlexibleCurve", "Smoother", "read_options"]
 

@@ -17,12 +17,7 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.compare import holm_adjust
 from trueodds.exceptions import InputError
-from trueodds.metrics._evaluate import check_probabilities, table_estimates
-from trueodds.metrics._exact_test import exact_test, wilson
-from trueodds.metrics._plain import finite_or_none
-from trueodds.metrics._sample import BinaryView, binary_views, read_sample
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_dense,
     check_instance,
@@ -30,6 +25,11 @@ from trueodds.validation import (
     is_missing,
     repeat_rows,
 )
+from trueodds.metrics._evaluate import check_probabilities, table_estimates
+from trueodds.metrics._exact_test import exact_test, wilson
+from trueodds.metrics._plain import finite_or_none
+from trueodds.metrics._sample import BinaryView, binary_views, read_sample
+from trueodds.table import ScoreTable
 
 __all__ = [
     "GroupColumn",

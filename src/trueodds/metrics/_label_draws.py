@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.inputs import Floats, Labels
 from trueodds.metrics._sample import BinaryView
-from trueodds.validation import Floats, Labels
 
 __all__ = ["Cells", "make_cells"]
 

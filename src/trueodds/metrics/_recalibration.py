@@ -8,11 +8,11 @@ import numpy as np
 
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats
 from trueodds.metrics._sample import BinaryView, read_sample
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.saturated import placed_log_odds
-from trueodds.validation import Floats
 
 __all__ = [
     "binary_view",

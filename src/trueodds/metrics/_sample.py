@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     LabelledScores,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
-from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     check_number,
 )
+from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
+from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
 
 __all__ = ["SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
 

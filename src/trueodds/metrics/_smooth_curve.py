@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.metrics._sample import BinaryView
 from trueodds.metrics._smooth import smooth_residuals
 from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
-from trueodds.validation import Floats
 
 __all__ = ["SmoothCurve"]
 

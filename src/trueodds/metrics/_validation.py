@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import bdtri, ndtri
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_rows
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._curve_errors import CURVE_FIGURES, curve_figures, figures_of_rows
 from trueodds.metrics._discrimination import scaled_brier_of
@@ -26,7 +27,6 @@ from trueodds.metrics._sample import BinaryView
 from trueodds.metrics._validation_result import ValidationTable
 from trueodds.numerics.concordance import concordance
 from trueodds.numerics.local_regression import Kernel
-from trueodds.validation import Floats, as_seed, check_integer, check_level, repeat_rows
 
 __all__ = ["validation_table"]
 

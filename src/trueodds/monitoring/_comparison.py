@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import Floats, check_length, check_level
 from trueodds.monitoring._rows import read_stream
 from trueodds.monitoring.state import Fields
-from trueodds.validation import Floats, check_length, check_level
 
 __all__ = ["ForecastComparison"]
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["line_margins", "mean_interval"]
 

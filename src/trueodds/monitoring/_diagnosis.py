@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.monitoring._confidence import line_margins, mean_interval
 from trueodds.monitoring._findings import Action, Advice, ChangePoint, Deviation
 from trueodds.monitoring._history import History, Moment
@@ -15,7 +16,6 @@ from trueodds.monitoring._likelihood import (
     start_log_evidence,
     start_prior,
 )
-from trueodds.validation import Floats
 
 __all__ = ["advise", "find_change", "measure", "start_level"]
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import MOST_WEIGHT
 from trueodds.monitoring._bets import N_PARTS, kept_for_later
 from trueodds.monitoring._history import MAX_STRETCHES, History
 from trueodds.monitoring._stream import MAX_CLASSES, Stream, n_places
 from trueodds.monitoring.state import MOST_ROWS, Fields, is_moment
-from trueodds.validation import MOST_WEIGHT
 
 if TYPE_CHECKING:
     from trueodds.monitoring._monitor import CalibrationMonitor

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.monitoring._bets import N_PARTS
-from trueodds.validation import Floats
 
 __all__ = ["MAX_STRETCHES", "History", "Moment"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.monitoring._bets import SHIFTS, SLOPES, kept_for_later, shares
-from trueodds.validation import Floats
 
 __all__ = ["fit_line", "log_likelihood", "points", "start_log_evidence", "start_prior"]
 

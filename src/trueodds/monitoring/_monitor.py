@@ -14,6 +14,12 @@ from trueodds.basics.files import (
 )
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    as_tuple,
+    check_integer,
+    check_level,
+    check_number,
+)
 from trueodds.kernels.evidence_stream import watch_rows
 from trueodds.monitoring._bets import EDGES, SLOPES, TILTS
 from trueodds.monitoring._diagnosis import advise, find_change, measure
@@ -23,12 +29,6 @@ from trueodds.monitoring._places import wrong_places
 from trueodds.monitoring._rows import read_stream
 from trueodds.monitoring._stream import MAX_CLASSES, Stream
 from trueodds.monitoring.state import parse_state, read_state, state_text
-from trueodds.validation import (
-    as_tuple,
-    check_integer,
-    check_level,
-    check_number,
-)
 
 __all__ = ["CalibrationMonitor"]
 

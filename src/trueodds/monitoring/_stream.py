@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, Labels
 from trueodds.monitoring._bets import N_PARTS, SHAPES, shares
 from trueodds.monitoring._history import History, Moment
-from trueodds.validation import Floats, Labels
 
 __all__ = ["MAX_CLASSES", "Stream", "n_places"]
 

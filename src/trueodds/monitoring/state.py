@@ -13,7 +13,7 @@ import numpy as np
 from trueodds.basics.shown import shown
 from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["MOST_ROWS", "Fields", "is_moment", "parse_state", "read_state", "state_text"]
 

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats, Labels
+from trueodds.inputs import Floats, Labels
 
 __all__ = [
     "ClassCoals",

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.basics.log import logger
+from trueodds.inputs import Floats, InputScale
 from trueodds.kernels.cell_moments import add_cell_moments
 from trueodds.numerics.log_odds import LogOddsRows, log_odds
-from trueodds.validation import Floats, InputScale
 
 __all__ = [
     "Compressed",

@@ -32,11 +32,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.kernels.elementary import exp_in_place, log_in_place
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
 from trueodds.numerics.log_odds import LogOddsRows, log_sigmoid
 from trueodds.numerics.logistic_regression import LN2, Design, LogOddsFit, fit_finite
-from trueodds.validation import Floats
 
 __all__ = [
     "ManyRegressions",

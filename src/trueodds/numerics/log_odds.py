@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.label_targets import smooth_counts
-from trueodds.validation import Floats, InputScale
 
 __all__ = [
     "LogOddsRows",

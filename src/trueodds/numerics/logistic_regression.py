@@ -27,9 +27,9 @@ from typing import Literal
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds import LogOddsRows, log_pair, log_sigmoid, sigmoid
-from trueodds.validation import Floats
 
 __all__ = [
     "LN2",

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.compression import compress
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds import LogOddsRows, log_odds
 from trueodds.numerics.logistic_regression import fit_logistic
 from trueodds.numerics.saturated import COMPRESS_FROM, BinaryEvidence
-from trueodds.validation import Floats, InputScale
 
 __all__ = [
     "QuadraticFit",

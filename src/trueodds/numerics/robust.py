@@ -22,6 +22,7 @@ from functools import partial
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.compression import finite_range
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds import LogOddsRows, log_sigmoid
@@ -36,7 +37,6 @@ from trueodds.numerics.logistic_regression import (
 )
 from trueodds.numerics.quadratic import QuadraticFit, fit_curve
 from trueodds.numerics.saturated import UNSEEN_LEVEL, BinaryEvidence
-from trueodds.validation import Floats, InputScale
 
 __all__ = [
     "fit_robust",

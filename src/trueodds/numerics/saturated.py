@@ -26,11 +26,11 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.compression import compress, finite_range
 from trueodds.numerics.level_search import Side, search_levels
 from trueodds.numerics.log_odds import LogOddsRows, log_odds
 from trueodds.numerics.logistic_regression import Design, LogOddsFit, fit_finite, is_separable
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["UNSEEN_LEVEL", "Design", "LogOddsFit", "Loss", "fit_log_odds", "placed_log_odds"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from trueodds.inputs import Floats
 from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._plain import numbers
-from trueodds.validation import Floats
 
 __all__ = ["decision_costs"]
 

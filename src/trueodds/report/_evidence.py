@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, InputScale, Labels, as_tuple, check_length, read_rows
 from trueodds.maps import IdentityMap
-from trueodds.validation import Floats, InputScale, Labels, as_tuple, check_length, read_rows
 
 __all__ = ["Event", "ReportRows", "event_of", "read_report_rows", "sample_rows"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.inputs import (
+    Floats,
+)
 from trueodds.metrics._groups import GroupColumn, GroupCounts, GroupTest, group_counts, judge_groups
 from trueodds.metrics._sample import BinaryView
 from trueodds.report._evidence import Event, ReportRows, event_of
 from trueodds.report._plain import number
-from trueodds.validation import (
-    Floats,
-)
 
 __all__ = ["MAX_VALUES", "group_table"]
 

@@ -16,8 +16,7 @@ from trueodds.calibrators._bayesian_isotonic.posterior import (
 )
 from trueodds.evidence import Evidence
 from trueodds.exceptions import DominantMapWarning, PoorMixingWarning, warn_user
-from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.validation import (
+from trueodds.inputs import (
     as_seed,
     check_choice,
     check_integer,
@@ -25,6 +24,7 @@ from trueodds.validation import (
     check_number,
     is_choice,
 )
+from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 
 __all__ = ["BayesianIsotonicCalibrator"]
 

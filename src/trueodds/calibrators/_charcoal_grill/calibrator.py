@@ -21,18 +21,18 @@ from trueodds.exceptions import (
     NotIncreasingWarning,
     warn_user,
 )
-from trueodds.maps import CalibrationMap, CharcoalGrillMap
-from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.logistic_regression import LogOddsFit
-from trueodds.numerics.saturated import fit_log_odds
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     InputScale,
     check_choice,
     check_integer,
     check_number,
     is_choice,
 )
+from trueodds.maps import CalibrationMap, CharcoalGrillMap
+from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.logistic_regression import LogOddsFit
+from trueodds.numerics.saturated import fit_log_odds
+from trueodds.table import ScoreTable
 
 __all__ = ["CharcoalGrillCalibrator"]
 

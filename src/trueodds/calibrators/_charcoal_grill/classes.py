@@ -13,6 +13,7 @@ from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, NotIncreasingWarning, warn_user
+from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing
 from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.numerics.charcoal_grill import CoalRows
 from trueodds.numerics.label_targets import class_targets
@@ -24,7 +25,6 @@ from trueodds.numerics.softmax.logits import (
     scaled_logits,
 )
 from trueodds.numerics.softmax.regression import SoftmaxFit, TemperatureModel
-from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing
 
 __all__ = ["fit_charcoal_softmax_map"]
 

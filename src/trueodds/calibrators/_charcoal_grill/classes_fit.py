@@ -13,12 +13,12 @@ from trueodds.calibrators._charcoal_grill.paper import (
     minimize_in_turns,
     paper_penalty,
 )
+from trueodds.inputs import Floats
 from trueodds.numerics.charcoal_grill import (
     ClassCoals,
     CoalRows,
     loss_and_gradient,
 )
-from trueodds.validation import Floats
 
 __all__ = ["ClassFit", "choose_class_coals", "fit_class_path", "fit_classes_paper"]
 

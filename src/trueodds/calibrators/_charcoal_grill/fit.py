@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators._charcoal_grill.newton import Derivatives, minimize_bounded
+from trueodds.inputs import Floats, Labels
 from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
 from trueodds.numerics.compression import compress
 from trueodds.numerics.log_odds import LogOddsRows
-from trueodds.validation import Floats, Labels
 
 __all__ = ["CoalFit", "GrillEvidence", "fit_coal_path", "is_monotone"]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueodds.calibrators._charcoal_grill.fit import GrillEvidence, fit_coal_path
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import Design, fit_finite
-from trueodds.validation import Floats
 
 __all__ = ["choose_n_coals", "fold_shares", "one_standard_error"]
 

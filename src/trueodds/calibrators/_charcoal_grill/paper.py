@@ -22,8 +22,8 @@ from trueodds.calibrators._charcoal_grill.fit import (
     GrillEvidence,
     is_monotone,
 )
+from trueodds.inputs import Floats
 from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
-from trueodds.validation import Floats
 
 __all__ = ["Bounds", "fit_paper", "minimize_in_turns", "paper_penalty", "paper_start"]
 

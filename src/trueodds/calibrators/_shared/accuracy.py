@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import (
+from trueodds.inputs import (
     check_length,
     encode_labels,
     label_column,

@@ -21,15 +21,12 @@ from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence, calculating, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
-from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     LabelledScores,
     Labels,
     LabelSmoothing,
-    answers_in_kind,
     as_dense,
     as_names,
     check_integer,
@@ -38,8 +35,11 @@ from trueodds.validation import (
     check_smoothing,
     positive_column,
     read_rows,
+    returns_like_input,
     validate_scores,
 )
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
+from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
     from trueodds.numerics.smooth_curve.kept import KeptCells
@@ -390,7 +390,7 @@ class Calibrator(Estimator, ABC):
     def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
         """Keep what is worth it of the attributes that each class's fit left; by default none."""
 
-    @answers_in_kind
+    @returns_like_input
     def predict_proba(self, scores: Any) -> Floats:
         """Calibrated probabilities.
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from trueodds.calibrators._shared.accuracy import share_right
 from trueodds.calibrators._shared.base import Calibrator
+from trueodds.inputs import Floats
 from trueodds.maps import TreeMap
-from trueodds.validation import Floats
 
 __all__ = ["FeatureCalibrator"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.inputs import Floats, InputScale, Labels, as_codes
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, Labels, as_codes
 
 # Fitting a few rows needs none of it: imported when there are many, or an interval is asked for.
 if TYPE_CHECKING:

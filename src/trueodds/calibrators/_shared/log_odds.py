@@ -9,10 +9,10 @@ from trueodds.exceptions import (
     SeparableScoresWarning,
     warn_user,
 )
+from trueodds.inputs import InputScale
 from trueodds.maps import LogOddsMap
 from trueodds.numerics.quadratic import QuadraticFit
 from trueodds.numerics.saturated import Design, Loss, fit_log_odds
-from trueodds.validation import InputScale
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_separable"]
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats
 from trueodds.kernels.isotonic import near_isotonic_merges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats
 
 __all__ = ["NearIsotonicPath", "near_isotonic_path"]
 

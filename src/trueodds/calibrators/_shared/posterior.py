@@ -10,8 +10,8 @@ import numpy as np
 
 from trueodds.calibrators._shared.base import Calibrator, Curves
 from trueodds.exceptions import InputError
+from trueodds.inputs import as_seed, check_integer
 from trueodds.maps import CalibrationMap
-from trueodds.validation import as_seed, check_integer
 
 __all__ = ["PosteriorCalibrator"]
 

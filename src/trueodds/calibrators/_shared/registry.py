@@ -81,7 +81,7 @@ def find_calibrator(name: str) -> type[Any]:
     >>> find_calibrator("beta")
     <class 'trueodds.calibrators._beta.BetaCalibrator'>
     """
-    from trueodds.validation import check_text  # NumPy, which --help must not wait for
+    from trueodds.inputs import check_text  # NumPy, which --help must not wait for
 
     check_text(name, "name")
     if name in _own_names():

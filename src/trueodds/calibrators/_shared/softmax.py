@@ -11,6 +11,7 @@ import numpy.typing as npt
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, warn_user
+from trueodds.inputs import Floats, InputScale
 from trueodds.maps import SoftmaxMap
 from trueodds.numerics.softmax.floor import ModelOf, SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
@@ -22,7 +23,6 @@ from trueodds.numerics.softmax.regression import (
     TemperatureModel,
     VectorModel,
 )
-from trueodds.validation import Floats, InputScale
 
 __all__ = [
     "LEAST_TOTAL",

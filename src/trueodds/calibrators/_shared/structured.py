@@ -17,6 +17,7 @@ from trueodds.calibrators._shared.softmax import (
     warn_missing_classes,
 )
 from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap, StructuredSoftmaxMap
 from trueodds.maps._pairs import as_pair
 from trueodds.numerics.softmax.floor import SoftmaxEvidence
@@ -24,7 +25,6 @@ from trueodds.numerics.softmax.regression import SoftmaxModel, TemperatureModel
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.model import N_SHARED
 from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
-from trueodds.validation import InputScale
 
 __all__ = [
     "MixedStructuredCalibrator",

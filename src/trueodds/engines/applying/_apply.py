@@ -14,12 +14,12 @@ from trueodds.engines.applying._batches import duckdb_batches, ibis_batches, spa
 from trueodds.engines.applying._rows import apply_to_rows
 from trueodds.engines.grouping import check_columns, open_frame
 from trueodds.exceptions import InputError, TooLongForSqlError
-from trueodds.maps import CalibrationMap
-from trueodds.maps.exporting import feature_columns, formula_of, score_names
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_names,
 )
+from trueodds.maps import CalibrationMap
+from trueodds.maps.exporting import feature_columns, formula_of, score_names
 
 __all__ = ["apply_map"]
 

@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
 from trueodds.numerics.smooth_curve.models import (
@@ -33,7 +34,6 @@ from trueodds.numerics.smooth_curve.models import (
     squash,
 )
 from trueodds.numerics.smooth_curve.posterior import CurveMember, CurvePosterior
-from trueodds.validation import Floats
 
 __all__ = [
     "Fits",

@@ -31,9 +31,9 @@ from typing import Literal
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.posterior import CurveMember
-from trueodds.validation import Floats
 
 __all__ = [
     "CENTRES",

@@ -27,9 +27,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.rows import ClassRows
-from trueodds.validation import Floats
 
 __all__ = [
     "ENTROPY_CENTRE",

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.base import (
     Base,
     fit_mixing_base,
@@ -35,7 +36,6 @@ from trueodds.numerics.structured_softmax.model import (
     make_design,
 )
 from trueodds.numerics.structured_softmax.rows import ClassRows
-from trueodds.validation import Floats
 
 __all__ = [
     "Member",

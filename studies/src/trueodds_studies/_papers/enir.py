@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.metrics import (
     accuracy,
     expected_calibration_error,
     maximum_calibration_error,
     root_mean_squared_error,
 )
-from trueodds.validation import Floats
 from trueodds_studies._learners import coded_matrix
 from trueodds_studies._optional import need
 from trueodds_studies._papers._enir_naive_bayes import counting_naive_bayes

@@ -34,8 +34,8 @@ from trueodds import (
 )
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
+from trueodds.inputs import Floats
 from trueodds.metrics import expected_calibration_error
-from trueodds.validation import Floats
 from trueodds_studies._papers._grill_numbers import CLIP, CLIPS, PAPER_TASKS, PLACED
 from trueodds_studies._papers._grill_report import report
 from trueodds_studies._papers._grill_scores import SCORERS, halves, held_out, synthetic_scores
