@@ -153,7 +153,7 @@ def test_labels_that_come_one_by_one_all_count_once(watch, decimals):
         assert result.json["rows_unlabelled"] == (arrives > night).sum()
         assert result.json["events"] == []
     state = json.loads(Path("s.json").read_text())
-    assert sum(line["observed"] for line in state["periods"]) == y.sum()
+    assert sum(line["observed"] for line in state["job"]["periods"]) == y.sum()
 
 
 def test_until_and_late_labels_together_lose_nothing(watch):
@@ -489,7 +489,7 @@ def test_an_acknowledged_alarm_is_kept_and_watching_goes_on(watch):
     assert (after.json["rows"], after.json["rows_total"]) == (3 * PER_DAY, 6 * PER_DAY)
     (alarm,) = after.json["acknowledged"]
     assert (alarm["alarm_time"], alarm["rows"]) == (day_name(0), 3 * PER_DAY)
-    assert alarm["at"] == json.loads(Path("s.json").read_text())["acknowledged"][0]["at"]
+    assert alarm["at"] == json.loads(Path("s.json").read_text())["job"]["acknowledged"][0]["at"]
     assert "there is no alarm to acknowledge" in watch("lake", "--acknowledge").err
     for number in range(6, 9):
         deliver(number, shift=1.2)

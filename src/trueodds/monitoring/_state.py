@@ -1,4 +1,4 @@
-"""State files of strangers: parsed and checked, value by value."""
+"""State files: written only if they can be read again, parsed and checked value by value."""
 
 from __future__ import annotations
 
@@ -15,9 +15,21 @@ from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import Floats
 
-__all__ = ["MOST_ROWS", "Fields", "is_moment", "parse_state", "read_state", "state_text"]
+__all__ = [
+    "MOST_ROWS",
+    "Fields",
+    "Moment",
+    "document_fields",
+    "is_moment",
+    "parse_state",
+    "read_state",
+    "state_text",
+]
 
-LARGEST_FILE = 2_000_000
+Moment = str | int | float | None
+"""A time as a state holds it."""
+
+LARGEST_FILE = 32_000_000
 MOST_ROWS = 2**52  # one more is still another number
 MOST_VALUES = 1_000_000
 """Of a state: each takes some hundred bytes of memory when it is parsed."""
@@ -25,13 +37,13 @@ MOST_TIME = 2**63
 """Whole numbers that are times: nanoseconds since 1970 are some 2**60."""
 
 
-def read_state(path: Path, largest: int = LARGEST_FILE) -> str:
-    """The text of a state file, as long as it is a file of a size that a state can have."""
+def read_state(path: Path) -> str:
+    """Read the text of a state file, if it is a regular file of at most ``LARGEST_FILE`` bytes."""
     if not path.is_file():  # a device or a pipe may have no end
         raise StateFormatError(f"{path.name} is no regular file.")
     with path.open("rb") as file:  # which may grow meanwhile
-        content = file.read(largest + 1)
-    if len(content) > largest:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
         raise StateFormatError(f"{path.name} is too large to be the state of a monitor.")
     try:
         return content.decode("utf-8")
@@ -46,14 +58,14 @@ def parse_state(text: str, name: str) -> Any:
     return parse_json(text, name, StateFormatError)
 
 
-def state_text(
-    content: dict[str, Any], read: Callable[[Any], object], largest: int = LARGEST_FILE
-) -> str:
-    """A state as text, once ``read`` has taken it: what is written can be read again."""
+def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
+    """A state as text that ``read`` accepts: what is written can be read again."""
     try:
         text = json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n"
-        if len(text) > largest:
-            raise StateFormatError(f"it has {len(text):,} characters; at most {largest:,} fit.")
+        if len(text) > LARGEST_FILE:
+            raise StateFormatError(
+                f"it has {len(text):,} characters; the limit is {LARGEST_FILE:,}."
+            )
         read(parse_state(text, "the state"))
     except (ValueError, RecursionError) as error:  # StateFormatError is one
         raise InputError(f"the state could not be read again, so it was not saved: {error}") from (
@@ -62,8 +74,22 @@ def state_text(
     return text
 
 
+def document_fields(content: Any, form: str, version: int, keys: set[str], name: str) -> Fields:
+    """Check the format and version of a document, and return its fields."""
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise StateFormatError(f'not the {name} of a monitor: "format" must be {form!r}.')
+    found = content.get("version")
+    if type(found) is not int or found < 1:
+        raise StateFormatError(f'"version" must be a positive integer; got {shown(found)}.')
+    if found > version:
+        raise StateFormatError(
+            f"the {name} has format version {found}; this trueodds reads up to {version}: upgrade."
+        )
+    return Fields(content, keys | {"format", "version"}, name)
+
+
 class Fields:
-    """An object of a state file, whose values are checked one by one as they are taken."""
+    """An object of a state file, whose values are checked one by one as they are read."""
 
     def __init__(self, content: Any, keys: set[str], name: str) -> None:
         if not isinstance(content, dict):

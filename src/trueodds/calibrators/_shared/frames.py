@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from trueodds.basics.log import logger
-from trueodds.calibrators._shared.kept import MOST_VALUES
+from trueodds.calibrators._shared.intervals import MOST_VALUES
 from trueodds.engines.grouping import (
     SampledRows,
     collect_columns,
