@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from support.naive_isotonic import FIXTURE_SETS, naive_path, quadratic_program, read_columns, runs
-from trueodds.calibrators._shared.near_isotonic import near_isotonic_path
+from trueodds.calibrators._enir import near_isotonic_path
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
 

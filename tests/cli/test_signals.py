@@ -33,7 +33,7 @@ def test_a_signal_counts_whatever_a_library_makes_of_it(run, data, monkeypatch, 
             }
             raise errors[made_of_it] from None
 
-    monkeypatch.setattr("trueodds.cli._prepare.examine", swallowed)
+    monkeypatch.setattr("trueodds.cli.rows.prepare.examine", swallowed)
     result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y")
     assert (result.code, result.err) == (143, "trueodds: terminated; nothing was left behind.\n")
 

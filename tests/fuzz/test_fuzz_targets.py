@@ -78,12 +78,12 @@ def test_the_fuzzer_of_calls_notices_what_is_planted(monkeypatch, place, planted
 def test_a_target_notices_a_broken_promise(monkeypatch):
     from fuzz import fuzz_maps, fuzz_rows, fuzz_states
     from trueodds import maps
-    from trueodds.cli import _prepare
-    from trueodds.monitoring import _document
+    from trueodds.cli.rows import prepare
+    from trueodds.monitoring import _stream
 
     monkeypatch.setattr(maps.LogOddsMap, "apply", lambda *_: 1.5)
-    monkeypatch.setattr(_document, "_read_history", lambda *_: 1 / 0)
-    monkeypatch.setattr(_prepare, "find_classes", lambda *_: 1 / 0)
+    monkeypatch.setattr(_stream.History, "from_dict", lambda *_: 1 / 0)
+    monkeypatch.setattr(prepare, "find_classes", lambda *_: 1 / 0)
     for target in (fuzz_maps, fuzz_states, fuzz_rows):
         broken = 0
         for seed in target.seeds():

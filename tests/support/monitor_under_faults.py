@@ -81,7 +81,7 @@ def counted(folder: Path, files: list[Path], day: int | None) -> int:
 
 def total(state: dict[str, Any]) -> int:
     """Rows that a state has counted."""
-    stream = state["monitor"]["stream"]
+    stream = state["stream"]
     return int(stream["clock"][0]) if stream else 0
 
 
@@ -148,7 +148,7 @@ def run_all(appends: int, pairs: int, kills: int, seed: int) -> dict[str, Counte
     """How many trials of each kind lost how many rows."""
     from trueodds.maps import IdentityMap
 
-    for library in ("duckdb", "pyarrow", "trueodds.cli._watch_run"):
+    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.run"):
         import_module(library)  # once, before the children
     generator = random.Random(seed)  # noqa: S311
     found: dict[str, Counter[int]] = {"appends": Counter(), "pairs": Counter(), "kills": Counter()}

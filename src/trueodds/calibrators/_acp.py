@@ -209,7 +209,8 @@ def logistic_intervals(
     --------
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from trueodds import ACPCalibrator, logistic_intervals
+    >>> from trueodds import ACPCalibrator
+    >>> from trueodds.calibrators import logistic_intervals
     >>> X, y = make_classification(500, random_state=0)
     >>> model = LogisticRegression().fit(X, y)
     >>> calibrator = ACPCalibrator().fit(model.predict_proba(X), y)

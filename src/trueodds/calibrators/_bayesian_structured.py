@@ -6,7 +6,7 @@ import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.structured import structured_map
+from trueodds.calibrators._shared.softmax import structured_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale

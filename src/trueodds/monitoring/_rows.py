@@ -21,8 +21,7 @@ from trueodds.inputs import (
     validate_scores,
     where,
 )
-from trueodds.monitoring._history import Moment
-from trueodds.monitoring.state import is_moment
+from trueodds.monitoring._state import Moment, is_moment
 
 __all__ = ["StreamRows", "read_stream"]
 
