@@ -32,7 +32,7 @@ from trueodds.metrics import (
     observed_expected_ratio,
     scaled_brier_score,
 )
-from trueodds.model_selection._comparison_result import rows_to_frame
+from trueodds.model_selection._comparison import rows_to_frame
 
 __all__ = ["ModelValidation", "validate"]
 

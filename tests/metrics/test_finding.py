@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueodds import ScoreTable, metrics
-from trueodds.metrics._plain_words import _places, class_finding, finding
+from trueodds.metrics._finding import _places, class_finding, finding
 
 
 def table(truth, said, n=20_000):

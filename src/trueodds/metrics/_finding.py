@@ -11,9 +11,8 @@ from trueodds.basics.wording import count_text, p_text, percent_text
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
-    from trueodds.metrics._curve import ReliabilityCurve
-    from trueodds.metrics._evaluate import Evaluation
-    from trueodds.metrics._evaluate_classes import ClassEvaluation
+    from trueodds.metrics._curves import ReliabilityCurve
+    from trueodds.metrics._evaluation import ClassEvaluation, Evaluation
 
 __all__ = ["ALPHA", "TOLERANCE", "class_finding", "finding"]
 

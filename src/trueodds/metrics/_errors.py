@@ -1,4 +1,4 @@
-"""Calibration errors that are read off bins: expected, maximum, debiased."""
+"""Calibration errors in bins: expected, maximum, debiased."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs import (
-    check_choice,
-    check_flag,
-    check_integer,
-)
+from trueodds.inputs import check_choice, check_flag, check_integer
 from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges

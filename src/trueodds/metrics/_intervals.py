@@ -1,30 +1,293 @@
-"""How far a metric, or the difference of two models in it, can be trusted."""
+"""Bootstrap intervals of any metric, and of the difference of two models in it."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
-from trueodds.inputs import Floats, check_level, is_choice, repeat_rows
-from trueodds.metrics._calibration_error import debiased_calibration_error
-from trueodds.metrics._interval_result import MetricComparison, MetricInterval
-from trueodds.metrics._resampling import (
-    Metric,
-    RowStatistic,
-    Statistic,
-    Units,
-    class_options,
-    read_units,
-    replicate,
-    takes_weights,
+from trueodds.inputs import (
+    Floats,
+    Labels,
+    as_dense,
+    as_floats,
+    as_seed,
+    check_choice,
+    check_integer,
+    check_jobs,
+    check_level,
+    encode_groups,
+    is_choice,
+    repeat_rows,
 )
-from trueodds.metrics._sample import Forecasts, read_sample
+from trueodds.metrics._errors import debiased_calibration_error
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample
 
-__all__ = ["compare_metric", "confidence_interval"]
+__all__ = [
+    "Metric",
+    "MetricComparison",
+    "MetricInterval",
+    "RowStatistic",
+    "Statistic",
+    "Units",
+    "class_options",
+    "compare_metric",
+    "confidence_interval",
+    "read_units",
+    "replicate",
+    "takes_weights",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class MetricInterval:
+    """A metric with its confidence interval.
+
+    Attributes
+    ----------
+    estimate : float
+        The metric of the sample.
+    low, high : float
+        The ends of the interval.
+    level : float
+        How often such an interval should hold the metric of the population.
+    standard_error : float
+        Standard deviation of the replicates.
+    method : {"bca", "percentile", "centred"}
+    replicates : ndarray
+        The metric of each resample.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import brier_score, confidence_interval
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> found = confidence_interval(brier_score, y, p, n_resamples=50, random_state=0)
+    >>> round(found.estimate, 3), found.low < found.estimate < found.high
+    (0.092, True)
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    standard_error: float
+    method: str
+    replicates: Floats
+
+    def __repr__(self) -> str:
+        return (
+            f"MetricInterval(estimate={self.estimate:.6g}, low={self.low:.6g}, "
+            f"high={self.high:.6g}, level={self.level:g}, method={self.method!r})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, without the replicates; None for what is infinite or undefined."""
+        numbers = ("estimate", "low", "high", "standard_error")
+        plain = {name: finite_or_none(getattr(self, name)) for name in numbers}
+        return {**plain, "level": self.level, "method": self.method}
+
+
+@dataclass(frozen=True, eq=False)
+class MetricComparison:
+    """A metric of model a less that of model b, on the same rows.
+
+    Attributes
+    ----------
+    difference : float
+        ``estimate_a − estimate_b``.
+    low, high : float
+        The ends of its confidence interval.
+    p_value : float
+        Two-sided, for the hypothesis that the difference in the population is 0: the smallest
+        1 − level whose interval leaves 0 out. At least 1/(number of replicates + 1).
+    estimate_a, estimate_b : float
+    level : float
+    method : {"bca", "percentile", "centred"}
+    replicates : ndarray
+        The difference in each resample.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import brier_score, compare_metric
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> found = compare_metric(brier_score, y, p, [0.5] * 60, n_resamples=50, random_state=0)
+    >>> round(found.difference, 3), found.low < found.difference < found.high
+    (-0.158, True)
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    estimate_a: float
+    estimate_b: float
+    level: float
+    method: str
+    replicates: Floats
+
+    def __repr__(self) -> str:
+        return (
+            f"MetricComparison(difference={self.difference:.6g}, low={self.low:.6g}, "
+            f"high={self.high:.6g}, p_value={self.p_value:.3g}, level={self.level:g})"
+        )
+
+
+Metric = Callable[..., float]
+Statistic = Callable[[Floats | None], float]
+"""A metric of everything but the weights."""
+
+PER_SEED = 16
+"""Replicates that share a seed, so that results do not depend on n_jobs."""
+JACKKNIFE_BLOCKS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is resampled: rows, or whole groups of rows."""
+
+    n_rows: int
+    weight: Floats | None
+    group: Labels | None
+    n_units: int
+
+    def weights(self, counts: npt.NDArray[Any]) -> Floats:
+        """Row weights in which unit i stands ``counts[i]`` times."""
+        row_counts = counts if self.group is None else counts[self.group]
+        if self.weight is None:
+            return row_counts.astype(np.float64)
+        return np.asarray(self.weight * row_counts)
+
+    def bootstrap(self, rng: np.random.Generator) -> Floats:
+        """Weights of one bootstrap sample: as many units as there are, drawn with replacement."""
+        drawn = rng.integers(0, self.n_units, self.n_units)
+        return self.weights(np.bincount(drawn, minlength=self.n_units))
+
+    def jackknife(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Weights without one unit, or without one of 100 random blocks of units.
+
+        Acceleration is a skewness divided by a root of the number of units, and so is that of
+        sums over blocks: leaving out blocks estimates the same number.
+        """
+        blocks = min(self.n_units, JACKKNIFE_BLOCKS)
+        block_of = rng.permutation(self.n_units) % blocks
+        for block in range(blocks):
+            yield self.weights((block_of != block).astype(np.float64))
+
+
+def read_units(
+    y_true: Any, y_prob: Any, sample_weight: Any, groups: Any, classes: Any
+) -> tuple[Forecasts, Units]:
+    """Validate everything once, before anything is resampled."""
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    group: Labels | None = None
+    n_units = len(sample)
+    if groups is not None:
+        codes, _ = encode_groups(groups, len(as_dense(y_prob, "y_prob")))
+        if sample_weight is not None:
+            codes = codes[as_floats(sample_weight, "sample_weight") > 0]
+        found, group = np.unique(codes, return_inverse=True)
+        n_units = len(found)
+    if n_units < 2:
+        raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
+    return sample, Units(len(sample), sample.weight, group, n_units)
+
+
+def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
+    """``classes=`` for metrics that know it, since a resample may lack a class."""
+    try:
+        known = "classes" in inspect.signature(metric).parameters
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        known = False
+    return {"classes": np.arange(n_classes)} if known else {}
+
+
+def takes_weights(metric: Metric) -> bool:
+    """Whether a function has an argument ``sample_weight``, or takes any by name."""
+    try:
+        parameters = inspect.signature(metric).parameters.values()
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        return False
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class RowStatistic:
+    """A metric without weights: rows are left out or repeated instead."""
+
+    metric: Metric
+    sample: Forecasts
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.sample.weight is not None:
+            name = getattr(self.metric, "__name__", type(self.metric).__name__)
+            raise InputError(
+                f"{name} has no argument sample_weight, so it cannot be given the weights; leave "
+                "sample_weight out, or let the function take it."
+            )
+
+    def __call__(self, weight: Floats | None) -> float:
+        """The metric of all rows; or of a resample, NaN where it raises an error."""
+        codes, prob = self.sample.codes, self.sample.prob
+        if weight is None:
+            return self.metric(codes, prob, **self.options)
+        rows = np.repeat(np.arange(len(codes)), weight.astype(np.intp))
+        try:
+            return float(self.metric(codes[rows], prob[rows], **self.options))
+        except Exception:  # it was fine with all rows: this resample is to blame, not the caller
+            return float("nan")
+
+
+def replicate(
+    statistic: Statistic,
+    units: Units,
+    *,
+    n_resamples: int,
+    method: str,
+    random_state: Any,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> tuple[Floats, Floats]:
+    """Bootstrap replicates, and jackknife values if ``method`` is "bca" (else none)."""
+    n_resamples = check_integer(n_resamples, "n_resamples", 20)
+    check_jobs(n_jobs)
+    check_choice(method, ("bca", "percentile", "centred"), "method")
+    seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
+    sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
+
+    def some(seed: np.random.SeedSequence, size: int) -> list[float]:
+        rng = np.random.default_rng(seed)
+        values = [float(statistic(units.bootstrap(rng))) for _ in range(size)]
+        bar.step(size)
+        return values
+
+    with Progress(n_resamples, "bootstrap", progress) as bar, warnings.catch_warnings():
+        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
+        warnings.simplefilter("ignore")
+        if n_jobs in (None, 1):
+            parts = [some(*work) for work in zip(seeds[1:], sizes, strict=False)]
+        else:
+            from joblib import Parallel, delayed
+
+            # Threads: NumPy releases the lock, and nothing is copied.
+            parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(some)(*work) for work in zip(seeds[1:], sizes, strict=False)
+            )
+        jackknife: list[float] = []
+        if method == "bca":
+            rng = np.random.default_rng(seeds[0])
+            jackknife = [float(statistic(weight)) for weight in units.jackknife(rng)]
+    return np.array([v for part in parts for v in part]), np.array(jackknife)
+
 
 ROUNDING = 1e-12
 """Replicates that differ by less from the estimate are equal to it; sums are rounded."""
