@@ -64,7 +64,7 @@ def figure_methods() -> dict[str, Callable[[], object]]:
         if name not in ("identity", "charcoal_grill", "one_vs_rest", "tree", "matrix"):
             methods[name.replace("_", " ")] = method
     for n in (2, 3, 5):
-        methods[f"{n} coals"] = lambda n=n: CharcoalGrillCalibrator(n_coals=n)
+        methods[f"{n} coals"] = lambda n=n: CharcoalGrillCalibrator(n_components=n)
     return methods
 
 
@@ -86,14 +86,14 @@ def run(
 
 
 def factor() -> None:
-    """Weighted ECE by the factor before λ; scaling ``lam`` is the same, as widths are fixed."""
+    """Weighted ECE by the factor before λ, that of ``regularization``: widths are fixed."""
     methods: dict[str, Callable[[], object]] = {}
     for times in FACTORS:
         for bias in (False, True):
             for n in (2, 3):
                 methods[f"{times}: {n} coals, {'bias' if bias else 'no bias'}"] = (
                     lambda n=n, bias=bias, lam=0.01 * times / PULL: CharcoalGrillCalibrator(
-                        n_coals=n, bias=bias, lam=lam
+                        n_components=n, bias=bias, regularization=lam
                     )
                 )
     chosen, fresh = (run(methods, 5.0, seeds) for seeds in (range(10), range(100, 120)))

@@ -32,7 +32,7 @@ from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
 from trueodds.metrics._plain_words import TOLERANCE, finding
 from trueodds.metrics._published_tests import cox, spiegelhalter
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
@@ -297,7 +297,7 @@ def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
 def _slope_test(table: ScoreTable) -> CalibrationTest | None:
     """Cox's test; None where the likelihood has no optimum, or any slope is as good."""
     try:
-        statistic, p_value, expected = cox(BinaryView(*table.as_rows()), counts=True)
+        statistic, p_value, expected = cox(Event(*table.as_rows()), counts=True)
     except InputError:
         return None
     return CalibrationTest(statistic, p_value, "cox", expected)

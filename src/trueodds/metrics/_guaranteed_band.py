@@ -21,7 +21,7 @@ from trueodds.inputs import (
     is_choice,
     repeat_rows,
 )
-from trueodds.metrics._sample import BinaryView, event_view
+from trueodds.metrics._sample import Event, event_view
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.monotone_band import lower_bounds, upper_bounds
 from trueodds.table import ScoreTable
@@ -218,7 +218,7 @@ def calibration_band(
 
 
 def guaranteed_band(
-    view: BinaryView,
+    view: Event,
     level: float,
     n_cells: int | Literal["auto"] | None = "auto",
     event: str = "",

@@ -1,4 +1,4 @@
-"""Compare methods by the results of the studies: the numbers that draw_decision.py draws.
+"""Compare methods by the results of the studies: the numbers that decision.py draws.
 
 Losses are paired by set, model and fold, and averaged within each data set. The method with the
 lowest mean over data sets is recommended, and so is every method whose paired difference from it is

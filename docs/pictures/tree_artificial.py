@@ -4,7 +4,7 @@ A classifier that always predicts the class frequencies of the training data can
 global method: equal scores get equal probabilities. A calibration tree finds the regions by the
 attributes and calibrates each by itself; here it is essentially a decision tree.
 
-    python examples/tree_artificial.py [folder for the pictures]
+    python docs/pictures/tree_artificial.py [folder for the pictures]
 """
 
 from __future__ import annotations

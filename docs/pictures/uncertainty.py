@@ -1,6 +1,6 @@
 """Draw the pictures of docs/uncertainty.md into docs/images.
 
-python examples/draw_uncertainty.py
+python docs/pictures/uncertainty.py
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from trueodds import BetaCalibrator, HistogramCalibrator, TemperatureCalibrator
 from trueodds.plots import ReliabilityDisplay
 
-FOLDER = Path(__file__).parents[1] / "docs" / "images"
+FOLDER = Path(__file__).parents[1] / "images"
 
 
 def truth(p):

@@ -2,7 +2,7 @@
 
 The data sets are Parquet files in the folder that the environment variable TRUEODDS_DATA names.
 
-    TRUEODDS_DATA=/path/to/data python examples/draw_reliability_pictures.py
+    TRUEODDS_DATA=/path/to/data python docs/pictures/reliability.py
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from trueodds.metrics import (
 )
 from trueodds.plots import CalibrationMapDisplay, ReliabilityDisplay
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+IMAGES = Path(__file__).parents[1] / "images"
 
 
 def read(name):

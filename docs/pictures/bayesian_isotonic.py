@@ -1,6 +1,6 @@
 """Pictures of Bayesian isotonic calibration, after figures 4 to 6 of Allikivi and Kull (2019).
 
-python examples/bayesian_isotonic_pictures.py [folder for the pictures]
+python docs/pictures/bayesian_isotonic.py [folder for the pictures]
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def draw_bands(folder):
 
 
 def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs/images"
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
     folder.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrueoddsWarning)  # importance sampling, at 10⁴

@@ -1,6 +1,6 @@
 """Card fraud at its natural rate: prints the tables of docs/imbalance.md and draws its picture.
 
-    TRUEODDS_DATA=folder python examples/charcoal_imbalance.py [--why]
+    TRUEODDS_DATA=folder python docs/pictures/charcoal_imbalance.py [--why]
 
 ``--why`` asks instead why coals do worse than temperature scaling on the case-control sample.
 
@@ -41,7 +41,7 @@ from trueodds import (
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.metrics import expected_calibration_error
 
-IMAGE = Path(__file__).parents[1] / "docs" / "images" / "charcoal-fraud.png"
+IMAGE = Path(__file__).parents[1] / "images" / "charcoal-fraud.png"
 SETS = {"creditcard-truncated": 1.0, "creditcard-casecontrol": 12.44}
 SPLITS, DRAWS = 20, 20
 METHODS = {
@@ -52,22 +52,22 @@ METHODS = {
     "histogram": HistogramCalibrator(),
     "isotonic": IsotonicCalibrator(),
     "ENIR": ENIRCalibrator(),
-    "1 coal, no bias": CharcoalGrillCalibrator(n_coals=1, bias=False),
-    "2 coals": CharcoalGrillCalibrator(n_coals=2),
-    "3 coals": CharcoalGrillCalibrator(n_coals=3),
-    "5 coals": CharcoalGrillCalibrator(n_coals=5),
+    "1 coal, no bias": CharcoalGrillCalibrator(n_components=1, bias=False),
+    "2 coals": CharcoalGrillCalibrator(n_components=2),
+    "3 coals": CharcoalGrillCalibrator(n_components=3),
+    "5 coals": CharcoalGrillCalibrator(n_components=5),
 }
-TWO_COALS = CharcoalGrillCalibrator(n_coals=2)
-PLATT = CharcoalGrillCalibrator(n_coals=2, label_smoothing="platt")
-BOTH = CharcoalGrillCalibrator(n_coals=2, label_smoothing="platt", lam=0.1244)
+TWO_COALS = CharcoalGrillCalibrator(n_components=2)
+PLATT = CharcoalGrillCalibrator(n_components=2, label_smoothing="platt")
+BOTH = CharcoalGrillCalibrator(n_components=2, label_smoothing="platt", regularization=0.1244)
 WHY = {  # method, and what its weights are multiplied by
     "temperature": (TemperatureCalibrator(), 1.0),
     "logistic, no smoothing": (LogisticCalibrator(label_smoothing=None), 1.0),
     "logistic (Platt)": (LogisticCalibrator(), 1.0),
     "2 coals": (TWO_COALS, 1.0),
     "2 coals, weights / 12.44": (TWO_COALS, 1 / 12.44),
-    "2 coals, λ × 12.44": (CharcoalGrillCalibrator(n_coals=2, lam=0.1244), 1.0),
-    "2 coals, no bias": (CharcoalGrillCalibrator(n_coals=2, bias=False), 1.0),
+    "2 coals, λ × 12.44": (CharcoalGrillCalibrator(n_components=2, regularization=0.1244), 1.0),
+    "2 coals, no bias": (CharcoalGrillCalibrator(n_components=2, bias=False), 1.0),
     "2 coals, Platt": (PLATT, 1.0),
     "2 coals, Platt, λ × 12.44": (BOTH, 1.0),
 }

@@ -3,7 +3,7 @@
 The predictions are the file pred-ovarian-adnex.parquet (from the case study of Van Calster et al.)
 in the folder that the environment variable TRUEODDS_DATA names.
 
-    TRUEODDS_DATA=/path/to/data python examples/draw_validation_pictures.py
+    TRUEODDS_DATA=/path/to/data python docs/pictures/validation.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trueodds.metrics import (
 from trueodds.model_selection import update_model
 from trueodds.plots import DecisionCurveDisplay, ReliabilityDisplay
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+IMAGES = Path(__file__).parents[1] / "images"
 
 
 def main() -> None:

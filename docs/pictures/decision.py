@@ -1,6 +1,6 @@
 """Draw which method to use, and the evidence for it, from the results of the studies.
 
-Usage: python examples/draw_decision.py [STUDIES_FOLDER]
+Usage: python docs/pictures/decision.py [STUDIES_FOLDER]
 
 STUDIES_FOLDER holds what these commands leave in it, with TRUEODDS_DATA naming the folder of data:
 
@@ -27,7 +27,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1]
 EXTRACT = DOCS / "studies" / "decision.csv"
 
 INK, PALE, BLUE, LEAF, GREY = "#111111", "#f3f3f3", "#0b4f8a", "#dcebf7", "#4d4d4d"

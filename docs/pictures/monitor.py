@@ -1,6 +1,6 @@
 """Draw what CalibrationMonitor says of three real streams of forecasts.
 
-Usage: python examples/draw_monitor.py FOLDER
+Usage: python docs/pictures/monitor.py FOLDER
 
 FOLDER holds pred-employment-ma.parquet (from the package nannyml; columns year, score, y),
 pred-538-nba.parquet and pred-538-mlb.parquet (FiveThirtyEight's forecasts of games, from its
@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 
 from trueodds import CalibrationMonitor
 
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "monitor.png"
+PICTURE = Path(__file__).parents[1] / "images" / "monitor.png"
 STREAMS = [
     ("pred-employment-ma", "year", 0.0, "Employed or not, Massachusetts"),
     ("pred-employment-ma", "year", 0.005, "The same, tolerance 0.005"),

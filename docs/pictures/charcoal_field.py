@@ -1,6 +1,6 @@
 """The temperature fields and maps of 2 and 3 coals: the paper's figure 7, on its synthetic data.
 
-    python examples/charcoal_field.py
+    python docs/pictures/charcoal_field.py
 
 Draws docs/images/charcoal-field.png.
 """
@@ -20,7 +20,7 @@ from scipy.special import expit, logit
 from trueodds import CharcoalGrillCalibrator
 from trueodds.plots import CalibrationMapDisplay
 
-IMAGE = Path(__file__).parents[1] / "docs" / "images" / "charcoal-field.png"
+IMAGE = Path(__file__).parents[1] / "images" / "charcoal-field.png"
 
 
 def main():
@@ -31,7 +31,7 @@ def main():
     figure, axes = plt.subplots(2, 2, figsize=(9.5, 8.2), layout="constrained")
     grid = np.linspace(-6, 6, 401)
     for column, n_coals in enumerate((2, 3)):
-        calibrator = CharcoalGrillCalibrator(n_coals=n_coals, input="logit").fit(z, y)
+        calibrator = CharcoalGrillCalibrator(n_components=n_coals, input="logit").fit(z, y)
         grill = calibrator.map_
         top = axes[0, column]
         for mean, temperature, width in zip(

@@ -5,7 +5,7 @@ positives, 36 in 100, lie in a disc, the negatives on a ring around it: the shar
 accuracy of the linear SVM 0.64, as in the paper's Table I. A linear SVM's margin cannot order
 such classes; calibrated by a method that keeps its order it stays useless, by ENIR or BBQ not.
 
-    python examples/enir_circles.py [folder for the pictures]
+    python docs/pictures/enir_circles.py [folder for the pictures]
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 At the left of the same 500 scores for all, at the right of 2,000 whose truth suits the method.
 
-Usage: python examples/draw_methods.py [folder, default docs/images]
+Usage: python docs/pictures/methods.py [folder, default docs/images]
 """
 
 import sys
