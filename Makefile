@@ -164,20 +164,20 @@ $(RIVALS)/.installed: pyproject.toml studies/pyproject.toml
 	@touch $@
 
 bench: $(RIVALS)/.installed
-	$(RIVALS)/bin/python benchmarks/against_rivals.py
+	$(RIVALS)/bin/python benchmarks/rivals/against_rivals.py
 
 bench-full: $(RIVALS)/.installed
-	$(RIVALS)/bin/python benchmarks/against_rivals.py --full --output bench-output-full
-	$(RIVALS)/bin/python benchmarks/fit_speed.py 1000000 9
-	$(RIVALS)/bin/python benchmarks/rival_methods.py
-	$(RIVALS)/bin/python benchmarks/import_time.py
+	$(RIVALS)/bin/python benchmarks/rivals/against_rivals.py --full --output bench-output-full
+	$(RIVALS)/bin/python benchmarks/rivals/fit_speed.py 1000000 9
+	$(RIVALS)/bin/python benchmarks/rivals/rival_methods.py
+	$(RIVALS)/bin/python benchmarks/speed/import_time.py
 	$(RIVALS)/bin/python tools/check_migration.py
 
 # Accuracy: all methods on the predictions in the folder ARENA (see docs/arena.md). It resumes where it
 # stopped; OPTIONS="--methods 'trueodds/*'" runs some of them.
 ARENA ?= $(TRUEODDS_ARENA)
 arena: $(RIVALS)/.installed
-	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena.py $(OPTIONS)
+	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena/arena.py $(OPTIONS)
 
 # The papers' experiments: all reports and the overview of claims in docs/studies. It goes on where it
 # stopped; TRUEODDS_DATA names the folder of data sets.
@@ -189,7 +189,7 @@ studies: $(READY)
 # Fails if the working tree is slower than BASE by more than 15 % and 50 ms in any task.
 BASE ?= HEAD
 gate: $(READY)
-	$(BIN)/python benchmarks/gate.py $(BASE)
+	$(BIN)/python benchmarks/rivals/gate.py $(BASE)
 
 stubs: $(READY)
 	$(BIN)/python tools/write_stubs.py
