@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.kernels.learners import GrownTree, grow_trees
+from trueodds_studies.kernels.learners import GrownTree, grow_trees
 
 __all__ = ["coded", "grown", "sample"]
 

@@ -537,7 +537,7 @@ def _rows_of(
 
 
 # Answers of regression trees ---------------------------------------------------------------------
-# What the trees of ``regression_tree`` answer to new rows.
+# What grown trees answer to new rows.
 
 
 @cython.final
@@ -555,6 +555,17 @@ class RegressionForest:
         See ``GrownTree``; the cut is a number, or the value of a nominal stump.
     stump : bool
     """
+
+    nominal: cython.const[cython.schar][::1]
+    roots: cython.const[cython.int][::1]
+    column: cython.const[cython.int][::1]
+    attribute: cython.const[cython.int][::1]
+    first: cython.const[cython.int][::1]
+    n_children: cython.const[cython.int][::1]
+    cut: cython.const[cython.double][::1]
+    value: cython.const[cython.double][::1]
+    share: cython.const[cython.double][::1]
+    stump: cython.bint
 
     def __init__(
         self, nominal, roots, column, attribute, cut, first, n_children, value, share, stump
@@ -575,7 +586,12 @@ class RegressionForest:
                 total[i, self.column[t]] += self.answer(rows[i], self.roots[t])
         return found
 
-    def answer(self, row, node):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def answer(
+        self, row: cython.const[cython.double][::1], node: cython.Py_ssize_t
+    ) -> cython.double:
         """What the tree below a node says."""
         f: cython.Py_ssize_t
         child: cython.Py_ssize_t

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from trueodds.kernels.learners import boost_stumps, stump_margins
+from trueodds_studies.kernels.learners import boost_stumps, stump_margins
 
 
 def coded(X):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from regression_data import coded, grown, sample
 
-from kernels.regression_data import coded, grown, sample
-from trueodds.kernels.learners import RegressionForest
+from trueodds_studies.kernels.learners import RegressionForest
 
 
 @pytest.mark.parametrize("depth", [1, 3])

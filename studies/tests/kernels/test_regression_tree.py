@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
-from kernels.regression_data import grown, sample
+from regression_data import grown, sample
 
 
 def mean(z, w):
