@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 # The environment, with kernels compiled as their sources are now.
 READY := $(VENV)/.kernels
 KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd src/trueodds/kernels/*.h)
+STUDY_KERNELS := studies/setup.py $(wildcard studies/src/trueodds_studies/kernels/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Torch comes first and pinned; where the index's build would bring CUDA along, set TORCH to the file of
 # a CPU build.
@@ -203,11 +204,13 @@ $(STAMP): pyproject.toml studies/pyproject.toml Makefile
 	$(BIN)/python -m pip install -q -e ".[dev,all,docs,integrations]" -e studies
 	@touch $(STAMP)
 
-$(READY): $(STAMP) $(KERNELS)
+$(READY): $(STAMP) $(KERNELS) $(STUDY_KERNELS)
 	@if [ -n "$$(find $(KERNELS) -newer $(STAMP))" ]; then \
 	  $(BIN)/python setup.py -q build_ext --inplace; fi
+	@if [ -n "$$(find $(STUDY_KERNELS) -newer $(STAMP))" ]; then \
+	  cd studies && ../$(BIN)/python setup.py -q build_ext --inplace; fi
 	@touch $@
 
 clean:
-	rm -f src/trueodds/kernels/*.so
+	rm -f src/trueodds/kernels/*.so studies/src/trueodds_studies/kernels/*.so
 	rm -rf $(VENV) $(DEMO) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output studies-output build dist docs/_build docs/gallery docs/generated

@@ -21,12 +21,11 @@ BLOCK = 4096
 
 
 class ForecastComparison:
-    """Compare two forecasts of the same rows, and stop whenever it is clear which is better.
+    """Compare two forecasts of the same rows; stop as soon as one is clearly better.
 
-    Each row's difference in squared error is bet on, once in favour of the new forecasts and once
-    in favour of the old ones. If the new forecasts are no better at any row, the chance that the
-    evidence for them *ever* reaches 1/alpha is at most alpha, however often one looks; and the
-    other way round.
+    Two bets are placed on each row's difference in squared error: one for the new forecasts, one
+    for the old ones. If the new forecasts are no better at any row, the chance that their e-value
+    *ever* reaches 1/alpha is at most alpha, however often results are checked; and vice versa.
 
     Parameters
     ----------
@@ -34,10 +33,10 @@ class ForecastComparison:
 
     Attributes
     ----------
-    evidence_new, evidence_old : float
+    e_value_new, e_value_old : float
         For "the new forecasts are better", and for "the old ones are".
     winner : {"new", "old", None}
-        Which evidence reached 1/alpha first.
+        Whose e-value reached 1/alpha first.
     n_rows : int
     mean_difference : float
         Mean of the old squared error less the new one.
@@ -108,16 +107,16 @@ class ForecastComparison:
         return self._total / self.n_rows if self.n_rows else 0.0
 
     @property
-    def evidence_new(self) -> float:
+    def e_value_new(self) -> float:
         """For "the new forecasts are better"."""
-        return self._evidence(0)
+        return self._e_value(0)
 
     @property
-    def evidence_old(self) -> float:
+    def e_value_old(self) -> float:
         """For "the old forecasts are better"."""
-        return self._evidence(1)
+        return self._e_value(1)
 
-    def _evidence(self, side: int) -> float:
+    def _e_value(self, side: int) -> float:
         log = np.logaddexp.reduce(self._logs[side]) - np.log(len(BETS))
         return float(np.exp(min(log, 700.0)))
 
