@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -26,10 +27,7 @@ from trueodds.report._sureness import SURENESS_BOX, sureness_lines
 
 __all__ = ["embedded_json", "render"]
 
-SCRIPTS = (
-    *("plot.js", "tooltip.js", "cursor.js", "view.js", "save.js"),
-    *("reliability.js", "classes.js", "costs.js", "decisions.js", "page.js"),
-)
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', re.MULTILINE)
 
 
 @cache
@@ -37,9 +35,20 @@ def _asset(name: str) -> str:
     return (resources.files("trueodds.report") / "assets" / name).read_text(encoding="utf-8")
 
 
+@cache
 def _script() -> str:
-    """All script files as one closed scope, so that nothing leaks into the page."""
-    return "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    """All modules in one closed scope, each after those that it imports."""
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = _asset(name)
+        for other in IMPORT.findall(text):
+            if other not in texts:
+                add(other)
+        texts[name] = re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.MULTILINE)
+
+    add("page.js")
+    return "(() => {\n'use strict';\n" + "\n".join(texts.values()) + "})();\n"
 
 
 def _policy(style: str, script: str) -> str:
