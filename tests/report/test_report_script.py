@@ -8,7 +8,7 @@ import pytest
 
 import trueodds.report
 from support.services import lacking
-from trueodds.report import _html
+from trueodds.report import _page
 
 ASSETS = Path(trueodds.report.__file__).parent / "assets"
 LINTER = Path(__file__).parent / "check_modules.js"
@@ -50,7 +50,7 @@ def test_the_linter_finds_planted_faults(module, old, new, fault, tmp_path):
 
 
 def test_the_page_holds_every_module_once_and_no_import(tmp_path):
-    script = _html._script()
+    script = _page.script()
     assert "import " not in script.replace("important", "")
     assert "\nexport " not in script
     for path in ASSETS.glob("*.js"):
