@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from trueodds.exceptions import InputError
 from trueodds.maps import TreeMap
-from trueodds.maps.tree_text import branch_text, children_of
+from trueodds.maps._tree import branch_text, children_of
 from trueodds.plots._look import (
     NEUTRAL,
     axes_or_new,

@@ -18,7 +18,7 @@ from trueodds.calibrators._shared.softmax import (
 )
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap, StructuredSoftmaxMap
-from trueodds.maps._pairs import as_pair
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.softmax.floor import SoftmaxEvidence
 from trueodds.numerics.softmax.regression import SoftmaxModel, TemperatureModel
 from trueodds.numerics.structured_softmax.base import Base

@@ -15,7 +15,7 @@ from trueodds.engines.applying._rows import apply_to_rows
 from trueodds.engines.grouping import check_columns, open_frame
 from trueodds.exceptions import InputError, TooLongForSqlError
 from trueodds.maps import CalibrationMap
-from trueodds.maps.exporting import feature_columns, formula_of, score_names
+from trueodds.maps._formulas import feature_columns, formula_of, score_names
 from trueodds.validation import (
     Floats,
     as_names,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.maps import CalibrationMap, TreeMap
-from trueodds.maps.exporting import usable_rows
+from trueodds.maps._formulas import usable_rows
 from trueodds.validation import Floats
 
 __all__ = ["apply_to_rows"]
