@@ -131,8 +131,8 @@ CALLS ?= 10000
 SEED ?= $(if $(filter 0,$(RUNS)),$$RANDOM,0)
 fuzz: SHELL := bash
 fuzz: $(READY)
-	$(BIN)/python tests/fuzz/run_fuzzers.py --seconds $(SECONDS) --runs $(RUNS)
-	$(BIN)/python tests/fuzz/fuzz_api.py --calls $(CALLS) --seed $(SEED)
+	cd tests && ../$(BIN)/python -m fuzz.run_fuzzers --seconds $(SECONDS) --runs $(RUNS)
+	cd tests && ../$(BIN)/python -m fuzz.fuzz_api --calls $(CALLS) --seed $(SEED)
 
 # Small changes of what must not be wrong: does a test notice? See docs/mutants.md.
 OPTIONS ?=

@@ -7,6 +7,8 @@ import hypothesis
 import pytest
 from _pytest.doctest import DoctestItem
 
+pytest_plugins = ["support.services"]  # the fixtures spark and postgres
+
 # How long an example takes says nothing on a busy machine. The same examples every time, so that
 # nobody's change fails for what it did not touch; HYPOTHESIS_EXPLORE=1 looks for new ones.
 hypothesis.settings.register_profile(

@@ -36,7 +36,10 @@ def losses(path: Path) -> list[float] | None:
         return None
     p, new, truth = normalised(p), normalised(new[:MOST_ROWS]), truth[:MOST_ROWS]
     labels = np.arange(k)
-    methods = [DirichletCalibrator(off_diagonal=s, intercept=s, classes=labels) for s in STRENGTHS]
+    methods = [
+        DirichletCalibrator(off_diagonal_penalty=s, intercept_penalty=s, classes=labels)
+        for s in STRENGTHS
+    ]
     methods.append(StructuredMatrixCalibrator(classes=labels))
     found = (method.fit(p, y).predict_proba(new) for method in methods)
     rows = np.arange(len(truth))

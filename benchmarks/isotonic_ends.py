@@ -5,8 +5,8 @@
 The folder holds NPZ files with ``p`` (probabilities that a model gave to rows it had not seen) and
 ``y`` (0 or 1); every EVERY-th of them is used (default 6). The first n rows are calibrated on, at
 most half of them, and the next 10,000 held out. Forecasts of 0 and 1 are clipped at 1e-6 for the
-log-loss. Printed is the mean over files at each n, and the mean difference to ``ends="laplace"``
-with its standard error.
+log-loss. Printed is the mean over files at each n, and the mean difference to
+``tail_smoothing="laplace"`` with its standard error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZES = (100, 300, 1000, 3000, 10_000)
 KINDS = {
     "None": IsotonicCalibrator(),
     "Platt's labels": IsotonicCalibrator(label_smoothing="platt"),
-    "laplace": IsotonicCalibrator(ends="laplace"),
+    "laplace": IsotonicCalibrator(tail_smoothing="laplace"),
 }
 
 

@@ -244,7 +244,7 @@ def dirichlet() -> Method:
         calibrator = FullDirichletCalibrator(reg_lambda=0.03, reg_mu=0.03, ref_row=False)
         return calibrator.fit(p, y).predict_proba
 
-    ours = of_classes(DirichletCalibrator(off_diagonal=0.03, intercept=0.03))
+    ours = of_classes(DirichletCalibrator(off_diagonal_penalty=0.03, intercept_penalty=0.03))
     return Method("Dirichlet", "dirichletcal", ours, theirs, several_classes=True)
 
 

@@ -165,9 +165,9 @@ def _graph_fit(p, y, new, strength, n_iter=200):
 
 WAYS: dict[str, Callable[[Case], np.ndarray]] = {
     "best classifier, default": best_alone,
-    "vote, isotonic": vote(lambda: IsotonicCalibrator(ends="laplace")),
+    "vote, isotonic": vote(lambda: IsotonicCalibrator(tail_smoothing="laplace")),
     "vote, isotonic on a graph": graph_isotonic,
-    "vote, smooth isotonic": vote(lambda: SmoothIsotonicCalibrator(ends="laplace")),
+    "vote, smooth isotonic": vote(lambda: SmoothIsotonicCalibrator(tail_smoothing="laplace")),
     "vote, default": vote(AutoCalibrator),
     "vote of log-odds, default": vote(AutoCalibrator, mean_log_odds),
     "each, vote of log-odds": each_first,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from property_runs import many_examples
+from support.property_runs import many_examples
 from trueodds import maps
 from trueodds.decisions import (
     adjust_map_prior,

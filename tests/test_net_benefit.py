@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive_validation as naive
+from support import naive_validation as naive
 from trueodds.decisions import decision_curve, net_benefit
 from trueodds.exceptions import InputError
 from trueodds.metrics import compare_metric

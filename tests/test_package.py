@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -80,7 +79,6 @@ def test_public_names_are_listed_and_reachable():
 
 def test_type_stubs_are_up_to_date():
     """But for calibrators, which are among what a contribution needs (tests/docs)."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
     from write_stubs import calibrator_lines, stubs
 
     new = set(calibrator_lines())

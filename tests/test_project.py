@@ -10,13 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from lowest_versions import lowest_versions
 
 import trueodds
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from lowest_versions import lowest_versions  # noqa: E402
 
 
 def project(folder="."):

@@ -37,9 +37,9 @@ COMPARED = {
         ["maps/*.py"],
         ["tests/maps", "tests/export/test_export_texts.py", "src/trueodds/maps"],
     ),
-    "validation": (
-        ["validation/*.py"],
-        ["tests/test_validation.py", "tests/test_validation_limits.py", "tests/test_table.py"],
+    "inputs": (
+        ["inputs/*.py"],
+        ["tests/test_inputs.py", "tests/test_input_limits.py", "tests/test_table.py"],
     ),
     "comparison": (
         ["model_selection/_comparison*.py"],

@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap
 from trueodds.maps._about import ABOUT_KEYS, FINGERPRINT, LONGEST_TEXT, LOSSES, TIME
 from trueodds.maps._base import BinaryMap
@@ -21,7 +22,6 @@ from trueodds.maps._classes import LEAST_SHARE
 from trueodds.maps._json import FORMAT, VERSION
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
 from trueodds.numerics.structured_softmax.features import N_SHARED
-from trueodds.validation import InputScale
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "map-schema.json"
 LARGEST = sys.float_info.max

@@ -31,18 +31,12 @@ def stubs() -> dict[Path, str]:
         homes.append(f"from {home if name == 'load' else module} import {name} as {name}")
     modules = [f"from trueodds import {name} as {name}" for name in vars(trueodds)["_MODULES"]]
     top = [*sorted([*calibrator_lines(), *homes]), *modules, "", "__version__: str", ""]
-    inner = [
-        *sorted(
-            [
-                *(
-                    f"from trueodds.calibrators._shared.{home} import {name} as {name}"
-                    for name, home in vars(calibrators)["_SHARED"].items()
-                ),
-                *calibrator_lines(),
-            ]
-        ),
-        "",
-    ]
+    inner = sorted(
+        f"from {getattr(calibrators, name).__module__} import {name} as {name}"
+        for name in {*vars(calibrators)["__all__"], *vars(calibrators)["_HOMES"]} - {"LAST"}
+    )
+    inner += ["from trueodds.calibrators._shared.base import LAST as LAST"]
+    inner += ["from trueodds.calibrators._shared.registry import METHODS as METHODS", ""]
     return {
         SOURCE / "__init__.pyi": HEADER + "\n".join(top),
         SOURCE / "calibrators" / "__init__.pyi": HEADER + "\n".join(inner),

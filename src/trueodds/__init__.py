@@ -19,8 +19,6 @@ _HOMES = {
     "compare_calibrators": "trueodds.model_selection",
     "CalibrationMonitor": "trueodds.monitoring",
     "all_calibrators": "trueodds.calibrators",
-    "logistic_intervals": "trueodds.calibrators._acp",
-    "near_isotonic_path": "trueodds.calibrators._shared.near_isotonic",
 }
 _MODULES = (
     "calibrators",
@@ -59,10 +57,6 @@ def __dir__() -> list[str]:
 
 
 def _own_calibrators() -> list[str]:
-    from trueodds.calibrators import all_calibrators
+    from trueodds.calibrators import METHODS
 
-    return [kind.__name__ for kind in all_calibrators().values() if _is_ours(kind)]
-
-
-def _is_ours(kind: type[Any]) -> bool:
-    return kind.__module__.startswith("trueodds.")
+    return [place.split(":")[1] for place in METHODS.values()]

@@ -2,7 +2,6 @@
 from trueodds.calibrators import all_calibrators as all_calibrators
 from trueodds.calibrators._abb import ABBCalibrator as ABBCalibrator
 from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
-from trueodds.calibrators._acp import logistic_intervals as logistic_intervals
 from trueodds.calibrators._bayesian_isotonic.calibrator import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_smooth import BayesianSmoothCalibrator as BayesianSmoothCalibrator
 from trueodds.calibrators._bayesian_structured import BayesianStructuredCalibrator as BayesianStructuredCalibrator
@@ -23,7 +22,6 @@ from trueodds.calibrators._one_vs_rest import OneVsRestCalibrator as OneVsRestCa
 from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCalibrator
 from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as RobustLogisticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
-from trueodds.calibrators._shared.near_isotonic import near_isotonic_path as near_isotonic_path
 from trueodds.calibrators._smooth_isotonic import SmoothIsotonicCalibrator as SmoothIsotonicCalibrator
 from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator

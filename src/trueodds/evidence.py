@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, InputScale, LabelledScores, Labels, LabelSmoothing
 from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, InputScale, LabelledScores, Labels, LabelSmoothing
 
 __all__ = [
     "ClassEvidence",

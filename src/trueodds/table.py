@@ -13,9 +13,7 @@ from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK, side_by_side
 from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
-from trueodds.kernels.score_table import merge_classes, part_by_class
-from trueodds.numerics.label_targets import binary_targets, smooth_counts
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     LabelSmoothing,
@@ -31,6 +29,8 @@ from trueodds.validation import (
     validate_scores,
     validate_weights,
 )
+from trueodds.kernels.score_table import merge_classes, part_by_class
+from trueodds.numerics.label_targets import binary_targets, smooth_counts
 
 __all__ = ["ScoreTable"]
 

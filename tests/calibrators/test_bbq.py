@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from naive_isotonic import FIXTURE_SETS, naive_bbq, read_columns
+from support.naive_isotonic import FIXTURE_SETS, naive_bbq, read_columns
 from trueodds.calibrators import all_calibrators
 from trueodds.calibrators._bbq import BBQCalibrator, _elbow
 from trueodds.calibrators._isotonic import IsotonicCalibrator

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
-from naive_isotonic import FIXTURE_SETS, naive_enir, read_columns
+from support.naive_isotonic import FIXTURE_SETS, naive_enir, read_columns
 from trueodds.calibrators import all_calibrators
-from trueodds.calibrators._enir import ENIRCalibrator, model_scores
+from trueodds.calibrators._enir import ENIRCalibrator, model_scores, near_isotonic_path
 from trueodds.calibrators._isotonic import IsotonicCalibrator
-from trueodds.calibrators._shared.near_isotonic import near_isotonic_path
 from trueodds.exceptions import InputError
 from trueodds.maps import PiecewiseLinearMap
 from trueodds.table import ScoreTable

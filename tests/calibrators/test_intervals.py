@@ -14,7 +14,7 @@ from trueodds import (
     CalibratedClassifier,
     IsotonicCalibrator,
 )
-from trueodds.calibrators._shared.kept import FEW_ROWS, MOST_VALUES
+from trueodds.calibrators._shared.intervals import FEW_ROWS, MOST_VALUES
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import KernelCalibrator
 from trueodds.exceptions import InputError
 

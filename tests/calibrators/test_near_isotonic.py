@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from naive_isotonic import FIXTURE_SETS, naive_path, quadratic_program, read_columns, runs
-from trueodds.calibrators._shared.near_isotonic import near_isotonic_path
+from support.naive_isotonic import FIXTURE_SETS, naive_path, quadratic_program, read_columns, runs
+from trueodds.calibrators._enir import near_isotonic_path
 from trueodds.exceptions import InputError
 from trueodds.table import ScoreTable
 

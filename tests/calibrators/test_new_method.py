@@ -1,4 +1,4 @@
-"""A new method is one file, and a third party's is one entry point: both are found everywhere."""
+"""A new method is one file and one line, another package's one entry point; both are found."""
 
 import json
 import os
@@ -6,20 +6,28 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trueodds
+from trueodds.calibrators import METHODS, find_calibrator, method_name
 
 ROOT = Path(__file__).parents[2]
 
 
 def recipe():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    part = text[text.index("## Add a calibrator in one file") :]
+    part = text[text.index("## Add a calibrator: one file and one line") :]
     return re.search(r"```python\n(.*?)```", part, re.DOTALL).group(1)
+
+
+def line():
+    """The line of the table that CONTRIBUTING asks for."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.search(r'`("gamma": "_gamma:GammaCalibrator",)`', text).group(1)
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +42,18 @@ def scores(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def with_the_recipe_as_a_file(tmp_path_factory):
-    """A copy of the package with one more file in it."""
+    """A copy of the package with one more file and one more line in it."""
     folder = tmp_path_factory.mktemp("copy")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(trueodds.__file__).parent, folder / "trueodds", ignore=ignored)
     file = folder / "trueodds" / "calibrators" / "_gamma.py"
     file.write_text(recipe(), encoding="utf-8")
+    registry = folder / "trueodds" / "calibrators" / "_shared" / "registry.py"
+    text = registry.read_text(encoding="utf-8")
+    assert text.count("METHODS = {\n") == 1
+    registry.write_text(
+        text.replace("METHODS = {\n", f"METHODS = {{\n    {line()}\n"), encoding="utf-8"
+    )
     return folder
 
 
@@ -118,6 +132,33 @@ def test_the_contract_suite_sees_it_and_it_passes(run):
 def test_a_file_of_the_library_is_among_its_names(with_the_recipe_as_a_file):
     code = "import trueodds; assert 'GammaCalibrator' in dir(trueodds); trueodds.GammaCalibrator()"
     environment = os.environ | {"PYTHONPATH": str(with_the_recipe_as_a_file)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_every_file_of_a_method_is_in_the_table_under_its_own_name():
+    folder = Path(trueodds.__file__).parent / "calibrators"
+    files = {f.stem.removeprefix("_") for f in folder.glob("_[a-z]*")} - {"shared"}
+    assert files == set(METHODS)
+    for name, place in METHODS.items():
+        module, kind = place.split(":")
+        assert (module, method_name(kind)) == (f"_{name}", name)
+        assert find_calibrator(name).__name__ == kind
+
+
+def test_methods_are_found_in_a_zip(tmp_path):
+    source = Path(trueodds.__file__).parent
+    with zipfile.ZipFile(tmp_path / "library.zip", "w") as archive:
+        for file in source.rglob("*.py"):
+            archive.write(file, Path("trueodds") / file.relative_to(source))
+    code = (
+        "import trueodds\n"
+        "assert 'library.zip' in trueodds.__file__\n"
+        "assert 'beta' in trueodds.calibrators.calibrator_names()\n"
+        "fitted = trueodds.IsotonicCalibrator().fit([0.1, 0.4, 0.3, 0.8], [0, 1, 0, 1])\n"
+        "assert fitted.predict_proba([0.9])[0, 1] == 1\n"
+        "assert 'BetaCalibrator' in dir(trueodds)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "library.zip")}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import LogisticCalibrator, QuadraticCalibrator
-from trueodds.exceptions import NotIncreasingWarning, SeparableScoresWarning
+from trueodds.exceptions import NonMonotoneWarning, SeparableScoresWarning
 from trueodds.metrics import log_loss
 from trueodds.numerics.log_odds import log_odds, sigmoid
 
@@ -118,7 +118,7 @@ def test_positives_in_an_interval_are_separable():
 
 def test_inverted_scores_warn():
     scores, y = rows()
-    with pytest.warns(NotIncreasingWarning, match="Check which class is positive"):
+    with pytest.warns(NonMonotoneWarning, match="Check which class is positive"):
         QuadraticCalibrator().fit(scores, ~y)
 
 

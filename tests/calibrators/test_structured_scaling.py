@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueodds
-from rival_samples import mixed_up_classes, normalised
+from support.rival_samples import mixed_up_classes, normalised
 from trueodds import StructuredMatrixCalibrator, StructuredVectorCalibrator, TemperatureCalibrator
 from trueodds.exceptions import MissingClassWarning, SeparableScoresWarning
 from trueodds.metrics import log_loss

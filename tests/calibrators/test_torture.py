@@ -1,14 +1,9 @@
 """Every method at the edges of float64: probabilities, or one sentence; see docs/torture.md."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
-from torture import methods, outcome
-from torture_cases import BINARY, CLASSES, LONG
+from support.torture import methods, outcome
+from support.torture_cases import BINARY, CLASSES, LONG
 
 SLOW = {"auto", "bayesian_isotonic", "bayesian_structured", "kernel", "charcoal_grill", "acp"}
 FEW = {"weights 1e-300 to 1e15", "log-odds 1e-320·z", "margins ±1.7e308 and 0"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_tree import NaiveTree
+from support.naive_tree import NaiveTree
 from trueodds import TreeCalibrator
 
 

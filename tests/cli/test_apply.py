@@ -15,7 +15,7 @@ import pytest
 from score_files import write_table
 
 import trueodds
-from trueodds.cli import _engine
+from trueodds.cli.files.open import arrow_batches
 
 
 def read_back(path):
@@ -78,7 +78,7 @@ def test_text_columns_of_csv_become_numbers_only_if_all_are(run, data, csv_file,
 
 
 def test_many_batches_keep_their_order(run, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(_engine.arrow_batches, "__defaults__", (500,))
+    monkeypatch.setattr(arrow_batches, "__defaults__", (500,))
     n = 20_000
     p = np.random.default_rng(0).random(n)
     path = write_table(pa.table({"p": p, "row": np.arange(n)}), tmp_path / "x.parquet")

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 import trueodds
-from trueodds.cli._csv_header import csv_header, named
+from trueodds.cli.files.csv import csv_header, named
 
 
 @pytest.fixture(scope="module")

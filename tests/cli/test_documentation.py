@@ -85,7 +85,7 @@ def test_every_command_prints_what_the_page_says(folder):
 
 
 def test_every_command_is_on_the_page():
-    from trueodds.cli._commands import OWN
+    from trueodds.cli.loader import OWN
 
     shown = "\n".join(command for command, _ in documented())
     for name in [*OWN, "study"]:

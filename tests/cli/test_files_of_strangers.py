@@ -116,12 +116,12 @@ def test_a_quote_inside_a_value_opens_nothing_in_a_file_with_mixed_line_ends(wri
 
 
 def test_a_pair_of_line_end_characters_is_not_torn_at_the_end_of_a_block(write, apply, monkeypatch):
-    from trueodds.cli import _line_ends
+    from trueodds.cli.files import line_ends
 
     text = 'p,y,t\r\n0.1,1,"a\r\n""b"\r\n0.2,0,c\n0.3,1,d\r'
     rows = [["0.1", "1", 'a\r\n"b'], ["0.2", "0", "c"], ["0.3", "1", "d"]]
     for size in range(1, 12):
-        monkeypatch.setattr(_line_ends, "BLOCK", size)
+        monkeypatch.setattr(line_ends, "BLOCK", size)
         assert apply(write("s.csv", text)) == (["p", "y", "t"], rows), size
 
 
@@ -146,7 +146,7 @@ def test_too_many_columns_are_refused_at_once(write, refused):
 
 def test_a_header_without_an_end_is_refused(write, refused, monkeypatch):
     assert "a quoted name in the header line has no end" in refused(write("s.csv", lines('p,"y')))
-    monkeypatch.setattr("trueodds.cli._csv_header.LONGEST_LINE", 100_000)
+    monkeypatch.setattr("trueodds.cli.files.csv.LONGEST_LINE", 100_000)
     assert "has no end within 100,000 bytes" in refused(write("s.csv", "x" * 300_000))
 
 

@@ -4,7 +4,7 @@ import pytest
 import typer
 from test_own_input import WRITERS, _words
 
-from trueodds.cli._app import app
+from trueodds.cli.app import app
 
 CASES = [(command, words) for command, variants in WRITERS.items() for words in variants]
 

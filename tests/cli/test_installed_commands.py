@@ -30,7 +30,7 @@ def installed(monkeypatch, tmp_path):
             (tmp_path / f"{module}.py").write_text(text)
             monkeypatch.delitem(sys.modules, module, raising=False)
             points[name] = EntryPoint(name, f"{module}:{name}", "trueodds.commands")
-        monkeypatch.setattr("trueodds.cli._commands._installed", lambda: points)
+        monkeypatch.setattr("trueodds.cli.loader._installed", lambda: points)
 
     return install
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from trueodds.cli import _line_ends
+from trueodds.cli.files import line_ends
 from trueodds.exceptions import InputError
 
 ROWS = "".join(f"0.{k % 90 + 5:02},{k % 2},x\n" for k in range(400))
@@ -44,8 +44,8 @@ def test_a_very_long_last_line_is_refused(refused, name, end):
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 @pytest.mark.parametrize("inner", ["z", "zz\n", '""'])
 def test_a_long_record_is_refused_wherever_it_stands(refused, monkeypatch, where, inner):
-    monkeypatch.setattr(_line_ends, "LONGEST_LINE", 50_000)
-    monkeypatch.setattr(_line_ends, "BLOCK", 7_000)
+    monkeypatch.setattr(line_ends, "LONGEST_LINE", 50_000)
+    monkeypatch.setattr(line_ends, "BLOCK", 7_000)
     record = f'0.5,1,"{inner * 60_000}"\n'
     text = {"first": record + ROWS, "middle": ROWS + record + ROWS, "last": ROWS + record}[where]
     line = 2 if where == "first" else 402
@@ -98,7 +98,7 @@ def _naive(text):
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 1000])
 def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_path, block):
-    monkeypatch.setattr(_line_ends, "BLOCK", block)
+    monkeypatch.setattr(line_ends, "BLOCK", block)
     rng, path = random.Random(block), tmp_path / "s.csv"  # noqa: S311
     refusals = 0
     for _ in range(1500):
@@ -107,7 +107,7 @@ def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_pat
         ends, lost = _naive(text)
         try:
             with path.open("rb") as stream:
-                found = _line_ends._Scan(path, ",").run(stream)
+                found = line_ends._Scan(path, ",").run(stream)
         except InputError:
             assert lost, text
             refusals += 1

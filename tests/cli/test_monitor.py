@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds.maps import IdentityMap, LogOddsMap
 
 COLUMNS = ("--score", "p", "--label", "y")
@@ -77,7 +77,7 @@ def test_a_month_in_several_runs_is_one_period(folder, run):
         write(f"{first}.parquet", *days(first, 2))
         result = run("monitor", "map.json", f"{first}.parquet", *COLUMNS, *words)
     assert [line["rows"] for line in result.json["periods"]] == [2000]
-    assert len(json.loads((folder / "s.json").read_text())["periods"]) == 1
+    assert len(json.loads((folder / "s.json").read_text())["job"]["periods"]) == 1
 
 
 def test_csv_and_parquet_in_one_run_or_two_give_the_same_evidence(folder, run):
@@ -179,14 +179,14 @@ def test_a_state_keeps_its_map_and_its_level(folder, run):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"format": "trueodds-watch", "version": 1}', "\x00"]
+    "content", ["", "{}", "[]", '{"format": "trueodds-monitor", "version": 1}', "\x00"]
 )
 def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
     write("a.parquet", *days(1, 1))
     (folder / "s.json").write_text(content)
     result = run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json")
     assert result.code == 1
-    assert result.err.startswith("trueodds: s.json holds no state that can be used:")
+    assert result.err.startswith("trueodds: s.json holds no usable state:")
     assert result.err.count("\n") == 1
     assert (folder / "s.json").read_text() == content
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -12,11 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.monitor_under_faults import run_all
 from trueodds.maps import IdentityMap
 from trueodds.monitoring import _deliveries, _watch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-from monitor_under_faults import run_all
 
 COLUMNS = ("--score", "p", "--label", "y")
 FIRST = date(2026, 10, 1)
@@ -156,7 +153,7 @@ def test_labels_that_come_one_by_one_all_count_once(watch, decimals):
         assert result.json["rows_unlabelled"] == (arrives > night).sum()
         assert result.json["events"] == []
     state = json.loads(Path("s.json").read_text())
-    assert sum(line["observed"] for line in state["periods"]) == y.sum()
+    assert sum(line["observed"] for line in state["job"]["periods"]) == y.sum()
 
 
 def test_until_and_late_labels_together_lose_nothing(watch):
@@ -327,7 +324,7 @@ def test_a_file_that_grows_is_read_from_where_it_ended(watch, monkeypatch, timed
     """With and without room for the single rows of a file."""
     for module in (_deliveries, _watch):
         monkeypatch.setattr(module, "MOST_KEPT", room)
-    monkeypatch.setattr("trueodds.cli._watch_run.MOST_KEPT", room)
+    monkeypatch.setattr("trueodds.cli.watch.run.MOST_KEPT", room)
     p, y = rows_of(0, decimals=2)
     for end in (150, 151, 400):
         write("a.csv", p[:end], y[:end], day_name(0))
@@ -338,7 +335,7 @@ def test_a_file_that_grows_is_read_from_where_it_ended(watch, monkeypatch, timed
 def test_a_file_that_cannot_be_compared_is_named_and_not_counted_again(watch, monkeypatch):
     for module in (_deliveries, _watch):
         monkeypatch.setattr(module, "MOST_KEPT", 100)
-    monkeypatch.setattr("trueodds.cli._watch_run.MOST_KEPT", 100)
+    monkeypatch.setattr("trueodds.cli.watch.run.MOST_KEPT", 100)
     p, y = rows_of(0)
     write("a.csv", p, y, day_name(0))
     watch("a.csv")
@@ -492,7 +489,7 @@ def test_an_acknowledged_alarm_is_kept_and_watching_goes_on(watch):
     assert (after.json["rows"], after.json["rows_total"]) == (3 * PER_DAY, 6 * PER_DAY)
     (alarm,) = after.json["acknowledged"]
     assert (alarm["alarm_time"], alarm["rows"]) == (day_name(0), 3 * PER_DAY)
-    assert alarm["at"] == json.loads(Path("s.json").read_text())["acknowledged"][0]["at"]
+    assert alarm["at"] == json.loads(Path("s.json").read_text())["job"]["acknowledged"][0]["at"]
     assert "there is no alarm to acknowledge" in watch("lake", "--acknowledge").err
     for number in range(6, 9):
         deliver(number, shift=1.2)
@@ -536,7 +533,7 @@ def test_a_state_that_another_run_has_changed_is_not_replaced(watch, monkeypatch
 def test_a_run_that_waits_too_long_counts_nothing(watch, monkeypatch):
     import fcntl
 
-    monkeypatch.setattr("trueodds.cli._watch_run.PATIENCE", 0.1)
+    monkeypatch.setattr("trueodds.cli.watch.run.PATIENCE", 0.1)
     deliver(0)
     with Path(".s.json.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -567,11 +564,11 @@ def test_long_names_and_texts_are_saved_so_that_they_can_be_read(folder, run):
 
 def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, monkeypatch):
     """The append comes between the fingerprint and the rows; the last line is half written."""
-    from trueodds.cli import _watch_run
+    from trueodds.cli.watch import run
 
     p, y = rows_of(0)
     write("a.csv", p[:300], y[:300], day_name(0))
-    reader = _watch_run.read_once
+    reader = run.read_once
     added = []
 
     def append(*arguments):
@@ -582,7 +579,7 @@ def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, m
                 stream.write(added[0])
         return found
 
-    monkeypatch.setattr(_watch_run, "read_once", append)
+    monkeypatch.setattr(run, "read_once", append)
     assert watch("a.csv").json["rows"] == 300
     write("a.csv", p, y, day_name(0))
     result = watch("a.csv")

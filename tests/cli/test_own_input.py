@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from trueodds.cli._app import app
-from trueodds.cli._own_input import DATA, MAP, OUTPUT
+from trueodds.cli.app import app
+from trueodds.cli.files.own_input import DATA, MAP, OUTPUT
 
 WRITERS = {
     "fit": [("data", "-m", "beta")],

@@ -16,7 +16,7 @@ import pytest
 from score_files import write_table
 
 from trueodds.basics.files import atomic_file
-from trueodds.cli._files import SCRATCH, scratch_folder
+from trueodds.cli.files.find import SCRATCH, scratch_folder
 
 WORDS = ["-s", "p", "-l", "y"]
 PROGRAM = [sys.executable, "-m", "trueodds.cli"]

@@ -18,10 +18,10 @@ import trueodds
 from trueodds import CalibratedClassifier, LogisticCalibrator, ScoreTable
 from trueodds.decisions import cost_curve
 from trueodds.exceptions import InputError
+from trueodds.inputs import direction_hint, order_two_labels
 from trueodds.metrics import log_loss, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import build_report
-from trueodds.validation import direction_hint, order_two_labels
 
 N = 300
 

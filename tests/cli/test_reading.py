@@ -10,10 +10,10 @@ import pytest
 from score_files import make_table, write_table
 
 import trueodds
-from trueodds.cli._csv_header import csv_header
-from trueodds.cli._exit import UsageError
-from trueodds.cli._files import format_of, resolve
-from trueodds.cli._sql import literal, quoted
+from trueodds.cli.errors import UsageError
+from trueodds.cli.files.csv import csv_header
+from trueodds.cli.files.find import format_of, resolve
+from trueodds.cli.files.sql import literal, quoted
 from trueodds.exceptions import InputError
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl")

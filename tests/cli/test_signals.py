@@ -3,17 +3,22 @@
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from support.terminate_at_random import COMPLETE, endings
 from trueodds.basics.files import atomic_file
 from trueodds.basics.signals import STOPPING, Terminated
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-from terminate_at_random import COMPLETE, endings
+
+@pytest.fixture(autouse=True)
+def heed_interrupts():
+    """A job in the background of a shell ignores Ctrl-C, and so would these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("made_of_it", ["duckdb", "import"])
@@ -28,7 +33,7 @@ def test_a_signal_counts_whatever_a_library_makes_of_it(run, data, monkeypatch, 
             }
             raise errors[made_of_it] from None
 
-    monkeypatch.setattr("trueodds.cli._prepare.examine", swallowed)
+    monkeypatch.setattr("trueodds.cli.rows.prepare.examine", swallowed)
     result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y")
     assert (result.code, result.err) == (143, "trueodds: terminated; nothing was left behind.\n")
 

@@ -231,7 +231,7 @@ def test_what_a_sheet_cannot_hold_is_refused(run, data, tmp_path, monkeypatch):
     path.write_text(f"p,t\n0.5,{'x' * 40_000}\n")
     assert "a cell holds 32,767 characters" in run(*words).err
     path.write_text("p\n0.5\n0.25\n")
-    monkeypatch.setattr("trueodds.cli._xlsx.MOST_ROWS", 2)
+    monkeypatch.setattr("trueodds.cli.files.xlsx.MOST_ROWS", 2)
     assert "a sheet holds 2 rows; write CSV or Parquet" in run(*words).err
     assert not out.exists()
     monkeypatch.setitem(sys.modules, "openpyxl", None)

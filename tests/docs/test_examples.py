@@ -28,7 +28,7 @@ from typer.main import get_command
 
 import trueodds
 from trueodds.cli import main
-from trueodds.cli._app import app
+from trueodds.cli.app import app
 
 PAGES = {name_of(path): path.read_text(encoding="utf-8") for path in pages()}
 LANGUAGES = {"", "console", "json", "python", "sh", "sql", "text", "toml"}

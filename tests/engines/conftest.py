@@ -12,10 +12,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from spark_session import spark
-
-__all__ = ["spark"]
-
 ENGINES = ("pandas", "polars", "polars-lazy", "pyarrow", "duckdb", "ibis", "dask", "spark")
 
 # What these libraries warn of among themselves is not about us.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from map_examples import INF, Example, attributes
 
+from support.map_examples import INF, Example, attributes
 from trueodds.export import SqlDialect
 from trueodds.maps import CalibrationMap, TreeMap
 

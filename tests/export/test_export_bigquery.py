@@ -4,7 +4,8 @@ import duckdb
 import numpy as np
 import pytest
 import sqlglot
-from map_examples import N_SPECIAL, small_examples
+
+from support.map_examples import N_SPECIAL, small_examples
 
 
 def test_sql_for_bigquery_equals_numpy():

@@ -7,8 +7,8 @@ import jinja2
 import numpy as np
 import pandas as pd
 import pytest
-from map_examples import tree_of
 
+from support.map_examples import tree_of
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, SoftmaxMap, StepMap
 

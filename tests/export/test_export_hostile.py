@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 import torch
 from hostile_scores import Case
-from map_examples import examples
 
+from support.map_examples import examples
 from trueodds.engines import apply_map
 from trueodds.maps import (
     CharcoalSoftmaxMap,

@@ -7,8 +7,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from map_examples import examples
 
+from support.map_examples import examples
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, StepMap, TreeMap
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from map_examples import N_ROWS, SCALES, example_of_some_rows, examples
 
 import trueodds.calibrators
 import trueodds.decisions
-from spark_session import compiling
+from support.map_examples import N_ROWS, SCALES, example_of_some_rows, examples
+from support.services import compiling
 from trueodds.maps import CalibrationMap
 
 every_example = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)

@@ -6,8 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 from hostile_scores import Case
-from map_examples import N_SPECIAL, examples
 
+from support.map_examples import N_SPECIAL, examples
 from trueodds.maps import PiecewiseLinearMap, StepMap
 
 

@@ -4,7 +4,8 @@ import fakesnow
 import numpy as np
 import pytest
 import snowflake.connector
-from map_examples import N_SPECIAL, small_examples
+
+from support.map_examples import N_SPECIAL, small_examples
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the emulator's own libraries
 

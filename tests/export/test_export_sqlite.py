@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from map_examples import examples, tree_of
 
+from support.map_examples import examples, tree_of
 from trueodds.calibrators import all_calibrators
 from trueodds.export import _sql_engines
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, OneVsRestMap, StepMap, TreeMap

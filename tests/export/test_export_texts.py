@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlglot
-from map_examples import examples, tree_of
 from sql_lexer import tokens
 
+from support.map_examples import examples, tree_of
 from trueodds.exceptions import InputError
 from trueodds.export import _sql
 from trueodds.export import expressions as e

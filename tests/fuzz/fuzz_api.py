@@ -1,7 +1,7 @@
 """Calls of every public callable with what callers may have: an answer, or one of our errors.
 
-    python tests/fuzz/fuzz_api.py --calls 100000 --seed 0    # random calls; ends with a table
-    python tests/fuzz/fuzz_api.py --only predict_proba       # those whose name contains it
+    python -m fuzz.fuzz_api --calls 100000 --seed 0    # random calls; ends with a table
+    python -m fuzz.fuzz_api --only predict_proba       # those whose name contains it
 
 Callables are found by ``__all__`` of the public packages, and so are the public methods of the
 classes there. Arguments are sound by their name and type; some are then replaced by hostile ones.
@@ -386,7 +386,7 @@ ARGUMENTS: dict[str, Callable[[Draw, Rows], Any]] = {
     **dict.fromkeys(("max_draws", "n_samples"), lambda d, r: d.pick((10, 50))),
     **dict.fromkeys(("max_iter",), lambda d, r: d.pick((1, 5, 200))),
     **dict.fromkeys(("n_chains", "n_repeats"), lambda d, r: d.pick((1, 2))),
-    **dict.fromkeys(("n_coals",), lambda d, r: d.pick((1, 2, "auto"))),
+    **dict.fromkeys(("n_components",), lambda d, r: d.pick((1, 2, "auto"))),
     **dict.fromkeys(("max_rows",), lambda d, r: d.pick((3, 20, 10**6))),
     **dict.fromkeys(("progress",), lambda d, r: False),
     **dict.fromkeys(("pos_label",), lambda d, r: d.pick((None, d.pick(r.labels.tolist())))),
@@ -616,8 +616,7 @@ def _instance(kind: type[Any], draw: Draw, rows: Rows) -> Any:
 @cache
 def _examples(kind: type[Any]) -> list[Any]:
     """Maps of a family."""
-    sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tools")]
-    from mutate_maps import examples
+    from support.mutate_maps import examples
 
     found = [example for example in examples() if isinstance(example, kind)]
     return found or [trueodds.IdentityCalibrator().fit([0.1, 0.9], [0, 1]).map_]

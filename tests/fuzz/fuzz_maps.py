@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 
-from json_changes import JsonChanges
-from mutate_maps import EXPORTED, examples, try_text
+from support.mutate_json import JsonChanges
+from support.mutate_maps import EXPORTED, examples, try_text
 
 __all__ = ["TOKENS", "change", "check", "seeds"]
 

@@ -13,15 +13,14 @@ from unittest import mock
 
 import duckdb
 
-from trueodds.cli import _engine
-from trueodds.cli._columns import ColumnNames
-from trueodds.cli._csv_header import csv_header
-from trueodds.cli._engine import DataSource, Reading, open_source
-from trueodds.cli._exit import BAD_INPUT, USAGE, code_and_sentence
-from trueodds.cli._files import InputFiles
-from trueodds.cli._line_ends import even_lines
-from trueodds.cli._prepare import prepare
-from trueodds.cli._rows import fetch_rows
+from trueodds.cli.errors import BAD_INPUT, USAGE, code_and_sentence
+from trueodds.cli.files.csv import csv_header
+from trueodds.cli.files.find import InputFiles
+from trueodds.cli.files.line_ends import even_lines
+from trueodds.cli.files.open import DataSource, Reading, open_source
+from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.fetch import fetch_rows
+from trueodds.cli.rows.prepare import prepare
 
 __all__ = ["TOKENS", "change", "check", "seeds"]
 
@@ -91,7 +90,9 @@ def _take_rows(path: Path, data: bytes) -> None:
     skip, typed = kind % 2 == 0, kind % 4 == 1
     with (
         mock.patch.object(duckdb, "connect", _cursor),
-        mock.patch.object(_engine, "LONGEST_LINE", 200_000),  # as much is cleared for each file
+        mock.patch(
+            "trueodds.cli.files.open.LONGEST_LINE", 200_000
+        ),  # as much is cleared for each file
         open_source(
             str(path), Reading(skip_malformed=skip), detect_types=typed, columns=COLUMNS
         ) as source,

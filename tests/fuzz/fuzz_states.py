@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from json_changes import JsonChanges
 
-from monitor_streams import stream
+from support.mutate_json import JsonChanges
+from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import StateFormatError
 from trueodds.monitoring._deliveries import FileRecord

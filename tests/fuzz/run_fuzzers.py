@@ -1,8 +1,8 @@
 """Coverage-guided fuzzing (atheris) of maps, monitor states, CSV files and calls of the API.
 
-    make fuzz SECONDS=600                                       # all targets side by side
-    python tests/fuzz/run_fuzzers.py --seconds 600 fuzz_maps    # one of them
-    python tests/fuzz/run_fuzzers.py fuzz_maps --input FILE     # once, on what was found
+    make fuzz SECONDS=600                                   # all targets side by side
+    python -m fuzz.run_fuzzers --seconds 600 fuzz_maps      # in tests/: one of them
+    python -m fuzz.run_fuzzers fuzz_maps --input FILE       # in tests/: once, on what was found
 
 An input that breaks a promise is written to ``build/fuzz/found`` and ends the run with code 1. When
 the library has been mended, it goes to ``tests/fuzz/found/TARGET``, where tests try it ever after.
@@ -70,8 +70,7 @@ def fuzz(name: str, seconds: int, runs: int) -> None:
 
 
 def _target(name: str) -> Any:
-    sys.path[:0] = [str(HERE), str(HERE.parent)]
-    return importlib.import_module(name)
+    return importlib.import_module(f"fuzz.{name}")
 
 
 def _token(token: str) -> str:
@@ -84,14 +83,14 @@ def side_by_side(names: list[str], seconds: int, runs: int) -> int:
     WORK.mkdir(parents=True, exist_ok=True)
     processes = {}
     for name in names:
-        command = [sys.executable, __file__, name, "--alone"]
+        command = [sys.executable, "-m", "fuzz.run_fuzzers", name, "--alone"]
         command += ["--seconds", str(seconds), "--runs", str(runs)]
         if runs:
             shutil.rmtree(WORK / name, ignore_errors=True)  # what an earlier run has found
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         with (WORK / f"{name}.log").open("w") as log:
             processes[name] = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, env=environment
+                command, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=HERE.parent
             )
     bad = 0
     for name, process in processes.items():

@@ -2,17 +2,13 @@
 
 import functools
 import importlib
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fuzz.run_fuzzers import HERE, TARGETS
 from trueodds import metrics
 from trueodds.calibrators import all_calibrators
-
-sys.path.insert(0, str(Path(__file__).parent))
-from run_fuzzers import HERE, TARGETS
 
 RESULTS = {"CalibrationRefinement", "CorpDecomposition", "EndConfidence", "MetricComparison"}
 RESULTS |= {"BinTests", "GroupCounts"}
@@ -22,26 +18,26 @@ FOUND = sorted((HERE / "found").glob("*/*"))
 
 @pytest.mark.parametrize("name", [*TARGETS, "fuzz_api"])
 def test_what_the_fuzzer_starts_from_is_in_order(name):
-    target = importlib.import_module(name)
+    target = importlib.import_module(f"fuzz.{name}")
     for seed in target.seeds():
         target.check(seed)
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_what_the_fuzzer_found_once_is_refused_or_works(path):
-    importlib.import_module(path.parent.name).check(path.read_bytes())
+    importlib.import_module(f"fuzz.{path.parent.name}").check(path.read_bytes())
 
 
 @pytest.mark.parametrize("name", ["fuzz_maps", "fuzz_states"])
 def test_changed_documents_are_refused_or_work(name):
-    target = importlib.import_module(name)
+    target = importlib.import_module(f"fuzz.{name}")
     for number, seed in enumerate(target.seeds()):
         target.check(target.change(seed, 4 * number + 1))
 
 
 @pytest.mark.slow
 def test_random_calls_of_the_public_api_answer_or_raise_an_error_of_ours(tmp_path, monkeypatch):
-    import fuzz_api
+    from fuzz import fuzz_api
 
     monkeypatch.chdir(tmp_path)
     tally = fuzz_api.random_calls(250, seed=2)
@@ -52,7 +48,7 @@ def test_random_calls_of_the_public_api_answer_or_raise_an_error_of_ours(tmp_pat
 
 
 def test_every_public_function_and_class_is_called_by_the_fuzzer():
-    import fuzz_api
+    from fuzz import fuzz_api
 
     names = {target.name.split(".")[0] for own in fuzz_api.targets().values() for target in own}
     for expected in ("log_loss", "ENIRCalibrator", "TreeCalibrator", "CharcoalGrillCalibrator"):
@@ -71,7 +67,7 @@ def test_every_public_function_and_class_is_called_by_the_fuzzer():
     ],
 )
 def test_the_fuzzer_of_calls_notices_what_is_planted(monkeypatch, place, planted, word):
-    import fuzz_api
+    from fuzz import fuzz_api
 
     target = next(t for own in fuzz_api.targets().values() for t in own if t.name == place)
     monkeypatch.setattr(target, "function", functools.wraps(target.function)(planted))
@@ -80,17 +76,14 @@ def test_the_fuzzer_of_calls_notices_what_is_planted(monkeypatch, place, planted
 
 
 def test_a_target_notices_a_broken_promise(monkeypatch):
-    import fuzz_maps
-    import fuzz_rows
-    import fuzz_states
-
+    from fuzz import fuzz_maps, fuzz_rows, fuzz_states
     from trueodds import maps
-    from trueodds.cli import _prepare
-    from trueodds.monitoring import _document
+    from trueodds.cli.rows import prepare
+    from trueodds.monitoring import _stream
 
     monkeypatch.setattr(maps.LogOddsMap, "apply", lambda *_: 1.5)
-    monkeypatch.setattr(_document, "_read_history", lambda *_: 1 / 0)
-    monkeypatch.setattr(_prepare, "find_classes", lambda *_: 1 / 0)
+    monkeypatch.setattr(_stream.History, "from_dict", lambda *_: 1 / 0)
+    monkeypatch.setattr(prepare, "find_classes", lambda *_: 1 / 0)
     for target in (fuzz_maps, fuzz_states, fuzz_rows):
         broken = 0
         for seed in target.seeds():

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spark_session import spark  # noqa: F401  # a fixture
 from trueodds import BetaCalibrator
 from trueodds.exceptions import InputError
 
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 
 @pytest.fixture(scope="module")
-def rows(spark):  # noqa: F811
+def rows(spark):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, 2)).round(2)
     label = (x[:, 0] + rng.normal(size=400) > 0).astype(float)
@@ -51,7 +50,7 @@ def test_a_pipeline_gives_what_the_local_calibrator_gives(rows, fitted):
     np.testing.assert_allclose(local["calibrated"], expected(scores), atol=1e-9)
 
 
-def test_fitting_brings_counts_to_the_driver_and_no_rows(spark, monkeypatch):  # noqa: F811
+def test_fitting_brings_counts_to_the_driver_and_no_rows(spark, monkeypatch):
     from trueodds.spark import SparkCalibrator
 
     frame = spark.sql(
@@ -88,7 +87,7 @@ def test_it_is_saved_and_loaded_with_its_pipeline(rows, fitted, tmp_path):
     assert type(loaded.calibrator()).__name__ == "IsotonicCalibrator"
 
 
-def test_streams_are_transformed(spark, fitted, tmp_path):  # noqa: F811
+def test_streams_are_transformed(spark, fitted, tmp_path):
     from trueodds.spark import SparkCalibratedModel
 
     learned = fitted.stages[-1].calibration_map()
@@ -136,7 +135,7 @@ def test_dots_and_quotes_in_names_are_part_of_them(rows):
         assert applied.columns == [score, label, into]
 
 
-def test_vectors_of_another_length_than_two_are_refused(spark):  # noqa: F811
+def test_vectors_of_another_length_than_two_are_refused(spark):
     from pyspark.ml.linalg import Vectors
 
     from trueodds.maps import LogOddsMap
@@ -157,7 +156,7 @@ def test_vectors_of_another_length_than_two_are_refused(spark):  # noqa: F811
             SparkCalibrator().fit(wrong)
 
 
-def test_messages_name_the_columns_of_the_stage(spark):  # noqa: F811
+def test_messages_name_the_columns_of_the_stage(spark):
     from trueodds.spark import SparkCalibrator
 
     frame = spark.sql("select id % 10 / 10 as p, id % 3 as outcome from range(60)")
@@ -171,7 +170,7 @@ def test_messages_name_the_columns_of_the_stage(spark):  # noqa: F811
         stage.fit(outside)
 
 
-def test_labels_in_words_are_named_by_an_option(spark):  # noqa: F811
+def test_labels_in_words_are_named_by_an_option(spark):
     from trueodds.spark import SparkCalibrator
 
     frame = spark.sql(

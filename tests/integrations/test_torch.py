@@ -3,15 +3,12 @@
 import copy
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "export"))
-from map_examples import example_of_some_rows, examples
-
+from support.map_examples import example_of_some_rows, examples
 from trueodds import BetaCalibrator, TemperatureCalibrator
 from trueodds.exceptions import InputError, TrueoddsWarning
 from trueodds.maps import LogOddsMap, PiecewiseLinearMap, SoftmaxMap, StepMap, TreeMap

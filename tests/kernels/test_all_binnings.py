@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_isotonic import naive_abb
+from support.naive_isotonic import naive_abb
 from trueodds.kernels.binnings import average_over_binnings
 
 

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from monitor_streams import stream
-from naive_monitor import evidence
+from support.naive_monitor import evidence, stream
 from trueodds import CalibrationMonitor
 from trueodds.kernels.evidence_stream import watch_rows
-from trueodds.monitoring._bets import EDGES, SLOPES, TILTS
-from trueodds.monitoring._stream import Stream
+from trueodds.monitoring._stream import EDGES, SLOPES, TILTS, Stream
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.03])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
+from support.naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
 from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.table import ScoreTable

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from naive_tree import one_iteration, scores_of, softmax, step
+from support.naive_tree import one_iteration, scores_of, softmax, step
 from trueodds.kernels.tree import BoostedRows, Booster
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_isotonic import naive_path
+from support.naive_isotonic import naive_path
 from trueodds.kernels.isotonic import near_isotonic_merges
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_tree import weka_test_rows
+from support.naive_tree import weka_test_rows
 from trueodds.kernels.tree import BoostedRows, TreeFolds
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.tree_data import NOMINAL, grower, tree_sample
-from naive_tree import NaiveTree, scores_of, softmax
+from support.naive_tree import NaiveTree, scores_of, softmax
 from trueodds.kernels.tree import GrowRules
 
 RULES = GrowRules(

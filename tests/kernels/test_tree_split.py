@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.tree_data import NOMINAL, tree_sample
-from naive_tree import choose_split
+from support.naive_tree import choose_split
 from trueodds.kernels.tree import Splitter, entropy_table
 
 

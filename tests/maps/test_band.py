@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueodds
-from needs import library
+from support.services import library
 from trueodds import maps
 from trueodds.exceptions import InputError, MapFormatError
 

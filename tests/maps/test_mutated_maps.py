@@ -1,19 +1,14 @@
 """Maps changed at random: refused, or answers in [0, 1]; the program runs a million of them."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
-from mutate_maps import EXPORTED, check_map, examples, map_mutator, try_text
-
 import trueodds
+from support.mutate_maps import EXPORTED, check_map, examples, map_mutator, try_text
 from trueodds import maps
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.maps import _json

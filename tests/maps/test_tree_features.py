@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tree_examples import small_tree
+from support.map_examples import small_tree
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap
 from trueodds.maps.tree_features import FeatureSpace, score_columns

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import trueodds
-from tree_examples import small_tree
+from support.map_examples import small_tree
 from trueodds import IsotonicCalibrator, TreeCalibrator
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.maps import (

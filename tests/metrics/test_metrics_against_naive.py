@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from metric_samples import binary, several, whole_weight
 
-import naive_metrics as naive
-from property_runs import many_examples
+from support import naive_metrics as naive
+from support.property_runs import many_examples
 from trueodds import metrics
 
 strategies = st.sampled_from(["uniform", "quantile"])

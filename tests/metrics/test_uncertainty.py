@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from metric_samples import binary
 from scipy import stats
 
-import naive_metrics as naive
-from property_runs import many_examples
+from support import naive_metrics as naive
+from support.property_runs import many_examples
 from trueodds import metrics
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning
 from trueodds.metrics import calibration_test, compare_metric, confidence_interval

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-import naive_validation as naive
+from support import naive_validation as naive
 from trueodds import metrics
 from trueodds.decisions import net_benefit
 from trueodds.exceptions import InputError

@@ -156,7 +156,7 @@ def test_a_state_that_could_not_be_read_again_does_not_replace_the_old_one(tmp_p
     path = CalibrationMonitor(classes=["a", "b"]).save(tmp_path / "s.json")
     before = path.read_bytes()
     with pytest.raises(InputError, match="could not be read again, so it was not saved"):
-        CalibrationMonitor(classes=["a", "b" * 3_000_000]).save(path)
+        CalibrationMonitor(classes=["a", "b" * 33_000_000]).save(path)
     assert path.read_bytes() == before
 
 

@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
-from trueodds.monitoring._confidence import mean_interval
-from trueodds.monitoring._diagnosis import start_level
-from trueodds.monitoring._history import MAX_STRETCHES, History
-from trueodds.monitoring._likelihood import fit_line, log_likelihood, points
+from trueodds.monitoring._diagnosis import (
+    fit_line,
+    log_likelihood,
+    mean_interval,
+    points,
+    start_level,
+)
+from trueodds.monitoring._stream import MAX_STRETCHES, History
 
 
 def test_a_change_is_dated_with_its_time():

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from monitor_streams import stream
+from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError
-from trueodds.monitoring._bets import shares
+from trueodds.monitoring._stream import shares
 
 
 def test_no_bet_gains_on_average_wherever_the_truth_lies_in_the_band():

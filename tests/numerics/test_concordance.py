@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive_validation as naive
+from support import naive_validation as naive
 from trueodds.numerics.concordance import concordance
 
 rows = st.lists(

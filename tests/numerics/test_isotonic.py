@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naive_isotonic import min_max
+from support.naive_isotonic import min_max
 from trueodds.numerics.isotonic import block_means, isotonic_fit, laplace_ends
 
 COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7).map(

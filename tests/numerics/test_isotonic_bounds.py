@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
+from support.naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from naive_isotonic import min_max
+from support.naive_isotonic import min_max
 from trueodds import ScoreTable
 from trueodds.numerics.isotonic_pooling import LEAST_AT_END, LEAST_PRESSURE, pooled_starts
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import naive_validation as naive
+from support import naive_validation as naive
 from trueodds.numerics.local_regression import LocalRegression
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from rival_samples import GRID, LABELS, SCORES
+from support.rival_samples import GRID, LABELS, SCORES
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.penalised_logistic import FINE, PenalisedLogistic
 

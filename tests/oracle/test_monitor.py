@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-import naive_monitor
 from oracle import oracles, samples
 from oracle.figures import Maybe, Near, Such, is_figure, leaves
+from support import naive_monitor
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
 

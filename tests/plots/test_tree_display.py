@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from tree_examples import small_tree
+from support.map_examples import small_tree
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, SoftmaxMap
 from trueodds.plots import TreeDisplay

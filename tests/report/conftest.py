@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from report_samples import HOSTILE, METHODS, method, over_confident, several_classes
 
-from needs import lacking
+from support.services import lacking
 from trueodds.report import build_report
 
 FLAGS = [

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from report_samples import HOSTILE, METHODS, expit
 
-from needs import library
+from support.services import library
 from trueodds.report import build_report
 
 PHONE, DESKTOP = {"width": 375, "height": 800}, {"width": 1280, "height": 900}

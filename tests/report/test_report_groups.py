@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from report_samples import over_confident
 
-from needs import library
+from support.services import library
 from trueodds.metrics._groups import read_groups
 from trueodds.report import build_report
 from trueodds.report._evidence import read_report_rows

@@ -1,6 +1,6 @@
-"""Calibrators: how maps are learned. One method per file, found by its name.
+"""Calibrators: how maps are learned. One method per file; ``_shared/registry.py`` lists them.
 
-Nothing is imported before it is asked for, and no list is kept by hand.
+Nothing is imported before it is used.
 """
 
 from __future__ import annotations
@@ -8,36 +8,36 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from trueodds.calibrators._shared.registry import (
+    METHODS,
+    all_calibrators,
+    calibrator_names,
+    find_calibrator,
+)
+
 __all__ = [
     "Calibrator",
     "all_calibrators",
     "calibrator_names",
     "find_calibrator",
+    "logistic_intervals",
+    "near_isotonic_path",
 ]
 
-_SHARED = {
-    "LAST": "base",
-    "Calibrator": "base",
-    "FeatureCalibrator": "features",
-    "PosteriorCalibrator": "posterior",
-    "all_calibrators": "registry",
-    "calibrator_names": "registry",
-    "find_calibrator": "registry",
-    "method_name": "registry",
-}
+_HOMES = {
+    "LAST": "_shared.base",
+    "Calibrator": "_shared.base",
+    "FeatureCalibrator": "_shared.base",
+    "PosteriorCalibrator": "_shared.base",
+    "logistic_intervals": "_acp",
+    "method_name": "_shared.registry",
+    "near_isotonic_path": "_enir",
+} | {place.split(":")[1]: place.split(":")[0] for place in METHODS.values()}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SHARED:
-        module = importlib.import_module(f"{__name__}._shared.{_SHARED[name]}")
-        value = getattr(module, name)
-    elif name.endswith("Calibrator") and not name.startswith("_"):
-        from trueodds.calibrators._shared.registry import calibrator_class
-
-        value = calibrator_class(name)
-    else:
-        value = None
-    if value is None:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

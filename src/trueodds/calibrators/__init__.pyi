@@ -1,6 +1,7 @@
 # Written by tools/write_stubs.py (make stubs); do not edit.
 from trueodds.calibrators._abb import ABBCalibrator as ABBCalibrator
 from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
+from trueodds.calibrators._acp import logistic_intervals as logistic_intervals
 from trueodds.calibrators._bayesian_isotonic.calibrator import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_smooth import BayesianSmoothCalibrator as BayesianSmoothCalibrator
 from trueodds.calibrators._bayesian_structured import BayesianStructuredCalibrator as BayesianStructuredCalibrator
@@ -10,6 +11,7 @@ from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator a
 from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator as CharcoalGrillCalibrator
 from trueodds.calibrators._dirichlet import DirichletCalibrator as DirichletCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
+from trueodds.calibrators._enir import near_isotonic_path as near_isotonic_path
 from trueodds.calibrators._ensemble_temperature import EnsembleTemperatureCalibrator as EnsembleTemperatureCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator as IdentityCalibrator
@@ -22,9 +24,8 @@ from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCali
 from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as RobustLogisticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.base import Calibrator as Calibrator
-from trueodds.calibrators._shared.base import LAST as LAST
-from trueodds.calibrators._shared.features import FeatureCalibrator as FeatureCalibrator
-from trueodds.calibrators._shared.posterior import PosteriorCalibrator as PosteriorCalibrator
+from trueodds.calibrators._shared.base import FeatureCalibrator as FeatureCalibrator
+from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCalibrator
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
@@ -37,3 +38,5 @@ from trueodds.calibrators._temperature import TemperatureCalibrator as Temperatu
 from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator
 from trueodds.calibrators._venn_abers import VennAbersCalibrator as VennAbersCalibrator
+from trueodds.calibrators._shared.base import LAST as LAST
+from trueodds.calibrators._shared.registry import METHODS as METHODS

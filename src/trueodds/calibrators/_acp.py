@@ -10,9 +10,7 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap, StepMap
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     Labels,
@@ -23,6 +21,8 @@ from trueodds.validation import (
     positive_column,
     validate_scores,
 )
+from trueodds.maps import CalibrationMap, StepMap
+from trueodds.table import ScoreTable
 
 __all__ = ["ACPCalibrator", "logistic_intervals"]
 
@@ -209,7 +209,8 @@ def logistic_intervals(
     --------
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from trueodds import ACPCalibrator, logistic_intervals
+    >>> from trueodds import ACPCalibrator
+    >>> from trueodds.calibrators import logistic_intervals
     >>> X, y = make_classification(500, random_state=0)
     >>> model = LogisticRegression().fit(X, y)
     >>> calibrator = ACPCalibrator().fit(model.predict_proba(X), y)

@@ -9,13 +9,13 @@ import numpy as np
 
 from trueodds.calibrators import PosteriorCalibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
 from trueodds.numerics.smooth_curve.kept import margin_unit
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
-from trueodds.validation import Floats, check_choice
 
 __all__ = ["BayesianSmoothCalibrator"]
 

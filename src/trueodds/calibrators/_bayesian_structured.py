@@ -6,9 +6,10 @@ import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.structured import structured_map
+from trueodds.calibrators._shared.softmax import structured_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
+from trueodds.inputs import Floats, InputScale
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
 from trueodds.maps._formulas import as_pair
 from trueodds.numerics.label_targets import smooth_counts
@@ -19,7 +20,6 @@ from trueodds.numerics.structured_softmax.rows import (
     margin_unit,
     tops_of,
 )
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["BayesianStructuredCalibrator"]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import Floats, InputScale, Labels, check_choice
 from trueodds.kernels.binnings import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats, InputScale, Labels, check_choice
 
 __all__ = ["BBQCalibrator"]
 

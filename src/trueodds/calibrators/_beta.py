@@ -8,9 +8,9 @@ from typing import Literal
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.log_odds.fit import Design
-from trueodds.validation import check_choice
 
 __all__ = ["BetaCalibrator"]
 

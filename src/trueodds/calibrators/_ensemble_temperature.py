@@ -7,9 +7,9 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator
 from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.inputs import Floats
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.mixture_weights import mixture_weights
-from trueodds.validation import Floats
 
 __all__ = ["EnsembleTemperatureCalibrator"]
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import Floats, check_choice, check_integer
 from trueodds.kernels.score_table import equal_mass_starts
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
-from trueodds.validation import Floats, check_choice, check_integer
 
 __all__ = ["HistogramCalibrator"]
 

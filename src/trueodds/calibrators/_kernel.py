@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_number
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.beta_kernel import BetaKernel
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.validation import check_number
 
 __all__ = ["KernelCalibrator"]
 

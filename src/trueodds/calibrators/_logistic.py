@@ -8,8 +8,8 @@ from typing import Literal
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
+from trueodds.inputs import LabelSmoothing, check_choice
 from trueodds.maps import CalibrationMap
-from trueodds.validation import LabelSmoothing, check_choice
 
 __all__ = ["LogisticCalibrator"]
 

@@ -10,9 +10,9 @@ from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
+from trueodds.inputs import check_number
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
-from trueodds.validation import check_number
 
 __all__ = ["MatrixCalibrator"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_instance
 from trueodds.maps import CalibrationMap
-from trueodds.validation import check_instance
 
 __all__ = ["OneVsRestCalibrator"]
 

@@ -8,9 +8,9 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
+from trueodds.inputs import LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap
 from trueodds.numerics.log_odds.robust import fit_robust
-from trueodds.validation import LabelSmoothing, check_number
 
 __all__ = ["RobustLogisticCalibrator"]
 

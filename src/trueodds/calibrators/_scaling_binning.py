@@ -11,13 +11,13 @@ import numpy.typing as npt
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
-from trueodds.maps import CalibrationMap, LogOddsMap, StepMap
-from trueodds.numerics.binning import edges_between
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     check_choice,
     check_integer,
 )
+from trueodds.maps import CalibrationMap, LogOddsMap, StepMap
+from trueodds.numerics.binning import edges_between
 
 __all__ = ["ScalingBinningCalibrator"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
+from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
 from trueodds.numerics.monotone_cubic import monotone_cubic
-from trueodds.validation import check_choice
 
 __all__ = ["SmoothIsotonicCalibrator"]
 
@@ -27,11 +27,11 @@ class SmoothIsotonicCalibrator(Calibrator):
     Each block becomes a point at its mean score, and an increasing cubic spline (PCHIP) goes
     through the points. Use it in place of isotonic calibration where jumps and ties are not
     wanted. It is as sure of the blocks as isotonic regression is: with few rows it overfits, and
-    it says 0 and 1 at the ends unless ``ends="laplace"`` keeps it off them.
+    it says 0 and 1 at the ends unless ``tail_smoothing="laplace"`` keeps it off them.
 
     Parameters
     ----------
-    ends : {"laplace", None}, default=None
+    tail_smoothing : {"laplace", None}, default=None
         What a block of one class says. None: exactly 0 or 1. ``"laplace"``: one more instance of
         each class is added to it.
     input : {"probability", "logit", "score"}, default="probability"
@@ -67,14 +67,14 @@ class SmoothIsotonicCalibrator(Calibrator):
     label = "smooth isotonic"
     complexity = 72
 
-    ends: Literal["laplace"] | None = None
+    tail_smoothing: Literal["laplace"] | None = None
 
     def _check_options(self) -> None:
-        check_choice(self.ends, ("laplace", None), "ends")
+        check_choice(self.tail_smoothing, ("laplace", None), "tail_smoothing")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, starts, _ = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
+        values, starts, _ = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         level, centre = values[starts], block_means(table.score, table.weight, starts)
         finite = np.isfinite(centre)
         x, y = monotone_cubic(centre[finite], level[finite], TOLERANCE)

@@ -10,14 +10,14 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import Evidence
-from trueodds.maps import CalibrationMap, LogOddsCurveMap
-from trueodds.numerics.spline_calibration import fit_spline
-from trueodds.validation import (
+from trueodds.inputs import (
     check_choice,
     check_integer,
     check_number,
     is_choice,
 )
+from trueodds.maps import CalibrationMap, LogOddsCurveMap
+from trueodds.numerics.spline_calibration import fit_spline
 
 __all__ = ["SplineCalibrator"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueodds.calibrators._shared.structured import MixedStructuredCalibrator
+from trueodds.calibrators._shared.softmax import MixedStructuredCalibrator
 from trueodds.numerics.softmax.regression import MatrixModel
 
 __all__ = ["StructuredMatrixCalibrator"]

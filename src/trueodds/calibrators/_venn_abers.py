@@ -9,10 +9,10 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, positive_column, validate_scores
 from trueodds.kernels.isotonic import flattest_slopes
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, positive_column, validate_scores
 
 __all__ = ["VennAbersCalibrator"]
 

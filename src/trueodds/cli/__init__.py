@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except BaseException:
             if STOPPING.received is None:
                 raise
-            from trueodds.cli._exit import code_and_sentence
+            from trueodds.cli.errors import code_and_sentence
 
             code, sentence = code_and_sentence(STOPPING.received())
             sys.stderr.write(f"trueodds: {sentence}\n")
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _code_of(arguments: Sequence[str]) -> int:
     try:
-        from trueodds.cli._run import run
+        from trueodds.cli.run import run
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise

@@ -10,8 +10,8 @@ it does, examples below ``Examples``::
 
 from __future__ import annotations
 
-from trueodds.cli._exit import UsageError
-from trueodds.cli._options import RESULT, Json
-from trueodds.cli._show import emit_json, note
+from trueodds.cli.errors import UsageError
+from trueodds.cli.options import RESULT, Json
+from trueodds.cli.output import emit_json, note
 
 __all__ = ["RESULT", "Json", "UsageError", "emit_json", "note"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.compare._results import AverageRanks, Better, read_results
 from trueodds.exceptions import InputError
-from trueodds.validation import check_flag
+from trueodds.inputs import check_flag
 
 __all__ = ["FriedmanTest", "friedman_test"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueodds.compare._results import AverageRanks, Better, read_results
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_floats,
     check_choice,

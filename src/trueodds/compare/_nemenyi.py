@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.compare._results import AverageRanks, Better, read_results
-from trueodds.validation import Floats, check_level
+from trueodds.inputs import Floats, check_level
 
 __all__ = ["NemenyiTest", "nemenyi"]
 

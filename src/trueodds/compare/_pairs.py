@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.compare._results import Better
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_floats,
     check_choice,

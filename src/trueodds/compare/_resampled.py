@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.compare._pairs import paired_results
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_level, check_number
+from trueodds.inputs import Floats, check_level, check_number
 
 __all__ = [
     "RelativeGain",

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_floats,
     as_tuple,

@@ -16,7 +16,7 @@ from trueodds.decisions._net_benefit import (
     read_outcomes,
 )
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_flag, check_level, repeat_rows
+from trueodds.inputs import Floats, check_flag, check_level, repeat_rows
 
 __all__ = ["BenefitCurve", "DecisionCurve", "decision_curve"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     as_dense,

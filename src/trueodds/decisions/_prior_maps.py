@@ -9,6 +9,11 @@ import numpy as np
 
 from trueodds.decisions._priors import as_prior
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    as_floats,
+    check_number,
+)
 from trueodds.maps import (
     CalibrationMap,
     IdentityMap,
@@ -17,11 +22,6 @@ from trueodds.maps import (
     QuadraticMap,
     SoftmaxMap,
     StepMap,
-)
-from trueodds.validation import (
-    Floats,
-    as_floats,
-    check_number,
 )
 
 __all__ = ["adjust_map_prior", "undersampling_correction"]

@@ -19,7 +19,7 @@ from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export._walk import all_nodes
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["OPSET", "render_onnx"]
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, UncheckedGraphWarning, warn_user
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["name_of", "prove"]
 

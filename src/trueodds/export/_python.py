@@ -16,7 +16,7 @@ from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export._walk import parts_of
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["PythonWriter", "render_python"]
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from trueodds.validation import Floats, InputScale
+from trueodds.inputs import Floats, InputScale
 
 __all__ = [
     "BELOW_ONE",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, MapFormatError
+from trueodds.inputs import check_level
 from trueodds.maps import _json
-from trueodds.validation import check_level
 
 if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap

@@ -19,6 +19,20 @@ from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression
 from trueodds.export.expressions import Named, maximum, minimum
+from trueodds.inputs import (
+    Floats,
+    InputScale,
+    as_number,
+    as_tuple,
+    check_choice,
+    check_flag,
+    check_number,
+    check_scale,
+    positive_column,
+    returns_like_input,
+    validate_scores,
+    where,
+)
 from trueodds.maps import _json
 from trueodds.maps._about import check_about, fingerprint_of, function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
@@ -30,20 +44,6 @@ from trueodds.maps._formulas import (
     score_names,
 )
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    answers_in_kind,
-    as_number,
-    as_tuple,
-    check_choice,
-    check_flag,
-    check_number,
-    check_scale,
-    positive_column,
-    validate_scores,
-    where,
-)
 
 if TYPE_CHECKING:
     from trueodds.export import SqlDialect
@@ -180,7 +180,7 @@ class CalibrationMap(ABC):
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The probability of the positive class from one score, or of each class from as many."""
 
-    @answers_in_kind
+    @returns_like_input
     def __call__(self, scores: Any, features: Any = None) -> Floats:
         """Turn scores into probabilities.
 

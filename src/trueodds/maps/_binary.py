@@ -25,11 +25,11 @@ from trueodds.export.expressions import (
     minimum,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats, check_choice, check_increasing, check_unit_interval
 from trueodds.kernels.maps import apply_linear, apply_log_odds, apply_log_odds_curve, apply_steps
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import SATURATED, probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.validation import Floats, check_choice, check_increasing, check_unit_interval
 
 __all__ = ["LogOddsCurveMap", "LogOddsMap", "PiecewiseLinearMap", "QuadraticMap", "StepMap"]
 

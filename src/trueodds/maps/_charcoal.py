@@ -26,6 +26,7 @@ from trueodds.export.expressions import (
     total,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats, positive_column
 from trueodds.kernels.maps import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap, CalibrationMap
 from trueodds.maps._formulas import (
@@ -39,7 +40,6 @@ from trueodds.numerics.charcoal_grill.classes import ClassCoals, class_coal_weig
 from trueodds.numerics.charcoal_grill.field import coal_weights
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
-from trueodds.validation import Floats, positive_column
 
 __all__ = ["CharcoalGrillMap", "CharcoalSoftmaxMap"]
 

@@ -25,6 +25,7 @@ from trueodds.export.expressions import (
     total,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
+from trueodds.inputs import Floats, as_tuple
 from trueodds.kernels.maps import apply_softmax, deep_enough, far_enough
 from trueodds.maps._base import BinaryMap, CalibrationMap
 from trueodds.maps._formulas import (
@@ -40,7 +41,6 @@ from trueodds.numerics.structured_softmax.blocks import Coefficients
 from trueodds.numerics.structured_softmax.features import ENTROPY_CENTRE, N_SHARED
 from trueodds.numerics.structured_softmax.predict import structured_probabilities
 from trueodds.numerics.structured_softmax.rows import DEEPEST, class_probabilities, tops_of
-from trueodds.validation import Floats, as_tuple
 
 __all__ = [
     "AverageMap",

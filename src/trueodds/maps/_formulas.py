@@ -32,8 +32,8 @@ from trueodds.export.expressions import (
     minimum,
     total,
 )
+from trueodds.inputs import ROW_SUM_TOLERANCE, Floats, InputScale, as_names
 from trueodds.numerics.log_odds import log_odds
-from trueodds.validation import ROW_SUM_TOLERANCE, Floats, InputScale, as_names
 
 if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap

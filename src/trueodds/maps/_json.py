@@ -14,8 +14,8 @@ from trueodds.basics.files import write_text
 from trueodds.basics.shown import shown
 from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import InputError, MapFormatError
+from trueodds.inputs import InputScale
 from trueodds.maps._about import check_about
-from trueodds.validation import InputScale
 
 __all__ = [
     "Header",

@@ -24,6 +24,7 @@ from trueodds.export.expressions import (
     FeatureMissing,
 )
 from trueodds.export.expressions import Any as AnyOf
+from trueodds.inputs import Floats, as_tuple, check_integer, positive_column
 from trueodds.kernels.maps import linear_probabilities, route
 from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap
@@ -31,7 +32,6 @@ from trueodds.maps._binary import LogOddsMap
 from trueodds.maps._classes import SoftmaxMap
 from trueodds.maps._formulas import positive_expression, probability_log_odds
 from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
-from trueodds.validation import Floats, as_tuple, check_integer, positive_column
 
 __all__ = ["TreeMap", "branch_text", "children_of"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     as_dense,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from trueodds.inputs import Floats
 from trueodds.metrics._label_draws import Cells
 from trueodds.metrics._smooth_curve import GRID, SmoothCurve, smoothed_curve
 from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.validation import Floats
 
 __all__ = ["CurveBand", "binned_band", "corp_band", "smooth_band"]
 

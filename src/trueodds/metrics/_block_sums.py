@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats, Labels
 from trueodds.metrics._evaluate_cells import DEBIASED_BINS, squared_debiased
 from trueodds.metrics._losses import row_losses
 from trueodds.metrics._resampling import JACKKNIFE_BLOCKS
 from trueodds.metrics._sample import Forecasts, binary_views
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges
-from trueodds.validation import Floats, Labels
 
 __all__ = ["BlockSums"]
 

@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
-from trueodds.numerics.binning import equal_mass_edges
-from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
-from trueodds.validation import (
+from trueodds.inputs import (
     check_choice,
     check_flag,
     check_integer,
 )
+from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
 
 __all__ = [
     "BinStrategy",
@@ -26,11 +26,11 @@ __all__ = [
 ]
 
 BinStrategy = Literal["uniform", "quantile"]
-Ties = Literal["whole", "shared", "by_label"]
+Ties = Literal["whole", "share", "by_label"]
 
 
 def binned(
-    view: BinaryView,
+    view: Event,
     n_bins: int,
     strategy: BinStrategy,
     *,
@@ -62,7 +62,7 @@ def _binned_views(
 ) -> list[BinSums]:
     n_bins = check_integer(n_bins, "n_bins", 1)
     check_choice(strategy, ("uniform", "quantile"), "strategy")
-    check_choice(ties, ("whole", "shared", "by_label"), "ties")
+    check_choice(ties, ("whole", "share", "by_label"), "ties")
     if ties != "whole" and strategy != "quantile":
         raise InputError(f'ties={ties!r} needs bins of equal mass: pass strategy="quantile".')
     sample = read_sample(y_true, y_prob, sample_weight, classes)
@@ -98,9 +98,9 @@ def expected_calibration_error(
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width on [0, 1], or of equal mass.
-    ties : {"whole", "shared", "by_label"}, default="whole"
+    ties : {"whole", "share", "by_label"}, default="whole"
         With bins of equal mass, what happens to equal probabilities at the edge of a bin.
-        ``"whole"``: they stay together, so there may be fewer bins. ``"shared"``: the bins are
+        ``"whole"``: they stay together, so there may be fewer bins. ``"share"``: the bins are
         filled to the same number of rows, and each gets its share of the labels of the tie.
         ``"by_label"``: likewise, but the negatives of a tie come first, as in the program of the
         ENIR paper's authors. This finds errors in forecasts that have none: a calibrated

@@ -9,6 +9,14 @@ import numpy as np
 
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    Labels,
+    as_seed,
+    check_choice,
+    check_integer,
+    repeat_rows,
+)
 from trueodds.metrics._calibration_error import BinStrategy
 from trueodds.metrics._exact_test import exact_test
 from trueodds.metrics._label_draws import Cells, make_cells
@@ -16,7 +24,7 @@ from trueodds.metrics._plain import finite_or_none
 from trueodds.metrics._published_tests import cox, hosmer_lemeshow, spiegelhalter
 from trueodds.metrics._resampling import Metric, class_options
 from trueodds.metrics._sample import (
-    BinaryView,
+    Event,
     Forecasts,
     Multiclass,
     binary_views,
@@ -25,14 +33,6 @@ from trueodds.metrics._sample import (
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    Labels,
-    as_seed,
-    check_choice,
-    check_integer,
-    repeat_rows,
-)
 
 __all__ = ["CalibrationTest", "calibration_test"]
 
@@ -178,7 +178,7 @@ callable, default="spiegelhalter"
     if method in ("cox", "hosmer_lemeshow"):
         if sample.prob.ndim != 1:
             raise InputError(f'method="{method}" needs two classes; got {sample.n_classes}.')
-        view = BinaryView(sample.prob, sample.codes == 1, sample.weight)
+        view = Event(sample.prob, sample.codes == 1, sample.weight)
         found = cox(view) if method == "cox" else hosmer_lemeshow(view, n_bins)
         return CalibrationTest(found[0], found[1], str(method), found[2])
     if method == "spiegelhalter":
@@ -214,7 +214,7 @@ def _spiegelhalter(sample: Forecasts) -> CalibrationTest:
     return CalibrationTest(z, p_value, "spiegelhalter", expected)
 
 
-def _exact(view: BinaryView) -> CalibrationTest:
+def _exact(view: Event) -> CalibrationTest:
     prob = np.minimum(view.prob, 1.0)  # the sum of a row of classes may be rounded up
     hit = view.hit.astype(bool)
     table = ScoreTable.from_codes(prob, hit, view.weight)
@@ -237,7 +237,7 @@ class _Binning:
     index: Any
 
     @classmethod
-    def of(cls, view: BinaryView, n_bins: int, strategy: str) -> _Binning:
+    def of(cls, view: Event, n_bins: int, strategy: str) -> _Binning:
         if strategy == "uniform":
             edges = uniform_edges(n_bins)
         else:
@@ -265,7 +265,7 @@ class _Binning:
 
 def _draw_events(
     binning: _Binning,
-    view: BinaryView,
+    view: Event,
     n_resamples: int,
     method: str,
     rng: np.random.Generator,

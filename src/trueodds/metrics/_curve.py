@@ -7,17 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.metrics._bands import CurveBand, binned_band, corp_band, smooth_band
-from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
-from trueodds.metrics._guaranteed_band import guaranteed_band
-from trueodds.metrics._label_draws import make_cells
-from trueodds.metrics._sample import BinaryView, event_view
-from trueodds.metrics._smooth_curve import SmoothCurve
-from trueodds.numerics.binning import equal_mass_edges
-from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_seed,
     check_choice,
@@ -25,6 +15,16 @@ from trueodds.validation import (
     check_level,
     repeat_rows,
 )
+from trueodds.metrics._bands import CurveBand, binned_band, corp_band, smooth_band
+from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
+from trueodds.metrics._guaranteed_band import guaranteed_band
+from trueodds.metrics._label_draws import make_cells
+from trueodds.metrics._sample import Event, event_view
+from trueodds.metrics._smooth_curve import SmoothCurve
+from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
+from trueodds.table import ScoreTable
 
 __all__ = ["CurveStrategy", "ReliabilityCurve", "reliability_curve"]
 
@@ -234,7 +234,7 @@ def reliability_curve(
 
 
 def _flexible(
-    view: BinaryView, strategy: Any, band: str | None, level: float
+    view: Event, strategy: Any, band: str | None, level: float
 ) -> tuple[Floats, Floats, Floats, CurveBand | None]:
     """The curve of loess or splines, the weight nearest to each of its points, and the band."""
     rows = np.ones(len(view.prob)) if view.weight is None else view.weight
@@ -245,13 +245,13 @@ def _flexible(
     return x, y, weight, CurveBand(x, low, high) if band else None
 
 
-def _mass_edges(view: BinaryView, n_bins: int | None) -> Floats:
+def _mass_edges(view: Event, n_bins: int | None) -> Floats:
     if n_bins is None:
         n_bins = int(np.clip(len(view.prob) // 20, 1, 30))
     return equal_mass_edges(view.prob, view.weight, n_bins)
 
 
-def _corp_points(view: BinaryView) -> tuple[Floats, Floats, Floats]:
+def _corp_points(view: Event) -> tuple[Floats, Floats, Floats]:
     """Both ends of every block of the isotonic fit, once if they are the same."""
     table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
     values, blocks = isotonic_fit(table.n_pos, table.weight)

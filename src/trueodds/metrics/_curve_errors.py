@@ -7,6 +7,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from trueodds.basics.signatures import with_options_of
+from trueodds.inputs import (
+    Floats,
+    check_flag,
+)
 from trueodds.metrics._flexible_curve import (
     CurveOptions,
     FlexibleCurve,
@@ -14,13 +18,9 @@ from trueodds.metrics._flexible_curve import (
     read_options,
 )
 from trueodds.metrics._recalibration import binary_view, weights_of
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.numerics.harrell_knots import weighted_quantile
 from trueodds.numerics.local_regression import Kernel
-from trueodds.validation import (
-    Floats,
-    check_flag,
-)
 
 __all__ = [
     "CURVE_FIGURES",
@@ -55,7 +55,7 @@ def curve_figures(gap: Floats, prob: Floats, weight: Floats, prevalence: float) 
     }
 
 
-def figures_of_rows(view: BinaryView, options: CurveOptions) -> dict[str, float]:
+def figures_of_rows(view: Event, options: CurveOptions) -> dict[str, float]:
     """The figures of a sample: loess at each probability, if these are not too many."""
     curve, weight = FlexibleCurve.of(view, options), weights_of(view)
     values = curve.values(weight, fine=True)

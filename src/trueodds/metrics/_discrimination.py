@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trueodds.metrics._recalibration import binary_view, weights_of
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.numerics.concordance import concordance
 
 __all__ = ["c_statistic", "scaled_brier_of", "scaled_brier_score"]
@@ -66,7 +66,7 @@ def scaled_brier_score(
     return scaled_brier_of(binary_view(y_true, y_prob, sample_weight, classes))
 
 
-def scaled_brier_of(view: BinaryView) -> float:
+def scaled_brier_of(view: Event) -> float:
     """The same of rows that were read."""
     weight = weights_of(view)
     total = float(weight.sum())

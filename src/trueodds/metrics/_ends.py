@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import BinaryView, read_sample
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     check_number,
 )
+from trueodds.metrics._sample import Event, read_sample
 
 __all__ = ["EndConfidence", "end_confidence"]
 
@@ -102,7 +102,7 @@ def end_confidence(
             f"end_confidence is for two classes; got {sample.n_classes}. Pass one column and "
             "whether that class happened."
         )
-    view = BinaryView(sample.prob, sample.codes, sample.weight)
+    view = Event(sample.prob, sample.codes, sample.weight)
     order = np.argsort(view.prob)
     prob, hit = view.prob[order], view.hit[order].astype(np.float64)
     weight = np.ones(len(prob)) if view.weight is None else view.weight[order]

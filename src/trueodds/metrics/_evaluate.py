@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, as_seed, check_integer, check_level, check_number
 from trueodds.metrics._bands import binned_band
 from trueodds.metrics._calibration_error import (
     debiased_calibration_error,
@@ -31,11 +32,10 @@ from trueodds.metrics._label_draws import FINEST, Cells
 from trueodds.metrics._losses import brier_score, log_loss
 from trueodds.metrics._plain_words import TOLERANCE, finding
 from trueodds.metrics._published_tests import cox, spiegelhalter
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, as_seed, check_integer, check_level, check_number
 
 __all__ = ["Evaluation", "check_probabilities", "evaluate_table", "interval_of", "table_estimates"]
 
@@ -297,7 +297,7 @@ def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
 def _slope_test(table: ScoreTable) -> CalibrationTest | None:
     """Cox's test; None where the likelihood has no optimum, or any slope is as good."""
     try:
-        statistic, p_value, expected = cox(BinaryView(*table.as_rows()), counts=True)
+        statistic, p_value, expected = cox(Event(*table.as_rows()), counts=True)
     except InputError:
         return None
     return CalibrationTest(statistic, p_value, "cox", expected)

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.engines.grouping import ScoreCells
+from trueodds.inputs import Floats, Labels
 from trueodds.metrics._resampling import JACKKNIFE_BLOCKS
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import uniform_edges
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, Labels
 
 __all__ = ["DEBIASED_BINS", "MetricCells", "auc", "squared_debiased"]
 

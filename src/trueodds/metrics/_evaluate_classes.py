@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.metrics._block_sums import BlockSums
-from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
-from trueodds.metrics._evaluate import interval_of
-from trueodds.metrics._interval_result import MetricInterval
-from trueodds.metrics._plain_words import TOLERANCE, class_finding
-from trueodds.metrics._sample import binary_views, read_sample
-from trueodds.validation import (
+from trueodds.inputs import (
     as_floats,
     as_generator,
     check_integer,
@@ -22,6 +16,12 @@ from trueodds.validation import (
     check_number,
     repeat_rows,
 )
+from trueodds.metrics._block_sums import BlockSums
+from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
+from trueodds.metrics._evaluate import interval_of
+from trueodds.metrics._interval_result import MetricInterval
+from trueodds.metrics._plain_words import TOLERANCE, class_finding
+from trueodds.metrics._sample import binary_views, read_sample
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
 

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, check_choice, check_integer, check_number
 from trueodds.metrics._recalibration import finite_log_odds, weights_of
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.numerics.harrell_knots import KNOT_SHARES, harrell_knots
 from trueodds.numerics.local_regression import KERNELS, Kernel, LocalFit, LocalRegression
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model
 from trueodds.numerics.natural_spline import NaturalSpline
-from trueodds.validation import Floats, check_choice, check_integer, check_number
 
 __all__ = ["CurveOptions", "FlexibleCurve", "Smoother", "read_options"]
 
@@ -79,7 +79,7 @@ class FlexibleCurve:
     spline: NaturalSpline | None
 
     @classmethod
-    def of(cls, view: BinaryView, options: CurveOptions, *, rough: bool = False) -> FlexibleCurve:
+    def of(cls, view: Event, options: CurveOptions, *, rough: bool = False) -> FlexibleCurve:
         """Put the rows in cells; in fewer, if the curve is to be made for hundreds of resamples."""
         cells = ROUGH_CELLS if rough else CELLS
         weight = weights_of(view)

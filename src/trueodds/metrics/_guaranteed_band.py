@@ -9,11 +9,7 @@ import numpy as np
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import BinaryView, event_view
-from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.numerics.monotone_band import lower_bounds, upper_bounds
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_floats,
     as_tuple,
@@ -25,6 +21,10 @@ from trueodds.validation import (
     is_choice,
     repeat_rows,
 )
+from trueodds.metrics._sample import Event, event_view
+from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.numerics.monotone_band import lower_bounds, upper_bounds
+from trueodds.table import ScoreTable
 
 __all__ = ["CalibrationBand", "calibration_band", "guaranteed_band"]
 
@@ -218,7 +218,7 @@ def calibration_band(
 
 
 def guaranteed_band(
-    view: BinaryView,
+    view: Event,
     level: float,
     n_cells: int | Literal["auto"] | None = "auto",
     event: str = "",

@@ -9,6 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
+from trueodds.inputs import Floats, check_level, is_choice, repeat_rows
 from trueodds.metrics._calibration_error import debiased_calibration_error
 from trueodds.metrics._interval_result import MetricComparison, MetricInterval
 from trueodds.metrics._resampling import (
@@ -22,7 +23,6 @@ from trueodds.metrics._resampling import (
     takes_weights,
 )
 from trueodds.metrics._sample import Forecasts, read_sample
-from trueodds.validation import Floats, check_level, is_choice, repeat_rows
 
 __all__ = ["compare_metric", "confidence_interval"]
 

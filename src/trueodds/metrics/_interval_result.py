@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from trueodds.inputs import Floats
 from trueodds.metrics._plain import finite_or_none
-from trueodds.validation import Floats
 
 __all__ = ["MetricComparison", "MetricInterval"]
 

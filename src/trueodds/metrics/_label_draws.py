@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.metrics._sample import BinaryView
-from trueodds.validation import Floats, Labels
+from trueodds.inputs import Floats, Labels
+from trueodds.metrics._sample import Event
 
 __all__ = ["Cells", "make_cells"]
 
@@ -76,7 +76,7 @@ class Cells:
         return out[0], out[1]
 
 
-def make_cells(view: BinaryView, edges: Floats | None = None, finest: int = FINEST) -> Cells:
+def make_cells(view: Event, edges: Floats | None = None, finest: int = FINEST) -> Cells:
     """Sort the rows into cells: of equal probabilities if these are few, else narrow ones.
 
     Cells are cut by an even grid, by equal shares of the rows, and by ``edges``, so that they are

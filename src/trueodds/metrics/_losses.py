@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.threads import BLOCK, in_blocks
+from trueodds.inputs import Floats
 from trueodds.kernels.forecast_sums import sum_losses
 from trueodds.metrics._sample import Forecasts, read_sample
-from trueodds.validation import Floats
 
 __all__ = ["accuracy", "brier_score", "log_loss", "root_mean_squared_error", "row_losses"]
 

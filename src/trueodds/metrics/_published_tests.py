@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from trueodds.metrics._recalibration import cox_statistic, weights_of
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 
 __all__ = ["cox", "hosmer_lemeshow", "spiegelhalter"]
@@ -23,7 +23,7 @@ def spiegelhalter(excess: float, variance: float, total: float) -> tuple[float, 
     return z, float(2 * ndtr(-abs(z))), 0.0
 
 
-def cox(view: BinaryView, *, counts: bool = False) -> tuple[float, float, float]:
+def cox(view: Event, *, counts: bool = False) -> tuple[float, float, float]:
     """Statistic, p-value and expectation of the likelihood-ratio test of intercept 0, slope 1.
 
     With ``counts`` a weight of k stands for k rows, so the likelihood is that of all of them.
@@ -36,7 +36,7 @@ def cox(view: BinaryView, *, counts: bool = False) -> tuple[float, float, float]
     return statistic, float(chdtrc(2, statistic)), 2.0
 
 
-def hosmer_lemeshow(view: BinaryView, n_bins: int) -> tuple[float, float, float]:
+def hosmer_lemeshow(view: Event, n_bins: int) -> tuple[float, float, float]:
     """Statistic, p-value and expectation in groups of equal mass.
 
     As many degrees of freedom as groups: nothing was fitted to these rows.

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
-from trueodds.metrics._sample import Forecasts, read_sample
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     Labels,
     as_dense,
@@ -25,6 +24,7 @@ from trueodds.validation import (
     check_jobs,
     encode_groups,
 )
+from trueodds.metrics._sample import Forecasts, read_sample
 
 __all__ = [
     "Metric",

@@ -9,15 +9,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
-from trueodds.numerics.concordance import concordance
-from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     check_level,
     check_number,
     validate_scores,
 )
+from trueodds.numerics.concordance import concordance
+from trueodds.numerics.log_odds import sigmoid
 
 __all__ = ["ValidationSampleSize", "validation_sample_size"]
 

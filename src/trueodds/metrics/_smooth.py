@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
-from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     check_number,
 )
+from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
+from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
 
 __all__ = ["SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
 
@@ -52,7 +52,7 @@ class SmoothResiduals:
         return float(brentq(lambda s: self.error(s) - s, smallest, 1.0, xtol=1e-14, rtol=1e-14))
 
 
-def smooth_residuals(view: BinaryView) -> tuple[SmoothResiduals, float]:
+def smooth_residuals(view: Event) -> tuple[SmoothResiduals, float]:
     """The residuals on a grid fine enough for their own bandwidth, and that bandwidth."""
     residual = view.prob - view.hit
     if view.weight is not None:
@@ -130,7 +130,7 @@ def smooth_calibration_error(
     return float(np.mean(errors))
 
 
-def _error_at(view: BinaryView, sigma: float) -> float:
+def _error_at(view: Event, sigma: float) -> float:
     residual = view.prob - view.hit
     if view.weight is not None:
         residual *= view.weight

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.metrics._sample import BinaryView
+from trueodds.inputs import Floats
+from trueodds.metrics._sample import Event
 from trueodds.metrics._smooth import smooth_residuals
 from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
-from trueodds.validation import Floats
 
 __all__ = ["SmoothCurve"]
 
@@ -34,7 +34,7 @@ class SmoothCurve:
     shown: Floats
 
     @classmethod
-    def of(cls, view: BinaryView) -> SmoothCurve:
+    def of(cls, view: Event) -> SmoothCurve:
         """Smooth all rows with the bandwidth of the smooth calibration error."""
         sigma = max(smooth_residuals(view)[1], NARROWEST)
         residual = view.prob - view.hit

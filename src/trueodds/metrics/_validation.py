@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import bdtri, ndtri
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_rows
 from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
 from trueodds.metrics._curve_errors import CURVE_FIGURES, curve_figures, figures_of_rows
 from trueodds.metrics._discrimination import scaled_brier_of
@@ -22,11 +23,10 @@ from trueodds.metrics._recalibration import (
     weights_of,
 )
 from trueodds.metrics._resampling import read_units
-from trueodds.metrics._sample import BinaryView
+from trueodds.metrics._sample import Event
 from trueodds.metrics._validation_result import ValidationTable
 from trueodds.numerics.concordance import concordance
 from trueodds.numerics.local_regression import Kernel
-from trueodds.validation import Floats, as_seed, check_integer, check_level, repeat_rows
 
 __all__ = ["validation_table"]
 
@@ -140,7 +140,7 @@ def _undefined(level: float, method: str) -> MetricInterval:
     return MetricInterval(np.nan, np.nan, np.nan, level, np.nan, method, NOTHING)
 
 
-def _observed_expected(view: BinaryView, level: float) -> MetricInterval:
+def _observed_expected(view: Event, level: float) -> MetricInterval:
     observed, expected = observed_and_expected(view)
     weight = weights_of(view)
     n, total = len(view.prob), float(weight.sum())
@@ -164,7 +164,7 @@ def _observed_expected(view: BinaryView, level: float) -> MetricInterval:
     )
 
 
-def _wald(view: BinaryView, level: float, notes: list[str]) -> dict[str, MetricInterval]:
+def _wald(view: Event, level: float, notes: list[str]) -> dict[str, MetricInterval]:
     found = {}
     z = float(ndtri((1 + level) / 2))
     for name, model_of, at in (("intercept", intercept_model, 0), ("slope", slope_model, 1)):
@@ -181,7 +181,7 @@ def _wald(view: BinaryView, level: float, notes: list[str]) -> dict[str, MetricI
     return found
 
 
-def _delong(view: BinaryView, level: float, notes: list[str]) -> MetricInterval:
+def _delong(view: Event, level: float, notes: list[str]) -> MetricInterval:
     c = concordance(view.prob, view.hit, view.weight)
     if not np.isfinite(c.estimate):
         notes.append("c_statistic: there is one class only, so nothing can be ranked.")
@@ -192,7 +192,7 @@ def _delong(view: BinaryView, level: float, notes: list[str]) -> MetricInterval:
     return MetricInterval(c.estimate, low, high, level, error, "delong", NOTHING)
 
 
-def _cox(view: BinaryView, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:
+def _cox(view: Event, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:
     try:
         return calibration_test(view.hit, view.prob, method="cox", **rows)
     except InputError as error:
@@ -201,7 +201,7 @@ def _cox(view: BinaryView, rows: dict[str, Any], notes: list[str]) -> Calibratio
 
 
 def _resampled(
-    view: BinaryView,
+    view: Event,
     units: Any,
     options: CurveOptions,
     level: float,

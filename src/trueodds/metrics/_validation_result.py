@@ -9,9 +9,9 @@ import numpy as np
 
 from trueodds.basics.optional import require
 from trueodds.basics.wording import p_text
+from trueodds.inputs import check_integer
 from trueodds.metrics._calibration_test import CalibrationTest
 from trueodds.metrics._interval_result import MetricInterval
-from trueodds.validation import check_integer
 
 __all__ = ["ValidationTable"]
 

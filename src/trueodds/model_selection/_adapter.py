@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
-from trueodds.validation import Floats, InputScale, Labels
+from trueodds.inputs import Floats, InputScale, Labels
 
 __all__ = ["fit_calibrator", "needs_features", "predict_calibrated"]
 

@@ -18,14 +18,14 @@ from trueodds.calibrators import (
 )
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
-from trueodds.maps import CalibrationMap, IdentityMap
-from trueodds.model_selection._auto_words import FAILED, TOO_FEW, explain_recommended
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     LabelledScores,
     Labels,
     check_choice,
 )
+from trueodds.maps import CalibrationMap, IdentityMap
+from trueodds.model_selection._auto_words import FAILED, TOO_FEW, explain_recommended
 
 # Comparing methods needs scikit-learn and scipy, which the recommended method does not: they are
 # imported when a comparison is asked for.

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from trueodds.inputs import Floats, InputScale, LabelledScores
 from trueodds.maps import AverageMap, CalibrationMap
 from trueodds.model_selection._adapter import needs_features
 from trueodds.model_selection._comparison_input import ComparedRows
 from trueodds.model_selection._comparison_run import reason_of
 from trueodds.numerics.mixture_weights import mixture_weights
-from trueodds.validation import Floats, InputScale, LabelledScores
 
 __all__ = ["fit_on_everything", "fit_those", "pool_maps", "pool_weights"]
 

@@ -24,13 +24,7 @@ from sklearn.utils.validation import (
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
-from trueodds.model_selection._early_stopping import EvalSet
-from trueodds.model_selection._fold_task import FoldTask
-from trueodds.model_selection._member import CalibratedMember
-from trueodds.model_selection._response import ResponseMethod
-from trueodds.model_selection._routing import share_parameters
-from trueodds.model_selection._training import Training, unfitted
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     Labels,
     as_dense,
@@ -44,6 +38,12 @@ from trueodds.validation import (
     label_column,
     validate_weights,
 )
+from trueodds.model_selection._early_stopping import EvalSet
+from trueodds.model_selection._fold_task import FoldTask
+from trueodds.model_selection._member import CalibratedMember
+from trueodds.model_selection._response import ResponseMethod
+from trueodds.model_selection._routing import share_parameters
+from trueodds.model_selection._training import Training, unfitted
 
 __all__ = ["CalibratedClassifier"]
 

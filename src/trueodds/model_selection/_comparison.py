@@ -9,6 +9,16 @@ import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.exceptions import TooFewInstancesError
+from trueodds.inputs import (
+    Floats,
+    InputScale,
+    Labels,
+    as_generator,
+    check_choice,
+    check_integer,
+    check_jobs,
+    check_level,
+)
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._comparison_choice import Choice, choose
 from trueodds.model_selection._comparison_folds import FoldCells, Folds, deal_folds
@@ -22,16 +32,6 @@ from trueodds.model_selection._comparison_result import (
     Scoring,
 )
 from trueodds.model_selection._comparison_run import HeldOut, MethodRun, run_methods
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    Labels,
-    as_generator,
-    check_choice,
-    check_integer,
-    check_jobs,
-    check_level,
-)
 
 __all__ = ["ComparisonOptions", "compare_calibrators", "compare_rows"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import TooFewInstancesError
+from trueodds.inputs import Floats, Labels
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats, Labels
 
 __all__ = ["FoldCells", "Folds", "deal_folds", "group_cells"]
 

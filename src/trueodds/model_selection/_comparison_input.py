@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from trueodds.inputs import Floats, InputScale, LabelledScores, Labels, read_rows
 from trueodds.model_selection._comparison_folds import FoldCells, group_cells
-from trueodds.validation import Floats, InputScale, LabelledScores, Labels, read_rows
 
 __all__ = ["ComparedRows", "read_compared_rows"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueodds.inputs import Floats, Labels
 from trueodds.model_selection._comparison_folds import FoldCells
-from trueodds.validation import Floats, Labels
 
 if TYPE_CHECKING:
     from trueodds.model_selection._comparison_run import HeldOut

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueodds.basics.optional import require
+from trueodds.inputs import Floats, check_choice
 from trueodds.model_selection._comparison_choice import choose
 from trueodds.model_selection._comparison_losses import LossTable
-from trueodds.validation import Floats, check_choice
 
 __all__ = ["ECE", "CalibratorComparison", "Rule", "Scoring", "rows_to_frame"]
 

@@ -15,9 +15,9 @@ from trueodds.basics.progress import Progress
 from trueodds.calibrators import Calibrator
 from trueodds.estimator import unfitted
 from trueodds.exceptions import TrueoddsWarning
+from trueodds.inputs import Floats, Labels
 from trueodds.model_selection._comparison_folds import Folds
 from trueodds.model_selection._comparison_input import ComparedRows
-from trueodds.validation import Floats, Labels
 
 __all__ = ["HeldOut", "MethodRun", "reason_of", "run_methods"]
 

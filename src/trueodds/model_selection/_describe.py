@@ -14,12 +14,12 @@ from trueodds.calibrators import Calibrator, method_name
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence, evidence_of
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap
-from trueodds.model_selection._fold_losses import fold_losses
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     check_instance,
 )
+from trueodds.maps import CalibrationMap
+from trueodds.model_selection._fold_losses import fold_losses
 
 __all__ = ["describe_evidence", "describe_fit"]
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sklearn.utils.validation import has_fit_parameter
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, check_choice
+from trueodds.inputs import Floats, check_choice
 
 __all__ = [
     "EvalSet",

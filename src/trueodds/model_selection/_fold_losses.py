@@ -18,10 +18,10 @@ from trueodds.calibrators import Calibrator
 from trueodds.engines.grouping import sample_positions
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TrueoddsWarning
+from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
 from trueodds.model_selection._comparison_folds import FoldCells, deal_folds, group_cells
 from trueodds.model_selection._comparison_losses import row_losses
-from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["fold_losses"]
 

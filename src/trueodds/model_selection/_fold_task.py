@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
+from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.model_selection._adapter import fit_calibrator, needs_features
 from trueodds.model_selection._member import CalibratedMember
 from trueodds.model_selection._response import ResponseMethod, choose_response, response_of
 from trueodds.model_selection._training import Training
-from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["FoldTask", "ScoredFold"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, Labels
 from trueodds.model_selection._adapter import needs_features, predict_calibrated
 from trueodds.model_selection._response import response_of
-from trueodds.validation import Floats, Labels
 
 __all__ = ["CalibratedMember"]
 

@@ -28,7 +28,7 @@ from sklearn.ensemble._forest import ForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["TreeScores", "trees_of"]
 

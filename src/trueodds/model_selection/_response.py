@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats, InputScale, as_dense, check_choice
+from trueodds.inputs import Floats, InputScale, as_dense, check_choice
 
 __all__ = ["ResponseMethod", "choose_response", "response_of"]
 

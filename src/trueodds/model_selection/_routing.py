@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import has_fit_parameter
 
 from trueodds.exceptions import TrueoddsWarning, warn_user
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["share_parameters"]
 

@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _check_method_params
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, Labels
 from trueodds.model_selection._early_stopping import (
     EvalSet,
     best_rounds,
@@ -25,7 +26,6 @@ from trueodds.model_selection._early_stopping import (
     held_out_parameters,
     without_stopping,
 )
-from trueodds.validation import Floats, Labels
 
 __all__ = ["Training", "unfitted"]
 

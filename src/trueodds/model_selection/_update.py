@@ -10,14 +10,7 @@ from scipy.special import chdtrc
 
 from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
-from trueodds.metrics import calibration_slope
-from trueodds.numerics.harrell_knots import harrell_knots
-from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, placed_log_odds
-from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
-from trueodds.numerics.natural_spline import NaturalSpline
-from trueodds.validation import (
+from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     as_floats,
@@ -26,6 +19,13 @@ from trueodds.validation import (
     read_rows,
     validate_scores,
 )
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
+from trueodds.metrics import calibration_slope
+from trueodds.numerics.harrell_knots import harrell_knots
+from trueodds.numerics.log_odds import log_odds, sigmoid
+from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, placed_log_odds
+from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
+from trueodds.numerics.natural_spline import NaturalSpline
 
 __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
 

@@ -12,17 +12,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
-from trueodds.metrics import (
-    brier_score,
-    c_statistic,
-    calibration_intercept,
-    calibration_slope,
-    integrated_calibration_index,
-    observed_expected_ratio,
-    scaled_brier_score,
-)
-from trueodds.model_selection._comparison_result import rows_to_frame
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     Labels,
     as_seed,
@@ -33,6 +23,16 @@ from trueodds.validation import (
     encode_groups,
     encode_labels,
 )
+from trueodds.metrics import (
+    brier_score,
+    c_statistic,
+    calibration_intercept,
+    calibration_slope,
+    integrated_calibration_index,
+    observed_expected_ratio,
+    scaled_brier_score,
+)
+from trueodds.model_selection._comparison_result import rows_to_frame
 
 __all__ = ["ModelValidation", "validate"]
 

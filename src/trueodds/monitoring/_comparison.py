@@ -7,13 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import Floats, check_length, check_level
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring.state import Fields
-from trueodds.validation import Floats, check_length, check_level
+from trueodds.monitoring._state import document_fields
 
 __all__ = ["ForecastComparison"]
 
-FORMAT = "trueodds-forecast-comparison"
+FORMAT, VERSION = "trueodds-forecast-comparison", 1
 BETS: Floats = np.array([2.0**power for power in range(-5, 9)])
 SAFE = 0.75
 """No row can cost more than this share of a stake."""
@@ -125,7 +125,7 @@ class ForecastComparison:
         """The whole state as plain JSON values."""
         return {
             "format": FORMAT,
-            "version": 1,
+            "version": VERSION,
             "alpha": self.alpha,
             "rows": self.n_rows,
             "better": self.better,
@@ -136,10 +136,8 @@ class ForecastComparison:
     @classmethod
     def from_dict(cls, content: Any) -> ForecastComparison:
         """A comparison from its state, which is checked as if from an attacker."""
-        keys = {"format", "version", "alpha", "rows", "better", "total", "logs"}
-        fields = Fields(content, keys, "comparison")
-        if fields.raw("format") != FORMAT or fields.raw("version") != 1:
-            raise StateFormatError(f'not a comparison: "format" must be {FORMAT!r}, version 1.')
+        keys = {"alpha", "rows", "better", "total", "logs"}
+        fields = document_fields(content, FORMAT, VERSION, keys, "comparison")
         made = cls(alpha=fields.number("alpha", 1e-300, 0.999999))
         made.n_rows = fields.count("rows")
         if fields.raw("better") not in (None, "new", "old"):

@@ -8,29 +8,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from trueodds.basics.files import (
-    as_path,
-    write_text,
-)
+from trueodds.basics.files import as_path, write_text
 from trueodds.basics.shown import shown
-from trueodds.exceptions import InputError
-from trueodds.kernels.evidence_stream import watch_rows
-from trueodds.monitoring._bets import EDGES, SLOPES, TILTS
-from trueodds.monitoring._diagnosis import advise, find_change, measure
-from trueodds.monitoring._findings import Advice, ChangePoint, Deviation, WrongPlace
-from trueodds.monitoring._history import Moment
-from trueodds.monitoring._places import wrong_places
-from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._stream import MAX_CLASSES, Stream
-from trueodds.monitoring.state import parse_state, read_state, state_text
-from trueodds.validation import (
+from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import (
     as_tuple,
     check_integer,
     check_level,
     check_number,
 )
+from trueodds.kernels.evidence_stream import watch_rows
+from trueodds.monitoring._diagnosis import advise, find_change, measure
+from trueodds.monitoring._findings import (
+    Advice,
+    ChangePoint,
+    Deviation,
+    WrongPlace,
+    wrong_places,
+)
+from trueodds.monitoring._rows import read_stream
+from trueodds.monitoring._state import (
+    Moment,
+    document_fields,
+    parse_state,
+    read_state,
+    state_text,
+)
+from trueodds.monitoring._stream import EDGES, MAX_CLASSES, SLOPES, TILTS, Stream
 
-__all__ = ["CalibrationMonitor"]
+__all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
+
+FORMAT, VERSION = "trueodds-monitor", 1
+KEYS = {"alpha", "tolerance", "classes", "max_groups", "stream", "job"}
+"""``job`` is what a scheduled job remembers: see :mod:`trueodds.monitoring._watch`."""
 
 
 class CalibrationMonitor:
@@ -320,26 +330,51 @@ class CalibrationMonitor:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state; :meth:`from_dict` goes on from there bit for bit."""
-        from trueodds.monitoring._document import to_document
-
-        return to_document(self)
+        """The whole state; :meth:`from_dict` continues from it bit for bit."""
+        classes = self.classes
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "alpha": self.alpha,
+            "tolerance": self.tolerance,
+            "classes": None if classes is None else [_plain(label) for label in classes],
+            "max_groups": self.max_groups,
+            "stream": None if self._stream is None else self._stream.to_dict(),
+            "job": None,
+        }
 
     @classmethod
     def from_dict(cls, content: Any) -> CalibrationMonitor:
-        """A monitor from its state, which is checked as if from an attacker."""
-        from trueodds.monitoring._document import from_document
-
-        return from_document(content)
+        """A monitor from its state, every value of which is checked."""
+        fields = document_fields(content, FORMAT, VERSION, KEYS, "state")
+        if not isinstance(fields.raw("job"), dict | None):
+            raise StateFormatError("state.job must be null or an object.")
+        classes = fields.raw("classes")
+        if classes is not None:
+            classes = fields.listed("classes", MAX_CLASSES)
+            if not all(type(label) in (str, int, float, bool) for label in classes):
+                raise StateFormatError("state.classes must be null or a list of labels.")
+        alpha, tolerance = fields.number("alpha", 1e-300, 1.0), fields.number("tolerance", 0.0, 0.5)
+        max_groups = fields.count("max_groups", MAX_CLASSES)
+        try:
+            monitor = cls(alpha=alpha, tolerance=tolerance, classes=classes, max_groups=max_groups)
+        except InputError as error:
+            raise StateFormatError(f"state: {error}") from None
+        if fields.raw("stream") is not None:
+            stream = Stream.from_dict(fields.raw("stream"), max_groups)
+            if classes is not None and len(classes) != max(2, stream.n_classes):
+                raise StateFormatError("state.classes does not fit state.stream.n_classes.")
+            monitor._stream = stream
+        return monitor
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the state as JSON, whole or not at all, once it was read again."""
+        """Write the state as JSON, whole or not at all."""
         write_text(state_text(self.to_dict(), self.from_dict), path)
         return as_path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CalibrationMonitor:
-        """Read a state that :meth:`save` wrote."""
+        """Read a state that :meth:`save` or ``trueodds monitor`` wrote."""
         path = as_path(path)
         return cls.from_dict(parse_state(read_state(path), path.name))
 
@@ -348,9 +383,13 @@ class CalibrationMonitor:
         return f"<CalibrationMonitor: {said}, {self.n_rows:,} rows, evidence {self.evidence:.3g}>"
 
 
+def _plain(label: Any) -> Any:
+    return label.item() if hasattr(label, "item") else label
+
+
 def _is_label(value: Any) -> bool:
     """Whether a state can hold a label."""
-    value = value.item() if hasattr(value, "item") else value
+    value = _plain(value)
     return type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))
 
 

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.monitoring._history import Moment
-from trueodds.monitoring.state import is_moment
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     Labels,
     as_floats,
@@ -23,6 +21,7 @@ from trueodds.validation import (
     validate_scores,
     where,
 )
+from trueodds.monitoring._state import Moment, is_moment
 
 __all__ = ["StreamRows", "read_stream"]
 

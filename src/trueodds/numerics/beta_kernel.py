@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats
 
 __all__ = ["BetaKernel"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.kernels.score_table import equal_mass_starts
-from trueodds.validation import Floats
 
 __all__ = ["bin_index", "edges_between", "equal_mass_edges"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["KNOT_SHARES", "harrell_knots", "weighted_quantile"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.fft import dct
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["cosine_coefficients", "smoothed_density", "spread_on_grid"]
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.kernels.isotonic import pool_adjacent
-from trueodds.validation import Floats
 
 __all__ = ["block_means", "isotonic_blocks", "isotonic_fit", "laplace_ends"]
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.validation import Floats
 
 __all__ = ["isotonic_bounds"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.validation import Floats
 
 __all__ = ["pooled_starts"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.validation import Floats, LabelSmoothing
+from trueodds.inputs import Floats, LabelSmoothing
 
 __all__ = ["binary_targets", "class_targets", "platt_targets", "smooth_counts"]
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from trueodds.validation import Floats, Labels
+from trueodds.inputs import Floats, Labels
 
 __all__ = ["KERNELS", "Kernel", "LocalFit", "LocalRegression"]
 

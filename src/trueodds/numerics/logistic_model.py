@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.validation import Floats
 
 __all__ = ["LogisticModel", "fit_logistic_model", "log_likelihood"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["mixture_weights"]
 

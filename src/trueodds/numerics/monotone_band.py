@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["lower_bounds", "upper_bounds"]
 

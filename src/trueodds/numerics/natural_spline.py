@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["NaturalSpline"]
 

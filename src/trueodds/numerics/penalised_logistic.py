@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["PenalisedFit", "PenalisedLogistic"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.threads import BLOCK, in_blocks
+from trueodds.inputs import Floats, as_codes
 from trueodds.kernels.forecast_sums import add_to_bins
-from trueodds.validation import Floats, as_codes
 
 __all__ = ["BinSums", "bin_sums", "equal_count_sums", "uniform_bin_index", "uniform_edges"]
 

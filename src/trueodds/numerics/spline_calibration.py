@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import log_odds, sigmoid
@@ -19,7 +20,6 @@ from trueodds.numerics.log_odds.fit import BinaryEvidence
 from trueodds.numerics.log_odds.rows import LogOddsRows
 from trueodds.numerics.natural_spline import NaturalSpline
 from trueodds.numerics.penalised_logistic import FINE, PenalisedLogistic
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["SplineFit", "fit_spline"]
 

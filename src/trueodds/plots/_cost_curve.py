@@ -9,8 +9,8 @@ import numpy as np
 
 from trueodds.decisions import CostCurve, cost_curve
 from trueodds.exceptions import InputError
+from trueodds.inputs import check_flag
 from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, color_of, line_of
-from trueodds.validation import check_flag
 
 __all__ = ["CostCurveDisplay"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from trueodds.compare import NemenyiTest, nemenyi
 from trueodds.exceptions import InputError
+from trueodds.inputs import check_text
 from trueodds.plots._look import axes_or_new, color_of
-from trueodds.validation import check_text
 
 __all__ = ["CriticalDifferenceDisplay"]
 

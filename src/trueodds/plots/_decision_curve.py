@@ -8,11 +8,11 @@ import numpy as np
 
 from trueodds.decisions import BenefitCurve, DecisionCurve, decision_curve
 from trueodds.exceptions import InputError
-from trueodds.plots._look import NEUTRAL, axes_or_new, color_of, line_of
-from trueodds.validation import (
+from trueodds.inputs import (
     check_choice,
     check_flag,
 )
+from trueodds.plots._look import NEUTRAL, axes_or_new, color_of, line_of
 
 __all__ = ["DecisionCurveDisplay"]
 

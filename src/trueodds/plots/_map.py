@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    InputScale,
+    check_flag,
+    check_instance,
+    validate_scores,
+)
 from trueodds.maps import CalibrationMap, CharcoalGrillMap, StepMap
 from trueodds.metrics import reliability_curve
 from trueodds.numerics.log_odds import sigmoid
@@ -18,13 +25,6 @@ from trueodds.plots._look import (
     fitted_map,
 )
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    check_flag,
-    check_instance,
-    validate_scores,
-)
 
 __all__ = ["CalibrationMapDisplay"]
 

@@ -11,6 +11,13 @@ import numpy as np
 
 from trueodds.basics.optional import require
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_text,
+    is_choice,
+)
 from trueodds.metrics import ReliabilityCurve, reliability_curve
 from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, pyplot
 from trueodds.plots._reliability_drawing import (
@@ -21,13 +28,6 @@ from trueodds.plots._reliability_drawing import (
     draw_histograms,
     draw_legend,
     draw_line,
-)
-from trueodds.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_text,
-    is_choice,
 )
 
 __all__ = ["ReliabilityDisplay"]

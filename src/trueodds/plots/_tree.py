@@ -9,6 +9,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    InputScale,
+    check_integer,
+    validate_scores,
+)
 from trueodds.maps import TreeMap
 from trueodds.maps._tree import branch_text, children_of
 from trueodds.plots._look import (
@@ -17,12 +23,6 @@ from trueodds.plots._look import (
     color_of,
     fitted_map,
     line_of,
-)
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    check_integer,
-    validate_scores,
 )
 
 __all__ = ["TreeDisplay"]

@@ -9,6 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.inputs import (
+    Floats,
+    InputScale,
+    as_dense,
+    as_tuple,
+    check_instance,
+    check_integer,
+    check_text,
+    direction_hint,
+    repeat_rows,
+)
 from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._costs import decision_costs
@@ -29,17 +40,6 @@ from trueodds.report._sureness import sureness
 from trueodds.report._validation import validation_section
 from trueodds.report._verdict import diagnose, verdict
 from trueodds.table import ScoreTable
-from trueodds.validation import (
-    Floats,
-    InputScale,
-    as_dense,
-    as_tuple,
-    check_instance,
-    check_integer,
-    check_text,
-    direction_hint,
-    repeat_rows,
-)
 
 __all__ = ["build_report"]
 

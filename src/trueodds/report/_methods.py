@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.metrics import (
     ClassEvaluation,
     Evaluation,
@@ -17,7 +18,6 @@ from trueodds.metrics import (
 from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, show_method
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats
 
 __all__ = ["headline_figures", "method_rows"]
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from trueodds.estimator import unfitted
+from trueodds.inputs import Floats, InputScale
 from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
 from trueodds.report._evidence import ReportRows
 from trueodds.report._marks import round_step
 from trueodds.report._plain import number, numbers
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["SURENESS_BOX", "sureness", "sureness_lines"]
 

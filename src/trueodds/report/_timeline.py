@@ -7,10 +7,10 @@ from typing import Any
 
 from trueodds.basics.wording import evidence_text
 from trueodds.exceptions import InputError
+from trueodds.inputs import check_instance, check_text
 from trueodds.monitoring._watch import event_text
 from trueodds.report._page import page_environment, page_policy, page_style
 from trueodds.report._timeline_chart import MARKS, Chart, evidence_chart, ratio_chart
-from trueodds.validation import check_instance, check_text
 
 __all__ = ["render_timeline"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trueodds.decisions import decision_curve
+from trueodds.inputs import Floats
 from trueodds.metrics import validation_table
 from trueodds.report._evidence import ReportRows, sample_rows
 from trueodds.report._plain import number, numbers
-from trueodds.validation import Floats
 
 __all__ = ["validation_section"]
 

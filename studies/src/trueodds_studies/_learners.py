@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = [
     "BoostedStumps",

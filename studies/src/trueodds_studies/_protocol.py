@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, TrueoddsWarning
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._learners import Learner, coded_matrix
 from trueodds_studies._scratch import Arrays, Scratch
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from grill_examples import overconfident_classes
+from support.grill_examples import overconfident_classes
 from trueodds.numerics.charcoal_grill.classes import ClassCoals, CoalRows, loss_and_gradient
 from trueodds.numerics.charcoal_grill.classes_fit import (
     PULL,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from grill_examples import distorted
+from support.grill_examples import distorted
 from trueodds.numerics.charcoal_grill import fit as charcoal_grill_fit
 from trueodds.numerics.charcoal_grill.field import Coals, Layout
 from trueodds.numerics.charcoal_grill.fit import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from grill_examples import distorted
+from support.grill_examples import distorted
 from trueodds.numerics.charcoal_grill import folds
 from trueodds.numerics.charcoal_grill.fit import GrillEvidence
 from trueodds.numerics.charcoal_grill.folds import choose_n_coals, fold_shares, one_standard_error

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from grill_examples import distorted
+from support.grill_examples import distorted
 from trueodds.numerics.charcoal_grill import paper
 from trueodds.numerics.charcoal_grill.field import Layout
 from trueodds.numerics.charcoal_grill.fit import GrillEvidence, is_monotone

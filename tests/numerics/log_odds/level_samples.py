@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import expit, log_expit
 
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds.finite_fit import Design, fit_finite
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats
 
 DESIGNS: list[Design] = ["temperature", "logistic", "beta", "beta_half"]
 

@@ -15,9 +15,8 @@ from trueodds.calibrators._bayesian_isotonic.posterior import (
     importance_posterior,
 )
 from trueodds.evidence import Evidence
-from trueodds.exceptions import DominantMapWarning, PoorMixingWarning, warn_user
-from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.validation import (
+from trueodds.exceptions import DegenerateWeightsWarning, PoorMixingWarning, warn_user
+from trueodds.inputs import (
     as_seed,
     check_choice,
     check_integer,
@@ -25,6 +24,7 @@ from trueodds.validation import (
     check_number,
     is_choice,
 )
+from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 
 __all__ = ["BayesianIsotonicCalibrator"]
 
@@ -206,7 +206,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
                     f"one of the {self.n_samples} sampled maps has "
                     f"{100 * posterior.max_weight:.0f}% of the weight, so the result is little "
                     'more than that map. Use sampler="mcmc", or raise n_samples.',
-                    DominantMapWarning,
+                    DegenerateWeightsWarning,
                 )
         if posterior.r_hat is not None:
             self.r_hat_ = posterior.r_hat

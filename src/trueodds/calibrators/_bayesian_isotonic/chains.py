@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["Chains", "effective_sample_size", "run_chains", "split_r_hat"]
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from trueodds.basics.progress import Progress
 from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
+from trueodds.inputs import Floats
 from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.numerics.isotonic_pooling import pooled_starts
 from trueodds.table import ScoreTable
-from trueodds.validation import Floats
 
 __all__ = [
     "IsotonicPosterior",

@@ -7,7 +7,8 @@ import numpy as np
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
 from trueodds.evidence import ClassEvidence
-from trueodds.exceptions import MissingClassWarning, NotIncreasingWarning, warn_user
+from trueodds.exceptions import MissingClassWarning, NonMonotoneWarning, warn_user
+from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing
 from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.numerics.charcoal_grill.classes import CoalRows
 from trueodds.numerics.charcoal_grill.classes_fit import (
@@ -24,7 +25,6 @@ from trueodds.numerics.softmax.logits import (
     scaled_logits,
 )
 from trueodds.numerics.softmax.regression import SoftmaxFit, TemperatureModel
-from trueodds.validation import Floats, InputScale, Labels, LabelSmoothing
 
 __all__ = ["fit_charcoal_softmax_map"]
 
@@ -66,7 +66,7 @@ def fit_charcoal_softmax_map(
     if inverse <= 1 / HOTTEST:
         warn_user(
             "the classes' scores rank them the wrong way round; the best temperature is infinite.",
-            NotIncreasingWarning,
+            NonMonotoneWarning,
         )
         return CharcoalSoftmaxMap(
             means=np.zeros((1, n_classes)),

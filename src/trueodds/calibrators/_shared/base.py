@@ -1,4 +1,4 @@
-"""What every calibrator shares: validation, classes, one-vs-rest, prediction."""
+"""Calibrator, the base of every method; bases of methods with features or a posterior."""
 
 from __future__ import annotations
 
@@ -14,38 +14,47 @@ import numpy.typing as npt
 
 from trueodds.basics.log import logger
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators._shared.accuracy import share_right
 from trueodds.calibrators._shared.docs import document_inherited
-from trueodds.calibrators._shared.kept import KeptClasses, KeptRows, keep_classes, keep_evidence
+from trueodds.calibrators._shared.intervals import (
+    KeptClasses,
+    KeptRows,
+    keep_classes,
+    keep_evidence,
+)
 from trueodds.engines.grouping import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence, calculating, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
-from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.table import ScoreTable
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     LabelledScores,
     Labels,
     LabelSmoothing,
-    answers_in_kind,
     as_dense,
     as_names,
+    as_seed,
     check_integer,
+    check_length,
     check_level,
     check_scale,
     check_smoothing,
+    encode_labels,
+    label_column,
     positive_column,
     read_rows,
+    returns_like_input,
     validate_scores,
+    validate_weights,
 )
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap, TreeMap
+from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
     from trueodds.numerics.smooth_curve.kept import KeptCells
     from trueodds.numerics.smooth_curve.posterior import CurvePosterior
 
-__all__ = ["Calibrator", "Curves"]
+__all__ = ["LAST", "Calibrator", "Curves", "FeatureCalibrator", "PosteriorCalibrator"]
 
 LAST = 1000
 """The complexity of a method that does not state one: after all that do."""
@@ -327,7 +336,7 @@ class Calibrator(Estimator, ABC):
         self._check_that_counts_suffice()
         columns = as_names(score, "score")
         if len(columns) != 1:
-            from trueodds.calibrators._shared.class_frames import fit_columns
+            from trueodds.calibrators._shared.frames import fit_columns
 
             if pos_label is not None:
                 raise InputError("pos_label is for one score column; with several, use classes=.")
@@ -390,7 +399,7 @@ class Calibrator(Estimator, ABC):
     def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
         """Keep what is worth it of the attributes that each class's fit left; by default none."""
 
-    @answers_in_kind
+    @returns_like_input
     def predict_proba(self, scores: Any) -> Floats:
         """Calibrated probabilities.
 
@@ -427,7 +436,7 @@ class Calibrator(Estimator, ABC):
 
     def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
-        return share_right(self.predict(scores), y, sample_weight)
+        return _share_right(self.predict(scores), y, sample_weight)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
         """Where the true probability of such scores lies, given the evidence of the fit.
@@ -543,6 +552,101 @@ class Calibrator(Estimator, ABC):
                 found = [kept.cells(scale) if isinstance(kept, KeptRows) else kept]
             self._posteriors = tuple(_posterior(cells, scale) for cells in found)
         return self._posteriors
+
+
+class FeatureCalibrator(Calibrator):
+    """A calibrator whose methods take ``features=``; a subclass writes ``predict_proba``."""
+
+    def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
+        """Calibrated probabilities by the scores alone."""
+        return super().predict_proba(scores)
+
+    def predict_interval(
+        self, scores: Any, *, level: float = 0.9, features: Any = None
+    ) -> tuple[Floats, Floats]:
+        """Where the true probability lies: of such scores, or of rows given such a probability.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the same scale as in ``fit``.
+        level : float, default=0.9
+            How often the interval holds the truth, on average over rows.
+        features : array-like or frame of shape (n, n_attributes), default=None
+            The attributes of the same rows, if the method needs them.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n,), or (n, n_classes) with several classes
+        """
+        self._check_fitted("map_")
+        if not isinstance(self.map_, TreeMap):
+            return super().predict_interval(scores, level=level)
+        banded = self.map_with_band(level=level)
+        assert isinstance(banded, TreeMap)  # noqa: S101  # the same map
+        return banded.interval(scores, features)
+
+    def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
+        """The most probable class of each row; the first of equals."""
+        probabilities = self.predict_proba(scores, features=features)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def score(
+        self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
+    ) -> float:
+        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
+        return _share_right(self.predict(scores, features=features), y, sample_weight)
+
+
+class PosteriorCalibrator(Calibrator):
+    """A calibrator that knows how sure it is, of two classes."""
+
+    @abstractmethod
+    def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
+        """Maps below which the posterior has these shares, at each score."""
+
+    @abstractmethod
+    def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
+        """Draws of the map."""
+
+    def _band_curves(self, level: float) -> tuple[Curves, Curves]:
+        """The posterior's own quantiles; with several classes as of any method."""
+        if len(self.classes_) > 2:
+            return super()._band_curves(level)
+        low, high = self._quantile_maps([(1 - level) / 2, (1 + level) / 2])
+        return (low,), (high,)
+
+    def sample_maps(self, n_maps: int = 1, *, random_state: Any = 0) -> list[CalibrationMap]:
+        """Draw maps from the posterior, to carry its uncertainty through a calculation.
+
+        Parameters
+        ----------
+        n_maps : int, default=1
+        random_state : int, Generator, RandomState or None, default=0
+
+        Returns
+        -------
+        list of CalibrationMap
+        """
+        self._check_fitted("map_")
+        if len(self.classes_) > 2:
+            raise InputError(
+                f"sample_maps is for two classes; this was fitted on {len(self.classes_)}. Fit one "
+                "class against the rest."
+            )
+        check_integer(n_maps, "n_maps", 1)
+        drawn = self._drawn_maps(n_maps, np.random.default_rng(as_seed(random_state)))
+        return [m.with_classes(self.map_.classes) for m in drawn]
+
+
+def _share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
+    """Accuracy: the share of rows, by weight, whose label is the predicted one."""
+    labels = label_column(y)
+    if labels.dtype.kind == "O":
+        encode_labels(labels)  # refuses what is missing or does not sort
+    check_length(len(labels), "y", len(predicted), "scores")
+    weight = validate_weights(sample_weight, len(labels))
+    return float(np.average(predicted == labels, weights=weight))
 
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:

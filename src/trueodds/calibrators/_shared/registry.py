@@ -1,35 +1,64 @@
-"""Every method by its name: files of this package, and other packages' entry points.
+"""Every method by its name: those of this package, and other packages' entry points.
 
-``calibrators/_beta.py`` holds ``BetaCalibrator``, ``calibrators/_tree/`` holds ``TreeCalibrator``.
-Another package joins by an entry point of the group ``trueodds.calibrators``. Names are known
-without importing anything; a class is imported when it is asked for.
+A method of this package has a line in ``METHODS``; another package joins by an entry point of the
+group ``trueodds.calibrators``. A class is imported when it is asked for.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 __all__ = [
+    "METHODS",
     "all_calibrators",
-    "calibrator_class",
     "calibrator_names",
     "find_calibrator",
     "method_name",
 ]
 
+METHODS = {
+    "abb": "_abb:ABBCalibrator",
+    "acp": "_acp:ACPCalibrator",
+    "bayesian_isotonic": "_bayesian_isotonic:BayesianIsotonicCalibrator",
+    "bayesian_smooth": "_bayesian_smooth:BayesianSmoothCalibrator",
+    "bayesian_structured": "_bayesian_structured:BayesianStructuredCalibrator",
+    "bbq": "_bbq:BBQCalibrator",
+    "beta": "_beta:BetaCalibrator",
+    "centered_isotonic": "_centered_isotonic:CenteredIsotonicCalibrator",
+    "charcoal_grill": "_charcoal_grill:CharcoalGrillCalibrator",
+    "dirichlet": "_dirichlet:DirichletCalibrator",
+    "enir": "_enir:ENIRCalibrator",
+    "ensemble_temperature": "_ensemble_temperature:EnsembleTemperatureCalibrator",
+    "histogram": "_histogram:HistogramCalibrator",
+    "identity": "_identity:IdentityCalibrator",
+    "isotonic": "_isotonic:IsotonicCalibrator",
+    "kernel": "_kernel:KernelCalibrator",
+    "logistic": "_logistic:LogisticCalibrator",
+    "matrix": "_matrix:MatrixCalibrator",
+    "one_vs_rest": "_one_vs_rest:OneVsRestCalibrator",
+    "quadratic": "_quadratic:QuadraticCalibrator",
+    "robust_logistic": "_robust_logistic:RobustLogisticCalibrator",
+    "scaling_binning": "_scaling_binning:ScalingBinningCalibrator",
+    "smooth_isotonic": "_smooth_isotonic:SmoothIsotonicCalibrator",
+    "spline": "_spline:SplineCalibrator",
+    "structured_matrix": "_structured_matrix:StructuredMatrixCalibrator",
+    "structured_vector": "_structured_vector:StructuredVectorCalibrator",
+    "temperature": "_temperature:TemperatureCalibrator",
+    "tree": "_tree:TreeCalibrator",
+    "vector": "_vector:VectorCalibrator",
+    "venn_abers": "_venn_abers:VennAbersCalibrator",
+}
+"""The module and the class of each method of this package."""
 GROUP = "trueodds.calibrators"
-PACKAGE = "trueodds.calibrators"
-FOLDER = Path(__file__).parents[1]
-NOT_A_METHOD = ("_shared",)
 
 
 def method_name(class_name: str) -> str:
@@ -39,16 +68,11 @@ def method_name(class_name: str) -> str:
     return "_".join(word.lower() for word in words)
 
 
-def _own_names() -> list[str]:
-    """Names of the files and folders of this package that hold a method."""
-    found = (f.stem for f in FOLDER.glob("_[a-z]*") if f.suffix == ".py" or f.is_dir())
-    return sorted(name.removeprefix("_") for name in found if name not in NOT_A_METHOD)
-
-
 @cache
 def _foreign() -> dict[str, EntryPoint]:
-    own = _own_names()
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in own}
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in METHODS}
 
 
 def calibrator_names() -> list[str]:
@@ -60,7 +84,7 @@ def calibrator_names() -> list[str]:
     >>> "beta" in calibrator_names()
     True
     """
-    return sorted([*_own_names(), *_foreign()])
+    return sorted([*METHODS, *_foreign()])
 
 
 def find_calibrator(name: str) -> type[Any]:
@@ -81,34 +105,20 @@ def find_calibrator(name: str) -> type[Any]:
     >>> find_calibrator("beta")
     <class 'trueodds.calibrators._beta.BetaCalibrator'>
     """
-    from trueodds.validation import check_text  # NumPy, which --help must not wait for
+    from trueodds.inputs import check_text  # NumPy, which --help must not wait for
 
     check_text(name, "name")
-    if name in _own_names():
-        return _class_in(name)
-    if name in _foreign():
-        kind: type[Any] = _foreign()[name].load()
-        return kind
-    raise InputError(
-        f"no method is called {shown(name)}; there are: {', '.join(calibrator_names())}."
-    )
-
-
-def calibrator_class(class_name: str) -> type[Any] | None:
-    """A class of this package by its own name; None if there is none."""
-    name = method_name(class_name)
-    found = _class_in(name) if name in _own_names() else None
-    return found if found is not None and found.__name__ == class_name else None
-
-
-def _class_in(name: str) -> type[Any]:
-    module = importlib.import_module(f"{PACKAGE}._{name}")
     kind: type[Any]
-    for kind in vars(module).values():
-        is_calibrator = inspect.isclass(kind) and kind.__name__.endswith("Calibrator")
-        if is_calibrator and method_name(kind.__name__) == name:
-            return kind
-    raise InputError(f"{module.__name__} holds no calibrator of the name {name!r}.")
+    if name in METHODS:
+        module, class_name = METHODS[name].split(":")
+        kind = getattr(importlib.import_module(f"trueodds.calibrators.{module}"), class_name)
+    elif name in _foreign():
+        kind = _foreign()[name].load()
+    else:
+        raise InputError(
+            f"no method is called {shown(name)}; there are: {', '.join(calibrator_names())}."
+        )
+    return kind
 
 
 def all_calibrators() -> dict[str, type[Any]]:

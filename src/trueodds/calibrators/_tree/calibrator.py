@@ -21,10 +21,7 @@ from trueodds.calibrators._tree.leaves import leaf_maps, linear_map
 from trueodds.calibrators._tree.rows import TreeRows, canonical_rows
 from trueodds.evidence import Evidence, bounded_scores, bounded_weights, calculating
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap, TreeMap
-from trueodds.maps.tree_features import FeatureSpace, score_columns
-from trueodds.numerics.label_targets import class_targets
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     as_seed,
     as_tuple,
@@ -36,6 +33,9 @@ from trueodds.validation import (
     read_rows,
     validate_scores,
 )
+from trueodds.maps import CalibrationMap, TreeMap
+from trueodds.maps.tree_features import FeatureSpace, score_columns
+from trueodds.numerics.label_targets import class_targets
 
 __all__ = ["TreeCalibrator"]
 

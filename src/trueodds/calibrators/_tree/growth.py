@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["FittedTree", "TreeData", "TreeOptions", "fit_tree"]
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._tree.rows import TreeRows
+from trueodds.inputs import Floats
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap, TreeMap
-from trueodds.validation import Floats
 
 __all__ = ["leaf_maps", "linear_map"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.validation import Floats, Labels
+from trueodds.inputs import Floats, Labels
 
 __all__ = ["TreeRows", "canonical_rows"]
 

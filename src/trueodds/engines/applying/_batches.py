@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["duckdb_batches", "ibis_batches", "spark_batches"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps._formulas import usable_rows
-from trueodds.validation import Floats
 
 __all__ = ["apply_to_rows"]
 

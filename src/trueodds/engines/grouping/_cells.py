@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.validation import Floats, InputScale
+from trueodds.inputs import Floats, InputScale
 
 __all__ = ["ScoreCells", "cells_for"]
 

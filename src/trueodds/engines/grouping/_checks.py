@@ -13,7 +13,7 @@ from trueodds.engines.grouping._collect import (
     collect_row,
 )
 from trueodds.exceptions import InputError
-from trueodds.validation import InputScale, number_text
+from trueodds.inputs import InputScale, number_text
 
 __all__ = ["Facts", "FrameColumns", "check_rows", "open_columns"]
 

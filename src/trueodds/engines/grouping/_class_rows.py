@@ -17,7 +17,7 @@ from trueodds.engines.grouping._collect import (
     open_frame,
 )
 from trueodds.exceptions import InputError
-from trueodds.validation import ROW_SUM_TOLERANCE, Floats, InputScale
+from trueodds.inputs import ROW_SUM_TOLERANCE, Floats, InputScale
 
 __all__ = ["SampledRows", "is_elsewhere", "sample_class_rows"]
 

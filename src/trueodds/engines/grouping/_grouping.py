@@ -19,7 +19,7 @@ from trueodds.engines.grouping._checks import (
 )
 from trueodds.engines.grouping._collect import collect_columns, collect_row, open_frame
 from trueodds.exceptions import InputError
-from trueodds.validation import (
+from trueodds.inputs import (
     Floats,
     InputScale,
     check_integer,

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats, Labels
+from trueodds.inputs import Floats, Labels
 
 __all__ = ["ClassCoals", "CoalRows", "class_coal_weights", "loss_and_gradient"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.charcoal_grill.classes import (
     ClassCoals,
     CoalRows,
@@ -18,7 +19,6 @@ from trueodds.numerics.charcoal_grill.paper import (
     minimise_in_turns,
     paper_penalty,
 )
-from trueodds.validation import Floats
 
 __all__ = ["ClassFit", "choose_class_coals", "fit_class_path", "fit_classes_paper"]
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats, Labels
 from trueodds.numerics.charcoal_grill.field import Coals, Layout, evaluate, negative_log_likelihood
 from trueodds.numerics.charcoal_grill.newton import Derivatives, minimise_bounded
 from trueodds.numerics.log_odds.compression import compress
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats, Labels
 
 __all__ = ["CoalFit", "GrillEvidence", "fit_coal_path", "is_monotone"]
 

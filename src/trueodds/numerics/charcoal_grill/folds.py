@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.charcoal_grill.fit import GrillEvidence, fit_coal_path
 from trueodds.numerics.log_odds.finite_fit import Design, fit_finite
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats
 
 __all__ = ["choose_n_coals", "fold_shares", "one_standard_error"]
 

@@ -16,9 +16,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.charcoal_grill.field import Coals, Layout, evaluate, negative_log_likelihood
 from trueodds.numerics.charcoal_grill.fit import BEYOND_DATA, CoalFit, GrillEvidence, is_monotone
-from trueodds.validation import Floats
 
 __all__ = ["Bounds", "fit_paper", "minimise_in_turns", "paper_penalty", "paper_start"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.validation import Floats, InputScale
+from trueodds.inputs import Floats, InputScale
 
 __all__ = ["log_odds", "log_pair", "log_sigmoid", "sigmoid"]
 

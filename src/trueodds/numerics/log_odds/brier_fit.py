@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import sigmoid
 from trueodds.numerics.log_odds.finite_fit import (
@@ -33,7 +34,6 @@ from trueodds.numerics.log_odds.logistic_regression import (
     fit_logistic,
 )
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats
 
 __all__ = ["fit_finite_brier", "squared_error"]
 

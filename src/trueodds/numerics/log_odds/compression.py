@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.basics.log import logger
+from trueodds.inputs import Floats, InputScale
 from trueodds.kernels.cell_moments import add_cell_moments
 from trueodds.numerics.log_odds.axis import log_odds
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["Compressed", "Counts", "compress", "finite_range"]
 

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import log_pair, log_sigmoid
 from trueodds.numerics.log_odds.logistic_regression import LogisticFit, fit_logistic
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats
 
 __all__ = [
     "LN2",

@@ -26,12 +26,12 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.log_odds.axis import log_odds
 from trueodds.numerics.log_odds.compression import compress, finite_range
 from trueodds.numerics.log_odds.finite_fit import Design, LogOddsFit, fit_finite, is_separable
 from trueodds.numerics.log_odds.level_search import Side, search_levels
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["UNSEEN_LEVEL", "Design", "LogOddsFit", "Loss", "fit_log_odds", "placed_log_odds"]
 

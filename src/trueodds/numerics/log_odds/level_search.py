@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds.finite_fit import Design, LogOddsFit, fit_finite
 from trueodds.numerics.log_odds.many_regressions import ManyRegressions
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats
 
 __all__ = ["Side", "search_levels"]
 

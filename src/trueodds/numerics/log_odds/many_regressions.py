@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.kernels.elementary import exp_in_place, log_in_place
 from trueodds.numerics.label_targets import platt_targets, smooth_counts
 from trueodds.numerics.log_odds.axis import log_sigmoid
 from trueodds.numerics.log_odds.finite_fit import LN2, Design
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats
 
 __all__ = ["ManyRegressions"]
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import log_odds
 from trueodds.numerics.log_odds.compression import compress
 from trueodds.numerics.log_odds.fit import COMPRESS_FROM, BinaryEvidence
 from trueodds.numerics.log_odds.logistic_regression import fit_logistic
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["QuadraticFit", "fit_curve", "fit_quadratic"]
 

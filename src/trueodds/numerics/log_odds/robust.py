@@ -22,6 +22,7 @@ from functools import partial
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds.axis import log_sigmoid
 from trueodds.numerics.log_odds.compression import finite_range
@@ -37,7 +38,6 @@ from trueodds.numerics.log_odds.logistic_regression import (
 )
 from trueodds.numerics.log_odds.quadratic import QuadraticFit, fit_curve
 from trueodds.numerics.log_odds.rows import LogOddsRows
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["fit_robust"]
 

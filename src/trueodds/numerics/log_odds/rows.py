@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.label_targets import smooth_counts
-from trueodds.validation import Floats
 
 __all__ = ["LogOddsRows"]
 

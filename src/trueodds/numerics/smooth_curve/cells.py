@@ -8,8 +8,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.kernels.elementary import normal_cdf_in_place
-from trueodds.validation import Floats
 
 __all__ = ["FARTHEST", "LogOddsCells", "cells_of"]
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
 from trueodds.numerics.smooth_curve.laplace import Fits, Prior, fit_all
@@ -23,7 +24,6 @@ from trueodds.numerics.smooth_curve.model import (
 )
 from trueodds.numerics.smooth_curve.posterior import CurveMember, CurvePosterior
 from trueodds.numerics.smooth_curve.steps import Steps, fit_steps
-from trueodds.validation import Floats
 
 __all__ = ["fit_smooth_curve"]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.kernels.score_cells import count_in_cells
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.cells import FARTHEST, cells_of
-from trueodds.validation import Floats, InputScale, Labels
 
 __all__ = ["KeptCells", "kept_of_columns", "kept_of_rows", "margin_unit"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
-from trueodds.validation import Floats
 
 __all__ = ["Fits", "Prior", "fit_all"]
 

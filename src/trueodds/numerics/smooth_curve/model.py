@@ -25,8 +25,8 @@ from typing import Literal
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
-from trueodds.validation import Floats
 
 __all__ = ["CENTRES", "Centre", "Curve", "squash", "temperature"]
 

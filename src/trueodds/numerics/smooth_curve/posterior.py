@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["CurveMember", "CurvePosterior"]
 

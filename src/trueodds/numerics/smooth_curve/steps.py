@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.posterior import CurveMember
-from trueodds.validation import Floats
 
 __all__ = ["Steps", "fit_steps"]
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.softmax.regression import SoftmaxFit, SoftmaxModel, fit_softmax
-from trueodds.validation import Floats
 
 __all__ = ["ModelOf", "SoftmaxEvidence", "fit_with_floor"]
 

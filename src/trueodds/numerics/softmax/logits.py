@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueodds.validation import Floats, InputScale
+from trueodds.inputs import Floats, InputScale
 
 __all__ = [
     "ORDINARY_EXPONENT",

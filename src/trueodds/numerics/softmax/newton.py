@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = [
     "STEEPNESS_LEFT",

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.softmax.newton import (
     STEEPNESS_LEFT,
     Operator,
@@ -25,7 +26,6 @@ from trueodds.numerics.softmax.newton import (
     row_block_inverse,
     step_length,
 )
-from trueodds.validation import Floats
 
 __all__ = [
     "MOST_BLOCKS",

@@ -19,10 +19,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.features import N_SHARED, shared_features
 from trueodds.numerics.structured_softmax.rows import ClassRows
-from trueodds.validation import Floats
 
 __all__ = ["Block", "Coefficients", "Design", "Layout", "layout_for", "make_design"]
 

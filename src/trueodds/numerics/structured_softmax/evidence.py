@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.blocks import Block, Design
 from trueodds.numerics.structured_softmax.newton import Posterior
 from trueodds.numerics.structured_softmax.rows import ClassRows
-from trueodds.validation import Floats
 
 __all__ = ["ModelFit", "fit_by_evidence", "prior_variances"]
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["ENTROPY_CENTRE", "N_SHARED", "relative_entropy", "shared_features"]
 

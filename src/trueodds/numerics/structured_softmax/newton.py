@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.blocks import Design
-from trueodds.validation import Floats
 
 __all__ = ["Posterior", "log_softmax_columns"]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.base import (
     Base,
     fit_mixing_base,
@@ -20,7 +21,6 @@ from trueodds.numerics.structured_softmax.blocks import Coefficients, layout_for
 from trueodds.numerics.structured_softmax.evidence import fit_by_evidence
 from trueodds.numerics.structured_softmax.features import N_SHARED
 from trueodds.numerics.structured_softmax.rows import ClassRows
-from trueodds.validation import Floats
 
 __all__ = ["Member", "fit_pool", "pool_weights"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.blocks import Coefficients
 from trueodds.numerics.structured_softmax.features import ENTROPY_CENTRE, relative_entropy
-from trueodds.validation import Floats
 
 __all__ = ["structured_probabilities"]
 

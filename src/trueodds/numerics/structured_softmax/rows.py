@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.softmax.logits import ORDINARY_EXPONENT, margin_exponent, softmax
-from trueodds.validation import Floats, InputScale
 
 __all__ = ["DEEPEST", "ClassRows", "class_probabilities", "margin_unit", "tops_of"]
 

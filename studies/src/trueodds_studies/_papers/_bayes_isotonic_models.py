@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["DEFAULTS", "MODELS", "RealAdaBoost", "held_out_scores"]
 

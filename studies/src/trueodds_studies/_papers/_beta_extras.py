@@ -13,7 +13,7 @@ from scipy.special import rel_entr
 from scipy.stats import skew
 
 from trueodds import BetaCalibrator, IdentityCalibrator, IsotonicCalibrator, LogisticCalibrator
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._papers._beta_numbers import SETS
 from trueodds_studies._papers._beta_program import LiblinearCalibrator
 from trueodds_studies._protocol import averaged, clipped_log_loss, quietly

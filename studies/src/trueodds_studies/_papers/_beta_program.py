@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = ["LiblinearCalibrator"]
 

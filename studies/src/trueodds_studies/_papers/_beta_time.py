@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds import BetaCalibrator, IsotonicCalibrator, LogisticCalibrator
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._learners import BoostedStumps
 from trueodds_studies._optional import need
 from trueodds_studies._protocol import quietly

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._learners import Learner
 from trueodds_studies._papers._trees_learners import LEAST, normal_masses
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from trueodds import BBQCalibrator, ENIRCalibrator, IdentityCalibrator, IsotonicCalibrator
 from trueodds.calibrators import Calibrator
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._protocol import quietly
 from trueodds_studies._scratch import Arrays
 from trueodds_studies._task import stable_seed

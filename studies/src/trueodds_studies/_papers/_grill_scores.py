@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._protocol import as_matrix
 from trueodds_studies._scratch import Arrays
 from trueodds_studies._task import stable_seed

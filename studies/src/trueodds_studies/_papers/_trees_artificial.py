@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from trueodds import IsotonicCalibrator, LogisticCalibrator, TreeCalibrator
+from trueodds.inputs import Floats
 from trueodds.metrics import root_mean_squared_error
-from trueodds.validation import Floats
 from trueodds_studies._optional import need
 from trueodds_studies._papers._trees_numbers import METHODS
 from trueodds_studies._protocol import quietly

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from trueodds.inputs import Floats
 from trueodds.kernels.learners import GrownTree, RegressionForest, grow_trees
-from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 
 __all__ = ["logit_boost", "working_response"]

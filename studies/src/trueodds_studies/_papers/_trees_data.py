@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._learners import coded_matrix
 from trueodds_studies._papers._trees_numbers import SETS
 from trueodds_studies.datasets import load

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._learners import Learner
 
 __all__ = ["LEAST", "normal_masses", "rbf_svm", "weka_naive_bayes"]

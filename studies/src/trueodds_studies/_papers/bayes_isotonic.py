@@ -36,7 +36,7 @@ from trueodds import (
 )
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 from trueodds_studies._papers._bayes_isotonic_models import MODELS, held_out_scores
 from trueodds_studies._papers._bayes_isotonic_numbers import SIZES, sets_at_hand
 from trueodds_studies._papers._bayes_isotonic_report import report

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.special import expit
 
 from trueodds import BetaCalibrator, IdentityCalibrator, IsotonicCalibrator, LogisticCalibrator
+from trueodds.inputs import Floats
 from trueodds.metrics import accuracy, brier_score
-from trueodds.validation import Floats
 from trueodds_studies._learners import Learner, boosted_stumps, naive_bayes, real_boosted_stumps
 from trueodds_studies._papers import _beta_extras as extras
 from trueodds_studies._papers._beta_numbers import SETS, sets_at_hand

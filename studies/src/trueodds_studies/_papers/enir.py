@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.inputs import Floats
 from trueodds.metrics import (
     accuracy,
     expected_calibration_error,
     maximum_calibration_error,
     root_mean_squared_error,
 )
-from trueodds.validation import Floats
 from trueodds_studies._learners import coded_matrix
 from trueodds_studies._optional import need
 from trueodds_studies._papers._enir_naive_bayes import counting_naive_bayes
@@ -235,7 +235,7 @@ def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
     ways: dict[str, dict[str, Any]] = {
         "text": {},
         "program": {"strategy": "quantile", "ties": "by_label"},
-        "shared": {"strategy": "quantile", "ties": "shared"},
+        "shared": {"strategy": "quantile", "ties": "share"},
     }
     for view, options in ways.items():
         options |= {"n_bins": 10, "classes": [0, 1]}

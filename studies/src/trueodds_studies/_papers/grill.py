@@ -34,8 +34,8 @@ from trueodds import (
 )
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
+from trueodds.inputs import Floats
 from trueodds.metrics import expected_calibration_error
-from trueodds.validation import Floats
 from trueodds_studies._papers._grill_numbers import CLIP, CLIPS, PAPER_TASKS, PLACED
 from trueodds_studies._papers._grill_report import report
 from trueodds_studies._papers._grill_scores import SCORERS, halves, held_out, synthetic_scores
@@ -55,7 +55,7 @@ QUICK_SETS = ("stocknet-movement",)
 FRAUD = "creditcard-casecontrol"
 
 GRILLS: dict[str, Callable[..., Calibrator]] = {
-    f"CGS-{n}-{word}": partial(CharcoalGrillCalibrator, n_coals=n, bias=bias)
+    f"CGS-{n}-{word}": partial(CharcoalGrillCalibrator, n_components=n, bias=bias)
     for word, bias in (("nobias", False), ("withbias", True))
     for n in range(1, 6)
 }

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trueodds import IsotonicCalibrator, LogisticCalibrator, TreeCalibrator
+from trueodds.inputs import Floats
 from trueodds.metrics import reliability_curve, root_mean_squared_error
-from trueodds.validation import Floats
 from trueodds_studies._learners import Learner
 from trueodds_studies._papers._trees_artificial import (
     artificial_tasks,

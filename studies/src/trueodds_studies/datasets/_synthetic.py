@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import expit, log_softmax, logit
 
 from trueodds.exceptions import InputError
-from trueodds.validation import Floats
+from trueodds.inputs import Floats
 
 __all__ = [
     "LabelledRows",

@@ -1,0 +1,144 @@
+"""Learning several classes from a frame whose rows stay on their engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from trueodds.basics.log import logger
+from trueodds.calibrators._shared.intervals import MOST_VALUES
+from trueodds.engines.grouping import (
+    SampledRows,
+    collect_columns,
+    group_scores,
+    is_elsewhere,
+    open_frame,
+    sample_class_rows,
+)
+from trueodds.evidence import Evidence, evidence_of
+from trueodds.exceptions import InputError, SampledRowsWarning, warn_user
+from trueodds.maps import OneVsRestMap
+from trueodds.table import ScoreTable
+
+if TYPE_CHECKING:
+    from trueodds.calibrators._shared.base import Calibrator
+    from trueodds.maps import CalibrationMap
+
+__all__ = ["fit_columns"]
+
+C = TypeVar("C", bound="Calibrator")
+PARTS = 8
+"""Parts of a sample that are fitted by themselves, to see how much a map owes to chance."""
+LOOKED_AT = 2000
+
+
+def fit_columns(
+    calibrator: C,
+    frame: Any,
+    columns: list[str],
+    label: str,
+    weight: str | None,
+    max_rows: int,
+    *,
+    alone: bool,
+) -> C:
+    """Fit to several score columns; ``alone`` says whether each class is learned by itself."""
+    if not columns:
+        raise InputError("score must name at least one column.")
+    if is_elsewhere(frame):
+        # Log-odds of one class against the rest need the whole row.
+        each = alone and calibrator.input != "logit"
+        learn = _fit_each_class if each else _fit_sample
+        learn(calibrator, _FrameRows(frame, columns, label, weight), max_rows)
+        return calibrator
+    names = [*columns, label, *([] if weight is None else [weight])]
+    found = collect_columns(open_frame(frame), names)
+    scores = np.column_stack([found[name] for name in columns])
+    calibrator.fit(scores, found[label], None if weight is None else found[weight])
+    return calibrator
+
+
+@dataclass(frozen=True)
+class _FrameRows:
+    """Rows on an engine, and the columns that matter."""
+
+    frame: Any
+    columns: list[str]
+    label: str
+    weight: str | None
+
+    def sample(self, calibrator: Calibrator, max_rows: int) -> SampledRows:
+        """All of them if they are few."""
+        return sample_class_rows(
+            self.frame,
+            self.columns,
+            self.label,
+            self.weight,
+            max_rows,
+            calibrator.input,
+            rows_sum_to_one=calibrator.rows_sum_to_one,
+        )
+
+
+def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:
+    """One class against the rest: a group-by on the engine for each, and no row collected.
+
+    Some rows are, which intervals need later.
+    """
+    kept = rows.sample(calibrator, MOST_VALUES // len(rows.columns))
+    read = calibrator.read_rows(kept.scores, kept.labels, kept.weight, calibrator.classes)
+    maps: list[CalibrationMap] = []
+    for name, pos_label in zip(rows.columns, read.classes.tolist(), strict=True):
+        grouped = group_scores(
+            rows.frame,
+            score=name,
+            label=rows.label,
+            weight=rows.weight,
+            pos_label=pos_label,
+            scale=calibrator.input,
+            max_rows=max_rows,
+        )
+        table = ScoreTable.from_grouped(grouped, max_rows)
+        maps.append(calibrator.learn(Evidence.of_table(table)))
+    fitted = OneVsRestMap(maps=tuple(maps), input=calibrator.input)
+    calibrator.take_map(fitted, evidence_of(read), read.classes)
+
+
+def _fit_sample(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:
+    """All classes together: from all rows if they are few, else from a random sample."""
+    drawn = rows.sample(calibrator, max_rows)
+    calibrator.fit(drawn.scores, drawn.labels, drawn.weight)
+    if drawn.is_sample:
+        error = _sampling_error(calibrator, drawn)
+        calibrator.sampling_error_ = error
+        logger.info("forecasts owe a standard error of %.2g to the sample", error)
+        warn_user(
+            f"the map was learned from a random sample of {len(drawn.labels):,} of "
+            f"{drawn.n_rows:,} "
+            f"rows, which adds a standard error of about {error:.2g} to its forecasts; pass a "
+            "greater max_rows for less.",
+            SampledRowsWarning,
+        )
+
+
+def _sampling_error(calibrator: Calibrator, rows: SampledRows) -> float:
+    """How far forecasts of another sample would be from these, as a root mean square.
+
+    Fits to eight parts differ by √8 times as much as fits to whole samples do; and the closer the
+    sample is to all rows, the less is left to chance.
+    """
+    order = np.random.default_rng(0).permutation(len(rows.labels))
+    looked_at = rows.scores[order[:LOOKED_AT]]
+    forecasts = []
+    for part in range(PARTS):
+        own = order[part::PARTS]
+        twin = type(calibrator)(**calibrator.get_params(deep=False))
+        twin.set_params(classes=list(calibrator.classes_))
+        weight = None if rows.weight is None else rows.weight[own]
+        twin.fit(rows.scores[own], rows.labels[own], weight)
+        forecasts.append(twin.predict_proba(looked_at))
+    variance = np.var(forecasts, axis=0, ddof=1).mean() / PARTS
+    left_out = 1 - len(rows.labels) / rows.n_rows
+    return float(np.sqrt(variance * left_out))

@@ -1,0 +1,387 @@
+"""``trueodds apply``: a calibrated column for every row of a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from trueodds.basics.shown import shown
+from trueodds.cli import options as o
+from trueodds.cli.errors import AdvisedError, UsageError, require
+from trueodds.cli.files.csv import Dialect
+from trueodds.cli.files.find import Format
+from trueodds.cli.files.open import DataSource, arrow_batches, in_bytes
+from trueodds.cli.files.sql import quoted
+from trueodds.cli.files.write import (
+    STANDARD_OUTPUT,
+    atomic_stream,
+    check_target,
+    output_format,
+    table_writer,
+)
+from trueodds.cli.files.xlsx import Sheet, add_columns
+from trueodds.cli.maps import MapFile, load_map
+from trueodds.cli.output import emit_json, note, working
+from trueodds.cli.row_options import RowOptions
+from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.prepare import GOOD, examine, in_words
+from trueodds.exceptions import InputError
+
+__all__ = ["apply"]
+
+COLUMN_BYTES = 5 * 2048 * 16
+"""What DuckDB holds of a column: blocks of 2,048 values of 16 bytes in each step of a query."""
+MOST_AT_ONCE, FEWEST_AT_ONCE = 100_000, 64
+"""Rows of a batch."""
+SCRATCH = "trueodds score "
+MAP_FINGERPRINT = "trueodds:map_fingerprint"
+"""The key, in the metadata of what is written, of the map that was applied."""
+
+Output = Annotated[
+    str,
+    o.result_option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="CSV, Parquet, Arrow, JSON lines or xlsx by its name; '-' for standard output.",
+    ),
+]
+Plain = Annotated[
+    bool,
+    o.result_option(
+        "--plain",
+        help="Write CSV with commas, decimal points and UTF-8, and probabilities from 0 to 1, "
+        "whatever the input is like.",
+    ),
+]
+OutputFormat = Annotated[
+    Format | None,
+    o.result_option("--output-format", help="Format of the output; by default, its name tells."),
+]
+Into = Annotated[
+    str,
+    o.result_option(
+        "--into",
+        metavar="COLUMN",
+        help="Name of the new column; for several classes, what their names begin with.",
+    ),
+]
+OnBadScores = Annotated[
+    Literal["error", "skip", "blank"],
+    o.rows_option(
+        "--on-bad-rows",
+        help="Refuse the input if a score is bad, leave such rows out, or keep them in their place "
+        "with an empty result.",
+    ),
+]
+Interval = Annotated[
+    float | None,
+    o.result_option(
+        "--interval",
+        metavar="LEVEL",
+        help="Add intervals of the truth, COLUMN_low and COLUMN_high. The map must have been "
+        "fitted with the same --interval.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnlabelledRowOptions(RowOptions):
+    """Rows that may be left blank."""
+
+    on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]
+
+
+def apply(
+    map_file: MapFile,
+    data: UnlabelledRowOptions,
+    output: Output,
+    into: Into = "probability",
+    interval: Interval = None,
+    output_format_name: OutputFormat = None,
+    plain: Plain = False,
+    force: o.Force = False,
+    as_json: o.Json = False,
+) -> None:
+    """Apply a map to every row of a file; write all columns and the calibrated probability.
+
+    Rows stream through in their order, so the file may be much larger than memory. The output
+    appears under its name when it is complete; a run that fails or is interrupted leaves nothing.
+    Parquet and Arrow files say in their metadata which map was applied.
+
+    A file comes back as it came: CSV with the same separator, decimal mark and encoding, a workbook
+    with everything that was in it, and probabilities in percent if the scores are. --plain writes
+    plain CSV instead.
+
+    Examples
+    --------
+    trueodds apply map.json scores.csv --score p -o calibrated.parquet
+    trueodds apply map.json scores.csv --score p --interval 0.9 -o calibrated.parquet
+    trueodds apply map.json 'scores/*.parquet' --score p --into p_calibrated -o all.parquet
+    trueodds apply map.json scores.xlsx --score p -o calibrated.xlsx
+    cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
+    """
+    if as_json and output == STANDARD_OUTPUT:
+        raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
+    kind = output_format(output, output_format_name)
+    check_target(output, force=force)
+    fitted = load_map(map_file)
+    _check_interval(fitted, interval, map_file)
+    features = _features_of(fitted)
+    columns = ColumnNames(
+        tuple(data.score),
+        features=features,
+        input=fitted.input,
+        sums_to_one=fitted.family != "one_vs_rest",
+        scale=data.scale,
+    )
+    typed = kind != "csv" or bool(features)
+    with data.open(columns, detect_types=typed, verbatim=kind == "csv") as source:
+        columns = columns.found_in(source)
+        rows_at_once = _rows_in_memory(source)
+        names = _new_columns(fitted, into, len(columns.score))
+        if interval is not None:
+            names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+        sheet = source.sheet if kind == "xlsx" else None
+        # A workbook that is written back keeps all its rows.
+        blank = data.on_bad_rows == "blank" or (sheet is not None and data.on_bad_rows == "skip")
+        with working("checking rows", source.connection):
+            good, tally = examine(source, columns, "blank" if blank else data.on_bad_rows)
+        present = source.kinds
+        for name in names:
+            if name.casefold() in {other.casefold() for other in present}:
+                raise InputError(
+                    f"{source.name} already has a column {shown(name)}; "
+                    "name the new one with --into."
+                )
+        scores = [
+            f"{columns.number(source, name)} AS {quoted(f'{SCRATCH}{number}')}"
+            for number, name in enumerate(columns.score)
+        ]
+        own = [quoted(source.verbatim.get(name, name)) for name in present]
+        own += [quoted(name) for name in features if name in source.verbatim]
+        good_row = quoted(GOOD) if blank else "true"
+        relation = good.project(", ".join([*own, *scores, f"{good_row} AS {quoted(GOOD)}"]))
+        # Only CSV can hold nameless columns; elsewhere they keep the names that they were given.
+        header = source.header if kind == "csv" else tuple(present)
+        predict = _predictor(fitted, features, interval is not None)
+        percent = columns.scale == "percent" and not plain
+        sign = _percent_sign(source, columns) if percent and kind == "csv" else ""
+        new = _New(names, predict, 100.0 if percent else 1.0, sign, _decimal(source, kind, plain))
+        rows = arrow_batches(relation, rows_at_once)
+        batches = _calibrated(rows, len(columns.score), header, new)
+        written = tally.rows if blank else tally.used
+        if sheet is not None:
+            place = sheet.first_column + list(present).index(columns.score[0])
+            _into_sheet(batches, output, sheet, place, names, written)
+        else:
+            # The batches occupy one connection; the writer may need another.
+            _stream(
+                batches,
+                written,
+                output=output,
+                kind=kind,
+                connection=source.connection.cursor(),
+                metadata={MAP_FINGERPRINT: fitted.fingerprint},
+                dialect=Dialect() if plain or source.dialect is None else source.dialect,
+                title=Path(data.file).stem,
+            )
+    skipped = tally.skipped
+    if as_json:
+        content = {"map": map_file, "file": data.file, **tally.to_dict(), "output": output}
+        emit_json("apply", {**content, "columns": names, "fingerprint": fitted.fingerprint})
+    elif output != STANDARD_OUTPUT or skipped:
+        left = f" (left {'blank' if blank else 'out'}: {in_words(skipped)})" if skipped else ""
+        note(f"{output}: {written:,} rows with {', '.join(names)}{left}.")
+
+
+def _rows_in_memory(source: DataSource) -> int:
+    """How many rows to take at once; refuses columns or texts that do not fit into memory.
+
+    A small Parquet file can hold long texts in every row, each stored once.
+    """
+    memory, needed = in_bytes(source.reading.memory), len(source.kinds) * COLUMN_BYTES
+    if needed > memory:
+        raise AdvisedError(
+            f"{source.name} has {len(source.kinds):,} columns, for which DuckDB needs about "
+            f"{needed / 1e9:.1f} GB, more than --memory {source.reading.memory}. Keep the columns "
+            "that are needed, or allow more.",
+            ["--memory", f"{math.ceil(needed / 1e9)}GB"],
+        )
+    texts = [name for name, kind in source.kinds.items() if kind == "VARCHAR"]
+    if source.files.format != "parquet" or not texts:
+        return MOST_AT_ONCE
+    lengths = ", ".join(f"max(strlen({quoted(name)}))" for name in texts)
+    width = max(1, sum(filter(None, source.relation.aggregate(lengths).fetchall()[0])))
+    if FEWEST_AT_ONCE * width > memory // 8:
+        needed = 8 * FEWEST_AT_ONCE * width
+        raise AdvisedError(
+            f"{source.name} has texts of up to {width:,} bytes in a row, for which about "
+            f"{needed / 1e9:.1f} GB are needed, more than --memory {source.reading.memory}. Leave "
+            "such columns out, or allow more.",
+            ["--memory", f"{math.ceil(needed / 1e9)}GB"],
+        )
+    return min(MOST_AT_ONCE, memory // 8 // int(width))
+
+
+def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
+    if interval is None:
+        return
+    if fitted.band is None:
+        raise UsageError(
+            f"{name} carries no intervals: fit it with --interval {interval:g}, or leave out "
+            "--interval."
+        )
+    if fitted.band.level != interval:
+        raise UsageError(
+            f"the intervals of {name} have the level {fitted.band.level:g}, not {interval:g}."
+        )
+
+
+def _features_of(fitted: Any) -> tuple[str, ...]:
+    """Columns that a tree asks for."""
+    if not hasattr(fitted, "categories"):
+        return ()
+    if fitted.names is None:
+        raise InputError("the map's attributes have no names, so they cannot be found in a file.")
+    return tuple(fitted.names)
+
+
+def _new_columns(fitted: Any, into: str, n_scores: int) -> list[str]:
+    n_classes = fitted.n_classes or max(2, n_scores)
+    if n_classes == 2 and n_scores <= 2:
+        return [into]
+    if n_scores != n_classes:
+        raise UsageError(
+            f"the map is for {n_classes} classes; pass one --score for each (got {n_scores})."
+        )
+    classes = fitted.classes or range(n_classes)
+    return [f"{into}_{label}" for label in classes]
+
+
+def _predictor(
+    fitted: Any, features: tuple[str, ...], with_interval: bool
+) -> Callable[[Any, Any], list[Any]]:
+    """From scores and a batch to the new columns."""
+
+    def predict(scores: Any, batch: Any) -> list[Any]:
+        extra = {}
+        if features:
+            pa = require("pyarrow")
+            extra = {"features": pa.Table.from_batches([batch]).select(list(features))}
+        columns = _columns(fitted(scores, **extra))
+        if not with_interval:
+            return columns
+        ends = (_columns(end) for end in fitted.interval(scores, **extra))
+        return [column for three in zip(columns, *ends, strict=True) for column in three]
+
+    return predict
+
+
+def _columns(values: Any) -> list[Any]:
+    """One column for each class; with two classes that of the positive one."""
+    if values.ndim == 1:
+        return [values]
+    return [values[:, 1]] if values.shape[1] == 2 else list(values.T)
+
+
+def _percent_sign(source: DataSource, columns: ColumnNames) -> str:
+    """What stands after the first score that has a percent sign: `` %``, ``%`` or nothing."""
+    name = columns.score[0]
+    if source.kinds[name] != "VARCHAR":
+        return ""
+    sign = f"regexp_extract({quoted(name)}, '\\s?%$')"
+    found = source.relation.project(f"{sign} AS sign").filter("sign <> ''").limit(1).fetchall()
+    return str(found[0][0]) if found else ""
+
+
+def _decimal(source: DataSource, kind: Format, plain: bool) -> str:
+    return "." if plain or kind != "csv" or source.dialect is None else source.dialect.decimal
+
+
+def _into_sheet(
+    batches: Iterator[Any],
+    output: str,
+    sheet: Sheet,
+    score_column: int,
+    names: Sequence[str],
+    n_rows: int,
+) -> None:
+    """Write the workbook that was read, with the new columns next to its rows."""
+    from trueodds.basics.progress import Progress
+
+    with atomic_stream(output) as stream, Progress(n_rows, "applying the map", None) as bar:
+
+        def values() -> Iterator[tuple[float | None, ...]]:
+            for batch in batches:
+                new = batch.columns[-len(names) :]
+                yield from zip(*(column.to_pylist() for column in new), strict=True)
+                bar.step(batch.num_rows)
+
+        add_columns(stream, sheet, score_column, names, values())
+
+
+def _stream(batches: Iterator[Any], n_rows: int, **target: Any) -> None:
+    from trueodds.basics.progress import Progress
+
+    first = next(batches)
+    with (
+        table_writer(schema=first.schema, **target) as writer,
+        Progress(n_rows, "applying the map", None) as bar,
+    ):
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
+            bar.step(batch.num_rows)
+
+
+@dataclass(frozen=True)
+class _New:
+    """The columns that are added, and how they are written."""
+
+    names: Sequence[str]
+    predict: Callable[[Any, Any], list[Any]]
+    scale: float
+    sign: str
+    """What follows each number; if there is anything, the numbers are texts."""
+    decimal: str
+
+    def columns(self, scores: Any, batch: Any) -> list[Any]:
+        """Arrow arrays for a batch of good rows."""
+        import numpy as np
+
+        pa, pc = require("pyarrow"), require("pyarrow.compute")
+        made = [pa.array(np.ascontiguousarray(v) * self.scale) for v in self.predict(scores, batch)]
+        if not self.sign:
+            return made
+        texts = [
+            pc.replace_substring(column.cast(pa.string()), ".", self.decimal) for column in made
+        ]
+        return [pc.binary_join_element_wise(text, self.sign, "") for text in texts]
+
+
+def _calibrated(
+    batches: Iterator[Any], n_scores: int, header: Sequence[str], new: _New
+) -> Iterator[Any]:
+    """Batches of the file's own columns and the new ones, under the names given."""
+    import numpy as np
+
+    pa, pc = require("pyarrow"), require("pyarrow.compute")
+    for batch in batches:
+        width = batch.num_columns - n_scores - 1
+        good = batch.column(batch.num_columns - 1)
+        usable = batch if good.true_count == batch.num_rows else batch.filter(good)
+        columns = [usable.column(width + number).to_numpy() for number in range(n_scores)]
+        scores = columns[0] if n_scores == 1 else np.stack(columns, axis=1)
+        made = [pa.nulls(batch.num_rows, pa.string() if new.sign else pa.float64())]
+        made *= len(new.names)
+        if usable.num_rows:
+            made = new.columns(scores, usable)
+        if 0 < usable.num_rows < batch.num_rows:
+            position = pa.array(np.cumsum(good.to_numpy(zero_copy_only=False)) - 1)
+            made = [values.take(pc.if_else(good, position, None)) for values in made]
+        own = [batch.column(number) for number in range(len(header))]
+        yield pa.RecordBatch.from_arrays([*own, *made], names=[*header, *new.names])

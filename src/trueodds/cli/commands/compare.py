@@ -1,0 +1,116 @@
+"""``trueodds compare``: which method would do best on these scores."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from trueodds.basics.wording import signed_percent_text
+from trueodds.cli import options as o
+from trueodds.cli.commands.methods_list import complete_method, method_class
+from trueodds.cli.output import emit_json, interval, number, say, show_table
+from trueodds.cli.row_options import LabelledRowOptions
+
+__all__ = ["Folds", "Methods", "chosen_methods", "compare"]
+
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="NAME",
+        help="Compare only these; repeatable. By default all that fit the number of classes.",
+        autocompletion=complete_method,
+    ),
+]
+Folds = Annotated[int, typer.Option("--cv", min=2, help="Folds of the cross-validation.")]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Repeat with other folds.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")]
+
+
+def compare(
+    data: LabelledRowOptions,
+    method: Methods = None,
+    cv: Folds = 5,
+    repeats: Repeats = 1,
+    jobs: Jobs = 1,
+    as_json: o.Json = False,
+) -> None:
+    """Compare all methods by cross-validation, with intervals, and choose one.
+
+    The scores must come from rows that the model was not trained on.
+
+    Examples
+    --------
+    trueodds compare scores.csv --score p --label y
+    trueodds compare scores.parquet -s p -l y -m beta -m isotonic --repeats 4 --json
+    """
+    from trueodds.model_selection import compare_calibrators
+
+    calibrators = chosen_methods(method)
+    prepared, rows = data.read()
+    comparison = compare_calibrators(
+        rows.scores,
+        rows.codes,
+        classes=range(rows.n_classes),
+        calibrators=calibrators,
+        input=data.input_scale,
+        sample_weight=rows.weight,
+        cv=cv,
+        n_repeats=repeats,
+        random_state=data.seed,
+        n_jobs=jobs,
+        progress=sys.stderr.isatty(),
+    )
+    notes = rows.notes(prepared.classes)
+    if as_json:
+        content = {"file": data.file, **prepared.describe(), "rows_compared": len(rows), "cv": cv}
+        content["notes"] = notes
+        content |= {"repeats": repeats, "best_method": comparison.best_method}
+        emit_json(
+            "comparison",
+            {**content, "explanation": comparison.explanation, "methods": comparison.rows()},
+        )
+        return
+    title = f"{data.file}: {len(rows):,} rows{prepared.left_out()}, {cv} folds × {repeats}"
+    _show(title, comparison)
+    say(prepared.classes_line())
+    say(comparison.explanation)
+    for line in notes:
+        say(line)
+
+
+def chosen_methods(method: list[str] | None) -> Any:
+    """Names that exist, or "default"."""
+    if not method:
+        return "default"
+    for name in method:
+        method_class(name)
+    return list(method)
+
+
+def _show(title: str, comparison: Any) -> None:
+    table = [
+        [
+            row["method"] + (" *" if row["chosen"] else ""),
+            number(row["log_loss"]),
+            interval(row["log_loss_low"], row["log_loss_high"]),
+            number(row["brier_score"]),
+            number(row["expected_calibration_error"]),
+            *_gain(comparison, row["method"]),
+            f"{row['seconds']:.2f}",
+        ]
+        for row in sorted(comparison.rows(), key=lambda row: row["log_loss"])
+    ]
+    gain = "gain" if comparison.gain_metric == "log_loss" else "gain in Brier"
+    header = ["method", "log-loss", "90% interval", "Brier", "ECE", gain, "interval", "seconds"]
+    show_table(title, header, table)
+
+
+def _gain(comparison: Any, method: str) -> tuple[str, str]:
+    """What the method gains over doing nothing; by Brier score if log-losses cannot tell."""
+    gain = comparison.relative_gain(method, metric=comparison.gain_metric)
+    mean, low, high = (signed_percent_text(part) for part in gain or (None, None, None))
+    return mean, f"[{low}, {high}]"

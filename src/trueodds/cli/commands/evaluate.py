@@ -1,0 +1,247 @@
+"""``trueodds evaluate``: how far the probabilities of a file can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from trueodds.basics.wording import p_cell
+from trueodds.cli import options as o
+from trueodds.cli.errors import UsageError
+from trueodds.cli.output import emit_json, interval, number, say, show_table, working
+from trueodds.cli.row_options import LabelledRowOptions
+from trueodds.cli.rows.columns import refuse_margins
+from trueodds.cli.rows.groups import find_groups
+from trueodds.cli.rows.prepare import Prepared
+
+if TYPE_CHECKING:
+    from trueodds.cli.commands.validation_section import Validation
+    from trueodds.metrics import ClassEvaluation, Evaluation
+    from trueodds.table import ScoreTable
+
+__all__ = ["evaluate"]
+
+RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
+"""Their resampled intervals need not hold the true value, nor even the estimate: none is shown."""
+
+Level = Annotated[
+    float,
+    o.result_option("--level", min=0.5, max=0.999, help="Level of all intervals."),
+]
+Tolerance = Annotated[
+    float,
+    o.result_option(
+        "--tolerance",
+        min=0.0,
+        help="Call a significant error small if it is at most this share.",
+    ),
+]
+Resamples = Annotated[
+    int,
+    o.result_option("--resamples", min=20, help="Bootstrap samples for intervals."),
+]
+WithValidation = Annotated[
+    bool,
+    o.result_option(
+        "--validation",
+        help="Add the figures of clinical papers: O:E, intercept, slope, ICI, C statistic, …",
+    ),
+]
+Thresholds = Annotated[
+    list[float] | None,
+    o.result_option(
+        "--threshold",
+        min=0.0,
+        max=0.999,
+        help="Add the net benefit of acting from this probability up; repeatable.",
+    ),
+]
+MaxGroups = Annotated[
+    int,
+    o.rows_option("--max-groups", min=1, help="Look at this many groups, the largest first."),
+]
+
+
+def evaluate(
+    data: LabelledRowOptions,
+    group: o.Group = None,
+    max_groups: MaxGroups = 100,
+    validation: WithValidation = False,
+    threshold: Thresholds = None,
+    tolerance: Tolerance = 0.02,
+    level: Level = 0.9,
+    resamples: Resamples = 200,
+    as_json: o.Json = False,
+) -> None:
+    """Measure how well probabilities agree with what happened.
+
+    One score column is grouped inside DuckDB, so a file may be much larger than memory; several
+    columns (classes), --validation and --threshold use at most --max-rows rows.
+
+    Examples
+    --------
+    trueodds evaluate scores.parquet --score p --label y
+    trueodds evaluate 'scores/*.csv' --score p --label y --group country
+    trueodds evaluate patients.csv --score risk --label died --validation --threshold 0.1
+    trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
+    """
+    refuse_margins(data.input_scale)
+    options = {"level": level, "n_resamples": resamples, "random_state": data.seed}
+    columns = data.columns(groups=tuple(group or ()))
+    with data.open(columns) as source:
+        prepared = data.prepare(source, columns, as_probability=True)
+        with working("measuring", source.connection):
+            result, table = _whole(data, prepared, options)
+        groups = _groups(data, prepared, max_groups, level) if group else None
+        section = _validation(data, prepared, validation, threshold or [], options)
+    finding = result.finding(tolerance, groups["groups"] if groups else None)
+    notes = [*prepared.classes.notes(table), *_doubts(result)]
+    if as_json:
+        content = {"file": data.file, **prepared.describe(), "level": level, "notes": notes}
+        content["evaluation"] = result.to_dict()
+        content["finding"] = finding
+        if section is not None:
+            content |= section.to_dict()
+        emit_json("evaluation", content if groups is None else {**content, "groups": groups})
+        return
+    _show(data.file, prepared, result, level, finding)
+    for line in notes:
+        say(line)
+    if section is not None:
+        section.show()
+    if groups is not None:
+        _show_groups(groups)
+
+
+def _whole(
+    data: LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
+) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
+    """The figures of all rows, and the counts of two classes."""
+    from trueodds.metrics import evaluate_classes, evaluate_table
+
+    if len(prepared.scores) == 1:
+        from trueodds.cli.rows.table import score_table
+
+        used = prepared.tally.used
+        table = score_table(prepared.relation, used, weight=prepared.columns.weight)
+        effective = None
+        if data.weight is not None:
+            squares = "sum(weight) * sum(weight) / sum(weight * weight)"
+            effective = prepared.relation.aggregate(squares).fetchall()[0][0]
+        return evaluate_table(table, n_effective=effective, **options), table
+    rows = data.fetch(prepared, bytes_per_score=60)
+    scores = rows.scores
+    if data.input_scale == "logit":
+        from trueodds.numerics.softmax.logits import softmax
+
+        scores = softmax(scores)
+    found = evaluate_classes(
+        rows.codes,
+        scores,
+        **data.named_weight(rows.weight),
+        classes=range(rows.n_classes),
+        **options,
+    )
+    return found, None
+
+
+def _validation(
+    data: LabelledRowOptions,
+    prepared: Prepared,
+    wanted: bool,
+    thresholds: list[float],
+    options: dict[str, Any],
+) -> Validation | None:
+    if not wanted and not thresholds:
+        return None
+    from trueodds.cli.commands.validation_section import measure
+
+    return measure(data, prepared, thresholds, table=wanted, **options)
+
+
+def _groups(
+    data: LabelledRowOptions, prepared: Prepared, max_groups: int, level: float
+) -> dict[str, Any]:
+    from trueodds.metrics import evaluate_groups
+
+    if len(prepared.scores) > 1:
+        raise UsageError("--group needs a single score column.")
+    found = find_groups(prepared, max_groups, counted=data.counts is not None)
+    measured = evaluate_groups(found.counts(), level=level)
+    entries = measured.pop("groups")
+    return {**measured, "left_out": found.left_out, "groups": entries}
+
+
+def _show(
+    file: str,
+    prepared: Prepared,
+    result: Evaluation | ClassEvaluation,
+    level: float,
+    finding: str,
+) -> None:
+    from trueodds.metrics import Evaluation
+
+    rows = [
+        [
+            _title(name),
+            number(found.estimate),
+            "–"
+            if name in RAISED_BY_CHANCE or not math.isfinite(found.low)
+            else interval(found.low, found.high),
+        ]
+        for name, found in result.metrics.items()
+    ]
+    title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
+    show_table(title, ["metric", "value", f"{100 * level:g}% interval"], rows)
+    say(prepared.classes_line())
+    if isinstance(result, Evaluation):
+        say(
+            f"mean score {number(result.mean_score)}, "
+            f"frequency of positives {number(result.prevalence)}."
+        )
+    say(finding)
+
+
+def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
+    """What speaks for a mistake in the command rather than in the model."""
+    from trueodds.metrics import Evaluation
+
+    if not isinstance(result, Evaluation):
+        return
+    if 50 * result.prevalence < result.mean_score < 200 * result.prevalence:
+        yield "Scores are about 100 times too high: if they are percentages, pass --scale percent."
+    if result.metrics["log_loss"].estimate == math.inf:
+        yield (
+            "Log-loss is infinite because something happened that had probability 0; "
+            "compare Brier scores instead."
+        )
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").replace("roc auc", "ROC AUC").replace("brier", "Brier")
+
+
+def _show_groups(groups: dict[str, Any]) -> None:
+    rows = [
+        [
+            f"{entry['column']} = {entry['value']}",
+            f"{entry['rows']:,}",
+            number(entry["predicted"]),
+            number(entry["observed"]),
+            number(entry["expected_calibration_error"]),
+            number(entry["log_loss"]),
+            p_cell(entry["p_adjusted"]),
+            "yes" if entry["flagged"] else "too small" if entry["too_small"] else "",
+        ]
+        for entry in groups["groups"]
+    ]
+    header = ["group", "rows", "mean score", "positives", "ECE", "log-loss", "p adjusted", "off"]
+    show_table(
+        f"{len(rows)} groups, worst first; 'off' keeps the chance of any false alarm among all "
+        f"groups below {100 * groups['significance']:g}%",
+        header,
+        rows,
+    )
+    if groups["left_out"]:
+        say(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")

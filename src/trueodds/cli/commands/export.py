@@ -1,0 +1,106 @@
+"""``trueodds export``: a map as SQL, a dbt macro, ONNX, Python or JavaScript."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from trueodds.cli import options as o
+from trueodds.cli.errors import UsageError
+from trueodds.cli.files.write import STANDARD_OUTPUT, atomic_stream, check_target, write_text
+from trueodds.cli.maps import MapFile, load_map
+from trueodds.cli.output import note
+from trueodds.exceptions import InputError
+
+__all__ = ["export"]
+
+SHOWN = {"dbt": "a dbt macro", "python": "Python", "javascript": "JavaScript"}
+Target = Annotated[
+    Literal["sql", "dbt", "onnx", "python", "javascript"],
+    typer.Option("--to", help="What to turn the map into."),
+]
+Column = Annotated[
+    list[str],
+    typer.Option(
+        "--column",
+        "-c",
+        metavar="COLUMN",
+        help="For SQL: the score column; for several classes, once for each.",
+    ),
+]
+Dialect = Annotated[
+    Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"],
+    typer.Option("--dialect", help="For SQL and dbt."),
+]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the function or macro.")]
+Output = Annotated[
+    str,
+    o.result_option(
+        "--output", "-o", metavar="FILE", help="By default, text is printed; ONNX needs a file."
+    ),
+]
+End = Annotated[
+    Literal["lower", "upper"] | None,
+    typer.Option("--end", help="An end of the map's intervals in place of the probability."),
+]
+
+
+def export(
+    map_file: MapFile,
+    to: Target,
+    output: Output = STANDARD_OUTPUT,
+    column: Column = ["score"],  # noqa: B006
+    dialect: Dialect = "duckdb",
+    name: Name = "calibrate",
+    end: End = None,
+    force: o.Force = False,
+) -> None:
+    """Turn a map into SQL, a dbt macro, ONNX, or a function in Python or JavaScript.
+
+    Examples
+    --------
+    trueodds export map.json --to sql --column p
+    trueodds export map.json --to sql --dialect bigquery --column p
+    trueodds export map.json --to sql --column p --end lower
+    trueodds export map.json --to onnx -o map.onnx
+    trueodds export map.json --to python -o calibrate.py
+    trueodds export map.json --to javascript -o calibrate.mjs
+    trueodds export map.json --to dbt --dialect snowflake -o macros/calibrate.sql
+    """
+    check_target(output, force=force)
+    fitted = load_map(map_file)
+    if end is not None:
+        if fitted.band is None:
+            raise UsageError(f"{map_file} carries no intervals: fit it with --interval 0.9.")
+        fitted = fitted.lower_map() if end == "lower" else fitted.upper_map()
+    if to == "onnx":
+        if output == STANDARD_OUTPUT:
+            raise UsageError("an ONNX model is binary: pass -o MAP.ONNX.")
+        model = fitted.to_onnx()
+        with atomic_stream(output) as stream:
+            stream.write(model.SerializeToString())
+    elif to == "python":
+        if not name.isidentifier():
+            raise UsageError(f"--name must be a Python name; got {name!r}.")
+        write_text(fitted.to_python(name), output)
+    elif to == "javascript":
+        write_text(fitted.to_javascript(name), output)
+    elif to == "dbt":
+        write_text(fitted.to_dbt(name, dialect=dialect), output)
+    else:
+        write_text(_sql(fitted, column, dialect), output)
+    if output != STANDARD_OUTPUT:
+        note(f"{output}: a {fitted.family} map as {SHOWN.get(to, to.upper())}.")
+
+
+def _sql(fitted: Any, column: list[str], dialect: str) -> str:
+    n_classes = fitted.n_classes or max(2, len(column))
+    if n_classes == 2 and len(column) == 1:
+        return str(fitted.to_sql(column[0], dialect=dialect))
+    if len(column) != n_classes:
+        raise InputError(
+            f"the map is for {n_classes} classes; pass one --column for each (got {len(column)})."
+        )
+    parts = fitted.to_sql(list(column), dialect=dialect)
+    return str(parts) if isinstance(parts, str) else ",\n".join(parts)

@@ -1,0 +1,214 @@
+"""``trueodds fit``: learn a calibration map from a file and save it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from trueodds.basics.log import logger
+from trueodds.cli import options as o
+from trueodds.cli.commands.methods_list import AUTO, complete_method, make_calibrator
+from trueodds.cli.errors import UsageError
+from trueodds.cli.files.find import STANDARD_INPUT
+from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
+from trueodds.cli.maps import load_map, losses_text
+from trueodds.cli.output import emit_json, note, working
+from trueodds.cli.row_options import LabelledRowOptions
+from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.prepare import Prepared
+from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds.calibrators import Calibrator
+    from trueodds.maps import CalibrationMap
+
+__all__ = ["fit"]
+
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="NAME",
+        help="One of 'trueodds methods'. 'auto' takes the one that is best on average.",
+        autocompletion=complete_method,
+    ),
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the method, such as n_bins=20 or label_smoothing=platt; repeatable.",
+    ),
+]
+Feature = Annotated[
+    list[str] | None,
+    o.data_option(
+        "--feature", metavar="COLUMN", help="For --method tree: a column of attributes; repeatable."
+    ),
+]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="LEVEL",
+        help="Save intervals of this level, such as 0.9, with the map.",
+    ),
+]
+MapOutput = Annotated[
+    str,
+    o.result_option(
+        "--output",
+        "-o",
+        metavar="MAP.JSON",
+        help="Where to save the map; by default it is printed.",
+    ),
+]
+
+Note = Annotated[
+    str | None,
+    o.result_option("--note", metavar="TEXT", help="A note to keep in the map."),
+]
+Parent = Annotated[
+    str | None,
+    o.result_option(
+        "--parent",
+        metavar="MAP.JSON",
+        help="The map that this one replaces; its fingerprint is kept.",
+    ),
+]
+
+
+class Fit(NamedTuple):
+    """A map with names of the classes, how it was learned, and doubts about the command."""
+
+    learned: CalibrationMap
+    about: dict[str, Any]
+    notes: list[str]
+
+
+def fit(
+    data: LabelledRowOptions,
+    method: Method = AUTO,
+    output: MapOutput = STANDARD_OUTPUT,
+    option: MethodOption = None,
+    feature: Feature = None,
+    interval: Interval = None,
+    note_text: Note = None,
+    parent: Parent = None,
+    force: o.Force = False,
+    as_json: o.Json = False,
+) -> None:
+    """Learn a calibration map from scores and labels, and save it as JSON.
+
+    One score column is grouped inside DuckDB, so a file may be much larger than memory. Several
+    columns and the tree use at most --max-rows rows.
+
+    Examples
+    --------
+    trueodds fit scores.parquet --score p --label y -o map.json
+    trueodds fit scores.parquet --score p --label y --method beta -o map.json
+    trueodds fit scores.parquet --score p --label y --interval 0.9 -o map.json
+    trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
+    trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
+    """
+    if as_json and output == STANDARD_OUTPUT:
+        raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
+    check_target(output, force=force)
+    replaced = None if parent is None else load_map(parent)
+    if interval is not None and not 0 < interval < 1:
+        raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
+    calibrator = make_calibrator(method, data.input_scale, option or ())
+    if calibrator.needs_features and not feature:
+        raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
+    if feature and not calibrator.needs_features:
+        raise UsageError(f"--method {method} takes no --feature.")
+    columns = data.columns(features=tuple(feature or ()), sums_to_one=calibrator.rows_sum_to_one)
+    with data.open(columns, detect_types=bool(feature)) as source:
+        prepared = data.prepare(source, columns)
+        with working(f"fitting {method}", source.connection):
+            if feature or len(prepared.scores) > 1 or not calibrator.ignores_row_order:
+                fitted, about, notes = _fit_rows(calibrator, prepared, data, interval)
+            else:
+                fitted, about, notes = _fit_counts(calibrator, prepared, interval)
+    about |= {"method": method, **_origin(data.file, prepared.columns, replaced, note_text)}
+    fitted = fitted.with_about(about)
+    if method == AUTO:
+        note(f"auto: {calibrator.explanation_}")
+    write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
+    if as_json:
+        content = {"file": data.file, **prepared.describe(), "method": method}
+        content |= {"rows_fitted": about["rows"], "family": fitted.family, "output": output}
+        content |= {"fingerprint": fitted.fingerprint, "losses": about.get("losses")}
+        content |= {"interval": interval, "notes": notes}
+        emit_json("fit", content)
+    else:
+        losses = losses_text(about)
+        measured = f" {losses[:1].upper()}{losses[1:]}." if losses else ""
+        where = "standard output" if output == STANDARD_OUTPUT else output
+        note(
+            f"{where}: {method} map of {about['rows']:,} rows{prepared.left_out()}; "
+            f"{prepared.classes_line()}{measured}"
+        )
+        for line in notes:
+            note(line)
+
+
+def _origin(
+    file: str, columns: ColumnNames, replaced: CalibrationMap | None, text: str | None
+) -> dict[str, Any]:
+    """What only the command knows of the rows; folders are nobody's business."""
+    names: dict[str, Any] = {"score": list(columns.score), "label": columns.label}
+    if columns.weight is not None:
+        names["weight"] = columns.weight
+    if columns.features:
+        names["features"] = list(columns.features)
+    said: dict[str, Any] = {"columns": names}
+    if file != STANDARD_INPUT:
+        said["file"] = Path(file).name
+    if replaced is not None:
+        said["parent"] = replaced.fingerprint
+    return said if text is None else {**said, "notes": text}
+
+
+def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
+    """From a table: every row was checked by the engine and is not looked at again."""
+    from trueodds.cli.rows.table import score_table
+    from trueodds.evidence import Evidence
+    from trueodds.model_selection import describe_evidence
+
+    columns, n_rows = prepared.columns, prepared.tally.used
+    table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
+    if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
+        raise InputError("the table has one class only; calibration needs two.")
+    evidence = Evidence.of_table(table)
+    start = time.perf_counter()
+    if interval is None:
+        learned = calibrator.learn(evidence)
+    else:
+        learned = calibrator.learn_with_band(evidence, level=interval)
+    fitted = learned.with_classes(prepared.classes.labels)
+    seconds = time.perf_counter() - start
+    logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
+    weighted = columns.weight is not None
+    about = describe_evidence(calibrator, evidence, prepared.classes.counts, weighted=weighted)
+    return Fit(fitted, about, prepared.classes.notes(table))
+
+
+def _fit_rows(
+    calibrator: Calibrator, prepared: Prepared, data: LabelledRowOptions, interval: float | None
+) -> Fit:
+    from trueodds.model_selection import describe_fit
+
+    rows = data.fetch(prepared)
+    calibrator.set_params(classes=list(range(rows.n_classes)))
+    features = {} if rows.features is None else {"features": rows.features}
+    calibrator.fit(rows.scores, rows.codes, rows.weight, **features)
+    learned = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
+    about = describe_fit(calibrator, rows.scores, rows.codes, rows.weight)
+    return Fit(learned.with_classes(rows.classes), about, rows.notes(prepared.classes))

@@ -1,0 +1,99 @@
+"""``trueodds report``: everything about a file of scores on one HTML page."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from trueodds.cli import options as o
+from trueodds.cli.commands.compare import Folds, Jobs, Methods, chosen_methods
+from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
+from trueodds.cli.output import emit_json, note
+from trueodds.cli.row_options import LabelledRowOptions
+from trueodds.cli.rows.columns import refuse_margins, shortened
+
+__all__ = ["report"]
+
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="REPORT.HTML", help="The page; '-' to print it."),
+]
+Title = Annotated[str | None, typer.Option("--title", help="Heading of the page.")]
+
+
+def report(
+    context: typer.Context,
+    data: LabelledRowOptions,
+    output: Output = "report.html",
+    group: o.Group = None,
+    title: Title = None,
+    method: Methods = None,
+    cv: Folds = 5,
+    jobs: Jobs = 1,
+    force: o.Force = False,
+    as_json: o.Json = False,
+) -> None:
+    """Write a self-contained HTML page: verdict, diagrams, methods, costs, groups.
+
+    Examples
+    --------
+    trueodds report scores.csv --score p --label y -o report.html
+    trueodds report scores.parquet -s p -l y --group country --group age -o report.html
+    trueodds report scores.csv -s p -l y --json > summary.json
+    """
+    from trueodds.report import build_report
+
+    refuse_margins(data.input_scale)
+    if not as_json:
+        check_target(output, force=force)
+    prepared, rows = data.read(groups=tuple(group or ()))
+    names = {"score": shortened(prepared.columns.score, ", "), "label": data.label}
+    notes = rows.notes(prepared.classes)
+    made = build_report(
+        rows.scores,
+        rows.codes,
+        classes=range(rows.n_classes),
+        class_names=rows.classes,
+        sample_weight=rows.weight if data.counts is None else None,
+        counts=None if data.counts is None else rows.weight,
+        groups=rows.groups or None,
+        input=data.input_scale,
+        calibrators=chosen_methods(method),
+        cv=cv,
+        names=names if title is None else {**names, "title": title},
+        notes=notes,
+        provenance=_provenance(data.file, prepared),
+        command=shlex.join(["trueodds", *context.obj["words"]]),
+        random_state=data.seed,
+        n_jobs=jobs,
+        progress=sys.stderr.isatty(),
+    )
+    if as_json:
+        emit_json("report-summary", {"file": data.file, "report": made.to_json()})
+        return
+    write_text(made.to_html(), output)
+    if output != STANDARD_OUTPUT:
+        note(prepared.classes_line())
+        note(f"{output}: {made.to_json()['verdict'].get('sentence', 'written.')}")
+        for line in notes:
+            note(line)
+
+
+def _provenance(file: str, prepared: Any) -> dict[str, Any]:
+    paths = prepared.source.files.paths
+    found = {"file": file}
+    size = sum(path.stat().st_size for path in paths if path.exists())
+    if size:
+        found["size"] = _size_text(size, len(paths))
+    if prepared.tally.skipped:
+        found["rows left out"] = prepared.left_out().strip(" ()")
+    return found
+
+
+def _size_text(size: int, files: int) -> str:
+    kilobytes = size / 1000
+    text = f"{kilobytes:,.0f} kB" if kilobytes < 1000 else f"{kilobytes / 1000:,.3g} MB"
+    return text if files == 1 else f"{files:,} files, {text}"

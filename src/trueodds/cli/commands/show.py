@@ -1,0 +1,120 @@
+"""``trueodds show``: what a saved map is, where it comes from, and what it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueodds.basics.shown import one_line
+from trueodds.cli import options as o
+from trueodds.cli.draw import text_plot
+from trueodds.cli.maps import MapFile, load_map, losses_text
+from trueodds.cli.output import emit_json, say
+
+__all__ = ["in_brief", "show"]
+
+SHOWN_POINTS = 51
+MARKS = "*abcdef"
+LENGTH = 200
+"""Of what is shown of one value."""
+
+
+def show(map_file: MapFile, as_json: o.Json = False) -> None:
+    """Show a saved map: its family, what it says of its origin, and its curve.
+
+    What a file says of its origin is shown as it is; nobody has checked it.
+
+    Examples
+    --------
+    trueodds show map.json
+    trueodds show map.json --json
+    """
+    from trueodds.cli.map_curves import curves_of, score_axis
+
+    fitted = load_map(map_file)
+    x = score_axis([fitted], fitted.input)
+    curves = curves_of(fitted, x, fitted.input)
+    if as_json:
+        emit_json("show", _document(map_file, fitted, x, curves))
+        return
+    lines = [f"{map_file}: {_headline(fitted)}", f"fingerprint  {fitted.fingerprint}"]
+    parameters = fitted.to_dict()["parameters"]
+    lines += _aligned({name: in_brief(value) for name, value in parameters.items()}, "parameters")
+    about = fitted.about
+    if about:
+        lines += _aligned(
+            {k: in_brief(v) for k, v in _readable(about).items()}, "about (as the file says)"
+        )
+    say("\n".join([*lines, "", *_drawing(fitted, x, curves)]))
+
+
+def _headline(fitted: Any) -> str:
+    classes = fitted.classes
+    count = fitted.n_classes or (2 if classes is None else len(classes))
+    named = "" if classes is None else ": " + ", ".join(one_line(repr(c), 30) for c in classes[:10])
+    more = ", …" if classes is not None and len(classes) > 10 else ""
+    scale = {"probability": "probabilities", "logit": "log-odds", "score": "margins"}[fitted.input]
+    return f"a {fitted.family} map of {scale}, {count} classes{named}{more}"
+
+
+def _aligned(rows: dict[str, str], title: str) -> list[str]:
+    width = max((len(name) for name in rows), default=0)
+    return ["", title, *(f"  {name:<{width}}  {text}" for name, text in rows.items())]
+
+
+def _readable(about: dict[str, Any]) -> dict[str, Any]:
+    """Losses as a person would say them; all else as it is."""
+    words = losses_text(about)
+    return {**about, "losses": words} if words else about
+
+
+def in_brief(value: Any) -> str:
+    """Any JSON value on one line; long lists by their length and range."""
+    import json
+
+    if isinstance(value, str):
+        return one_line(value, LENGTH)
+    if isinstance(value, list) and len(value) > 8:
+        numbers = [v for v in value if type(v) in (int, float)]
+        if len(numbers) == len(value):
+            return f"{len(value):,} numbers from {min(numbers):.6g} to {max(numbers):.6g}"
+        return f"{len(value):,} entries"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        families = ", ".join(str(entry.get("family", "…")) for entry in value)
+        return one_line(f"{len(value)} maps: {families}", LENGTH)
+    return one_line(json.dumps(value, ensure_ascii=False), LENGTH)
+
+
+def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
+    from trueodds.cli.map_curves import unchanged
+
+    behind = unchanged(x, fitted.input)
+    marks = MARKS[:1] if len(curves) == 1 else MARKS[1:]
+    pairs = [(mark, y) for mark, (_, y) in zip(marks, curves, strict=False)]
+    lines = ["calibrated probability", *text_plot(x, pairs, behind=behind)]
+    several = (fitted.n_classes or 2) > 2
+    lines.append("score" + (" of a class; the others share the rest equally" if several else ""))
+    legend = [
+        f"{mark} {one_line(name, 30)}"
+        for mark, (name, _) in zip(marks, curves, strict=False)
+        if name
+    ]
+    if behind is not None:
+        legend.append("· no change")
+    total = fitted.n_classes if several else 0
+    left_out = f" (the first {len(curves)} of {total} classes)" if total > len(curves) else ""
+    return [*lines, ", ".join(legend) + left_out]
+
+
+def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> dict[str, Any]:
+    step = (len(x) - 1) // (SHOWN_POINTS - 1)
+    document = fitted.to_dict()
+    return {
+        "map": file,
+        "fingerprint": fitted.fingerprint,
+        **{name: document[name] for name in ("family", "input", "classes", "parameters")},
+        "about": fitted.about,
+        "curves": [
+            {"name": name or None, "score": x[::step], "probability": y[::step]}
+            for name, y in curves
+        ],
+    }

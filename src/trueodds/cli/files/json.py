@@ -1,0 +1,50 @@
+"""The keys of JSON lines, which the engine would rename where it cannot keep them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from trueodds.basics.shown import shown
+from trueodds.cli.files.csv import LONGEST_LINE, MOST_COLUMNS
+from trueodds.cli.files.find import uncompressed
+from trueodds.exceptions import InputError
+
+__all__ = ["check_columns", "check_keys"]
+
+
+def check_keys(path: Path) -> None:
+    """Refuse a first object with a nameless key, or with keys that differ in case alone."""
+    with uncompressed(path) as stream:
+        line = stream.readline(LONGEST_LINE)
+    try:
+        first: Any = json.loads(line)
+    except (ValueError, RecursionError):  # the engine will say what is wrong with it
+        return
+    if not isinstance(first, dict):
+        raise InputError(f"{path.name} must hold one JSON object in each line.")
+    folded: dict[str, str] = {}
+    for key in first:
+        if not key or "\0" in key:
+            what = "an empty key" if not key else f"the key {shown(key)}, with a NUL in it"
+            raise InputError(f"{path.name} has {what}, which cannot name a column; rename it.")
+        other = folded.setdefault(key.casefold(), key)
+        if other != key:
+            raise InputError(
+                f"{path.name}: the keys {shown(other)} and {shown(key)} differ in case alone, "
+                "which DuckDB cannot tell apart; rename one."
+            )
+
+
+def check_columns(columns: list[str], types: list[str], path: Path) -> None:
+    """Refuse what the engine could not take apart into columns."""
+    if columns == ["json"] and types[0].startswith("MAP("):
+        raise InputError(
+            f"{path.name} has more than {MOST_COLUMNS:,} different keys, which is more than can be "
+            "read as columns. Keep those that are needed."
+        )
+    if columns == ["json"] and types == ["JSON"]:
+        raise InputError(
+            f"{path.name}: the lines are not JSON objects whose keys can name columns."
+        )

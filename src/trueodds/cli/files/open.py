@@ -1,0 +1,508 @@
+"""Files as relations of an embedded DuckDB, in bounded memory."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from trueodds.basics.log import logger
+from trueodds.basics.shown import shown
+from trueodds.cli.errors import AdvisedError, UsageError, require
+from trueodds.cli.files.arrow import sound_arrow_file
+from trueodds.cli.files.csv import (
+    LONGEST_LINE,
+    MOST_COLUMNS,
+    Dialect,
+    NotUtf8Error,
+    csv_header,
+    dialect_of,
+    named,
+    records_near_top,
+    total_rows,
+)
+from trueodds.cli.files.encoding import UTF_8, guess_encoding, in_utf8
+from trueodds.cli.files.find import Format, InputFiles, resolve, scratch_folder
+from trueodds.cli.files.json import check_columns, check_keys
+from trueodds.cli.files.line_ends import check_whole, even_lines, without_margins
+from trueodds.cli.files.sql import literal, quoted, values
+from trueodds.cli.files.types import WHOLE, with_types
+from trueodds.cli.files.xlsx import Sheet, as_csv, header_in_sheets
+from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds.cli.rows.columns import ColumnNames
+
+__all__ = ["FILE", "MEMORY", "DataSource", "Reading", "arrow_batches", "in_bytes", "open_source"]
+
+
+MEMORY = "1GB"
+"""What DuckDB may use; what does not fit goes to a temporary folder."""
+FILE = "trueodds file"
+"""The column that ``open_source`` adds on request."""
+CELLS_AT_ONCE = 5_000_000
+"""Values of a batch of rows."""
+COLUMNS_AT_ONCE = 1000
+"""Columns of a CSV file up to which several threads read it."""
+VERBATIM = "trueodds text "
+"""What columns are called that hold the text of a CSV file unchanged."""
+
+
+Partitions = dict[str, list[str | None]]
+"""Columns in the names of folders, with one value for each file."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Format, memory, and what is said of the text of CSV files and workbooks."""
+
+    format: Format | None = None
+    memory: str = MEMORY
+    skip_malformed: bool = False
+    """Leave out lines of text files that do not have the columns of the header."""
+    decimal: Literal[".", ","] = "."
+    na: tuple[str, ...] = ()
+    """Texts that stand for a missing value, beside the empty one."""
+    encoding: str = UTF_8
+    sheet: str | None = None
+    header_row: int | None = None
+    """Row of the column names, counted from 1; by default the first that is not blank."""
+    footer_rows: int = 0
+    """Rows at the end to leave out, such as totals."""
+    can_trim: bool = False
+    """Whether the command has options for the three above, so that they can be proposed."""
+
+    def check(self, files: InputFiles) -> None:
+        """Refuse options that mean nothing for files of this format."""
+        given = {
+            "--encoding": (self.encoding != UTF_8, ["csv"]),
+            "--sheet": (self.sheet is not None, ["xlsx"]),
+            "--decimal": (self.decimal != ".", ["csv", "xlsx"]),
+            "--na": (bool(self.na), ["csv", "xlsx"]),
+            "--header-row": (self.header_row is not None, ["csv", "xlsx"]),
+            "--footer-rows": (self.footer_rows > 0, ["csv", "xlsx"]),
+        }
+        for name, (is_given, formats) in given.items():
+            if is_given and files.format not in formats:
+                kinds = " and ".join({"csv": "CSV", "xlsx": "xlsx"}[kind] for kind in formats)
+                raise UsageError(f"{name} is for {kinds} files; {files.shown} is {files.format}.")
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Rows of one or more files, not yet read."""
+
+    connection: Any
+    relation: Any
+    files: InputFiles
+    kinds: dict[str, str]
+    """Types by column name."""
+    header: tuple[str, ...]
+    """Names as the files have them; in CSV, some may be empty."""
+    reading: Reading
+    dialect: Dialect | None = None
+    """How a CSV file is written."""
+    sheet: Sheet | None = None
+    """Where the rows of a single workbook stand."""
+    totals: int = 0
+    """Rows at the end that seem to sum up the others, and are counted as rows."""
+    verbatim: dict[str, str] = field(default_factory=dict)
+    """Columns with the unchanged text of others, if they were asked for."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return self.files.shown
+
+    def malformed_lines(self) -> int:
+        """How many lines the last reading of a CSV file left out, if it was to leave any out."""
+        if self.files.format != "csv":
+            return 0
+        query = (
+            "SELECT count(DISTINCT (file_id, line)) FROM reject_errors "
+            "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors)"
+        )
+        return int(self.connection.sql(query).fetchall()[0][0])
+
+
+@contextmanager
+def open_source(
+    file: str,
+    reading: Reading,
+    *,
+    detect_types: bool = False,
+    verbatim: bool = False,
+    found: Sequence[Path] | None = None,
+    columns: ColumnNames | None = None,
+    with_file: bool = False,
+) -> Iterator[DataSource]:
+    """Open files as one relation; all temporary files are gone afterwards.
+
+    Folders named ``key=value`` become columns, unless the files have a column of that name.
+
+    Parameters
+    ----------
+    file : str
+        A name, a folder, a glob, or ``-``.
+    reading : Reading
+        What the options say.
+    detect_types : bool, default=False
+        Give CSV columns the types that all their values have; otherwise all are texts.
+    verbatim : bool, default=False
+        Keep the text of CSV columns next to what is made of it.
+    found : sequence of Path, default=None
+        The files, if they have been looked for already.
+    columns : ColumnNames, default=None
+        What will be asked for, if more is to be said of a file that cannot be read as it is.
+    with_file : bool, default=False
+        Add the column ``FILE``: the path of each row's file, as in ``files.paths`` of the result.
+    """
+    from trueodds.cli.rows.columns import UnknownColumnError
+
+    duckdb = require("duckdb")
+    connection = None
+    with scratch_folder() as scratch:
+        try:
+            given = files = resolve(file, reading.format, scratch, found)
+            reading.check(files)
+            connection = duckdb.connect(":memory:", config=_config(reading.memory, scratch))
+            sheet = None
+            if files.format == "xlsx":
+                files, sheet = as_csv(
+                    files,
+                    scratch,
+                    memory=in_bytes(reading.memory),
+                    name=reading.sheet,
+                    header_row=reading.header_row,
+                    footer_rows=reading.footer_rows,
+                )
+            if files.format == "csv":
+                text = _Text(connection, files, reading, scratch, sheet)
+                files = text.files
+                hive = _without(given.partitions, text.header)
+                source = text.source(verbatim, columns, hive, with_file)
+                if detect_types:
+                    unchanged = list(source.verbatim.values())
+                    kept = [*unchanged, *hive, *([FILE] if with_file else [])]
+                    relation = with_types(source.relation, reading.decimal, kept)
+                    kinds = _kinds(relation, unchanged)
+                    source = replace(source, relation=relation, kinds=kinds)
+            else:
+                by_file = with_file or bool(given.partitions)
+                relation = _typed(connection, files, scratch, reading.skip_malformed, by_file)
+                own = [name for name in relation.columns if name != FILE]
+                hive = _without(given.partitions, own)
+                if by_file:
+                    relation = _with_partitions(connection, relation, files.paths, hive, with_file)
+                kinds, header = _kinds(relation), (*own, *hive)
+                source = DataSource(connection, relation, files, kinds, header, reading)
+            logger.info(
+                "%s (%s) is read by DuckDB %s", files.shown, files.format, duckdb.__version__
+            )
+            yield source
+        except (NotUtf8Error, UnknownColumnError) as error:
+            raise _advised(error, given, files, reading, columns) from None
+        finally:
+            if connection is not None:
+                connection.close()
+
+
+def _kinds(relation: Any, hidden: Sequence[str] = ()) -> dict[str, str]:
+    pairs = zip(relation.columns, map(str, relation.types), strict=True)
+    return {name: kind for name, kind in pairs if name not in hidden}
+
+
+class _Text:
+    """CSV files, and sheets copied to CSV, made ready for the engine."""
+
+    def __init__(
+        self,
+        connection: Any,
+        files: InputFiles,
+        reading: Reading,
+        scratch: Path,
+        sheet: Sheet | None,
+    ) -> None:
+        self.connection, self.reading, self.sheet = connection, reading, sheet
+        self.files = files
+        if reading.encoding != UTF_8:
+            self.files = in_utf8(self.files, reading.encoding, scratch)
+        above = below = b""
+        if sheet is None and ((reading.header_row or 1) > 1 or reading.footer_rows):
+            self.files, (above, below) = without_margins(
+                self.files, reading.header_row or 1, reading.footer_rows, scratch
+            )
+        self.header, self.delimiter = _common_header(self.files)
+        first = self.files.paths[0]
+        self.files, lines = even_lines(self.files, self.header, self.delimiter, scratch)
+        dialect = dialect_of(first, self.delimiter, lines[0].ends, reading.decimal)
+        single = len(self.files.paths) == 1
+        self.dialect = replace(
+            dialect,
+            encoding=reading.encoding,
+            above=above if single else b"",
+            below=below if single else b"",
+        )
+        self.totals = 0 if reading.footer_rows else total_rows(lines[-1].tail, self.delimiter)
+
+    def source(
+        self,
+        verbatim: bool,
+        columns: ColumnNames | None,
+        hive: Partitions,
+        with_file: bool,
+    ) -> DataSource:
+        """The rows as texts; ``columns`` are looked for before any row is read."""
+        by_file = with_file or bool(hive)
+        if len(self.header) > COLUMNS_AT_ONCE:  # each thread holds a block of every column
+            self.connection.execute("SET threads = 1")
+        n_columns = len(self.header)
+        relation = _csv(
+            self.connection, self.files, n_columns, self.delimiter, self.reading, by_file
+        )
+        own = relation.columns[:n_columns]
+        names = named(self.header) if "" in self.header else self.header
+        parts = []
+        for column, name in zip(own, names, strict=True):
+            na = self.reading.na
+            value = f"CASE WHEN {column} NOT IN {values(na)} THEN {column} END" if na else column
+            parts.append(f"{value} AS {quoted(name)}")
+        texts: dict[str, str] = {}
+        if verbatim:
+            texts = {name: f"{VERBATIM}{number}" for number, name in enumerate(names)}
+            parts += [
+                f"{column} AS {quoted(text)}"
+                for column, text in zip(own, texts.values(), strict=True)
+            ]
+        relation = relation.project(", ".join([*parts, quoted(FILE)] if by_file else parts))
+        if by_file:
+            relation = _with_partitions(
+                self.connection, relation, self.files.paths, hive, with_file
+            )
+        source = DataSource(
+            self.connection,
+            relation,
+            self.files,
+            _kinds(relation, list(texts.values())),
+            (*self.header, *hive),
+            self.reading,
+            self.dialect,
+            self.sheet if len(self.files.paths) == 1 else None,
+            self.totals,
+            texts,
+        )
+        if columns is not None:
+            columns.found_in(source)
+        return source
+
+
+def _advised(
+    error: InputError,
+    given: InputFiles,
+    files: InputFiles,
+    reading: Reading,
+    columns: ColumnNames | None,
+) -> Exception:
+    """The error, with the options that the file seems to need, if there are any."""
+    from trueodds.cli.rows.advice import advise
+    from trueodds.cli.rows.columns import UnknownColumnError
+
+    changes: dict[str, Any] = {}
+    if isinstance(error, NotUtf8Error):
+        if reading.encoding != UTF_8:
+            return error  # that was the proposal
+        encoding = guess_encoding(given.paths[0])
+        changes, hint = {"encoding": encoding}, f"It reads as {encoding}."
+    elif columns is not None and reading.can_trim and reading.header_row is None:
+        changes, hint = _header_elsewhere(given, files, reading, columns)
+    if not changes:
+        return error
+    options = [
+        word
+        for name, value in changes.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    try:
+        with open_source(
+            given.shown, replace(reading, **changes), found=given.paths, columns=columns
+        ) as source:
+            if columns is not None:
+                more = advise(source, columns.found_in(source))
+                options, hint = [*options, *more.options], f"{hint} {more.hint}"
+    except AdvisedError as more_error:
+        options, hint = [*options, *more_error.options], f"{hint} {more_error.hint}"
+    except UnknownColumnError as unknown:
+        hint = f"{hint} Then {unknown}"
+    except InputError:
+        return error  # it is no text: nothing to propose
+    return AdvisedError(f"{error} {hint}", options, hint)
+
+
+def _header_elsewhere(
+    given: InputFiles, files: InputFiles, reading: Reading, columns: ColumnNames
+) -> tuple[dict[str, Any], str]:
+    """Options that name the row, and perhaps the sheet, where the columns are; may be empty."""
+    if given.format == "xlsx":
+        memory = in_bytes(reading.memory)
+        place = header_in_sheets(given.paths[0], memory, columns.named_in, reading.sheet)
+        if place is None:
+            return {}, ""
+        sheet, row, is_first = place
+        changes: dict[str, Any] = {} if is_first else {"sheet": sheet}
+        return {**changes, "header_row": row}, f"Row {row} of {shown(sheet)} has these columns."
+    for number, texts in records_near_top(files.paths[0]):
+        if number > 1 and columns.named_in(texts):
+            return {"header_row": number}, f"Line {number} has these columns."
+    return {}, ""
+
+
+def in_bytes(memory: str) -> int:
+    """A size such as 512MB or 4GiB.
+
+    Examples
+    --------
+    >>> in_bytes("1.5 GB"), in_bytes("1KiB")
+    (1500000000, 1024)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT])(i?)B", memory)
+    if found is None:
+        raise UsageError(f"--memory must be a size such as 512MB or 4GB; got {memory!r}.")
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(unit) + 1))
+
+
+def _config(memory: str, scratch: Path) -> dict[str, Any]:
+    in_bytes(memory)
+    return {
+        "memory_limit": memory,
+        "temp_directory": str(scratch / "spill"),
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2,
+        # Nothing is fetched from a network, whatever a file is called.
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        # Rows are checked by what they hold, not by what a damaged file says of them; see examine.
+        "disabled_optimizers": "statistics_propagation",
+    }
+
+
+def _without(hive: Partitions, header: Sequence[str]) -> Partitions:
+    """Partition columns that the files do not have; the engine takes Day and day as one name."""
+    own = {name.casefold() for name in header}
+    return {key: values for key, values in hive.items() if key.casefold() not in own}
+
+
+def _with_partitions(
+    connection: Any,
+    relation: Any,
+    paths: Sequence[Path],
+    hive: Partitions,
+    with_file: bool,
+) -> Any:
+    """Add the partition columns; whole numbers are numbers, everything else is text."""
+    kept = [quoted(name) for name in relation.columns if with_file or name != FILE]
+    for number, (name, given) in enumerate(hive.items()):
+        kind = "BIGINT" if all(v is None or re.search(WHOLE, v) for v in given) else "VARCHAR"
+        # A file's name is one value for thousands of rows, so the engine looks it up once for them.
+        keys = ", ".join(literal(str(path)) for path in paths)
+        listed = ", ".join("NULL" if value is None else literal(value) for value in given)
+        variable = f"trueodds_partition_{number}"
+        connection.execute(f"SET VARIABLE {variable} = map([{keys}], [{listed}])")
+        value = f"getvariable('{variable}')[{quoted(FILE)}]"
+        kept.append(f"CAST({value} AS {kind}) AS {quoted(name)}")
+    return relation.project(", ".join(kept))
+
+
+def _typed(
+    connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool, by_file: bool
+) -> Any:
+    """Files of a format whose values have types."""
+    names = [glob.escape(str(path)) for path in files.paths]
+    if files.format == "parquet":
+        listed = ", ".join(map(literal, names))
+        column = f", filename = {literal(FILE)}" if by_file else ""
+        return connection.sql(
+            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false{column})"  # noqa: S608
+        )
+    if files.format == "jsonl":
+        check_whole(files)
+        for path in files.paths:
+            check_keys(path)
+        # All rows are looked at for types: a late text must not stop the reading half-way.
+        # Objects of very many keys would become one column of pairs.
+        column = f", filename = {literal(FILE)}" if by_file else ""
+        relation = connection.sql(
+            f"FROM read_json([{', '.join(map(literal, names))}], sample_size = -1, "
+            f"ignore_errors = {skip_malformed}, map_inference_threshold = {MOST_COLUMNS}, "
+            f"hive_partitioning = false{column})"
+        )
+        own = [name for name in relation.columns if name != FILE]
+        check_columns(own, list(map(str, relation.types))[: len(own)], files.paths[0])
+        return relation
+    dataset = require("pyarrow.dataset")
+    paths = [
+        str(sound_arrow_file(path, scratch / f"{number}.arrow"))
+        for number, path in enumerate(files.paths)
+    ]
+    if not by_file:
+        return connection.from_arrow(dataset.dataset(paths, format="ipc"))
+    schema = dataset.dataset(paths, format="ipc").schema
+    parts = [
+        connection.from_arrow(dataset.dataset(path, format="ipc", schema=schema)).project(
+            f"*, {literal(str(original))} AS {quoted(FILE)}"
+        )
+        for path, original in zip(paths, files.paths, strict=True)
+    ]
+    return reduce(lambda above, below: above.union(below), parts)
+
+
+def _csv(
+    connection: Any,
+    files: InputFiles,
+    n_columns: int,
+    delimiter: str,
+    reading: Reading,
+    by_file: bool,
+) -> Any:
+    """CSV files as columns of text.
+
+    They are read by position and named afterwards: the reader takes no empty names.
+    """
+    options: dict[str, Any] = {"header": True, "sep": delimiter, "quotechar": '"'}
+    options |= {"escapechar": '"', "max_line_size": LONGEST_LINE, "buffer_size": LONGEST_LINE}
+    if reading.skip_malformed:
+        options |= {"ignore_errors": True, "store_rejects": True, "rejects_limit": 0}
+    options |= {"hive_partitioning": False} | ({"filename": FILE} if by_file else {})
+    columns = {f"column{number}": "VARCHAR" for number in range(n_columns)}
+    names = [glob.escape(str(path)) for path in files.paths]
+    return connection.read_csv(names, columns=columns, auto_detect=False, **options)
+
+
+def _common_header(files: InputFiles) -> tuple[list[str], str]:
+    header, delimiter = csv_header(files.paths[0])
+    for path in files.paths[1:]:
+        other, _ = csv_header(path)
+        if other != header:
+            raise InputError(
+                f"{path.name} has other columns than {files.paths[0].name}: "
+                f"{', '.join(map(shown, other[:20]))} instead of "
+                f"{', '.join(map(shown, header[:20]))}."
+            )
+    return header, delimiter
+
+
+def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
+    """A relation's rows in order, as Arrow record batches, a few at a time.
+
+    Of many columns, fewer rows: the engine reserves room for all values of a batch.
+    """
+    rows = max(1, min(rows, CELLS_AT_ONCE // len(relation.columns)))
+    if hasattr(relation, "to_arrow_reader"):
+        yield from relation.to_arrow_reader(rows)
+    else:  # DuckDB before 1.4
+        yield from relation.fetch_arrow_reader(rows)

@@ -1,0 +1,1 @@
+"""From a relation to scores, labels and weights."""

@@ -1,0 +1,94 @@
+"""Rows as NumPy arrays: all of them, or a sample that is the same every time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.cli.errors import require
+from trueodds.cli.files.open import arrow_batches
+from trueodds.cli.rows.labels import Classes
+from trueodds.cli.rows.prepare import Prepared
+from trueodds.engines.grouping import sample_positions, take_positions
+from trueodds.inputs import Floats, Labels
+from trueodds.table import ScoreTable
+
+__all__ = ["FileRows", "fetch_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """Rows in the order of the file."""
+
+    scores: Floats
+    """Of shape (n,), or (n, n_classes)."""
+    codes: Labels
+    """Positions in ``classes``."""
+    classes: tuple[Any, ...]
+    weight: Floats | None
+    groups: dict[str, npt.NDArray[Any]]
+    features: Any
+    """An Arrow table, or None."""
+    n_available: int
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, those without rows included."""
+        return len(self.classes)
+
+    def notes(self, classes: Classes) -> list[str]:
+        """What suggests that the other of two labels is the positive one."""
+        if self.scores.ndim == 2:
+            return []
+        table = ScoreTable.from_codes(self.scores, self.codes == 1, self.weight)
+        return classes.notes(table, np.bincount(self.codes, minlength=2).tolist())
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether rows were left out for their number."""
+        return len(self) < self.n_available
+
+
+def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
+    """Read the prepared rows, or a sample of at most ``max_rows`` of them."""
+    pa = require("pyarrow")
+    n_rows = prepared.tally.used
+    batches = arrow_batches(prepared.relation)
+    if n_rows > max_rows:
+        batches = take_positions(batches, sample_positions(n_rows, max_rows, seed))
+    table = pa.Table.from_batches(list(batches))
+    columns = [_numbers(table.column(name)) for name in prepared.scores]
+    scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+    weight = None if prepared.columns.weight is None else _numbers(table.column("weight"))
+    groups = {
+        name: _group_values(pa, table.column(f"group_{number}"))
+        for number, name in enumerate(prepared.columns.groups)
+    }
+    features = None
+    if prepared.columns.features:
+        count = len(prepared.columns.features)
+        features = table.select([f"feature_{number}" for number in range(count)])
+        features = features.rename_columns(list(prepared.columns.features))
+    codes = _numbers(table.column("label")).astype(np.intp)
+    classes = prepared.classes.labels
+    return FileRows(scores, codes, classes, weight, groups, features, n_rows)
+
+
+def _numbers(column: Any) -> npt.NDArray[Any]:
+    """A column without nulls; pyarrow's own conversion would import pandas, which is slow."""
+    return np.from_dlpack(column.combine_chunks())
+
+
+def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
+    """Numbers as they are, so that a report can cut them into bands; anything else as texts."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy())
+    return np.array(
+        ["(missing)" if v is None else str(v) for v in column.to_pylist()], dtype=object
+    )

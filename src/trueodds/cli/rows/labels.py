@@ -1,0 +1,256 @@
+"""Which labels there are, which one is positive, and how SQL codes them as numbers from 0."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trueodds.basics.shown import shown
+from trueodds.cli.errors import UsageError
+from trueodds.cli.files.open import DataSource
+from trueodds.cli.files.sql import TEXT_TYPES, as_text, values
+from trueodds.cli.rows.columns import ColumnNames
+from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds.table import ScoreTable
+
+__all__ = ["Classes", "find_classes", "labels_of", "matching_label"]
+
+Label = str | int | float | bool
+MOST_LABELS = 1000
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Labels in the order of their codes, and the SQL that codes a row's label."""
+
+    labels: tuple[Label, ...]
+    code: str
+    counts: tuple[int, ...]
+    """Good rows of each label."""
+    has_rest: bool = False
+    """Whether the first label stands for several."""
+
+    def notes(self, table: ScoreTable | None, counts: Sequence[int] | None = None) -> list[str]:
+        """What suggests that the other of two labels is the positive one.
+
+        Parameters
+        ----------
+        table : ScoreTable or None
+            The rows of two classes; None for several, which have no direction.
+        counts : sequence of int, default=None
+            Rows of each label in the table; by default all good rows.
+        """
+        from trueodds.inputs import direction_hint  # NumPy, which --help must not wait for
+
+        if table is None:
+            return []
+        negatives, positives = self.counts if counts is None else counts
+        negative = self.labels[0]
+        remedy = f"pass --positive {shlex.quote(str(negative))}"
+        if self.has_rest:
+            remedy = "pass the scores of the positive class"
+        hint = direction_hint(
+            table.n_neg,
+            table.n_pos,
+            rows=(negatives, positives),
+            negative=negative,
+            remedy=remedy,
+        )
+        return [] if hint is None else [hint]
+
+
+def find_classes(
+    source: DataSource, good: Any, columns: ColumnNames, positive: str | None
+) -> Classes:
+    """Look at all labels of the good rows and order them."""
+    from trueodds.inputs import order_two_labels
+
+    name = columns.label
+    if name is None:
+        raise UsageError("a label column is needed; pass --label.")
+    text = as_text(name, source.kinds[name])
+    keys, rows = labels_of(source, good, name)
+    labels = found = sorted(keys, key=str if any(isinstance(key, str) for key in keys) else float)
+    if len(columns.score) > 1:
+        labels = _of_columns(labels, columns, name)
+        if positive is not None:
+            raise UsageError("--positive is for a single score column; use --class for several.")
+    else:
+        if columns.classes:
+            raise UsageError("--class is for several score columns; use --positive for one.")
+        if positive is None and len(labels) == 2:
+            order = order_two_labels(*labels)
+            if order.decided_by == "alphabet":
+                raise _doubt(source, good, columns, labels)
+            labels = [order.negative, order.positive]
+        else:
+            labels, keys = _of_two(labels, keys, name, positive)
+    cases = " ".join(
+        f"WHEN {text} IN {values(keys[label])} THEN {code}"
+        for code, label in enumerate(labels)
+        if keys.get(label)
+    )
+    each = tuple(sum(rows[key] for key in keys.get(label, ())) for label in labels)
+    has_rest = len(columns.score) == 1 and labels[0] not in found
+    return Classes(tuple(labels), f"CASE {cases} END", each, has_rest)
+
+
+def labels_of(
+    source: DataSource, rows: Any, name: str
+) -> tuple[dict[Label, list[str]], dict[str, int]]:
+    """The labels of rows with the texts that stand for each, and how often each text occurs."""
+    kind = source.kinds[name]
+    text = as_text(name, kind)
+    counts = rows.aggregate(f"{text} AS label, count(*) AS n", text).limit(MOST_LABELS + 1)
+    seen = dict(counts.fetchall())
+    found = [key for key in seen if key is not None]
+    if len(found) > MOST_LABELS:
+        raise InputError(
+            f"column {shown(name)} has more than {MOST_LABELS:,} different values, such as "
+            f"{shown(found[0])} and {shown(found[1])}; labels must be classes."
+        )
+    # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
+    return _values_of(found, kind, untyped=source.files.format == "csv"), seen
+
+
+def matching_label(labels: Iterable[Label], text: str) -> Label | None:
+    """The label that a word of the command line means; an exact one before a similar one."""
+    known = list(labels)
+    exact = [label for label in known if str(label) == text]
+    similar = [label for label in known if _matches(label, text)]
+    return next(iter(exact + similar), None)
+
+
+def _values_of(found: list[str], kind: str, *, untyped: bool) -> dict[Label, list[str]]:
+    """Labels as what they are, with the texts that stand for each: 1 is "1" and "1.0"."""
+    keys: dict[Label, list[str]] = defaultdict(list)
+    if kind == "BOOLEAN":
+        return {key == "true": [key] for key in found}
+    is_text = kind in TEXT_TYPES and not untyped and kind != "JSON"
+    numbers = None if is_text else _numbers(found)
+    for position, key in enumerate(found):
+        keys[key if numbers is None else numbers[position]].append(key)
+    return keys
+
+
+def _numbers(texts: list[str]) -> list[Label] | None:
+    """All texts as numbers, whole ones as integers; None if one is not a number."""
+    result: list[Label] = []
+    for text in texts:
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        result.append(int(number) if number.is_integer() else number)
+    return result
+
+
+def _matches(label: Label, text: str) -> bool:
+    if str(label) == text or str(label).casefold() == text.casefold():
+        return True
+    try:
+        return not isinstance(label, str) and float(text) == label
+    except ValueError:
+        return False
+
+
+def _plain(label: Label) -> str:
+    return str(label).strip().casefold()
+
+
+def _shown(labels: list[Label]) -> str:
+    more = ", …" if len(labels) > 10 else ""
+    return ", ".join(map(shown, labels[:10])) + more
+
+
+def _doubt(source: DataSource, good: Any, columns: ColumnNames, labels: list[Label]) -> UsageError:
+    """Ask which of two labels is positive; the command to try has the one of the high scores."""
+    name = str(columns.label)
+    text, score = as_text(name, source.kinds[name]), columns.number(source, columns.score[0])
+    means = dict(good.aggregate(f"{text} AS label, avg({score}) AS mean", text).fetchall())
+    high = max(labels, key=lambda label: means.get(str(label)) or 0.0)
+    return UsageError(
+        f"column {shown(name)} has the labels {_shown(labels)}, and which of the two is positive "
+        "cannot be inferred; pass --positive with the label whose probabilities the scores are "
+        f"(they are higher where it is {shown(high)}).",
+        ["--positive", str(high)],
+    )
+
+
+def _of_two(
+    labels: list[Label], keys: dict[Label, list[str]], name: str, positive: str | None
+) -> tuple[list[Label], dict[Label, list[str]]]:
+    if len(labels) == 1:
+        raise InputError(
+            f"column {shown(name)} holds one label only, {shown(labels[0])}; "
+            "two classes are needed."
+        )
+    if positive is None:
+        raise InputError(
+            f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
+            "--positive LABEL to set one against the others, or one --score for each class."
+        )
+    chosen = matching_label(labels, positive)
+    if chosen is None:
+        raise InputError(
+            f"column {shown(name)} has no label {shown(positive)} (--positive); "
+            f"it has {_shown(labels)}."
+        )
+    others = [label for label in labels if label != chosen]
+    if len(others) == 1:
+        return [others[0], chosen], keys
+    alike = [label for label in others if _plain(label) == _plain(chosen)]
+    if alike:
+        raise InputError(
+            f"column {shown(name)} has {_shown([chosen, *alike])}, which differ in case or blanks "
+            "only; write them in one way, or they would be counted as different classes."
+        )
+    rest = f"not {chosen}"
+    merged = {rest: [key for label in others for key in keys[label]], chosen: keys[chosen]}
+    return [rest, chosen], merged
+
+
+def _named_like(labels: list[Label], columns: tuple[str, ...]) -> list[Label] | None:
+    """The label that each column is named after, such as ``p_cat``; None if one has none."""
+    prefix = os.path.commonprefix(columns)  # noqa: RUF071 (of letters, not of folders)
+    for start in sorted({0, prefix.rfind("_") + 1, len(prefix), len(prefix.rstrip("0123456789"))}):
+        ends = [name[start:] for name in columns]
+        found = [next((x for x in labels if _matches(x, end)), None) for end in ends]
+        if len(set(ends)) == len(ends) and len({*found} - {None}) == len(labels):
+            whole = all(isinstance(label, int) for label in labels)
+            if all(end.isdecimal() for end in ends) or not whole:
+                named = [int(end) if whole else end for end in ends]
+                return [n if f is None else f for f, n in zip(found, named, strict=True)]
+    return None
+
+
+def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[Label]:
+    """One label for each score column: as --class says, else in sorted order."""
+    count = len(columns.score)
+    if not columns.classes:
+        named = _named_like(labels, columns.score)
+        if named is not None:
+            return named
+        if len(labels) != count:
+            raise InputError(
+                f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}) but there are "
+                f"{count} score columns; name the class of each column with --class."
+            )
+        return labels
+    if len(columns.classes) != count:
+        raise UsageError(
+            f"there must be one --class for each --score; got {len(columns.classes)} and {count}."
+        )
+    if len(labels) == 1:
+        raise InputError(f"column {shown(name)} holds one label only, {shown(labels[0])}.")
+    result: list[Label] = []
+    for text in columns.classes:
+        found = [label for label in labels if _matches(label, text)]
+        result.append(found[0] if found else text)
+    return result

@@ -1,0 +1,237 @@
+"""From files to good rows: what is wrong is counted, told, and either refused or left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from trueodds.basics.log import logger
+from trueodds.basics.shown import shown
+from trueodds.cli.errors import AdvisedError
+from trueodds.cli.files.open import DataSource
+from trueodds.cli.files.sql import quoted
+from trueodds.cli.output import note
+from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
+from trueodds.cli.rows.columns import OUTSIDE, ColumnNames, Rule, rules_of, shortened
+from trueodds.cli.rows.labels import Classes, find_classes
+from trueodds.exceptions import InputError
+
+__all__ = ["GOOD", "OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
+
+OnBadRows = Literal["error", "skip", "blank"]
+MOST_COMPARED, MOST_COLUMNS = 1_000_000, 200
+"""Rows and columns up to which repeated rows are counted."""
+KEY_SHARE = 0.99
+"""A column is a key if it has this share of as many values as there are distinct rows."""
+MALFORMED = "malformed lines"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows there are, and how many were left out for which reason."""
+
+    rows: int
+    skipped: dict[str, int]
+    repeated: int = 0
+    """Good rows that are equal to another in every column, one of each not counted."""
+
+    @property
+    def used(self) -> int:
+        """Rows that are good."""
+        return self.rows - sum(self.skipped.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"rows": self.rows, "rows_used": self.used, "rows_skipped": dict(self.skipped)}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Good rows with the names that commands use.
+
+    ``relation`` has ``scores`` (``score``, or ``score_0``, ``score_1``, …), ``label`` as the code
+    of the class, ``weight``, ``group_0``, … and ``feature_0``, … , as far as they were asked for.
+    """
+
+    source: DataSource
+    relation: Any
+    scores: tuple[str, ...]
+    tally: Tally
+    columns: ColumnNames
+    classes: Classes
+
+    def describe(self) -> dict[str, Any]:
+        """What was read, for ``--json``."""
+        return {
+            **self.tally.to_dict(),
+            "rows_repeated": self.tally.repeated,
+            "score": list(self.columns.score),
+            "label": self.columns.label,
+            "weight": self.columns.weight,
+            "input": self.columns.input,
+            "classes": list(self.classes.labels),
+        }
+
+    def left_out(self) -> str:
+        """How many rows were left out and why, as the end of a sentence; may be empty."""
+        skipped = self.tally.skipped
+        return f" (left out: {in_words(skipped)})" if skipped else ""
+
+    def classes_line(self) -> str:
+        """Which label is positive, or which column belongs to which label."""
+        if len(self.columns.score) == 1:
+            negative, positive = map(shown, self.classes.labels)
+            return f"positive: {positive}, negative: {negative}."
+        pairs = zip(self.columns.score, self.classes.labels, strict=True)
+        named = [f"{name} = {shown(label)}" for name, label in pairs]
+        return f"classes: {shortened(named, ', ')}."
+
+
+def prepare(
+    source: DataSource,
+    columns: ColumnNames,
+    *,
+    on_bad_rows: OnBadRows = "error",
+    positive: str | None = None,
+    as_probability: bool = False,
+) -> Prepared:
+    """Check all rows in one pass, find the classes, and give columns their plain names.
+
+    Parameters
+    ----------
+    source, columns
+    on_bad_rows : {"error", "skip"}, default="error"
+    positive : str, default=None
+        The label that counts as positive.
+    as_probability : bool, default=False
+        Turn log-odds of two classes into probabilities.
+    """
+    columns = columns.found_in(source)
+    good, tally = examine(source, columns, on_bad_rows)
+    tally = replace(tally, repeated=_repeated(good, columns, tally.used))
+    classes = find_classes(source, good, columns, positive)
+    numbers = [columns.number(source, name) for name in columns.score]
+    many = len(numbers) > 1
+    if as_probability and columns.input == "logit" and not many:
+        numbers = [_probability(numbers[0])]
+    names = tuple(f"score_{number}" if many else "score" for number in range(len(numbers)))
+    parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]
+    parts.append(f"{classes.code} AS label")
+    if columns.weight is not None:
+        parts.append(f"{columns.number(source, columns.weight)} AS weight")
+    for title, group in (("group", columns.groups), ("feature", columns.features)):
+        parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
+    return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
+
+
+def _repeated(good: Any, columns: ColumnNames, n_rows: int) -> int:
+    """How many rows were delivered twice: equal to another in all columns, one of them a key.
+
+    Without a key, rows may well be equal: scores are rounded, and groups are few.
+    """
+    used = set(columns.all_names())
+    others = [name for name in good.columns if name not in used]
+    if not others or n_rows > MOST_COMPARED or len(good.columns) > MOST_COLUMNS:
+        return 0
+    whole = ", ".join(map(quoted, good.columns))
+    distinct = good.aggregate(f"count(DISTINCT hash({whole}))").fetchall()[0][0]
+    if distinct == n_rows:
+        return 0
+    keys = good.aggregate(", ".join(f"count(DISTINCT {quoted(name)})" for name in others))
+    return n_rows - distinct if max(keys.fetchall()[0]) >= KEY_SHARE * distinct else 0
+
+
+def _probability(logit: str) -> str:
+    x = f"({logit})"
+    return f"CASE WHEN {x} >= 0 THEN 1 / (1 + exp(-{x})) ELSE 1 - 1 / (1 + exp({x})) END"
+
+
+def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) -> tuple[Any, Tally]:
+    """The relation of good rows in the file's own columns, and the tally of the others.
+
+    With ``on_bad_rows="blank"`` the relation has all rows, and ``GOOD`` says which are good.
+    """
+    rules = rules_of(source, columns)
+    # The first rule that a row breaks is its reason; NULL for a good row.
+    cases = " ".join(f"WHEN {rule.condition} THEN {n}" for n, rule in enumerate(rules))
+    reason = f"CASE {cases} END"
+    counts = source.relation.aggregate(f"{reason} AS reason, count(*) AS n", reason).fetchall()
+    rows = sum(count for _, count in counts)
+    bad = {rules[number]: count for number, count in counts if number is not None}
+    bad = {rule: bad[rule] for rule in rules if rule in bad}
+    if rows == 0:
+        raise InputError(f"{source.name} has no rows.")
+    if bad:
+        outside = sum(count for rule, count in bad.items() if rule.problem == OUTSIDE)
+        advice = advise(source, columns)
+        if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
+            message = _refusal(source, reason, rules, bad, rows, advice, on_bad_rows)
+            raise AdvisedError(message, advice.options, advice.hint)
+    if source.totals and source.reading.can_trim:
+        note(
+            f"{source.name}: {totals_found(source.totals)}, read as data; to leave out totals, "
+            f"pass --footer-rows {source.totals}."
+        )
+    skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
+    malformed = source.malformed_lines() if source.reading.skip_malformed else 0
+    if malformed:
+        skipped[MALFORMED] = malformed
+    tally = Tally(rows + malformed, skipped)
+    left_out = in_words(skipped) if skipped else "none left out"
+    logger.info("checked %s rows: %s", f"{tally.rows:,}", left_out)
+    if tally.used == 0:
+        raise InputError(
+            f"{source.name}: none of {tally.rows} rows can be used: {in_words(skipped)}."
+        )
+    if on_bad_rows == "blank":
+        return source.relation.project(f"*, ({reason}) IS NULL AS {quoted(GOOD)}"), tally
+    if bad:
+        return source.relation.filter(f"({reason}) IS NULL"), tally
+    source.connection.execute("SET disabled_optimizers = ''")  # every value has been seen
+    return source.relation, tally
+
+
+def in_words(skipped: dict[str, int]) -> str:
+    """How many rows were left out for which reasons."""
+    return ", ".join(
+        f"{count:,} {reason}" if reason == MALFORMED else f"{count:,} where {reason}"
+        for reason, count in skipped.items()
+    )
+
+
+def _refusal(
+    source: DataSource,
+    reason: str,
+    rules: list[Rule],
+    bad: dict[Rule, int],
+    rows: int,
+    advice: ReadingAdvice,
+    on_bad_rows: OnBadRows,
+) -> str:
+    """One sentence: how many rows, why, and where the first of each kind is."""
+    found = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))
+    numbered = source.relation.project(f"*, row_number() OVER () AS {quoted(ROW)}")
+    wrong = numbered.project(
+        f"{quoted(ROW)} AS r, {reason} AS reason, CASE {reason} {found} END AS found"
+    ).filter("reason IS NOT NULL")
+    first = wrong.aggregate("reason, min(r), arg_min(found, r)", "reason").fetchall()
+    places = {rules[number]: (row, value) for number, row, value in first}
+    parts = []
+    for rule, count in bad.items():
+        row, value = places[rule]
+        example = "" if value is None else f": {shown(value, 40)}"
+        column = shown(rule.column)
+        parts.append(f"{column} {rule.problem} in {count:,} (first in row {row:,}{example})")
+    total = sum(bad.values())
+    said = f"{source.name}: {total:,} of {rows:,} rows cannot be used: {'; '.join(parts)}."
+    if advice.options:
+        skip = " To leave such rows out, pass --on-bad-rows skip." * ("blank" in advice.options)
+        return f"{said} {advice.hint}{skip}"
+    hint = next((f" {rule.hint[:1].upper()}{rule.hint[1:]}" for rule in bad if rule.hint), "")
+    if on_bad_rows == "error":
+        return f"{said}{hint} To leave them out, pass --on-bad-rows skip."
+    return f"{said}{hint} The other rows would not stand for them, so they are not used alone."
+
+
+ROW = "trueodds row number"
+GOOD = "trueodds good row"

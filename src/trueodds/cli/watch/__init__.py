@@ -1,0 +1,1 @@
+"""Deliveries of rows, as ``trueodds monitor`` reads them."""

@@ -1,0 +1,467 @@
+"""Rows for a monitor: checked, with their times, in order, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.basics.shown import shown
+from trueodds.cli.errors import AdvisedError, UsageError
+from trueodds.cli.files.open import FILE, DataSource, arrow_batches
+from trueodds.cli.files.sql import TEXT_TYPES, as_text, is_numeric, literal, quoted, values
+from trueodds.cli.output import note
+from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.labels import labels_of, matching_label
+from trueodds.cli.rows.prepare import OnBadRows, examine
+from trueodds.engines.grouping import group_scores
+from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, Labels, direction_hint
+from trueodds.table import ScoreTable
+
+__all__ = [
+    "LabelRule",
+    "Piece",
+    "TimeRule",
+    "WatchedRows",
+    "direction_note",
+    "label_rule",
+    "read_once",
+    "time_rule",
+    "watched_rows",
+]
+
+TYPES = {"number": "DOUBLE", "time": "TIMESTAMP"}
+ISO = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?"
+ZONE = r"\s*(Z|[+-]\d{2}(:?\d{2})?)"
+NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?"
+"""A number without leading zeros: 01.09 is a day of September."""
+FORMATS = (
+    *("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
+    *("%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d%m%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
+)
+CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+
+
+@dataclass(frozen=True)
+class TimeRule:
+    """How a column of times is compared and shown, as SQL."""
+
+    kind: str
+    key: str
+    shown: str
+    """The period of a row, as text."""
+    text: str
+    format: str | None = None
+    step: str | None = None
+    """The length of a period; None for numbers."""
+
+    def constant(self, moment: str) -> str:
+        """A time that the user gave, as SQL."""
+        if self.format is not None:
+            return f"strptime({literal(moment)}, {literal(self.format)})"
+        return self.known(moment)
+
+    def known(self, moment: str) -> str:
+        """A time that the state holds, as SQL."""
+        return f"CAST({literal(moment)} AS {TYPES[self.kind]})"
+
+    def start(self, moment: str) -> str:
+        """SQL of the beginning of the period of a time."""
+        return moment if self.step is None else f"date_trunc({literal(self.step)}, {moment})"
+
+
+def time_rule(
+    source: DataSource, name: str, period: str | None, time_format: str | None
+) -> TimeRule:
+    """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given."""
+    kind, column = source.kinds[name], quoted(name)
+    found = "time"
+    if time_format is not None:
+        if not (kind in TEXT_TYPES or is_numeric(kind)):
+            raise UsageError(f"--time-format is for texts; column {shown(name)} is {kind}.")
+        key = _parsed(as_text(name, kind), time_format)
+        _check_times(source, name, key, f"is not of the form {time_format}")
+    elif kind in TEXT_TYPES:
+        found, key = _kind_of_texts(source, name)
+    elif is_numeric(kind):
+        found, key = "number", f"CAST({column} AS DOUBLE)"
+    elif kind.endswith("WITH TIME ZONE"):
+        key = f"make_timestamp(epoch_us({column}))"
+    elif kind.startswith(("DATE", "TIMESTAMP")):
+        key = f"CAST({column} AS TIMESTAMP)"
+    else:
+        raise InputError(f"column {shown(name)} must hold times; its type is {kind}.")
+    if found == "number":
+        if period is not None:
+            raise UsageError(f"--period needs dates; column {shown(name)} holds numbers.")
+        text = f"trim(CAST({column} AS VARCHAR))"
+        return TimeRule(found, key, text, text)
+    step = period or "day"
+    form = "%Y-%m-%d %H:00" if step == "hour" else "%Y-%m-%d"
+    label = f"strftime(date_trunc({literal(step)}, {key}), {literal(form)})"
+    text = (
+        f"CASE WHEN {key} = date_trunc('day', {key}) THEN strftime({key}, '%Y-%m-%d') "
+        f"ELSE CAST({key} AS VARCHAR) END"
+    )
+    return TimeRule(found, key, label, text, time_format, step)
+
+
+def _kind_of_texts(source: DataSource, name: str) -> tuple[str, str]:
+    """Whether texts are dates in ISO form or numbers, and SQL for them."""
+    text = f"trim({as_text(name, source.kinds[name])})"
+    zoned = f"regexp_full_match({text}, {literal(ISO + ZONE)})"
+    utc = f"make_timestamp(epoch_us(TRY_CAST({text} AS TIMESTAMP WITH TIME ZONE)))"
+    date = f"CASE WHEN regexp_full_match({text}, {literal(ISO)}) THEN TRY_CAST({text} AS TIMESTAMP)"
+    date += f" WHEN {zoned} THEN {utc} END"
+    number = f"CASE WHEN regexp_full_match({text}, {literal(NUMBER)}) THEN "
+    number += f"TRY_CAST({text} AS DOUBLE) END"
+    tests = f"count({text}) = count({date}), count({text}) = count({number})"
+    is_date, is_number = source.relation.aggregate(tests).fetchall()[0]
+    if is_date:
+        return "time", date
+    if is_number:
+        return "number", number
+    example = source.relation.filter(f"({date}) IS NULL AND {text} IS NOT NULL").project(text)
+    found = shown(example.limit(1).fetchall()[0][0], 40)
+    said = (
+        f"{source.name}: column {shown(name)} holds times such as {found}, which are not in ISO "
+        "form (2026-10-01)."
+    )
+    fitting = _fitting_formats(source, text)
+    if not fitting:
+        raise InputError(f"{said} Pass --time-format with their form, such as %d.%m.%Y.")
+    if len(fitting) > 1:
+        both = " and ".join(fitting[:2])
+        raise InputError(f"{said} Both {both} fit them; pass the right one as --time-format.")
+    raise AdvisedError(f"{said} They read as {fitting[0]}.", ["--time-format", fitting[0]])
+
+
+def _parsed(text: str, form: str) -> str:
+    """SQL of a text as a time of a form; NULL if it has another one.
+
+    The engine reads 26 as the year 26 where a form has four digits.
+    """
+    moment = f"try_strptime({text}, {literal(form)})"
+    return f"CASE WHEN year({moment}) >= 1000 THEN {moment} END"
+
+
+def _fitting_formats(source: DataSource, text: str) -> list[str]:
+    """The usual forms that all times have."""
+    forms = [day + clock for day in FORMATS for clock in CLOCKS]
+    tests = [f"count({text}) = count({_parsed(text, form)})" for form in forms]
+    fits = source.relation.aggregate(", ".join(tests)).fetchall()[0]
+    return [form for form, fit in zip(forms, fits, strict=True) if fit]
+
+
+def _check_times(source: DataSource, name: str, key: str, problem: str) -> None:
+    text = as_text(name, source.kinds[name])
+    wrong = source.relation.filter(f"({key}) IS NULL AND {text} IS NOT NULL")
+    count = int(wrong.aggregate("count(*)").fetchall()[0][0])
+    if count:
+        example = shown(wrong.project(text).limit(1).fetchall()[0][0], 40)
+        raise InputError(
+            f"{source.name}: column {shown(name)} {problem} in {count:,} rows, "
+            f"such as {example}; pass another --time-format."
+        )
+
+
+@dataclass(frozen=True)
+class LabelRule:
+    """SQL for the code of a label: NULL if it is missing, −1 if it is none of the classes."""
+
+    code: str
+    labels: tuple[Any, ...]
+
+
+def label_rule(
+    source: DataSource,
+    name: str,
+    classes: tuple[Any, ...],
+    positive: str | None,
+    *,
+    named: bool = True,
+) -> LabelRule:
+    """Code labels as the map's classes; with ``positive``, as that label against all others.
+
+    Parameters
+    ----------
+    source, name
+    classes : tuple
+        Of the map, or 0, 1, … if it has no names for them (``named=False``).
+    positive : str or None
+        The label of the file that stands for the map's positive class.
+    named : bool, default=True
+    """
+    kind = source.kinds[name]
+    text = as_text(name, kind)
+    nothing = f"{quoted(name)} IS NULL"
+    if kind in ("DOUBLE", "FLOAT"):
+        nothing += f" OR isnan({quoted(name)})"
+    if positive is None:
+        cases = " ".join(f"WHEN {_matches(text, x)} THEN {code}" for code, x in enumerate(classes))
+        return LabelRule(f"CASE WHEN {nothing} THEN NULL {cases} ELSE -1 END", classes)
+    if len(classes) != 2:
+        raise UsageError("--positive is for two classes.")
+    if named and matching_label(classes, positive) == classes[0]:
+        raise UsageError(
+            f"the map's positive class is {shown(classes[1])}, and {shown(positive)} (--positive) "
+            "is its negative one; leave the option out, or fit a map with it."
+        )
+    keys, _ = labels_of(source, source.relation.filter(f"NOT ({nothing})"), name)
+    chosen = matching_label(keys, positive)
+    if chosen is None:
+        note(f"{source.name}: no row has the label {shown(positive)} (--positive).")
+    test = "false" if chosen is None else f"{text} IN {values(keys[chosen])}"
+    return LabelRule(f"CASE WHEN {nothing} THEN NULL WHEN {test} THEN 1 ELSE 0 END", classes)
+
+
+def _matches(text: str, label: Any) -> str:
+    """SQL that compares a column with a class of the map, whatever types both have."""
+    if isinstance(label, bool):
+        words = ("true", "1", "1.0") if label else ("false", "0", "0.0")
+        return f"lower({text}) IN {values(words)}"
+    same = f"{text} = {literal(str(label))}"
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        return same
+    truth = " OR lower({0}) = 'true'" if number == 1 else " OR lower({0}) = 'false'"
+    truth = truth.format(text) if number in (0, 1) else ""
+    return f"({same} OR TRY_CAST({text} AS DOUBLE) = {number!r}{truth})"
+
+
+def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> str | None:
+    """A sentence if high forecasts go with the map's negative class; None if that is not clear."""
+    if rows.n_scores != 1:
+        return None
+    labelled = rows.relation.filter("label IS NOT NULL").project("score_0 AS score, label")
+    count = labelled.aggregate("count(*) FILTER (label = 0), count(*) FILTER (label = 1)")
+    negatives, positives = count.fetchall()[0]
+    if not (negatives and positives):
+        return None
+    grouped = group_scores(
+        labelled, score="score", label="label", scale="score", max_rows=10_000, checked=True
+    )
+    forecast = np.asarray(fitted(grouped.score))
+    order = np.argsort(forecast, kind="stable")
+    table = ScoreTable.of_sorted(forecast[order], grouped.n_neg[order], grouped.n_pos[order])
+    wanted = shown(classes[1])
+    return direction_hint(
+        table.n_neg,
+        table.n_pos,
+        rows=(negatives, positives),
+        negative=classes[0],
+        remedy=f"pass the scores of {wanted} (--score), or the label of {wanted} (--positive)",
+    )
+
+
+def read_once(source: DataSource, columns: ColumnNames, paths: tuple[Path, ...]) -> DataSource:
+    """The same rows in a table: files that change meanwhile are read only once.
+
+    ``FILE`` becomes the place of each row's file in ``paths``.
+    """
+    names = ", ".join(quoted(name) for name in dict.fromkeys(columns.all_names()))
+    keys = ", ".join(literal(str(path)) for path in paths)
+    places = ", ".join(str(place) for place in range(len(paths)))
+    source.connection.execute(f"SET VARIABLE trueodds_files = map([{keys}], [{places}])")
+    place = f"CAST(getvariable('trueodds_files')[{quoted(FILE)}] AS INTEGER)"
+    source.relation.project(f"{names}, {place} AS {quoted(FILE)}").create("trueodds_rows")
+    return replace(source, relation=source.connection.table("trueodds_rows"))
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Rows of one period, as far as they came in one batch."""
+
+    period: str
+    late: bool
+    times: npt.NDArray[Any] | None
+    moments: npt.NDArray[Any] | None
+    """The same as numbers."""
+    scores: Floats
+    codes: Labels
+    """−1 where there is no label."""
+    weight: Floats | None
+    groups: npt.NDArray[Any] | None
+    positions: npt.NDArray[np.int64]
+    files: npt.NDArray[np.int32]
+    held: npt.NDArray[np.bool_]
+    expired: npt.NDArray[np.bool_]
+
+    def part(self, rows: Any, period: str = "", late: bool = False) -> Piece:
+        """Some of the rows."""
+        own: dict[str, Any] = {
+            name: None if value is None else value[rows]
+            for name, value in vars(self).items()
+            if name not in ("period", "late")
+        }
+        return Piece(period, late, **own)
+
+
+@dataclass(frozen=True)
+class WatchedRows:
+    """All good rows of the files, not yet read.
+
+    Parameters
+    ----------
+    relation
+        With a column for each field of :class:`Piece`.
+    n_positions : int
+        Positions are less than this.
+    skipped : dict
+        How many rows were left out for which reasons.
+    starts : list of str
+        The beginnings of the periods of which there are rows.
+    """
+
+    relation: Any
+    n_scores: int
+    n_positions: int
+    skipped: dict[str, int]
+    starts: list[str]
+
+    def batches(self) -> Iterator[Piece]:
+        """In the order of the files; of several periods at once."""
+        plain = self.relation.project("* EXCLUDE (period, late, time_text)")
+        for batch in arrow_batches(plain):
+            yield self._piece(batch)
+
+    def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
+        """In the order of time, only the positions that are to be taken, by period.
+
+        Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
+        must not look like a change in the middle of the day.
+        """
+        timed = "number" in self.relation.columns
+        order = "number, hash(position + 1), position" if timed else "position"
+        for batch in arrow_batches(self.relation.order(order)):
+            whole = self._piece(batch)
+            kept = np.flatnonzero(take[whole.positions])
+            if not len(kept):
+                continue
+            whole = whole.part(kept)
+            names = np.array(batch.column("period").to_pylist(), dtype=object)[kept]
+            late = batch.column("late").to_numpy(zero_copy_only=False)[kept]
+            cuts = np.flatnonzero((names[1:] != names[:-1]) | (late[1:] != late[:-1])) + 1
+            for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True):
+                part = slice(int(start), int(end))
+                yield whole.part(part, str(names[start]), bool(late[start]))
+
+    def periods_of(self, connection: Any, positions: npt.NDArray[Any]) -> dict[str, int]:
+        """How many of these rows each period has."""
+        import pyarrow as pa
+
+        chosen = connection.from_arrow(pa.table({"position": positions}))
+        rows = self.relation.project("position, period").join(chosen, "position")
+        return dict(rows.aggregate("period, count(*)", "period").order("period").fetchall())
+
+    def _piece(self, batch: Any) -> Piece:
+        def column(name: str) -> Any:
+            if name not in batch.schema.names:
+                return None
+            return batch.column(name).to_numpy(zero_copy_only=False)
+
+        def listed(name: str) -> Any:
+            if name not in batch.schema.names:
+                return None
+            return np.array(batch.column(name).to_pylist(), dtype=object)
+
+        scores = [column(f"score_{k}") for k in range(self.n_scores)]
+        return Piece(
+            "",
+            False,
+            listed("time_text") if "number" in batch.schema.names else None,
+            column("number"),
+            scores[0] if self.n_scores == 1 else np.stack(scores, axis=1),
+            batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
+            column("weight"),
+            listed("grouping"),
+            column("position"),
+            column("file"),
+            column("held"),
+            column("expired"),
+        )
+
+
+def watched_rows(
+    source: DataSource,
+    columns: ColumnNames,
+    label: LabelRule,
+    time: TimeRule | None,
+    *,
+    group: str | None,
+    on_bad_rows: OnBadRows,
+    until: str | None,
+    last: str | None,
+    horizon: str | None,
+    names: list[str],
+) -> WatchedRows:
+    """Check all rows and give their columns plain names.
+
+    Parameters
+    ----------
+    source, columns, label, time
+    group : str or None
+        A column.
+    on_bad_rows : {"error", "skip"}
+    until, last, horizon : str or None
+        Rows after ``until`` are held, rows of periods before that of ``last`` are late, and those
+        up to ``horizon`` are expired.
+    names : list of str
+        What to call the period of each file if there is no time.
+    """
+    good, tally = examine(source, columns, on_bad_rows)
+    scores = [columns.number(source, name) for name in columns.score]
+    parts = [f"{number} AS score_{k}" for k, number in enumerate(scores)]
+    parts.append(f"CAST({label.code} AS INTEGER) AS label")
+    if columns.weight is not None:
+        parts.append(f"{columns.number(source, columns.weight)} AS weight")
+    if group is not None:
+        parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
+    parts += [f"{quoted(FILE)} AS file", "rowid AS position"]
+    starts: list[str] = []
+    if time is None:
+        listed = ", ".join(map(literal, names))
+        parts += [f"[{listed}][{quoted(FILE)} + 1] AS period"]
+        parts += ["false AS late", "false AS held", "false AS expired", "NULL AS time_text"]
+    else:
+        key = time.key
+        outside = f"NOT isfinite({key})"
+        if time.kind == "time":  # infinity has no year
+            outside = f"coalesce(year({key}), 0) NOT BETWEEN 1 AND 9999"
+        unusable = f"({key}) IS NULL OR {outside}"
+        _refuse_missing(source, good, unusable, "column of --time", "holds no time")
+        late = f"{time.start(key)} < {time.start(time.known(last))}" if last else "false"
+        parts.append(f"{key if time.kind == 'number' else f'epoch_us({key})'} AS number")
+        parts += [f"{time.shown} AS period", f"{time.text} AS time_text", f"{late} AS late"]
+        parts.append(f"{f'{key} > {time.constant(until)}' if until else 'false'} AS held")
+        parts.append(f"{f'{key} <= {time.known(horizon)}' if horizon else 'false'} AS expired")
+        if time.step is not None:
+            kept = good.filter(f"NOT ({key} > {time.constant(until)})") if until else good
+            found = kept.project(f"CAST(CAST({time.start(key)} AS TIMESTAMP) AS VARCHAR) AS start")
+            starts = [start for (start,) in found.distinct().fetchall()]
+    n_positions = int(source.relation.aggregate("count(*)").fetchall()[0][0])
+    rows = good.project(", ".join(parts))
+    skipped = dict(tally.skipped)
+    unknown = int(rows.filter("label = -1").aggregate("count(*)").fetchall()[0][0])
+    if unknown and on_bad_rows == "error":
+        known = ", ".join(repr(one) for one in label.labels[:10])
+        raise InputError(
+            f"{source.name}: {unknown:,} labels are none of the map's classes ({known}); "
+            "pass --positive LABEL, or --on-bad-rows skip to leave them out."
+        )
+    if unknown:
+        skipped["label is none of the map's classes"] = unknown
+        rows = rows.filter("label IS NULL OR label >= 0")
+    return WatchedRows(rows, len(columns.score), n_positions, skipped, starts)
+
+
+def _refuse_missing(source: DataSource, rows: Any, test: str, what: str, problem: str) -> None:
+    count = int(rows.filter(test).aggregate("count(*)").fetchall()[0][0])
+    if count:
+        raise InputError(f"{source.name}: the {what} {problem} in {count:,} rows; drop them.")

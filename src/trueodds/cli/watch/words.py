@@ -1,0 +1,124 @@
+"""What ``trueodds monitor`` prints: a line a period, the result, a log, and Prometheus' metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from trueodds.basics.wording import evidence_text
+from trueodds.cli.output import interval, note, number, say
+from trueodds.monitoring._watch import EVENTS, Watch, event_text
+
+__all__ = ["log", "log_events", "metrics_text", "period_line", "say_result", "time_stamp"]
+
+MOST_LINES = 10
+
+
+def time_stamp() -> str:
+    """The time in UTC, as it stands in the log and in the state."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def log(text: str) -> None:
+    """A line of the log, on standard error."""
+    note(f"{time_stamp()} {text}")
+
+
+def log_events(events: Sequence[dict[str, Any]]) -> None:
+    """What was unusual about the deliveries; of many of one kind, the first ten and their sum."""
+    for kind in EVENTS:
+        found = [event for event in events if event["kind"] == kind]
+        for event in found[:MOST_LINES]:
+            log(f"{kind}: {event_text(event)}")
+        rest = found[MOST_LINES:]
+        if rest:
+            rows = sum(event["rows"] for event in rest)
+            log(f"{kind}: {len(rest):,} more such deliveries, {rows:,} rows.")
+
+
+def period_line(line: dict[str, Any], alpha: float) -> str:
+    """One period in one line."""
+    ratio = line["observed"] / line["expected"] if line["expected"] > 0 else None
+    words = [
+        f"{line['period']:<12}",
+        f"{line['rows']:>9,} rows",
+        f"O:E {number(ratio, 3):>6}",
+        f"evidence {evidence_text(line['evidence']):>8} of {1 / alpha:g}",
+    ]
+    marks = [word for word, key in (("late", "late"), ("ALARM", "alarm")) if line[key]]
+    return "  ".join([*words, *marks])
+
+
+def say_result(watch: Watch) -> None:
+    """What the monitor knows after the last row."""
+    monitor = watch.monitor
+    rows = f"{monitor.n_rows:,} rows"
+    if watch.acknowledged:
+        rows += f" since the alarm that was acknowledged at {watch.acknowledged[-1]['at']}"
+    if watch.n_waiting:
+        rows += f" ({watch.n_waiting:,} wait for a label)"
+    change = monitor.since
+    if change is None:
+        say(f"No alarm after {rows}; greatest evidence {evidence_text(monitor.peak_evidence)}.")
+        return
+    when = monitor.alarm_time if monitor.alarm_time is not None else f"row {monitor.alarm_row:,}"
+    say(f"ALARM at {when} (row {monitor.alarm_row:,} of {rows}).")
+    first, last = change.time_low, change.time_high
+    span = f"{first} … {last}" if first is not None else f"rows {change.low:,} … {change.high:,}"
+    start = change.time if change.time is not None else f"row {change.row:,}"
+    extra = "; perhaps from the first row on" if change.from_start else ""
+    say(f"since:    {start} ({span}{extra})")
+    places = monitor.where
+    shown = "; ".join(str(place) for place in places[:6]) or "in no single place for certain"
+    more = f"; and {len(places) - 6} more" if len(places) > 6 else ""
+    say(f"where:    {shown}{more}")
+    off = monitor.how_much()
+    if off is not None:
+        say(
+            f"how much: O:E {number(off.ratio, 3)} {interval(off.ratio_low, off.ratio_high, 3)}, "
+            f"intercept {off.intercept:+.3f} {interval(off.intercept_low, off.intercept_high, 3)}, "
+            f"slope {off.slope:.3f} {interval(off.slope_low, off.slope_high, 3)}"
+        )
+    say(f"to do:    {monitor.advice().sentence}")
+
+
+def metrics_text(watch: Watch, state: str) -> str:
+    """Gauges in Prometheus' text format."""
+    monitor, totals = watch.monitor, watch.totals
+    name = state.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    off = monitor.how_much()
+    gauges: list[tuple[str, str, float]] = [
+        ("alarm", "1 if the forecasts were found to be miscalibrated.", float(monitor.alarm)),
+        ("alarms_acknowledged", "Alarms that were acknowledged.", len(watch.acknowledged)),
+        ("evidence", "Evidence against calibration after the last row.", monitor.evidence),
+        ("evidence_peak", "The greatest evidence so far.", monitor.peak_evidence),
+        ("evidence_threshold", "The evidence that raises an alarm.", 1.0 / monitor.alpha),
+        ("rows", "Rows counted so far.", watch.n_rows),
+        ("rows_unlabelled", "Rows that wait for a label.", watch.n_waiting),
+        ("rows_late", "Rows counted after rows of later periods so far.", totals["late"]),
+        ("rows_changed", "Rows that came again with another label so far.", totals["changed"]),
+        ("rows_withdrawn", "Counted rows that are no longer there.", totals["withdrawn"]),
+        (
+            "rows_not_compared",
+            "Labelled rows not counted because the state could not compare them.",
+            totals["unmatched"] + totals["expired"],
+        ),
+        ("periods_missing", "Periods without rows now.", len(watch.missing)),
+        ("files_duplicate", "Files with the content of another one so far.", totals["duplicate"]),
+        ("last_run_timestamp_seconds", "When this was written.", float(round(time.time()))),
+    ]
+    if off is not None:
+        words = "Observed over expected positives since the change, or since the first row"
+        gauges += [
+            ("observed_expected_ratio", f"{words}.", off.ratio),
+            ("observed_expected_ratio_low", f"{words}: lower bound.", off.ratio_low),
+            ("observed_expected_ratio_high", f"{words}: upper bound.", off.ratio_high),
+        ]
+    lines = []
+    for key, text, value in gauges:
+        full = f"trueodds_monitor_{key}"
+        lines += [f"# HELP {full} {text}", f"# TYPE {full} gauge"]
+        lines.append(f'{full}{{state="{name}"}} {float(value)!r}')
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,90 @@
+"""Weights and counts.
+
+``sample_weight`` is how much a row matters: the row stays one observation. ``counts`` is how
+often it occurred. Averages are the same with either; tests and intervals are not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
+
+__all__ = ["MOST_WEIGHT", "check_weight_size", "repeat_rows", "validate_weights"]
+
+MOST_WEIGHT = 1e15
+"""Of one row: beyond, float64 cannot count one instance more."""
+
+
+def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Check sample weights; None stays None and means one each."""
+    if sample_weight is None:
+        return None
+    weights = as_floats(sample_weight, "sample_weight")
+    if weights.shape != (n_rows,):
+        raise InputError(f"sample_weight must have shape ({n_rows},); got {weights.shape}.")
+    unbounded = ~np.isfinite(weights)
+    if unbounded.any():
+        raise InputError(f"sample_weight must be finite; got NaN or infinity {where(unbounded)}.")
+    if (weights < 0).any():
+        raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
+    if not weights.any():
+        raise InputError("sample_weight is zero everywhere.")
+    check_weight_size(weights, "sample_weight")
+    return weights
+
+
+def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
+    """Rows that stand ``counts`` times each, written out; without counts all stay as they are.
+
+    Tests and intervals then see what they would see if every row had been listed, so a table of
+    counts and its rows give the same answer. Memory is that of all rows.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n,) or None
+        Whole numbers, not negative, not all zero.
+    **columns
+        Arrays of n rows by name; None stays None.
+    """
+    if counts is None:
+        return columns
+    whole = as_floats(counts, "counts")
+    if whole.ndim != 1:
+        raise InputError(f"counts must be 1-D; got shape {whole.shape}.")
+    wrong = ~(np.isfinite(whole) & (whole >= 0) & (whole == np.floor(whole)))
+    if wrong.any():
+        raise InputError(
+            f"counts must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
+            f"{where(wrong)}. If these are importance weights, pass them as sample_weight."
+        )
+    if not whole.any():
+        raise InputError("counts are zero everywhere.")
+    check_weight_size(whole, "counts")
+    repeated: dict[str, Any] = {}
+    for name, column in columns.items():
+        if column is None:
+            repeated[name] = None
+            continue
+        array = as_dense(column, name)
+        if len(array) != len(whole):
+            raise InputError(
+                f"counts must have shape ({len(array)},), as {name} has; got {whole.shape}."
+            )
+        repeated[name] = np.repeat(array, whole.astype(np.int64), axis=0)
+    return repeated
+
+
+def check_weight_size(weights: Floats, name: str) -> None:
+    """Refuse weights that are no counts any more."""
+    large = weights > MOST_WEIGHT
+    if large.any():
+        place = int(np.argmax(large))
+        raise InputError(
+            f"{name} must not exceed {MOST_WEIGHT:g}, as a weight of k counts like k rows; got "
+            f"{number_text(weights[place], MOST_WEIGHT)} at index {place}. "
+            "Divide all weights by a large number."
+        )

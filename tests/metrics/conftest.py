@@ -1,6 +1,0 @@
-"""Makes the slow twins, which stand one folder up, importable by the tests of metrics."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))

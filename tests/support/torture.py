@@ -1,0 +1,304 @@
+"""Fit every method on every case of ``torture_cases.py``, and write what happened as a page.
+
+    python -m support.torture                # docs/torture.md, five minutes of CPU time
+    python -m support.torture --long         # docs/torture-large.md: many rows, many classes
+    python -m support.torture --only enir    # one method, shown and not written
+    python -m support.torture --store FILE   # what is done is kept there, and the next run goes on
+
+Every fit runs in a process of its own, so that what a library writes to standard error is seen, a fit that
+hangs is ended, and memory is measured.
+"""
+
+# ruff: noqa: E501, T201
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from support.torture_cases import BINARY, CLASSES, EVERYWHERE, LEFT_OUT, LONG, Case, Sample
+from trueodds import AutoCalibrator
+from trueodds.calibrators import calibrator_names, find_calibrator
+from trueodds.exceptions import InputError, TrueoddsWarning
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SECONDS = 120
+"""CPU time of a fit, after which it is ended."""
+GIGABYTES = 6
+"""Memory that a fit may ask for."""
+Outcome = dict[str, Any]
+
+
+def methods() -> dict[str, Any]:
+    """Every method by its name, and the default."""
+    return {"auto": AutoCalibrator} | {name: find_calibrator(name) for name in calibrator_names()}
+
+
+def query(sample: Sample) -> Any:
+    """Scores at all ends of the scale, and those of the sample."""
+    places = EVERYWHERE[sample.input]
+    if sample.scores.ndim == 1:
+        return np.concatenate([sample.scores[:1_000], places])
+    k = sample.scores.shape[1]
+    if sample.input == "probability":
+        rows = np.concatenate([np.eye(k)[:10], np.full((1, k), 1 / k)])
+    else:
+        finite = places[np.isfinite(places)]
+        rows = np.zeros((2 * len(finite), k))
+        rows[: len(finite), 0] = finite
+        rows[len(finite) :] = finite[:, None]
+        rows[len(finite) :, -1] = -finite
+    return np.concatenate([sample.scores[:1_000], rows])
+
+
+def fit_and_ask(name: str, sample: Sample) -> Any:
+    """Probabilities after a fit, at the sample's scores and at all ends of the scale."""
+    calibrator = methods()[name](input=sample.input)
+    if "random_state" in calibrator.get_params():
+        calibrator.set_params(random_state=0)
+    asked = query(sample)
+    extra, also = {}, {}
+    if calibrator.needs_features:
+        column = np.random.default_rng(0).normal(size=max(len(sample.y), len(asked)))
+        extra = {"features": column[: len(sample.y), None]}
+        also = {"features": column[: len(asked), None]}
+    calibrator.fit(sample.scores, sample.y, sample_weight=sample.weight, **extra)
+    return calibrator.predict_proba(asked, **also)
+
+
+def outcome(name: str, case: Case) -> Outcome:
+    """What happens: ``finite``, ``refused`` with the sentence, or what must not be."""
+    sample = case.sample()
+    start = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            p = fit_and_ask(name, sample)
+        except InputError as error:
+            kind, words = "refused", str(error)
+        except MemoryError:
+            kind, words = "needed too much memory", f"more than {GIGABYTES} GB"
+        except Exception as error:
+            kind, words = "raised", f"{type(error).__name__}: {error}"
+        else:
+            right = bool(((p >= 0) & (p <= 1)).all() and np.abs(p.sum(axis=1) - 1).max() < 1e-9)
+            kind, words = ("finite", "") if right else ("outside", "")
+    foreign = {
+        f"{type(w.message).__name__}: {w.message}"
+        for w in caught
+        if not issubclass(w.category, TrueoddsWarning)
+    }
+    if foreign:
+        kind, words = f"{kind} with a foreign warning", "; ".join(sorted(foreign))
+    ours = sorted({w.category.__name__ for w in caught if issubclass(w.category, TrueoddsWarning)})
+    seconds = time.process_time() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"kind": kind, "words": words, "ours": ours, "seconds": seconds, "megabytes": memory}
+
+
+def alone(name: str, case: Case) -> Outcome:
+    """The same in a process of its own."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    with tempfile.TemporaryFile() as errors:
+
+        def work() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+            resource.setrlimit(resource.RLIMIT_AS, (GIGABYTES << 30, GIGABYTES << 30))
+            os.dup2(errors.fileno(), 1)
+            os.dup2(errors.fileno(), 2)
+            sender.send(outcome(name, case))
+
+        process = context.Process(target=work)
+        process.start()
+        sender.close()
+        found: Outcome = {"kind": "died", "words": "", "ours": [], "seconds": 0.0}
+        with contextlib.suppress(EOFError):  # it was ended
+            found = receiver.recv()
+        process.join()
+        if process.exitcode == -signal.SIGXCPU or process.exitcode == -signal.SIGKILL:
+            found |= {"kind": "took too long", "seconds": SECONDS}
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip()
+    if said:
+        found |= {"kind": f"{found['kind']} with lines on standard error", "words": said[-300:]}
+    return found
+
+
+def short(found: Outcome) -> str:
+    """One cell of the table."""
+    mark = {"finite": "✓", "refused": "✗"}.get(found["kind"], f"**{found['kind']}**")
+    return f"{mark} {found['seconds']:.1f}" if found["seconds"] >= 1 else mark
+
+
+TEXT = """# What happens at the edges
+Every method was fitted to every sample below, and then asked for the probabilities of the sample's scores and
+of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbours one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
+`python -m support.torture`, run in `tests/`, writes this page in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
+(`tests/calibrators/test_torture.py`).
+
+✓ means: a map with finite parameters, whose probabilities lie in [0, 1] and sum to 1. ✗ means: refused, in one
+sentence of ours, which stands below. Fits that took a CPU second or more have their CPU seconds beside. Of
+{cells:,} fits, {finite:,} gave probabilities and {refused:,} were refused; {raw} ended in an error of another
+library, {foreign} gave a warning of another library or wrote to standard output or error, {outside} gave a
+number outside [0, 1].
+
+How this is done:
+- Log-odds and margins beyond ±2¹⁰²⁰ are learned from as if they were ±2¹⁰²⁰, and those nearer to 0 than
+  2⁻¹⁰²⁰ as if they were 0; methods that need squares scale them by a power of two.
+- A weight counts at least 2⁻⁴⁰⁰; if none is above 2⁻²⁰⁰, all are multiplied by a power of two first. Weights
+  are counts, so above 10¹⁵ they are refused.
+- Warnings of NumPy during a fit or a prediction are not shown: what overflows is infinite, and no map takes
+  what is not a number. What goes wrong nevertheless is said in one sentence, with the range of the scores
+  and weights.
+"""
+
+
+LARGE = """# Many rows, many classes
+Every method was fitted to a million rows with one positive, to 1,000 classes (5,000 rows) and to 10⁷ rows;
+[What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python -m support.torture --long`, run in `tests/`, writes this
+page, in {minutes:.0f} minutes of CPU time. Fits that took a CPU second or more have their CPU seconds beside. A fit may take
+{limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason. An empty
+cell was not tried.
+
+Of {cells:,} fits, {finite:,} gave probabilities and {refused:,} were refused; {raw} ended in an error of another
+library, died, or took too long or too much memory, {foreign} gave a warning of another library or wrote to standard
+output or error, {outside} gave a number outside [0, 1].
+"""
+
+
+def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, text: str) -> str:
+    """The whole page."""
+    every = [found for row in results.values() for found in row.values()]
+    kinds = [found["kind"] for found in every]
+    parts = [
+        text.format(
+            minutes=minutes,
+            limit=SECONDS,
+            gigabytes=GIGABYTES,
+            cells=len(every),
+            finite=kinds.count("finite"),
+            refused=kinds.count("refused"),
+            raw=sum(kind.startswith(("raised", "died", "took", "needed")) for kind in kinds),
+            foreign=sum("foreign" in kind or "lines on" in kind for kind in kinds),
+            outside=sum("outside" in kind for kind in kinds),
+        )
+    ]
+    names = list(results)
+    for title, group in (("Two classes", "2"), ("Several classes", "k"), ("Many", "n")):
+        tried = [key[1] for row in results.values() for key in row if key[0] == group]
+        cases = list(dict.fromkeys(tried))
+        if not cases:
+            continue
+        parts.append(f"## {title}\n| sample | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
+        for case in cases:
+            cells = [
+                short(results[name][group, case])
+                if (group, case) in results[name]
+                else ("–" if (name, case) in LEFT_OUT else "")
+                for name in names
+            ]
+            parts.append(f"| {case} | {' | '.join(cells)} |")
+        parts.append("")
+    if "n" in {key[0] for row in results.values() for key in row}:
+        parts.append("## What was left out\n| method | sample | why |\n|---|---|---|")
+        parts += [f"| {name} | {case} | {why} |" for (name, case), why in LEFT_OUT.items()]
+        parts.append("")
+    parts.append("## What was said\n| method | sample | sentence |\n|---|---|---|")
+    said: dict[str, list[tuple[str, str]]] = {}
+    for name, row in results.items():
+        for (_, case), found in row.items():
+            if found["kind"] != "finite":
+                said.setdefault(found["words"].split("; got")[0], []).append((name, case))
+    if not said:
+        parts.pop()  # no heading without sentences
+    for words, places in said.items():
+        methods_of = sorted({name for name, _ in places})
+        cases_of = list(dict.fromkeys(case for _, case in places))
+        whose = "all" if len(methods_of) == len(names) else ", ".join(methods_of)
+        parts.append(f"| {whose} | {', '.join(cases_of)} | {words.replace('|', '/')} |")
+    return "\n".join(parts) + "\n"
+
+
+def stored(path: Path | None) -> dict[tuple[str, str, str], Outcome]:
+    """What earlier runs found, by method, group and sample."""
+    if path is None or not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {tuple(key): found for key, found in map(json.loads, lines)}
+
+
+def run_all(
+    names: list[str], groups: dict[str, list[Case]], store: Path | None, *, single: bool
+) -> dict[str, dict[tuple[str, str], Outcome]]:
+    """Every method on every sample that is not in the store yet.
+
+    What is left out as it would take too long is tried if it is asked for by name (``single``).
+    """
+    known = stored(store)
+    methods()  # imported here, not again in every process
+    results: dict[str, dict[tuple[str, str], Outcome]] = {}
+    for name in names:
+        results[name] = {}
+        for group, cases in groups.items():
+            for case in cases:
+                key = (name, group, case.name)
+                if (name, case.name) in LEFT_OUT and not single:
+                    continue
+                if key not in known:
+                    known[key] = alone(name, case)
+                    if store is not None:
+                        with store.open("a", encoding="utf-8") as file:
+                            print(json.dumps([key, known[key]], ensure_ascii=False), file=file)
+                found = results[name][group, case.name] = known[key]
+                if found["kind"] not in ("finite", "refused"):
+                    print(name, case.name, found, flush=True)
+        print(
+            name, f"{sum(found['seconds'] for found in results[name].values()):.0f} s", flush=True
+        )
+    return results
+
+
+def main() -> int:
+    """Run all, write the page; 1 if something happened that must not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="methods; what happens is shown, not written")
+    parser.add_argument("--case", nargs="*", help="samples; with --only")
+    parser.add_argument("--store", type=Path, help="what is done is kept there")
+    parser.add_argument(
+        "--long", action="store_true", help="a million rows, 1,000 classes, 10⁷ rows"
+    )
+    arguments = parser.parse_args()
+    groups = {"n": LONG} if arguments.long else {"2": BINARY, "k": CLASSES}
+    if arguments.case:
+        groups = {
+            group: [case for case in cases if case.name in arguments.case]
+            for group, cases in groups.items()
+        }
+    single = bool(arguments.case)
+    results = run_all(arguments.only or list(methods()), groups, arguments.store, single=single)
+    every = [found for row in results.values() for found in row.values()]
+    minutes = sum(found["seconds"] for found in every) / 60
+    written = page(results, minutes, LARGE if arguments.long else TEXT)
+    if arguments.only or arguments.case:
+        print(written)
+    else:
+        name = "torture-large.md" if arguments.long else "torture.md"
+        (DOCS / name).write_text(written, encoding="utf-8")
+    return 1 if any(found["kind"] not in ("finite", "refused") for found in every) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
