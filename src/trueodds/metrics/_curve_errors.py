@@ -11,7 +11,7 @@ from trueodds.inputs import (
     Floats,
     check_flag,
 )
-from trueodds.metrics._flexible_curve import (
+from trueodds.metrics._curves import (
     CurveOptions,
     FlexibleCurve,
     Smoother,

@@ -94,7 +94,7 @@ def fit_paper(
 ) -> CoalFit:
     """Fit a binary map as the paper does; falls back to the one-coal fit if λ grows beyond 1e9.
 
-    The paper has no ``max_turns``: ``benchmarks/charcoal_turns.py`` shows what it costs.
+    The paper has no ``max_turns``: ``benchmarks/choices/charcoal_turns.py`` shows what it costs.
     """
     layout = Layout(n_coals, bias, fit_width)
     means, temperatures = paper_start(n_coals)

@@ -13,8 +13,8 @@ Where the constants come from: deviations of 0.1, 0.3 and 1 say that calibrated 
 the centre by about a tenth, a third, or all of a typical spread; amplitudes of 0.3, 1 and 2.5 say
 the same of waves; lengths of 0.4 and 1.2 are a small and a large part of the axis of quantiles, of
 which scores fill about −3 to 3. No single one is right for all data, which is why all are averaged,
-each with the weight of its evidence. ``benchmarks/smooth_prior.py`` measures what happens if they
-are halved or doubled.
+each with the weight of its evidence. ``benchmarks/choices/smooth_prior.py`` measures what happens
+if they are halved or doubled.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _speed(frame: Any) -> Claim:
         bool(fits.all()),
         f"{int(fits.sum())} of {len(fits)} fits with the paper's solver took less than a minute of "
         "CPU; it stops after 200 rounds here (50 with several classes). "
-        "`benchmarks/charcoal_speed.py` has the times of ours",
+        "`benchmarks/speed/charcoal_speed.py` has the times of ours",
         None if fits.all() else "solver",
     )
 
