@@ -21,7 +21,7 @@ from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
 from trueodds.maps._classes import LEAST_SHARE
 from trueodds.maps._json import FORMAT, VERSION
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
-from trueodds.numerics.structured_softmax.features import N_SHARED
+from trueodds.numerics.structured_softmax.model import N_SHARED
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "map-schema.json"
 LARGEST = sys.float_info.max

@@ -36,8 +36,7 @@ from trueodds.maps._formulas import (
     probability_bounds,
     probability_log_odds,
 )
-from trueodds.numerics.charcoal_grill.classes import ClassCoals, class_coal_weights
-from trueodds.numerics.charcoal_grill.field import coal_weights
+from trueodds.numerics.charcoal_grill import ClassCoals, class_coal_weights, coal_weights
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
 

@@ -37,9 +37,12 @@ from trueodds.maps._formulas import (
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.softmax.logits import class_logits, one_vs_rest_scores, softmax
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR, Base
-from trueodds.numerics.structured_softmax.blocks import Coefficients
-from trueodds.numerics.structured_softmax.features import ENTROPY_CENTRE, N_SHARED
-from trueodds.numerics.structured_softmax.predict import structured_probabilities
+from trueodds.numerics.structured_softmax.model import (
+    ENTROPY_CENTRE,
+    N_SHARED,
+    Coefficients,
+    structured_probabilities,
+)
 from trueodds.numerics.structured_softmax.rows import DEEPEST, class_probabilities, tops_of
 
 __all__ = [
