@@ -33,10 +33,10 @@ templates_path = ["_templates"]  # own members only: inherited ones refer to oth
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-exclude_patterns = ["_build", "_templates", "gallery_examples/*", "**sg_execution_times.rst"]
+exclude_patterns = ["_build", "_templates", "**sg_execution_times.rst"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 sphinx_gallery_conf = {
-    "examples_dirs": "gallery_examples",
+    "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",

@@ -1,4 +1,4 @@
-"""Errors and warnings of trueodds, so that a caller can tell ours from everybody else's."""
+"""Every error and warning that the library raises itself."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import sys
 import warnings
 
 __all__ = [
-    "CoarsenedWarning",
+    "BinnedScoresWarning",
     "ConvergenceWarning",
-    "DominantMapWarning",
+    "DegenerateWeightsWarning",
     "InputError",
     "MapFormatError",
     "MissingClassWarning",
     "MissingLibraryError",
-    "NotIncreasingWarning",
+    "NonMonotoneWarning",
     "PoorMixingWarning",
     "SampledRowsWarning",
     "SeparableScoresWarning",
+    "SqlTooLargeError",
     "StateFormatError",
     "TooFewInstancesError",
-    "TooLongForSqlError",
     "TrueoddsWarning",
     "UncheckedGraphWarning",
     "UndefinedReplicatesWarning",
@@ -81,50 +81,20 @@ class StateFormatError(InputError):
     """
 
 
-class TooLongForSqlError(InputError):
-    """A formula takes more nodes of SQL than engines can be expected to read.
-
-    Examples
-    --------
-    >>> from trueodds.exceptions import InputError, TooLongForSqlError
-    >>> issubclass(TooLongForSqlError, InputError)  # apply_map computes in batches instead
-    True
-    """
+class SqlTooLargeError(InputError):
+    """A formula needs more SQL than engines accept; ``apply_map`` computes in batches instead."""
 
 
 class MissingLibraryError(ImportError):
-    """An optional library is needed and not installed; the message says how to install it.
-
-    Examples
-    --------
-    >>> from trueodds.exceptions import MissingLibraryError
-    >>> issubclass(MissingLibraryError, ImportError)
-    True
-    """
+    """An optional library is needed and not installed; the message says how to install it."""
 
 
 class TrueoddsWarning(UserWarning):
-    """Base of every warning that trueodds gives.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import TrueoddsWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", TrueoddsWarning)  # none of ours is shown here
-    """
+    """Base of every warning of trueodds; filter it to silence them all."""
 
 
 class ConvergenceWarning(TrueoddsWarning):
-    """A fit stopped before its gradient vanished.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import ConvergenceWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", ConvergenceWarning)  # stop where it would be given
-    """
+    """A fit stopped before its gradient vanished."""
 
 
 class SeparableScoresWarning(TrueoddsWarning):
@@ -141,7 +111,7 @@ class SeparableScoresWarning(TrueoddsWarning):
     """
 
 
-class NotIncreasingWarning(TrueoddsWarning):
+class NonMonotoneWarning(TrueoddsWarning):
     """The scores rank the classes the wrong way round, wholly or in part.
 
     Examples
@@ -151,7 +121,7 @@ class NotIncreasingWarning(TrueoddsWarning):
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     _ = BetaCalibrator().fit([0.1, 0.2, 0.6, 0.8, 0.9], [1, 1, 0, 1, 0])
     >>> [type(w.message).__name__ for w in caught]
-    ['NotIncreasingWarning']
+    ['NonMonotoneWarning']
     """
 
 
@@ -171,64 +141,24 @@ class MissingClassWarning(TrueoddsWarning):
     """
 
 
-class CoarsenedWarning(TrueoddsWarning):
-    """A method that cannot take so many distinct scores was fitted on a coarser table.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import CoarsenedWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", CoarsenedWarning)  # stop where it would be given
-    """
+class BinnedScoresWarning(TrueoddsWarning):
+    """A method was fitted to binned scores, because it cannot take this many distinct ones."""
 
 
-class DominantMapWarning(TrueoddsWarning):
-    """One of the sampled maps outweighs all others together.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import DominantMapWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", DominantMapWarning)  # stop where it would be given
-    """
+class DegenerateWeightsWarning(TrueoddsWarning):
+    """One sampled map outweighs all others together, so the average is that map."""
 
 
 class PoorMixingWarning(TrueoddsWarning):
-    """Markov chains disagree, or were stopped before they had drawn enough.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import PoorMixingWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", PoorMixingWarning)  # stop where it would be given
-    """
+    """Markov chains disagree, or were stopped before they had drawn enough."""
 
 
 class SampledRowsWarning(TrueoddsWarning):
-    """A map was learned from a random sample of the rows; the message says what that adds.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import SampledRowsWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", SampledRowsWarning)  # stop where it would be given
-    """
+    """A map was learned from a random sample of the rows; the message says what that adds."""
 
 
 class UncheckedGraphWarning(TrueoddsWarning):
-    """A model's ONNX graph was not compared with the model, since onnxruntime is not installed.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from trueodds.exceptions import UncheckedGraphWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", UncheckedGraphWarning)  # stop where it would be given
-    """
+    """An ONNX graph was not compared with its model, since onnxruntime is not installed."""
 
 
 class UndefinedReplicatesWarning(TrueoddsWarning):

@@ -12,7 +12,7 @@ from trueodds.calibrators import all_calibrators
 from trueodds.calibrators._abb import ABBCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator
 from trueodds.evidence import Evidence
-from trueodds.exceptions import CoarsenedWarning, InputError
+from trueodds.exceptions import BinnedScoresWarning, InputError
 from trueodds.table import ScoreTable
 
 ROWS = st.lists(
@@ -85,7 +85,7 @@ def test_too_many_scores_are_coarsened_with_a_warning():
     scores = rng.random(3000)
     y = rng.random(3000) < scores
     exact = ABBCalibrator().fit(scores, y)
-    with pytest.warns(CoarsenedWarning, match="3000 distinct scores .* coarsened to 400"):
+    with pytest.warns(BinnedScoresWarning, match="3000 distinct scores .* coarsened to 400"):
         coarse = ABBCalibrator(max_rows=400).fit(scores, y)
     assert len(coarse.map_.values) == 400
     at = np.linspace(0, 1, 501)

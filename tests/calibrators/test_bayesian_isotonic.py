@@ -8,16 +8,16 @@ import pytest
 from support.naive_isotonic import fixture_table, read_columns
 from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
+from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.calibrators._bayesian_isotonic.chains import (
     effective_sample_size,
     run_chains,
     split_r_hat,
 )
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, group_starts
-from trueodds.exceptions import DominantMapWarning, InputError, PoorMixingWarning
+from trueodds.exceptions import DegenerateWeightsWarning, InputError, PoorMixingWarning
 from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay
 from trueodds.table import ScoreTable
 
@@ -233,7 +233,7 @@ def test_the_map_is_closer_to_the_truth_than_isotonic_regression():
 
 def test_a_dominant_map_is_flagged():
     scores, y = sample(0, 3000)
-    with pytest.warns(DominantMapWarning, match="one of the 20 sampled maps"):
+    with pytest.warns(DegenerateWeightsWarning, match="one of the 20 sampled maps"):
         calibrator = BayesianIsotonicCalibrator(sampler="importance", n_samples=20).fit(scores, y)
     assert calibrator.max_weight_ > 0.5
     assert calibrator.effective_sample_size_ < 4

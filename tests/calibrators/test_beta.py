@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit, logit
 
 from trueodds import BetaCalibrator, LogisticCalibrator
-from trueodds.exceptions import InputError, NotIncreasingWarning
+from trueodds.exceptions import InputError, NonMonotoneWarning
 
 SETS = ("n50", "n200", "n1000", "imbal2000", "aneg800", "bneg800")
 
@@ -20,7 +20,7 @@ def log_likelihood(y, p):
     return np.sum(np.where(y == 1, np.log(p), np.log1p(-p)))
 
 
-@pytest.mark.filterwarnings("ignore::trueodds.exceptions.NotIncreasingWarning")
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.NonMonotoneWarning")
 @pytest.mark.parametrize("parameters", ["abm", "am", "ab"])
 @pytest.mark.parametrize("name", SETS)
 def test_predictions_equal_the_converged_optimum(fixtures, name, parameters):
@@ -31,7 +31,7 @@ def test_predictions_equal_the_converged_optimum(fixtures, name, parameters):
     np.testing.assert_allclose(p, expected[f"mle_{parameters}"], atol=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore::trueodds.exceptions.NotIncreasingWarning")
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.NonMonotoneWarning")
 @pytest.mark.parametrize("parameters", ["abm", "am", "ab"])
 @pytest.mark.parametrize("name", SETS)
 def test_the_likelihood_is_at_least_that_of_betacal(fixtures, name, parameters):
@@ -48,7 +48,7 @@ def test_the_likelihood_is_at_least_that_of_betacal(fixtures, name, parameters):
 @pytest.mark.parametrize("parameters", ["abm", "am"])
 def test_inverted_scores_give_a_constant_and_a_warning_not_a_falling_map(fixtures, parameters):
     train = training_data(fixtures, "bothneg800")
-    with pytest.warns(NotIncreasingWarning, match="constant"):
+    with pytest.warns(NonMonotoneWarning, match="constant"):
         fitted = BetaCalibrator(parameters).fit(train["score"], train["label"]).map_
     assert fitted.a == fitted.b == 0
     assert expit(fitted.c) == pytest.approx(train["label"].mean())
@@ -56,7 +56,7 @@ def test_inverted_scores_give_a_constant_and_a_warning_not_a_falling_map(fixture
 
 def test_the_midpoint_variant_obeys_the_constraint_on_request(fixtures):
     train = training_data(fixtures, "aneg800")
-    with pytest.warns(NotIncreasingWarning, match="not increasing"):
+    with pytest.warns(NonMonotoneWarning, match="not increasing"):
         free = BetaCalibrator("ab").fit(train["score"], train["label"]).map_
     assert free.a < 0
     bound = BetaCalibrator("ab", monotone=True).fit(train["score"], train["label"]).map_

@@ -9,7 +9,7 @@ from scipy.special import expit
 from trueodds import BetaCalibrator
 from trueodds.exceptions import (
     InputError,
-    NotIncreasingWarning,
+    NonMonotoneWarning,
     SeparableScoresWarning,
     TrueoddsWarning,
 )
@@ -73,7 +73,7 @@ def test_it_is_not_held_at_the_boundary_where_the_likelihood_is():
     assert likeliest.a < 0.01
     assert fitted.a > 0.4
     free = BetaCalibrator(loss="brier", input="logit", monotone=False)
-    with pytest.warns(NotIncreasingWarning, match="not increasing"):
+    with pytest.warns(NonMonotoneWarning, match="not increasing"):
         assert free.fit(z, y).map_.a < 0
 
 

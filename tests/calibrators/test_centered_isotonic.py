@@ -36,7 +36,7 @@ def test_the_range_of_scores_is_kept():
 
 def test_laplace_ends_make_points_of_pure_blocks_too():
     scores, y = [0.1, 0.2, 0.3, 0.5, 0.8, 0.9], [0, 0, 1, 0, 1, 1]
-    fitted = CenteredIsotonicCalibrator(ends="laplace").fit(scores, y).map_
+    fitted = CenteredIsotonicCalibrator(tail_smoothing="laplace").fit(scores, y).map_
     np.testing.assert_allclose(fitted.x, [0.1, 0.15, 0.4, 0.85, 0.9])
     np.testing.assert_allclose(fitted.y, [0.25, 0.25, 0.5, 0.75, 0.75])
 
@@ -70,6 +70,6 @@ def test_infinite_log_odds_do_not_enter_a_mean():
     np.testing.assert_allclose(calibrator.map_.y, [1 / 3, 1 / 3, 2 / 3, 2 / 3])
 
 
-def test_misspelt_ends_are_refused():
-    with pytest.raises(InputError, match="ends must be one of"):
-        CenteredIsotonicCalibrator(ends="clip").fit([0.1, 0.9], [0, 1])
+def test_a_misspelled_tail_smoothing_is_refused():
+    with pytest.raises(InputError, match="tail_smoothing must be one of"):
+        CenteredIsotonicCalibrator(tail_smoothing="clip").fit([0.1, 0.9], [0, 1])

@@ -8,15 +8,15 @@ from scipy.special import expit, logit
 
 from support.grill_examples import distorted, overconfident_classes
 from trueodds import CharcoalGrillCalibrator, LogisticCalibrator, TemperatureCalibrator
+from trueodds.calibrators._charcoal_grill import fit as charcoal_grill_fit
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
     MissingClassWarning,
-    NotIncreasingWarning,
+    NonMonotoneWarning,
     SeparableScoresWarning,
 )
 from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap
-from trueodds.numerics.charcoal_grill import fit as charcoal_grill_fit
 from trueodds.plots import CalibrationMapDisplay
 
 GRID = np.linspace(0.001, 0.999, 999)
@@ -31,7 +31,9 @@ def log_loss(calibrator, p, y):
 @pytest.mark.parametrize("seed", range(3))
 def test_one_coal_without_bias_is_temperature_scaling(seed, solver):
     p, y = distorted(seed=seed)
-    grill = CharcoalGrillCalibrator(n_coals=1, bias=False, lam=1e-9, solver=solver).fit(p, y)
+    grill = CharcoalGrillCalibrator(
+        n_components=1, bias=False, regularization=1e-9, solver=solver
+    ).fit(p, y)
     expected = TemperatureCalibrator().fit(p, y).predict_proba(GRID)
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-5)
 
@@ -40,7 +42,7 @@ def test_one_coal_without_bias_is_temperature_scaling(seed, solver):
 @pytest.mark.parametrize("seed", range(3))
 def test_one_coal_with_bias_is_logistic_calibration(seed, solver):
     p, y = distorted(seed=seed)
-    grill = CharcoalGrillCalibrator(n_coals=1, lam=1e-9, solver=solver).fit(p, y)
+    grill = CharcoalGrillCalibrator(n_components=1, regularization=1e-9, solver=solver).fit(p, y)
     expected = LogisticCalibrator(label_smoothing=None).fit(p, y).predict_proba(GRID)
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-5)
 
@@ -50,7 +52,8 @@ def test_one_coal_with_bias_is_logistic_calibration(seed, solver):
 def test_the_loss_never_grows_with_the_number_of_coals(seed, bias):
     p, y = distorted(seed=seed)
     losses = [
-        log_loss(CharcoalGrillCalibrator(n_coals=n, bias=bias).fit(p, y), p, y) for n in range(1, 6)
+        log_loss(CharcoalGrillCalibrator(n_components=n, bias=bias).fit(p, y), p, y)
+        for n in range(1, 6)
     ]
     assert (np.diff(losses) <= 1e-6).all()
     assert losses[1] < losses[0] - 5  # and two coals see the distortion, as one cannot
@@ -65,7 +68,7 @@ def test_the_distortion_of_the_paper_is_undone(bias):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"fit_width": True}, {"n_coals": 5, "bias": False}])
+@pytest.mark.parametrize("options", [{}, {"fit_width": True}, {"n_components": 5, "bias": False}])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_map_never_falls_anywhere(seed, options):
     rng = np.random.default_rng(seed)
@@ -96,7 +99,7 @@ def test_margins_of_any_scale_give_the_same_probabilities():
 
 def test_inverted_scores_give_a_constant_and_a_warning():
     p, y = distorted()
-    with pytest.warns(NotIncreasingWarning, match="fewer positives"):
+    with pytest.warns(NonMonotoneWarning, match="fewer positives"):
         grill = CharcoalGrillCalibrator().fit(p, 1 - y)
     np.testing.assert_allclose(grill.predict_proba(GRID)[:, 1], 1 - y.mean(), atol=1e-6)
 
@@ -125,24 +128,24 @@ def test_the_papers_solver_is_no_better_than_the_joint_one():
     p, y = distorted(300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        paper = CharcoalGrillCalibrator(n_coals=2, solver="paper").fit(p, y)
+        paper = CharcoalGrillCalibrator(n_components=2, solver="paper").fit(p, y)
     assert isinstance(paper.map_, CharcoalGrillMap)
     assert (np.diff(paper.predict_proba(GRID)[:, 1]) >= 0).all()
-    joint = CharcoalGrillCalibrator(n_coals=2, lam=1e-6).fit(p, y)
+    joint = CharcoalGrillCalibrator(n_components=2, regularization=1e-6).fit(p, y)
     assert log_loss(joint, p, y) <= log_loss(paper, p, y) + 1e-6
 
 
 @pytest.mark.slow
 def test_auto_takes_one_coal_where_one_is_enough_and_more_where_it_is_not():
     p, y = distorted(2000)
-    assert len(CharcoalGrillCalibrator(n_coals="auto").fit(p, y).map_.means) > 1
+    assert len(CharcoalGrillCalibrator(n_components="auto").fit(p, y).map_.means) > 1
     p, y = distorted(2000, seed=1, temperature=1.0)
-    assert len(CharcoalGrillCalibrator(n_coals="auto").fit(p, y).map_.means) == 1
+    assert len(CharcoalGrillCalibrator(n_components="auto").fit(p, y).map_.means) == 1
 
 
 def test_the_display_shows_the_temperature_field():
     p, y = distorted()
-    grill = CharcoalGrillCalibrator(n_coals=2).fit(p, y)
+    grill = CharcoalGrillCalibrator(n_components=2).fit(p, y)
     display = CalibrationMapDisplay.from_calibrator(grill, scores=p, y=y)
     np.testing.assert_allclose(display.temperature, grill.map_.temperature(display.x))
 
@@ -150,15 +153,15 @@ def test_the_display_shows_the_temperature_field():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_coals": 0}, "n_coals must be"),
-        ({"n_coals": True}, "n_coals must be"),
-        ({"n_coals": "many"}, "n_coals must be"),
+        ({"n_components": 0}, "n_components must be"),
+        ({"n_components": True}, "n_components must be"),
+        ({"n_components": "many"}, "n_components must be"),
         ({"bias": 1}, "bias must be"),
         ({"fit_width": None}, "fit_width must be"),
-        ({"lam": -1.0}, "lam must be"),
-        ({"lam": np.nan}, "lam must be"),
+        ({"regularization": -1.0}, "regularization must be"),
+        ({"regularization": np.nan}, "regularization must be"),
         ({"solver": "adam"}, "solver must be"),
-        ({"solver": "paper", "n_coals": "auto"}, 'needs solver="joint"'),
+        ({"solver": "paper", "n_components": "auto"}, 'needs solver="joint"'),
     ],
 )
 def test_impossible_options_are_refused(options, message):
@@ -168,7 +171,7 @@ def test_impossible_options_are_refused(options, message):
 
 def test_one_coal_of_several_classes_is_temperature_scaling():
     logits, y = overconfident_classes()
-    grill = CharcoalGrillCalibrator(n_coals=1, bias=False, input="logit").fit(logits, y)
+    grill = CharcoalGrillCalibrator(n_components=1, bias=False, input="logit").fit(logits, y)
     expected = TemperatureCalibrator(input="logit").fit(logits, y)
     np.testing.assert_allclose(
         grill.predict_proba(logits), expected.predict_proba(logits), atol=1e-7
@@ -179,7 +182,7 @@ def test_one_coal_of_several_classes_is_temperature_scaling():
 def test_the_loss_of_several_classes_never_grows_with_the_number_of_coals(bias):
     logits, y = overconfident_classes()
     fits = [
-        CharcoalGrillCalibrator(n_coals=n, bias=bias, input="logit").fit(logits, y)
+        CharcoalGrillCalibrator(n_components=n, bias=bias, input="logit").fit(logits, y)
         for n in (1, 2, 3)
     ]
     losses = [log_loss(fit, logits, y) for fit in fits]
@@ -192,7 +195,7 @@ def test_the_loss_of_several_classes_never_grows_with_the_number_of_coals(bias):
 def test_more_coals_help_on_new_rows_of_several_classes():
     logits, y = overconfident_classes(4000)
     new, labels = overconfident_classes(4000, seed=1)
-    grill = CharcoalGrillCalibrator(n_coals=2, input="logit").fit(logits, y)
+    grill = CharcoalGrillCalibrator(n_components=2, input="logit").fit(logits, y)
     assert isinstance(grill.map_, CharcoalSoftmaxMap)
     temperature = TemperatureCalibrator(input="logit").fit(logits, y)
     assert log_loss(grill, new, labels) < log_loss(temperature, new, labels) - 10
@@ -202,13 +205,15 @@ def test_weights_of_several_classes_act_like_repetition():
     logits, y = overconfident_classes(300)
     counts = np.random.default_rng(0).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), counts)
-    grill = CharcoalGrillCalibrator(n_coals=2, input="logit")
+    grill = CharcoalGrillCalibrator(n_components=2, input="logit")
     a = grill.fit(logits, y, sample_weight=counts).predict_proba(logits)
     b = grill.fit(logits[rows], y[rows]).predict_proba(logits)
     np.testing.assert_allclose(a, b, atol=1e-3)
 
 
-@pytest.mark.parametrize("options", [{"solver": "paper"}, {"fit_width": True}, {"n_coals": "auto"}])
+@pytest.mark.parametrize(
+    "options", [{"solver": "paper"}, {"fit_width": True}, {"n_components": "auto"}]
+)
 def test_every_option_works_for_several_classes(options):
     logits, y = overconfident_classes(300)
     grill = CharcoalGrillCalibrator(input="logit", **options).fit(logits, y)
@@ -228,6 +233,6 @@ def test_a_class_without_instances_keeps_a_bias_of_zero():
 
 def test_classes_ranked_the_wrong_way_round_give_even_probabilities():
     logits, y = overconfident_classes(300)
-    with pytest.warns(NotIncreasingWarning, match="wrong way round"):
+    with pytest.warns(NonMonotoneWarning, match="wrong way round"):
         grill = CharcoalGrillCalibrator(input="logit").fit(-5 * logits, y)
     np.testing.assert_allclose(grill.predict_proba(logits), 0.25, atol=1e-4)

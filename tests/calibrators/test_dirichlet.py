@@ -26,13 +26,15 @@ REFERENCE = [
 @pytest.mark.parametrize(("seed", "n", "k", "off_diagonal", "intercept", "row"), REFERENCE)
 def test_the_fit_equals_that_of_the_reference(seed, n, k, off_diagonal, intercept, row):
     p, y = mixed_up_classes(seed, n, k)
-    calibrator = DirichletCalibrator(off_diagonal=off_diagonal, intercept=intercept).fit(p, y)
+    calibrator = DirichletCalibrator(
+        off_diagonal_penalty=off_diagonal, intercept_penalty=intercept
+    ).fit(p, y)
     np.testing.assert_allclose(calibrator.predict_proba(p[:1]), [row], atol=1e-7)
 
 
 def test_the_penalised_loss_has_no_slope_where_the_fit_ends():
     p, y = mixed_up_classes(2, 600, 4)
-    found = DirichletCalibrator(off_diagonal=0.01, intercept=0.002).fit(p, y)
+    found = DirichletCalibrator(off_diagonal_penalty=0.01, intercept_penalty=0.002).fit(p, y)
     weights, bias = found.map_.weights, found.map_.bias
     residual = found.predict_proba(p) - np.eye(4)[y]
     held = 2 * 0.01 * weights * (1 - np.eye(4))
@@ -42,14 +44,16 @@ def test_the_penalised_loss_has_no_slope_where_the_fit_ends():
 
 def test_without_a_penalty_it_is_matrix_scaling():
     p, y = mixed_up_classes(3, 800, 3)
-    found = DirichletCalibrator(off_diagonal=0, intercept=0).fit(p, y).predict_proba(p)
+    found = (
+        DirichletCalibrator(off_diagonal_penalty=0, intercept_penalty=0).fit(p, y).predict_proba(p)
+    )
     matrix = MatrixCalibrator(ridge=0.0).fit(p, y).predict_proba(p)
     np.testing.assert_allclose(found, matrix, atol=1e-6)
 
 
 def test_large_strengths_leave_the_diagonal_alone():
     p, y = mixed_up_classes(4, 800, 3)
-    found = DirichletCalibrator(off_diagonal=1e9, intercept=1e9).fit(p, y).map_
+    found = DirichletCalibrator(off_diagonal_penalty=1e9, intercept_penalty=1e9).fit(p, y).map_
     assert np.abs(found.weights - np.diag(np.diag(found.weights))).max() < 1e-6
     assert np.abs(found.bias).max() < 1e-6
     assert np.ptp(np.diag(found.weights)) > 0.01
@@ -62,7 +66,7 @@ def test_on_two_classes_it_is_beta_calibration():
     np.testing.assert_allclose(found, beta, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["off_diagonal", "intercept"])
+@pytest.mark.parametrize("name", ["off_diagonal_penalty", "intercept_penalty"])
 def test_a_negative_strength_is_refused(name):
     p, y = mixed_up_classes(6, 50, 3)
     with pytest.raises(InputError, match=name):

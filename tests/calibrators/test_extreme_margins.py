@@ -67,7 +67,7 @@ def test_charcoal_of_large_margins_is_at_least_as_good_as_temperature_scaling(si
 @pytest.mark.parametrize("size", [size for size in SIZES if size < 1])
 def test_charcoal_of_small_margins_is_temperature_scaling_with_a_bias(size, scale):
     z, y = margins()
-    one = CharcoalGrillCalibrator(input=scale, n_coals=1)
+    one = CharcoalGrillCalibrator(input=scale, n_components=1)
     expected = probabilities(one, z, y)
     grill = probabilities(CharcoalGrillCalibrator(input=scale), size * z, y)
     np.testing.assert_allclose(grill, expected, atol=1e-4)

@@ -87,14 +87,14 @@ def test_misspelt_interpolation_is_refused():
         IsotonicCalibrator(interpolation="cubic").fit([0.1, 0.9], [0, 1])
 
 
-def test_misspelt_ends_are_refused():
-    with pytest.raises(InputError, match="ends must be one of"):
-        IsotonicCalibrator(ends="clip").fit([0.1, 0.9], [0, 1])
+def test_a_misspelled_tail_smoothing_is_refused():
+    with pytest.raises(InputError, match="tail_smoothing must be one of"):
+        IsotonicCalibrator(tail_smoothing="clip").fit([0.1, 0.9], [0, 1])
 
 
 def test_laplace_ends_by_hand():
     scores, y = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 0, 1, 0, 1, 1]
-    fitted = IsotonicCalibrator(interpolation="step", ends="laplace").fit(scores, y).map_
+    fitted = IsotonicCalibrator(interpolation="step", tail_smoothing="laplace").fit(scores, y).map_
     np.testing.assert_allclose(fitted.values, [1 / 5, 1 / 2, 3 / 4])
     np.testing.assert_allclose(fitted.edges, [0.35, 0.65])
 
@@ -103,14 +103,14 @@ def test_a_short_end_that_would_pass_its_neighbour_is_pooled_with_it():
     """One negative below says 1/3, the block of one in ten above it 1/10: together 2/13."""
     scores = np.concatenate([[0.1], np.full(10, 0.4), np.full(4, 0.9)])
     y = np.concatenate([[0], np.repeat([1, 0], [1, 9]), np.ones(4)])
-    fitted = IsotonicCalibrator(interpolation="step", ends="laplace").fit(scores, y).map_
+    fitted = IsotonicCalibrator(interpolation="step", tail_smoothing="laplace").fit(scores, y).map_
     np.testing.assert_allclose(fitted.values, [2 / 13, 5 / 6])
 
 
 def test_laplace_ends_leave_blocks_away_from_the_ends_as_they_are(binary_rows):
     scores, y = binary_rows
     plain = IsotonicCalibrator(interpolation="step").fit(scores, y).map_
-    kept = IsotonicCalibrator(interpolation="step", ends="laplace").fit(scores, y).map_
+    kept = IsotonicCalibrator(interpolation="step", tail_smoothing="laplace").fit(scores, y).map_
     assert plain.values[0] == 0
     assert plain.values[-1] == 1
     assert len(kept.edges) > 5
@@ -129,7 +129,7 @@ def test_laplace_ends_never_say_zero_or_one_and_never_decrease(rows):
     s, y, w = (np.array(column) for column in zip(*rows, strict=True))
     if y.all() or not y.any():
         return
-    fitted = IsotonicCalibrator(ends="laplace").fit(s / 20, y, w).map_
+    fitted = IsotonicCalibrator(tail_smoothing="laplace").fit(s / 20, y, w).map_
     assert (fitted.y > 0).all()
     assert (fitted.y < 1).all()
     assert (np.diff(fitted.y) >= 0).all()

@@ -21,7 +21,7 @@ from trueodds import (
 from trueodds.exceptions import (
     InputError,
     MissingClassWarning,
-    NotIncreasingWarning,
+    NonMonotoneWarning,
     SeparableScoresWarning,
 )
 from trueodds.numerics.softmax.regression import MatrixModel
@@ -155,9 +155,9 @@ def test_inverted_scores_make_logistic_fall_and_temperature_constant():
     rng = np.random.default_rng(0)
     z = rng.normal(size=300)
     y = rng.random(300) < expit(-z)
-    with pytest.warns(NotIncreasingWarning, match="not increasing"):
+    with pytest.warns(NonMonotoneWarning, match="not increasing"):
         assert LogisticCalibrator(input="logit").fit(z, y).map_.a < 0
-    with pytest.warns(NotIncreasingWarning, match="constant"):
+    with pytest.warns(NonMonotoneWarning, match="constant"):
         temperature = TemperatureCalibrator(input="logit").fit(z, y)
     assert temperature.temperature_ == np.inf
     np.testing.assert_allclose(temperature.predict_proba(z), 0.5)
@@ -385,7 +385,7 @@ def test_inverted_classes_get_an_infinite_temperature():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(300, 3))
     y = np.array([rng.choice(3, p=row) for row in np.exp(log_softmax(-logits, axis=1))])
-    with pytest.warns(NotIncreasingWarning, match="infinite"):
+    with pytest.warns(NonMonotoneWarning, match="infinite"):
         fitted = TemperatureCalibrator(input="logit").fit(logits, y)
     assert fitted.temperature_ == np.inf
     np.testing.assert_allclose(fitted.predict_proba(logits), 1 / 3)

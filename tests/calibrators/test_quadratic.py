@@ -5,7 +5,7 @@ import pytest
 
 from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import LogisticCalibrator, QuadraticCalibrator
-from trueodds.exceptions import NotIncreasingWarning, SeparableScoresWarning
+from trueodds.exceptions import NonMonotoneWarning, SeparableScoresWarning
 from trueodds.metrics import log_loss
 from trueodds.numerics.log_odds import log_odds, sigmoid
 
@@ -58,7 +58,7 @@ def test_it_finds_the_parameters_of_many_rows():
 def test_rows_that_are_compressed_give_what_the_rows_themselves_give(monkeypatch):
     scores, y = rows(70_000)
     quick = positive(QuadraticCalibrator().fit(scores, y), scores)
-    monkeypatch.setattr("trueodds.numerics.log_odds.quadratic.COMPRESS_FROM", np.inf)
+    monkeypatch.setattr("trueodds.numerics.quadratic.COMPRESS_FROM", np.inf)
     exact = positive(QuadraticCalibrator().fit(scores, y), scores)
     assert not np.array_equal(quick, exact)
     np.testing.assert_allclose(quick, exact, atol=1e-9)
@@ -118,7 +118,7 @@ def test_positives_in_an_interval_are_separable():
 
 def test_inverted_scores_warn():
     scores, y = rows()
-    with pytest.warns(NotIncreasingWarning, match="Check which class is positive"):
+    with pytest.warns(NonMonotoneWarning, match="Check which class is positive"):
         QuadraticCalibrator().fit(scores, ~y)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueodds import LogisticCalibrator, RobustLogisticCalibrator
-from trueodds.exceptions import InputError, NotIncreasingWarning, SeparableScoresWarning
+from trueodds.exceptions import InputError, NonMonotoneWarning, SeparableScoresWarning
 from trueodds.numerics.log_odds import sigmoid
 
 
@@ -31,7 +31,7 @@ def test_scores_far_on_the_wrong_side_do_not_bend_the_curve(place):
     robust = RobustLogisticCalibrator(input="logit").fit(z, y).map_
     np.testing.assert_allclose([robust.a, robust.c], [0.7, 0.4], atol=0.1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotIncreasingWarning)
+        warnings.simplefilter("ignore", NonMonotoneWarning)
         assert LogisticCalibrator(input="logit").fit(z, y).map_.a < 0.5
 
 
@@ -63,7 +63,7 @@ def test_margins_of_any_size_give_the_same_curve():
 
 def test_inverted_scores_are_fitted_with_a_warning():
     z, y = rows(500)
-    with pytest.warns(NotIncreasingWarning, match="not increasing"):
+    with pytest.warns(NonMonotoneWarning, match="not increasing"):
         fitted = RobustLogisticCalibrator(input="logit").fit(-z, y).map_
     assert fitted.a < 0
 

@@ -6,7 +6,7 @@ import pytest
 from support.rival_samples import GRID, LABELS, SCORES
 from trueodds import BetaCalibrator, LogisticCalibrator, ScalingBinningCalibrator
 from trueodds.calibrators._scaling_binning import _cuts
-from trueodds.exceptions import InputError, NotIncreasingWarning
+from trueodds.exceptions import InputError, NonMonotoneWarning
 
 # calibrator = calibration.PlattBinnerCalibrator(num_calibration=None, num_bins=10)
 # calibrator.train_calibration(SCORES, LABELS)   (uncertainty-calibration 0.1.4)
@@ -61,7 +61,7 @@ def test_infinite_log_odds_have_a_bin():
 
 def test_scores_that_are_inverted_get_one_probability():
     scores, y = np.linspace(0.1, 0.9, 50), np.repeat([1, 0, 1, 0], [20, 5, 5, 20])
-    with pytest.warns(NotIncreasingWarning):
+    with pytest.warns(NonMonotoneWarning):
         p = ScalingBinningCalibrator().fit(scores, y).predict_proba(scores)[:, 1]
     np.testing.assert_allclose(p, 0.5)
 

@@ -71,7 +71,7 @@ def test_a_block_of_one_class_says_0_or_1_unless_laplace_keeps_it_off_them():
     scores, y = [0.1, 0.2, 0.3, 0.5, 0.8, 0.9], [0, 0, 1, 0, 1, 1]
     plain = SmoothIsotonicCalibrator().fit(scores, y).map_
     np.testing.assert_allclose(plain([0.0, 0.15, 0.4, 0.85, 1.0]), [0, 0, 0.5, 1, 1])
-    kept = SmoothIsotonicCalibrator(ends="laplace").fit(scores, y).map_
+    kept = SmoothIsotonicCalibrator(tail_smoothing="laplace").fit(scores, y).map_
     np.testing.assert_allclose(kept([0.0, 0.15, 0.4, 0.85, 1.0]), [0.25, 0.25, 0.5, 0.75, 0.75])
 
 
@@ -88,6 +88,6 @@ def test_infinite_log_odds_do_not_enter_a_mean():
     np.testing.assert_allclose(fitted.y, [1 / 3, 1 / 3, 2 / 3, 2 / 3])
 
 
-def test_misspelt_ends_are_refused():
-    with pytest.raises(InputError, match="ends must be one of"):
-        SmoothIsotonicCalibrator(ends="clip").fit([0.1, 0.9], [0, 1])
+def test_a_misspelled_tail_smoothing_is_refused():
+    with pytest.raises(InputError, match="tail_smoothing must be one of"):
+        SmoothIsotonicCalibrator(tail_smoothing="clip").fit([0.1, 0.9], [0, 1])

@@ -49,7 +49,7 @@ def test_a_quiet_week_then_an_alarm(folder, run):
     assert second.code == 4
     assert "ALARM" in second.out
     assert "too low" in second.out
-    assert "to do:    Shift the log-odds by +1" in second.out.replace("+0.9", "+1")
+    assert "recommendation: Shift the log-odds by +1" in second.out.replace("+0.9", "+1")
     assert "2026-01-01" not in second.out.splitlines()[0]
 
 
@@ -77,7 +77,7 @@ def test_a_month_in_several_runs_is_one_period(folder, run):
         write(f"{first}.parquet", *days(first, 2))
         result = run("monitor", "map.json", f"{first}.parquet", *COLUMNS, *words)
     assert [line["rows"] for line in result.json["periods"]] == [2000]
-    assert len(json.loads((folder / "s.json").read_text())["periods"]) == 1
+    assert len(json.loads((folder / "s.json").read_text())["job"]["periods"]) == 1
 
 
 def test_csv_and_parquet_in_one_run_or_two_give_the_same_evidence(folder, run):
@@ -88,7 +88,7 @@ def test_csv_and_parquet_in_one_run_or_two_give_the_same_evidence(folder, run):
         run("monitor", "map.json", name, *COLUMNS, "-t", "day", "--state", f"{name}.json", "--json")
         for name in ("a.csv", "b.parquet")
     ]
-    assert found[0].json["evidence"] == found[1].json["evidence"]
+    assert found[0].json["e_value"] == found[1].json["e_value"]
 
 
 def test_a_file_sorted_by_its_labels_raises_no_alarm(folder, run):
@@ -107,7 +107,7 @@ def test_days_without_labels_or_positives_are_no_error(folder, run):
         "monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json"
     )
     assert result.code == 0
-    assert (result.json["rows"], result.json["rows_unlabelled"]) == (3, 2)
+    assert (result.json["rows"], result.json["rows_unlabeled"]) == (3, 2)
 
 
 def test_page_metrics_and_new_map_are_written(folder, run):
@@ -179,14 +179,14 @@ def test_a_state_keeps_its_map_and_its_level(folder, run):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"format": "trueodds-watch", "version": 1}', "\x00"]
+    "content", ["", "{}", "[]", '{"format": "trueodds-monitor", "version": 1}', "\x00"]
 )
 def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
     write("a.parquet", *days(1, 1))
     (folder / "s.json").write_text(content)
     result = run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json")
     assert result.code == 1
-    assert result.err.startswith("trueodds: s.json holds no state that can be used:")
+    assert result.err.startswith("trueodds: s.json holds no usable state:")
     assert result.err.count("\n") == 1
     assert (folder / "s.json").read_text() == content
 

@@ -110,7 +110,7 @@ def test_a_month_of_a_lake_with_late_missing_and_changed_days(folder, watch):
             alarm_night = night
     assert counted == {day_name(number): PER_DAY for number in range(30)}
     assert result.json["rows_total"] == 30 * PER_DAY
-    assert result.json["rows_unlabelled"] == 0
+    assert result.json["rows_unlabeled"] == 0
     assert said == {
         "missing": [(12, day_name(11), 0)],
         "changed": [(15, day_name(7), 50)],
@@ -124,7 +124,7 @@ def test_a_month_of_a_lake_with_late_missing_and_changed_days(folder, watch):
         assert words in page
     gauges = dict(line.rsplit(" ", 1) for line in (folder / "w.prom").read_text().splitlines())
     named = {key: float(gauges[f'trueodds_monitor_{key}{{state="s.json"}}']) for key in (
-        "rows", "rows_late", "rows_changed", "periods_missing", "rows_unlabelled",
+        "rows", "rows_late", "rows_changed", "periods_missing", "rows_unlabeled",
     )}  # fmt: skip
     assert list(named.values()) == [30 * PER_DAY, PER_DAY, 50, 0, 0]
 
@@ -135,7 +135,7 @@ def test_rows_without_a_label_do_not_move_the_clock(watch):
     assert watch("lake").json["rows"] == PER_DAY
     deliver(1)
     result = watch("lake")
-    assert (result.json["rows"], result.json["rows_unlabelled"]) == (2 * PER_DAY, 0)
+    assert (result.json["rows"], result.json["rows_unlabeled"]) == (2 * PER_DAY, 0)
     assert result.json["events"] == []
 
 
@@ -150,10 +150,10 @@ def test_labels_that_come_one_by_one_all_count_once(watch, decimals):
         write("a.csv", p[order], np.array(now, dtype=object)[order], day_name(0))
         result = watch("a.csv")
         assert result.json["rows"] == (arrives <= night).sum()
-        assert result.json["rows_unlabelled"] == (arrives > night).sum()
+        assert result.json["rows_unlabeled"] == (arrives > night).sum()
         assert result.json["events"] == []
     state = json.loads(Path("s.json").read_text())
-    assert sum(line["observed"] for line in state["periods"]) == y.sum()
+    assert sum(line["observed"] for line in state["job"]["periods"]) == y.sum()
 
 
 def test_until_and_late_labels_together_lose_nothing(watch):
@@ -489,7 +489,7 @@ def test_an_acknowledged_alarm_is_kept_and_watching_goes_on(watch):
     assert (after.json["rows"], after.json["rows_total"]) == (3 * PER_DAY, 6 * PER_DAY)
     (alarm,) = after.json["acknowledged"]
     assert (alarm["alarm_time"], alarm["rows"]) == (day_name(0), 3 * PER_DAY)
-    assert alarm["at"] == json.loads(Path("s.json").read_text())["acknowledged"][0]["at"]
+    assert alarm["at"] == json.loads(Path("s.json").read_text())["job"]["acknowledged"][0]["at"]
     assert "there is no alarm to acknowledge" in watch("lake", "--acknowledge").err
     for number in range(6, 9):
         deliver(number, shift=1.2)

@@ -47,7 +47,7 @@ def source_of(path: Path) -> Path:
     folder, _, name = path.relative_to(DOCS).as_posix().partition("/")
     if folder == "gallery":
         source = "README.txt" if name == "index.rst" else Path(name).with_suffix(".py").name
-        return DOCS / "gallery_examples" / source
+        return ROOT / "examples" / source
     return path
 
 

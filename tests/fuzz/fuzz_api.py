@@ -386,7 +386,7 @@ ARGUMENTS: dict[str, Callable[[Draw, Rows], Any]] = {
     **dict.fromkeys(("max_draws", "n_samples"), lambda d, r: d.pick((10, 50))),
     **dict.fromkeys(("max_iter",), lambda d, r: d.pick((1, 5, 200))),
     **dict.fromkeys(("n_chains", "n_repeats"), lambda d, r: d.pick((1, 2))),
-    **dict.fromkeys(("n_coals",), lambda d, r: d.pick((1, 2, "auto"))),
+    **dict.fromkeys(("n_components",), lambda d, r: d.pick((1, 2, "auto"))),
     **dict.fromkeys(("max_rows",), lambda d, r: d.pick((3, 20, 10**6))),
     **dict.fromkeys(("progress",), lambda d, r: False),
     **dict.fromkeys(("pos_label",), lambda d, r: d.pick((None, d.pick(r.labels.tolist())))),
@@ -452,7 +452,7 @@ def _monitor() -> trueodds.CalibrationMonitor:
 
 
 def _periods() -> list[dict[str, Any]]:
-    line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "evidence": 1.0}
+    line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "e_value": 1.0}
     return [line | {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False}]
 
 

@@ -284,7 +284,7 @@ def test_scikit_learns_own_metrics_are_there():
 def test_a_calibrated_constant_is_punished_only_if_ties_are_cut_by_label():
     y, p = np.repeat([1, 0], [30, 70]), np.full(100, 0.3)
     options = {"strategy": "quantile", "n_bins": 10}
-    for ties, expected in (("whole", 0.0), ("shared", 0.0), ("by_label", 0.42)):
+    for ties, expected in (("whole", 0.0), ("share", 0.0), ("by_label", 0.42)):
         found = metrics.expected_calibration_error(y, p, ties=ties, **options)
         assert found == pytest.approx(expected, abs=1e-12), ties  # 7·0.3/10 + 3·0.7/10
 
@@ -292,12 +292,12 @@ def test_a_calibrated_constant_is_punished_only_if_ties_are_cut_by_label():
 def test_shared_ties_give_each_bin_its_part_of_both_labels():
     # Three rows a bin; the tie of four at 0.5 fills the first bin by one row and makes the second.
     p, y = [0.1, 0.2, 0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1, 0, 0]
-    found = metrics.maximum_calibration_error(y, p, n_bins=2, strategy="quantile", ties="shared")
+    found = metrics.maximum_calibration_error(y, p, n_bins=2, strategy="quantile", ties="share")
     assert found == pytest.approx((0.1 + 0.2 + 0.5) / 3 - 0.5 / 3)
 
 
 def test_ties_are_cut_in_bins_of_equal_mass_only():
-    with pytest.raises(InputError, match=r"ties='shared' needs bins of equal mass"):
-        metrics.expected_calibration_error([0, 1], [0.2, 0.4], ties="shared")
+    with pytest.raises(InputError, match=r"ties='share' needs bins of equal mass"):
+        metrics.expected_calibration_error([0, 1], [0.2, 0.4], ties="share")
     with pytest.raises(InputError, match="ties must be one of"):
         metrics.expected_calibration_error([0, 1], [0.2, 0.4], strategy="quantile", ties="cut")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.monitoring._watch import Watch
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_a_killed_monitor_goes_on_bit_for_bit(several, tmp_path):
     CalibrationMonitor().update(scores[:1234], y[:1234]).save(tmp_path / "s.json")
     resumed = CalibrationMonitor.load(tmp_path / "s.json").update(scores[1234:], y[1234:])
     assert resumed.to_dict() == through.to_dict()
-    assert (resumed.evidence, resumed.alarm_row) == (through.evidence, through.alarm_row)
+    assert (resumed.e_value, resumed.alarm_row) == (through.e_value, through.alarm_row)
 
 
 def test_state_stays_small(tmp_path):
@@ -131,7 +132,7 @@ def test_hostile_files_get_one_clear_sentence(tmp_path, content, message):
 
 def test_a_large_file_is_not_even_read(tmp_path):
     path = tmp_path / "s.json"
-    path.write_text(json.dumps("x" * 3_000_000))
+    path.write_text(json.dumps("x" * 33_000_000))
     with pytest.raises(StateFormatError, match="too large"):
         CalibrationMonitor.load(path)
 
@@ -165,3 +166,13 @@ def test_classes_that_are_no_two_labels_are_refused_before_any_row_was_seen(clas
 def test_classes_that_cannot_be_labels_are_refused():
     with pytest.raises(InputError, match="two or more distinct labels"):
         CalibrationMonitor(classes=[["healthy"], ["ill"]])
+
+
+def test_the_monitor_of_a_scheduled_job_is_read_from_its_state(tmp_path):
+    monitor = CalibrationMonitor().update(*stream(500, shift=0.5))
+    Watch("0" * 64, monitor, None).save(tmp_path / "job.json")
+    assert CalibrationMonitor.load(tmp_path / "job.json").to_dict() == monitor.to_dict()
+    assert Watch.load(tmp_path / "job.json").monitor.to_dict() == monitor.to_dict()
+    monitor.save(tmp_path / "alone.json")
+    with pytest.raises(StateFormatError, match=r"state\.job is null"):
+        Watch.load(tmp_path / "alone.json")

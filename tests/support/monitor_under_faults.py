@@ -81,7 +81,7 @@ def counted(folder: Path, files: list[Path], day: int | None) -> int:
 
 def total(state: dict[str, Any]) -> int:
     """Rows that a state has counted."""
-    stream = state["monitor"]["stream"]
+    stream = state["stream"]
     return int(stream["clock"][0]) if stream else 0
 
 

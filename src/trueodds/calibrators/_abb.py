@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
-from trueodds.exceptions import CoarsenedWarning, warn_user
+from trueodds.exceptions import BinnedScoresWarning, warn_user
 from trueodds.inputs import Floats, check_integer, check_number
 from trueodds.kernels.binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
@@ -98,7 +98,7 @@ class ABBCalibrator(Calibrator):
                 f"{len(table)} distinct scores are too many to average over all their binnings "
                 f"in O(n²); they were coarsened to {self.max_rows}. Raise max_rows to go on "
                 "exactly, or use BBQCalibrator or ENIRCalibrator.",
-                CoarsenedWarning,
+                BinnedScoresWarning,
             )
             table = table.coarsen(int(self.max_rows))
         score = table.score

@@ -22,11 +22,11 @@ class CenteredIsotonicCalibrator(Calibrator):
 
     Use it in place of isotonic calibration where different scores should stay different: between
     the means of two blocks the map increases strictly. It overfits as isotonic calibration does,
-    and says 0 and 1 at the ends unless ``ends="laplace"`` keeps it off them.
+    and says 0 and 1 at the ends unless ``tail_smoothing="laplace"`` keeps it off them.
 
     Parameters
     ----------
-    ends : {"laplace", None}, default=None
+    tail_smoothing : {"laplace", None}, default=None
         What a block of one class says. None: exactly 0 or 1, and it remains a block, as in the
         paper. ``"laplace"``: one more instance of each class is added to it, and it becomes a
         point as any other.
@@ -60,14 +60,14 @@ class CenteredIsotonicCalibrator(Calibrator):
     label = "centred isotonic"
     complexity = 71
 
-    ends: Literal["laplace"] | None = None
+    tail_smoothing: Literal["laplace"] | None = None
 
     def _check_options(self) -> None:
-        check_choice(self.ends, ("laplace", None), "ends")
+        check_choice(self.tail_smoothing, ("laplace", None), "tail_smoothing")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
+        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         level, first, last = values[starts], table.score[starts], table.score[ends]
         centre = block_means(table.score, table.weight, starts)
         whole = (level == 0) | (level == 1)

@@ -24,9 +24,9 @@ class DirichletCalibrator(Calibrator):
 
     Parameters
     ----------
-    off_diagonal : float, default=0.03
+    off_diagonal_penalty : float, default=0.03
         λ: the mean log-loss is raised by λ·Σ w² over the weights off the diagonal.
-    intercept : float, default=0.03
+    intercept_penalty : float, default=0.03
         μ: and by μ·Σ b². Both 0: maximum likelihood.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Logits are taken as they are, for their logarithms: matrix scaling
@@ -70,12 +70,12 @@ class DirichletCalibrator(Calibrator):
     is_monotone = False
     learns_classes_jointly = True
 
-    off_diagonal: float = 0.03
-    intercept: float = 0.03
+    off_diagonal_penalty: float = 0.03
+    intercept_penalty: float = 0.03
 
     def _check_options(self) -> None:
-        check_number(self.off_diagonal, "off_diagonal")
-        check_number(self.intercept, "intercept")
+        check_number(self.off_diagonal_penalty, "off_diagonal_penalty")
+        check_number(self.intercept_penalty, "intercept_penalty")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         return fit_log_odds_map(evidence, self.input, "beta")
@@ -86,6 +86,6 @@ class DirichletCalibrator(Calibrator):
             model_of=MatrixModel,
             scale=self.input,
             per_class=True,
-            ridge=2 * float(self.off_diagonal),  # the model has ½·ridge·w²
-            bias_ridge=2 * float(self.intercept),
+            ridge=2 * float(self.off_diagonal_penalty),  # the model has ½·ridge·w²
+            bias_ridge=2 * float(self.intercept_penalty),
         )

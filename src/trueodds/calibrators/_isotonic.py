@@ -23,13 +23,13 @@ class IsotonicCalibrator(Calibrator):
     """The non-decreasing function of the score with the highest likelihood.
 
     Use it with thousands of instances and no idea of the shape. With few it overfits: it makes
-    ties, and gives exact 0 and 1 at the ends unless ``ends="laplace"`` keeps it off them.
+    ties, and gives exact 0 and 1 at the ends unless ``tail_smoothing="laplace"`` keeps it off them.
 
     Parameters
     ----------
     interpolation : {"linear", "step"}, default="linear"
         Between two blocks of constant value: linear, as in scikit-learn, or a step halfway.
-    ends : {"laplace", None}, default=None
+    tail_smoothing : {"laplace", None}, default=None
         What a block of one class says. None: its frequency, which is exactly 0 or 1.
         ``"laplace"``: its n instances count as one more of each class, so that it says 1/(n + 2)
         or (n + 1)/(n + 2); blocks that are then out of order are pooled. Take it wherever a
@@ -57,7 +57,8 @@ class IsotonicCalibrator(Calibrator):
     >>> calibrator = IsotonicCalibrator().fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
     >>> calibrator.predict_proba([0.1, 0.25, 0.35])[:, 1]
     array([0.  , 0.5 , 0.75])
-    >>> calibrator = IsotonicCalibrator(ends="laplace").fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
+    >>> calibrator = IsotonicCalibrator(tail_smoothing="laplace")
+    >>> calibrator = calibrator.fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
     >>> calibrator.predict_proba([0.1, 0.25, 0.4])[:, 1].round(3)
     array([0.333, 0.5  , 0.667])
     """
@@ -67,15 +68,15 @@ class IsotonicCalibrator(Calibrator):
     compared = (2, math.inf)
 
     interpolation: Literal["linear", "step"] = "linear"
-    ends: Literal["laplace"] | None = None
+    tail_smoothing: Literal["laplace"] | None = None
 
     def _check_options(self) -> None:
         check_choice(self.interpolation, ("linear", "step"), "interpolation")
-        check_choice(self.ends, ("laplace", None), "ends")
+        check_choice(self.tail_smoothing, ("laplace", None), "tail_smoothing")
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
-        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.ends)
+        values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])
             return StepMap(edges=edges, values=values[starts], input=self.input)

@@ -10,7 +10,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.evidence import ClassEvidence, Evidence
-from trueodds.exceptions import NotIncreasingWarning, warn_user
+from trueodds.exceptions import NonMonotoneWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.softmax.regression import TemperatureModel
 
@@ -84,7 +84,7 @@ class TemperatureCalibrator(Calibrator):
             return fitted
         warn_user(
             "the classes' scores rank them the wrong way round; the best temperature is infinite.",
-            NotIncreasingWarning,
+            NonMonotoneWarning,
         )
         nothing = np.zeros(evidence.n_classes)
         return SoftmaxMap(weights=nothing, bias=nothing, input=self.input)

@@ -27,7 +27,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueodds.basics.optional import require
-from trueodds.exceptions import TooLongForSqlError
+from trueodds.exceptions import SqlTooLargeError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export._sql_engines import (
@@ -48,7 +48,7 @@ from trueodds.export._sql_shared import least_nodes, shared_layers
 from trueodds.export._sql_text import MOST_CASES, NAMING, SEARCHING, item, named, position
 from trueodds.inputs import check_choice
 
-__all__ = ["MOST_NODES", "SqlDialect", "TooLongForSqlError", "quoted", "render_sql"]
+__all__ = ["MOST_NODES", "SqlDialect", "SqlTooLargeError", "quoted", "render_sql"]
 
 SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 
@@ -75,7 +75,7 @@ def render_sql(
 
     Raises
     ------
-    TooLongForSqlError
+    SqlTooLargeError
         If the outputs would take more than :data:`MOST_NODES` nodes together.
     """
     check_choice(dialect, get_args(SqlDialect), "dialect")
@@ -100,7 +100,7 @@ def quoted(name: str, dialect: SqlDialect) -> str:
 
 def _check_size(nodes: int) -> None:
     if nodes > MOST_NODES:
-        raise TooLongForSqlError(
+        raise SqlTooLargeError(
             f"this map would take more than {MOST_NODES:,} nodes of SQL, the most that is written. "
             "Export it with to_onnx() or to_python(), or use trueodds.engines.apply_map, which "
             "calls NumPy on batches then."

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring.state import Fields
+from trueodds.monitoring._state import Fields
 
 __all__ = [
     "CHANGED",
@@ -92,14 +92,14 @@ class FileRecord:
     @classmethod
     def from_dict(cls, content: Any, most: int) -> FileRecord:
         """Check a record; ``most`` is how many values there may still be."""
-        fields = Fields(content, FIELDS, "state.files")
+        fields = Fields(content, FIELDS, "state.job.files")
         fingerprint, digest = fields.text("fingerprint", 32), fields.text("digest", 16)
         try:
             number = int(digest, 16) if digest.isalnum() else -1
         except ValueError:
             number = -1
         if len(fingerprint) != 32 or number < 0 or f"{number:016x}" != digest:
-            raise StateFormatError("state.files must hold fingerprints of 32 and 16 hex digits.")
+            raise StateFormatError("state.job.files must hold hashes of 32 and 16 hex digits.")
         counts: dict[str, Any] = {
             key: fields.count(key) for key in ("rows", "counted", "waiting", "held", "size")
         }
@@ -111,7 +111,7 @@ class FileRecord:
         if fields.raw("values") is not None:
             values = _unpacked(fields.text("values", 12 * MOST_KEPT), most)
             if len(values) != counts["counted"]:
-                raise StateFormatError("state.files has other values than it counted rows.")
+                raise StateFormatError("state.job.files has other values than it counted rows.")
         modified = fields.count("modified", 2**63)
         return cls(fingerprint, modified=modified, digest=number, values=values, **counts, **texts)
 
@@ -129,7 +129,7 @@ def _packed(values: Keys) -> str:
 
 def _unpacked(text: str, most: int) -> Keys:
     """The numbers; at most so many."""
-    wrong = StateFormatError("state.files holds rows that cannot be read, or too many.")
+    wrong = StateFormatError("state.job.files holds rows that cannot be read, or too many.")
     stream = zlib.decompressobj()
     try:
         content = stream.decompress(base64.b64decode(text, validate=True), most * BYTES + 1)

@@ -1,4 +1,4 @@
-"""From counts by time and part of the scale to answers."""
+"""From counts by time and part of the scale to findings: likelihoods, intervals, the diagnosis."""
 
 from __future__ import annotations
 
@@ -7,17 +7,189 @@ import math
 import numpy as np
 
 from trueodds.inputs import Floats
-from trueodds.monitoring._confidence import line_margins, mean_interval
-from trueodds.monitoring._findings import Action, Advice, ChangePoint, Deviation
-from trueodds.monitoring._history import History, Moment
-from trueodds.monitoring._likelihood import (
-    fit_line,
-    log_likelihood,
-    start_log_evidence,
-    start_prior,
-)
+from trueodds.monitoring._findings import Action, ChangePoint, Miscalibration, Recommendation
+from trueodds.monitoring._state import Moment
+from trueodds.monitoring._stream import SHIFTS, SLOPES, History, kept_for_later, shares
 
-__all__ = ["advise", "find_change", "measure", "start_level"]
+__all__ = [
+    "advise",
+    "find_change",
+    "fit_line",
+    "line_margins",
+    "log_likelihood",
+    "mean_interval",
+    "measure",
+    "points",
+    "start_level",
+]
+
+# ----- likelihoods of shifts and slopes, from counts ----------------------------------------------
+
+SMALLEST = 1e-9
+STEEPEST = 4.0
+MAX_STEPS = 50
+
+
+def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
+    """Two forecasts for each part of the scale, with the mean and variance of those in it.
+
+    Returns
+    -------
+    p, weight, positives : ndarray of shape (..., n_parts, 2)
+        The weight is shared equally between the two, the positives as the forecasts have it.
+    """
+    weight, expected, observed, squares = np.moveaxis(cells, -1, 0)
+    safe = np.where(weight > 0, weight, 1.0)
+    mean = expected / safe
+    spread = np.sqrt(np.maximum(squares / safe - mean**2, 0.0))
+    p = np.stack([mean - spread, mean + spread], axis=-1)
+    p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
+    halves = np.repeat(0.5 * weight[..., None], 2, axis=-1)
+    # Equal shares would lose that greater forecasts come true more often, and flatten the slope.
+    return p, halves, observed[..., None] * p / p.sum(axis=-1, keepdims=True)
+
+
+def log_likelihood(cells: Floats, intercept: float, slope: float) -> float:
+    """Σ ln of the probability of each label if the log-odds are ``intercept + slope·z``."""
+    p, weight, positives = points(cells)
+    eta = intercept + slope * np.log(p / (1.0 - p))
+    return float(np.sum(positives * eta - weight * np.logaddexp(0.0, eta)))
+
+
+def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
+    """Maximum likelihood of the intercept (and slope) of the log-odds, by Newton's steps.
+
+    A Gaussian prior with a standard deviation of 10 keeps the estimate finite where all labels
+    are the same.
+
+    Returns
+    -------
+    estimate : ndarray of shape (2,)
+        Intercept and slope; without ``free_slope`` the slope is 1.
+    information : ndarray of shape (2, 2)
+        Minus the second derivatives of the log-likelihood.
+    """
+    p, weight, positives = (part.ravel() for part in points(cells))
+    z = np.log(p / (1.0 - p))
+    design = np.stack([np.ones_like(z), z])
+    theta = np.array([0.0, 1.0])
+    size = 2 if free_slope else 1
+    for _ in range(MAX_STEPS):
+        q = 1.0 / (1.0 + np.exp(-np.clip(theta @ design, -500, 500)))
+        information = (design * (weight * q * (1.0 - q))) @ design.T
+        slope = (design @ (positives - weight * q) - 0.01 * (theta - [0.0, 1.0]))[:size]
+        # The prior is lost beside great weights; least squares needs no inverse.
+        curvature = information[:size, :size] + 0.01 * np.eye(size)
+        step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
+        step = np.clip(step, -1.0, 1.0)
+        theta[:size] += step
+        if np.abs(step).max() < 1e-10:
+            break
+    return theta, information
+
+
+def start_log_e_value(stretches: Floats, tolerance: float, centre: float) -> Floats:
+    """Ln of the evidence that forecasts are wrong from the start of each stretch on.
+
+    The mixture over shapes and parts of the scale that the monitor bets on, from counts instead
+    of rows.
+    """
+    p, weight, positives = points(stretches)
+    up, down = np.minimum(p + tolerance, 1.0), np.maximum(p - tolerance, 0.0)
+    shifted = np.concatenate(
+        [_gain(up[..., None], SHIFTS, weight, positives)]
+        + [_gain(down[..., None], -SHIFTS, weight, positives)],
+        axis=-1,
+    )  # of each stretch, part and bet
+    off = np.clip(np.log(p / (1.0 - p)), -14.0, 14.0) - centre
+    turn = np.clip(off[..., None] * SLOPES, -STEEPEST, STEEPEST)
+    edge = np.where(turn > 0, up[..., None], down[..., None])
+    turned = _gain(edge, turn, weight, positives).sum(axis=1)
+    share = shares(0, 0)
+    bets = [(shifted.sum(axis=1), np.repeat(share[:2] / 8, 8))]
+    bets.append((turned, np.repeat(share[2:4] / 8, 8)))
+    parts = shifted.reshape(len(shifted), -1)
+    bets.append((parts, np.repeat(share[4:] / 8, 8)))
+    gains = np.concatenate([gain for gain, _ in bets], axis=1)
+    weights = np.concatenate([each for _, each in bets])
+    since = np.cumsum(gains[::-1], axis=0)[::-1]
+    top = since.max(axis=1, keepdims=True)
+    return np.asarray(top[:, 0] + np.log(np.exp(since - top) @ weights))
+
+
+def _gain(edge: Floats, shift: Floats, weight: Floats, positives: Floats) -> Floats:
+    """Log-likelihood ratios, summed over the two points of each part."""
+    cost = np.log1p(edge * np.expm1(shift))
+    return np.asarray((positives[..., None] * shift - weight[..., None] * cost).sum(axis=-2))
+
+
+def start_prior(starts: Floats, rows: int) -> Floats:
+    """The share of the stake on a start within each stretch."""
+    bounds = kept_for_later(np.append(starts, rows))
+    return np.asarray(bounds[:-1] - bounds[1:])
+
+
+# ----- confidence sequences: intervals that hold at all times at once -----------------------------
+
+_LAMBDAS = np.concatenate([2.0 ** np.arange(-12, 2), -(2.0 ** np.arange(-12, 2))])
+BISECTIONS = 60
+PRIOR_SD = 1.0
+"""Of the Gaussian mixture over shifts and slopes."""
+
+
+def mean_interval(weight: float, observed: float, alpha: float) -> tuple[float, float]:
+    """Interval for the mean of the true probabilities, which may differ from row to row.
+
+    For each λ, exp(λ·Σy)/Π(1 − π + π·exp λ) is a martingale. The logarithm of a factor is concave
+    in π, so the product is largest if all π are equal to their mean; with that in its place there
+    is only less evidence. A mixture over fixed λ, and Ville's inequality, do the rest.
+
+    Parameters
+    ----------
+    weight, observed : float
+        Number of rows and of positives.
+    alpha : float
+        The chance that the mean is ever outside.
+    """
+    if weight <= 0:
+        return 0.0, 1.0
+    middle = min(max(observed / weight, 0.0), 1.0)
+
+    def refuted(mean: float) -> bool:
+        logs = _LAMBDAS * observed - weight * np.log1p(mean * np.expm1(_LAMBDAS))
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).mean())) >= -math.log(alpha)
+
+    def edge(outside: float) -> float:
+        inside = middle
+        if not refuted(outside):
+            return outside
+        for _ in range(BISECTIONS):
+            half = 0.5 * (inside + outside)
+            inside, outside = (inside, half) if refuted(half) else (half, outside)
+        return outside
+
+    return edge(0.0), edge(1.0)
+
+
+def line_margins(estimate: Floats, information: Floats, alpha: float, size: int) -> Floats:
+    """Half-widths of intervals for the intercept (and slope), for all times at once.
+
+    A Gaussian mixture over the parameters, centred at "calibrated", evaluated by Laplace's method:
+    exact in the limit of many rows, under the model that the log-odds are off by a line.
+    """
+    own = information[:size, :size]
+    off = (estimate - [0.0, 1.0])[:size]
+    with_prior = np.eye(size) + PRIOR_SD**2 * own
+    level = -math.log(alpha) + 0.5 * float(np.linalg.slogdet(with_prior)[1])
+    level += 0.5 * float(off @ off) / PRIOR_SD**2
+    # A direction of which nothing is known but rounding errors has hardly any information.
+    known, axes = np.linalg.eigh(own)
+    known = np.where(known > 1e-14 * known[-1], known, 0.0) + 1e-12
+    return np.asarray(np.sqrt(2.0 * level * (axes**2 / known).sum(axis=1)))
+
+
+# ----- the diagnosis ----------------------------------------------------------------------------
 
 CREDIBLE = 0.95
 WORTH_REFITTING = 0.002
@@ -31,7 +203,7 @@ def find_change(
     """The posterior of the first wrong row, by stretches; it is no later than the alarm."""
     starts = np.array(history.starts, dtype=np.float64)
     possible = int(np.searchsorted(starts, alarm_row))  # stretches that begin before the alarm
-    logs = start_log_evidence(history.stack(), tolerance, centre)[:possible]
+    logs = start_log_e_value(history.stack(), tolerance, centre)[:possible]
     logs = logs + np.log(np.maximum(start_prior(starts[:possible], alarm_row), 1e-300))
     posterior = np.exp(logs - logs.max())
     posterior /= posterior.sum()
@@ -74,7 +246,7 @@ def since_row(history: History, first_row: int) -> Floats:
     return np.asarray(history.stack()[first:].sum(axis=0))
 
 
-def measure(history: History, rows: int, first_row: int, alpha: float) -> Deviation:
+def measure(history: History, rows: int, first_row: int, alpha: float) -> Miscalibration:
     """How far forecasts are off since a row that begins a stretch."""
     cells = since_row(history, first_row)
     weight, expected, observed = (float(cells[:, k].sum()) for k in range(3))
@@ -85,7 +257,7 @@ def measure(history: History, rows: int, first_row: int, alpha: float) -> Deviat
     line, information = fit_line(cells, free_slope=True)
     turn = line_margins(line, information, level / 3, 2)[1]
     unit = weight / expected if expected > 0 else math.inf
-    return Deviation(
+    return Miscalibration(
         first_row=first_row,
         rows=rows - first_row + 1,
         weight=weight,
@@ -103,7 +275,7 @@ def measure(history: History, rows: int, first_row: int, alpha: float) -> Deviat
     )
 
 
-def advise(history: History, rows: int, first_row: int) -> Advice:
+def advise(history: History, rows: int, first_row: int) -> Recommendation:
     """The action whose expected gain is greatest.
 
     Of k parameters that were fitted to n rows, the gain on new rows is about (Δ − k)/n, where Δ is
@@ -126,8 +298,8 @@ def advise(history: History, rows: int, first_row: int) -> Advice:
     better = extra > 2.0 and worth
     gain, size = (refitted, size) if better else (shifted, 1)
     if weight <= 0 or gain <= 0:
-        words = "Leave it: what the rows since then could teach is less than what learning costs."
-        return Advice("leave", 0.0, 0.0, 0.0, rows_since, None, words)
+        words = "Keep the forecasts: with the rows since then, a new fit would not reduce log-loss."
+        return Recommendation("keep", 0.0, 0.0, 0.0, rows_since, None, words)
     gain, refitted = gain / weight, max(refitted, 0.0) / weight
     needed = math.ceil(size / (2.0 * COST_SHARE * gain))
     action: Action = "refit" if better else "shift"
@@ -139,12 +311,14 @@ def advise(history: History, rows: int, first_row: int) -> Advice:
     enough = (
         f"the {rows_since:,} rows since then are enough"
         if rows_since >= needed
-        else f"wait for {needed:,} rows, there are {rows_since:,}"
+        else f"wait for {needed:,} rows; there are {rows_since:,}"
     )
-    words = f"{what}: log-loss falls by about {gain:.2g} a row; {enough}."
+    words = f"{what}: log-loss falls by about {gain:.2g} per row; {enough}."
     if not better and extra > 2.0:
-        words = f"{words[:-1]} (a new map would bring {refitted:.2g})."
-    return Advice(action, gain, refitted, 0.0 if better else shift, rows_since, needed, words)
+        words = f"{words[:-1]} (a new map would gain {refitted:.2g})."
+    return Recommendation(
+        action, gain, refitted, 0.0 if better else shift, rows_since, needed, words
+    )
 
 
 def _parts_gain(cells: Floats) -> float:

@@ -21,8 +21,7 @@ from trueodds.inputs import (
     validate_scores,
     where,
 )
-from trueodds.monitoring._history import Moment
-from trueodds.monitoring.state import is_moment
+from trueodds.monitoring._state import Moment, is_moment
 
 __all__ = ["StreamRows", "read_stream"]
 
@@ -42,7 +41,7 @@ class StreamRows:
     groups: npt.NDArray[Any] | None
     moment: Callable[[int], Moment]
     """The time of a row."""
-    n_unlabelled: int
+    n_unlabeled: int
 
     def __len__(self) -> int:
         return len(self.top)

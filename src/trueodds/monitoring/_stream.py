@@ -1,4 +1,4 @@
-"""What a monitor remembers of its stream."""
+"""The running state of a monitor: what is bet on, the stakes, and counts over time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,170 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, Labels
-from trueodds.monitoring._bets import N_PARTS, SHAPES, shares
-from trueodds.monitoring._history import History, Moment
+from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import MOST_WEIGHT, Floats, Labels
+from trueodds.monitoring._state import MOST_ROWS, Fields, Moment, is_moment
 
-__all__ = ["MAX_CLASSES", "Stream", "n_places"]
+__all__ = [
+    "EDGES",
+    "MAX_CLASSES",
+    "MAX_STRETCHES",
+    "N_PARTS",
+    "SHAPES",
+    "SHIFTS",
+    "SLOPES",
+    "TILTS",
+    "History",
+    "Stream",
+    "kept_for_later",
+    "shares",
+]
+
+# ----- what is bet on ---------------------------------------------------------------------------
+
+SHIFTS: Floats = np.array([2.0**power for power in range(-6, 2)])
+"""Shifts of the log-odds. Betting on one that is off by √2 costs a sixth of the growth at most."""
+TILTS: Floats = np.exp(np.concatenate([SHIFTS, -SHIFTS]))
+"""What the odds are multiplied by: eight upwards, eight downwards."""
+_FACTORS = np.exp(np.geomspace(1 / 32, 1, 8))
+SLOPES: Floats = np.concatenate([1 / _FACTORS, _FACTORS]) - 1.0
+"""Slopes of the log-odds less 1: eight below, eight above."""
+
+EDGES: Floats = np.array(
+    [0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999]
+)
+"""Between the parts of the scale."""
+N_PARTS = len(EDGES) + 1
+SHAPES = 4
+"""Too low, too high, too extreme, not extreme enough: places 0 to 3."""
+
+EARLY_ROWS = 100.0
+
+
+def kept_for_later(rows: Floats) -> Floats:
+    """The share of the stake that waits for a start after so many rows.
+
+    As in the kernel: 1 before the first row, ½ after it, then ½/(1 + ln(1 + (rows − 1)/100)).
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    later = 0.5 / (1.0 + np.log1p(np.maximum(rows - 1.0, 0.0) / EARLY_ROWS))
+    return np.where(rows < 1, 1.0, later)
+
+
+def shares(n_classes: int, n_groups: int) -> Floats:
+    """The share of each place in the evidence; they sum to 1.
+
+    Parameters
+    ----------
+    n_classes : int
+        0 for forecasts of two classes.
+    n_groups : int
+        Groups that have a place; 0 if rows have none.
+    """
+    families = (n_classes > 0) + (n_groups > 0)
+    # Parts of the scale get little: one that is wrong soon makes up for it, and most are right.
+    shapes, parts = ((0.95, 0.05), (0.65, 0.05), (0.55, 0.05))[families]
+    rest = (1.0 - shapes - parts) / max(families, 1)
+    return np.concatenate(
+        [
+            np.full(SHAPES, shapes / SHAPES),
+            np.full(2 * N_PARTS, parts / (2 * N_PARTS)),
+            np.full(2 * n_classes, rest / (2 * max(n_classes, 1))),
+            np.full(2 * n_groups, rest / (2 * max(n_groups, 1))),
+        ]
+    )
+
+
+# ----- counts over time -------------------------------------------------------------------------
+
+MAX_STRETCHES = 48
+SHORTEST = 64
+"""Rows of a new stretch; of a long stream, one row in 512."""
+
+
+@dataclass
+class History:
+    """Stretches of rows, the older the longer.
+
+    Parameters
+    ----------
+    starts : list of int
+        Rows before each stretch; the last one is still open.
+    moments : list
+        The time of the first row of each.
+    cells : list of ndarray of shape (n_parts, 4)
+        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale.
+    """
+
+    starts: list[int] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    cells: list[Floats] = field(default_factory=list)
+
+    def room(self, rows: int) -> int:
+        """How many rows the open stretch can still take, after ``rows`` in all; 0 if none is."""
+        if not self.starts:
+            return 0
+        start = self.starts[-1]
+        return max(0, start + max(SHORTEST, start // 512) - rows)
+
+    def open(self, rows: int, moment: Moment) -> None:
+        """Begin a new stretch; the two old ones that matter least become one."""
+        self.starts.append(rows)
+        self.moments.append(moment)
+        self.cells.append(np.zeros((N_PARTS, 4)))
+        if len(self.starts) > MAX_STRETCHES:
+            self._merge(rows)
+
+    def _merge(self, rows: int) -> None:
+        """Join the neighbours that are shortest for their age."""
+        starts = np.array(self.starts[:-1], dtype=np.float64)
+        ends = np.array([*self.starts[2:-1], rows], dtype=np.float64)
+        lengths = ends - starts[:-1]
+        first = int(np.argmin(lengths / (rows - starts[:-1])))
+        self.cells[first] += self.cells.pop(first + 1)
+        del self.starts[first + 1], self.moments[first + 1]
+
+    def stack(self) -> Floats:
+        """All stretches as one array of shape (n, n_parts, 4)."""
+        return np.stack(self.cells) if self.cells else np.zeros((0, N_PARTS, 4))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; whole numbers without a point take two thirds of the bytes."""
+        cells = [
+            [[int(v) if float(v).is_integer() else v for v in row] for row in block.tolist()]
+            for block in self.cells
+        ]
+        return {"starts": list(self.starts), "moments": list(self.moments), "cells": cells}
+
+    @classmethod
+    def from_dict(cls, content: Any, rows: int) -> History:
+        """Check counts of a stream of ``rows`` rows."""
+        fields = Fields(content, {"starts", "moments", "cells"}, "state.stream.history")
+        starts = fields.listed("starts", MAX_STRETCHES)
+        good = all(type(start) is int for start in starts)
+        if not good or starts != sorted(set(starts)) or (starts and starts[-1] >= max(rows, 1)):
+            raise StateFormatError("state.stream.history.starts must be increasing row numbers.")
+        if bool(starts) != (rows > 0) or (starts and starts[0] != 0):
+            raise StateFormatError("state.stream.history.starts must begin with 0.")
+        moments = fields.listed("moments", MAX_STRETCHES)
+        if len(moments) != len(starts) or not all(is_moment(moment) for moment in moments):
+            raise StateFormatError("state.stream.history.moments must be one time for each start.")
+        cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, rows * MOST_WEIGHT)
+        if bool((cells[..., 1:] > cells[..., :1] * (1 + 1e-9) + 1e-9).any()):
+            raise StateFormatError("state.stream.history.cells has more positives than rows.")
+        return cls(list(starts), list(moments), [np.ascontiguousarray(block) for block in cells])
+
+
+# ----- the stream -------------------------------------------------------------------------------
 
 MAX_CLASSES = 100
 """Of classes, and of groups."""
 
 MISSING = "(missing)"
+ARRAYS = ("clock", "stakes", "open_share", "value", "named", "sums")
+KEYS = {"n_classes", "grouped", "groups", "unlabeled", "alarm_time", "last_time", "history"}
+MOST = 1e281
+"""The largest number that the kernel leaves in a stream."""
 
 
 def n_places(n_classes: int, n_groups: int) -> int:
@@ -58,7 +211,7 @@ class Stream:
     sums: Floats
     history: History = field(default_factory=History)
     groups: list[str] = field(default_factory=list)
-    n_unlabelled: int = 0
+    n_unlabeled: int = 0
     alarm_time: Moment = None
     last_time: Moment = None
 
@@ -84,6 +237,53 @@ class Stream:
             value=np.ones(places),
             named=np.zeros(places),
             sums=np.zeros((n_classes + n_groups, 3)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; numbers read back as the same float64."""
+        return {
+            "n_classes": self.n_classes,
+            "grouped": self.n_groups > 0,
+            "groups": list(self.groups),
+            "unlabeled": self.n_unlabeled,
+            "alarm_time": self.alarm_time,
+            "last_time": self.last_time,
+            **{name: getattr(self, name).tolist() for name in ARRAYS},
+            "history": self.history.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Any, max_groups: int) -> Stream:
+        """Check a stream that was read from a file."""
+        fields = Fields(content, KEYS | set(ARRAYS), "state.stream")
+        n_classes = fields.count("n_classes", MAX_CLASSES)
+        if n_classes in (1, 2):
+            raise StateFormatError("state.stream.n_classes must be 0 or at least 3.")
+        n_groups = max_groups if fields.flag("grouped") else 0
+        places, sums = n_places(n_classes, n_groups), n_classes + n_groups
+        clock = fields.array("clock", (5,), -15.0, MOST)
+        rows = clock[0]
+        if not (0 <= rows <= MOST_ROWS and rows.is_integer() and 0 <= clock[4] <= rows):
+            raise StateFormatError("state.stream.clock must begin with a count of rows.")
+        if abs(clock[1]) > 15 or clock[2:].min() < 0 or not float(clock[4]).is_integer():
+            raise StateFormatError("state.stream.clock holds numbers that no stream gives.")
+        named = fields.array("named", (places,), 0.0, float(rows))
+        if not np.array_equal(named, np.round(named)):
+            raise StateFormatError("state.stream.named must hold rows.")
+        return cls(
+            n_classes,
+            n_groups,
+            clock=clock,
+            stakes=fields.array("stakes", (places, 8), 0.0, MOST),
+            open_share=fields.array("open_share", (places,), float(kept_for_later(rows + 1)), 1.0),
+            value=fields.array("value", (places,), 0.0, MOST),
+            named=named,
+            sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),
+            history=History.from_dict(fields.raw("history"), int(rows)),
+            groups=fields.texts("groups", n_groups),
+            n_unlabeled=fields.count("unlabeled"),
+            alarm_time=fields.moment("alarm_time"),
+            last_time=fields.moment("last_time"),
         )
 
     def check_kind(self, n_classes: int, grouped: bool) -> None:
@@ -137,7 +337,7 @@ class Stream:
         return float(self.clock[1])
 
     @property
-    def evidence(self) -> float:
+    def e_value(self) -> float:
         """After the last row."""
         return float(self.clock[2])
 

@@ -14,21 +14,20 @@ from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring._deliveries import MOST_KEPT, FileRecord
 from trueodds.monitoring._monitor import CalibrationMonitor
-from trueodds.monitoring.state import Fields, parse_state, read_state, state_text
+from trueodds.monitoring._state import Fields, parse_state, read_state, state_text
 
 __all__ = ["EVENTS", "STEPS", "Watch", "event_text", "later", "moment_number"]
 
-FORMAT, VERSION = "trueodds-watch", 1
 KEYS = {
-    "format", "version", "map", "time", "last", "kind", "horizon", "files", "periods", "step",
-    "seen", "missing", "events", "totals", "acknowledged", "monitor",
+    "map", "time", "last", "kind", "horizon", "files", "periods", "step", "seen", "missing",
+    "events", "totals", "acknowledged",
 }  # fmt: skip
 PERIOD = {
-    "period", "rows", "expected", "observed", "evidence", "peak", "ratio_low", "ratio_high",
+    "period", "rows", "expected", "observed", "e_value", "peak_e_value", "ratio_low", "ratio_high",
     "alarm", "late",
 }  # fmt: skip
 EVENT = {"kind", "period", "file", "rows", "at"}
-ALARM = {"at", "alarm_time", "alarm_row", "rows", "peak_evidence"}
+ALARM = {"at", "alarm_time", "alarm_row", "rows", "peak_e_value"}
 EVENTS = {
     "late": "{rows:,} rows of {where} were counted after rows of later periods.",
     "missing": "There are no rows of {where}.",
@@ -46,7 +45,6 @@ MOST_PERIODS = 150
 MOST_SEEN = 1_000
 MOST_EVENTS = 300
 MOST_ALARMS = 100
-LARGEST_STATE = 32_000_000
 LONGEST_NAME = 10_000
 KINDS = ("number", "time")
 STEPS = ("hour", "day", "week", "month", "quarter", "year")
@@ -118,7 +116,7 @@ class Watch:
         return {
             **self.monitor.summary(),
             "rows_total": self.n_rows,
-            "rows_unlabelled": self.n_waiting,
+            "rows_unlabeled": self.n_waiting,
             "missing": list(self.missing),
             "deliveries": dict(self.totals),
             "acknowledged": list(self.acknowledged),
@@ -185,14 +183,14 @@ class Watch:
         return [period for period in self.missing if period not in before]
 
     def acknowledge(self, at: str) -> bool:
-        """Go on after an alarm with new evidence; False if there is none."""
+        """Record the alarm and restart the monitor; False if there is no alarm."""
         old = self.monitor
         if not old.alarm:
             return False
         if len(self.acknowledged) == MOST_ALARMS:
             raise InputError(f"{MOST_ALARMS} alarms were acknowledged; begin a new state file.")
         record = {"at": at, "alarm_time": old.alarm_time, "alarm_row": old.alarm_row}
-        record |= {"rows": old.n_rows, "peak_evidence": old.peak_evidence}
+        record |= {"rows": old.n_rows, "peak_e_value": old.peak_e_value}
         self.acknowledged.append(record)
         self.monitor = CalibrationMonitor(
             alpha=old.alpha,
@@ -203,21 +201,16 @@ class Watch:
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        plain = {key: getattr(self, key) for key in sorted(KEYS - {"format", "version"})}
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            **plain,
-            "files": {name: record.to_dict() for name, record in self.files.items()},
-            "monitor": self.monitor.to_dict(),
-        }
+        """The state of the monitor, in which ``job`` holds everything else."""
+        plain = {key: getattr(self, key) for key in sorted(KEYS - {"files"})}
+        files = {name: record.to_dict() for name, record in self.files.items()}
+        return self.monitor.to_dict() | {"job": {**plain, "files": files}}
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all, unless it is not the one that was read."""
+        """Write the file, whole or not at all; refuse if it changed since it was read."""
         path = Path(path)
-        text = state_text(self.to_dict(), self._read, LARGEST_STATE)
-        found = _hash(read_state(path, LARGEST_STATE)) if path.exists() else None
+        text = state_text(self.to_dict(), self._read)
+        found = _hash(read_state(path)) if path.exists() else None
         if found != self._read_as:
             raise InputError(
                 f"another run has changed {path.name} since this one read it; nothing was "
@@ -228,41 +221,38 @@ class Watch:
 
     @classmethod
     def load(cls, path: str | Path) -> Watch:
-        """Read a state file, which is checked as if from an attacker."""
+        """Read a state file, every value of which is checked."""
         path = Path(path)
         try:
-            text = read_state(path, LARGEST_STATE)
+            text = read_state(path)
             watch = cls._read(parse_state(text, path.name))
         except StateFormatError as error:
             raise StateFormatError(
-                f"{path.name} holds no state that can be used: {error} To begin anew, move it away."
+                f"{path.name} holds no usable state: {error} To start again, move it away."
             ) from None
         watch._read_as = _hash(text)
         return watch
 
     @classmethod
     def _read(cls, content: Any) -> Watch:
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise StateFormatError(f'"format" must be {FORMAT!r}.')
-        version = content.get("version")
-        if version != VERSION or type(version) is not int:
-            raise StateFormatError(f'"version" must be {VERSION}; got {shown(version)}.')
-        fields = Fields(content, KEYS, "state")
+        monitor = CalibrationMonitor.from_dict(content)
+        if content["job"] is None:
+            raise StateFormatError("state.job is null: CalibrationMonitor.save wrote it.")
+        fields = Fields(content["job"], KEYS, "state.job")
         optional = {
             key: None if fields.raw(key) is None else fields.text(key, LONGEST_NAME)
             for key in ("time", "last", "kind", "horizon", "step")
         }
         for key, known in (("kind", KINDS), ("step", STEPS)):
             if optional[key] not in (None, *known):
-                raise StateFormatError(f"state.{key} must be one of {known}.")
+                raise StateFormatError(f"state.job.{key} must be one of {known}.")
         for key in ("last", "horizon"):
             _check_moment(optional[key], optional["kind"], key)
         for key in ("seen", "missing"):
             periods = fields.texts(key, MOST_SEEN)
             if periods != sorted(periods) or not all(map(_is_stamp, periods)):
-                raise StateFormatError(f"state.{key} must be times in order.")
-        totals = Fields(fields.raw("totals"), set(EVENTS), "state.totals")
-        monitor = CalibrationMonitor.from_dict(fields.raw("monitor"))
+                raise StateFormatError(f"state.job.{key} must be times in order.")
+        totals = Fields(fields.raw("totals"), set(EVENTS), "state.job.totals")
         return cls(
             fields.text("map"),
             monitor,
@@ -283,11 +273,11 @@ def _hash(text: str) -> str:
 
 def _files(content: Any, kind: str | None) -> dict[str, FileRecord]:
     if not isinstance(content, dict) or len(content) > MOST_FILES:
-        raise StateFormatError(f"state.files must be an object of at most {MOST_FILES} files.")
+        raise StateFormatError(f"state.job.files must be an object of at most {MOST_FILES} files.")
     files, room = {}, MOST_KEPT
     for name, item in content.items():
         if len(name) > LONGEST_NAME:
-            raise StateFormatError("state.files has names that are too long.")
+            raise StateFormatError("state.job.files has names that are too long.")
         record = files[name] = FileRecord.from_dict(item, room)
         room -= 0 if record.values is None else len(record.values)
         for moment in (record.last, record.until):
@@ -300,24 +290,24 @@ def _check_moment(text: str | None, kind: str | None, key: str) -> None:
         if text is not None:
             moment_number(text, kind)
     except (ValueError, OverflowError):
-        raise StateFormatError(f"state.{key} holds {shown(text)}, which is no time.") from None
+        raise StateFormatError(f"state.job.{key} holds {shown(text)}, which is no time.") from None
 
 
 def _period(content: Any) -> dict[str, Any]:
-    fields = Fields(content, PERIOD, "state.periods")
+    fields = Fields(content, PERIOD, "state.job.periods")
     fields.text("period")
     fields.count("rows")
     fields.flag("alarm")
     fields.flag("late")
-    for key in ("expected", "observed", "evidence", "peak", "ratio_low", "ratio_high"):
+    for key in ("expected", "observed", "e_value", "peak_e_value", "ratio_low", "ratio_high"):
         fields.number(key, 0.0, 1e300)
     return dict(content)
 
 
 def _event(content: Any) -> dict[str, Any]:
-    fields = Fields(content, EVENT, "state.events")
+    fields = Fields(content, EVENT, "state.job.events")
     if fields.text("kind") not in EVENTS:
-        raise StateFormatError(f"state.events.kind must be one of {tuple(EVENTS)}.")
+        raise StateFormatError(f"state.job.events.kind must be one of {tuple(EVENTS)}.")
     fields.text("at", 40)
     fields.count("rows")
     for key, longest in (("period", 200), ("file", LONGEST_NAME)):
@@ -327,12 +317,12 @@ def _event(content: Any) -> dict[str, Any]:
 
 
 def _alarm(content: Any) -> dict[str, Any]:
-    fields = Fields(content, ALARM, "state.acknowledged")
+    fields = Fields(content, ALARM, "state.job.acknowledged")
     fields.text("at", 40)
     fields.moment("alarm_time")
     fields.count("alarm_row")
     fields.count("rows")
-    fields.number("peak_evidence", 0.0, 1e300)
+    fields.number("peak_e_value", 0.0, 1e300)
     return dict(content)
 
 

@@ -15,7 +15,7 @@ from trueodds.calibrators._bayesian_isotonic.posterior import (
     importance_posterior,
 )
 from trueodds.evidence import Evidence
-from trueodds.exceptions import DominantMapWarning, PoorMixingWarning, warn_user
+from trueodds.exceptions import DegenerateWeightsWarning, PoorMixingWarning, warn_user
 from trueodds.inputs import (
     as_seed,
     check_choice,
@@ -206,7 +206,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
                     f"one of the {self.n_samples} sampled maps has "
                     f"{100 * posterior.max_weight:.0f}% of the weight, so the result is little "
                     'more than that map. Use sampler="mcmc", or raise n_samples.',
-                    DominantMapWarning,
+                    DegenerateWeightsWarning,
                 )
         if posterior.r_hat is not None:
             self.r_hat_ = posterior.r_hat

@@ -10,12 +10,15 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
+from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
+from trueodds.calibrators._charcoal_grill.folds import choose_n_coals
+from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
-    NotIncreasingWarning,
+    NonMonotoneWarning,
     warn_user,
 )
 from trueodds.inputs import (
@@ -26,18 +29,15 @@ from trueodds.inputs import (
     is_choice,
 )
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
-from trueodds.numerics.charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
-from trueodds.numerics.charcoal_grill.folds import choose_n_coals
-from trueodds.numerics.charcoal_grill.paper import fit_paper
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.log_odds.finite_fit import LogOddsFit
-from trueodds.numerics.log_odds.fit import fit_log_odds
+from trueodds.numerics.logistic_regression import LogOddsFit
+from trueodds.numerics.saturated import fit_log_odds
 from trueodds.table import ScoreTable
 
 __all__ = ["CharcoalGrillCalibrator"]
 
 MOST_COALS = 5
-"""The largest number that ``n_coals="auto"`` tries, as in the paper."""
+"""The largest number that ``n_components="auto"`` tries, as in the paper."""
 FINE_CELLS = 1024  # more rows than a few thousand are fitted by their Gauss points
 LOGISTIC_DEVIATION = float(np.pi / np.sqrt(3))
 EXTREME = 2.0**64
@@ -56,7 +56,7 @@ class CharcoalGrillCalibrator(Calibrator):
 
     Parameters
     ----------
-    n_coals : int or "auto", default=3
+    n_components : int or "auto", default=3
         At most so many; the last ones are left out if they do not raise the likelihood. One coal
         is temperature scaling (without bias) or logistic calibration (with it). ``"auto"`` takes
         up to five by cross-validated log-loss: the fewest within one standard error of the best.
@@ -64,11 +64,11 @@ class CharcoalGrillCalibrator(Calibrator):
         Whether b is fitted; for several classes one b for each.
     fit_width : bool, default=False
         Whether the coals' widths are fitted; else they are 1, in log-odds, as in the paper.
-    lam : float, default=0.01
+    regularization : float, default=0.01
         Against the summed log-loss: how strongly each ln T is pulled towards that of the one-coal
         fit (100·λ·Σ(ln T_c − ln T₀)²); with ``solver="paper"`` the paper's λ, towards 1.
     solver : {"joint", "paper"}, default="joint"
-        The paper's own optimisation is kept for comparison; it is slower, depends on luck, and
+        The paper's own optimization is kept for comparison; it is slower, depends on luck, and
         may do worse than one coal.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Margins are first divided such that their standard deviation is
@@ -87,7 +87,7 @@ class CharcoalGrillCalibrator(Calibrator):
     widened to [−6, 6], and is constant beyond. With more classes T depends on the vector of all
     logits; nothing is promised about order. Probabilities of exactly 0 and 1 are placed where the
     one-coal fit places them. Cost: one sort, then the same for any number of rows; time grows
-    with about the square of ``n_coals``.
+    with about the square of ``n_components``.
 
     References
     ----------
@@ -101,7 +101,7 @@ class CharcoalGrillCalibrator(Calibrator):
     >>> z = rng.logistic(size=20000)
     >>> true_z = np.where(z > 0, z / 5, z)  # too sure of positives only: equation 5
     >>> y = rng.random(20000) < 1 / (1 + np.exp(-true_z))
-    >>> calibrator = CharcoalGrillCalibrator(n_coals=2, input="logit").fit(z, y)
+    >>> calibrator = CharcoalGrillCalibrator(n_components=2, input="logit").fit(z, y)
     >>> calibrator.map_.temperature([-3.0, 3.0]).round(0)
     array([1., 5.])
     """
@@ -112,21 +112,21 @@ class CharcoalGrillCalibrator(Calibrator):
     compared = (2, math.inf)
     learns_classes_jointly = True
 
-    n_coals: int | Literal["auto"] = 3
+    n_components: int | Literal["auto"] = 3
     bias: bool = True
     fit_width: bool = False
-    lam: float = 1e-2
+    regularization: float = 1e-2
     solver: Literal["joint", "paper"] = "joint"
 
     def _check_options(self) -> None:
-        if not is_choice(self.n_coals, "auto"):
-            check_integer(self.n_coals, "n_coals", 1, '"auto" or ')
+        if not is_choice(self.n_components, "auto"):
+            check_integer(self.n_components, "n_components", 1, '"auto" or ')
         for name in ("bias", "fit_width"):
             check_choice(getattr(self, name), (True, False), name)
-        check_number(self.lam, "lam")
+        check_number(self.regularization, "regularization")
         check_choice(self.solver, ("joint", "paper"), "solver")
-        if self.solver == "paper" and self.n_coals == "auto":
-            raise InputError('n_coals="auto" needs solver="joint".')
+        if self.solver == "paper" and self.n_components == "auto":
+            raise InputError('n_components="auto" needs solver="joint".')
 
     def _fit(self, evidence: Evidence) -> CalibrationMap:
         table = evidence.table
@@ -140,7 +140,7 @@ class CharcoalGrillCalibrator(Calibrator):
                 warn_user(
                     "higher scores go with fewer positives; the best map that does not decrease "
                     "is constant. Check which class is positive.",
-                    NotIncreasingWarning,
+                    NonMonotoneWarning,
                 )
             return _constant_map(base.c, self.input)
         z = np.clip(log_odds(table.score, self.input), base.lower, base.upper)
@@ -158,11 +158,11 @@ class CharcoalGrillCalibrator(Calibrator):
     def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
         return fit_charcoal_softmax_map(
             evidence,
-            n_coals=None if self.n_coals == "auto" else int(self.n_coals),
+            n_coals=None if self.n_components == "auto" else int(self.n_components),
             most_coals=MOST_COALS,
             bias=self.bias,
             fit_width=self.fit_width,
-            lam=float(self.lam),
+            lam=float(self.regularization),
             paper=self.solver == "paper",
             scale=self.input,
         )
@@ -176,13 +176,13 @@ class CharcoalGrillCalibrator(Calibrator):
         )
 
     def _fit_coals(self, evidence: GrillEvidence, unit: float) -> CoalFit:
-        bias, fit_width, lam = self.bias, self.fit_width, float(self.lam)
-        if self.n_coals == "auto":
+        bias, fit_width, lam = self.bias, self.fit_width, float(self.regularization)
+        if self.n_components == "auto":
             n_coals = choose_n_coals(
                 evidence, MOST_COALS, unit=unit, bias=bias, fit_width=fit_width, lam=lam
             )
         else:
-            n_coals = int(self.n_coals)
+            n_coals = int(self.n_components)
         if self.solver == "paper":
             fit = fit_paper(evidence, n_coals, bias=bias, fit_width=fit_width, lam=lam)
         else:

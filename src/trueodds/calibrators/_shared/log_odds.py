@@ -5,14 +5,14 @@ from __future__ import annotations
 from trueodds.evidence import Evidence
 from trueodds.exceptions import (
     ConvergenceWarning,
-    NotIncreasingWarning,
+    NonMonotoneWarning,
     SeparableScoresWarning,
     warn_user,
 )
 from trueodds.inputs import InputScale
 from trueodds.maps import LogOddsMap
-from trueodds.numerics.log_odds.fit import Design, Loss, fit_log_odds
-from trueodds.numerics.log_odds.quadratic import QuadraticFit
+from trueodds.numerics.quadratic import QuadraticFit
+from trueodds.numerics.saturated import Design, Loss, fit_log_odds
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_separable"]
 
@@ -25,7 +25,7 @@ def fit_log_odds_map(
     nonnegative: bool = False,
     loss: Loss = "log",
 ) -> LogOddsMap:
-    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds.fit`."""
+    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.saturated`."""
     fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
     if fit.separable:
         warn_separable(loss)
@@ -35,13 +35,13 @@ def fit_log_odds_map(
         warn_user(
             "higher scores go with fewer positives; the best map that does not decrease is "
             "constant. Check which class is positive.",
-            NotIncreasingWarning,
+            NonMonotoneWarning,
         )
     elif fit.a < 0 or fit.b < 0:
         warn_user(
             "the fitted map is not increasing: higher scores go with fewer positives, at least in "
             "part. Check which class is positive.",
-            NotIncreasingWarning,
+            NonMonotoneWarning,
         )
     return LogOddsMap(a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale)
 
@@ -56,7 +56,7 @@ def warn_of_curve(fit: QuadraticFit) -> None:
         warn_user(
             "the fitted map is not increasing: on average higher scores go with fewer "
             "positives. Check which class is positive.",
-            NotIncreasingWarning,
+            NonMonotoneWarning,
         )
 
 

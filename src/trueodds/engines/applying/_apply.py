@@ -13,7 +13,7 @@ from trueodds.basics.shown import shown
 from trueodds.engines.applying._batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines.applying._rows import apply_to_rows
 from trueodds.engines.grouping import check_columns, open_frame
-from trueodds.exceptions import InputError, TooLongForSqlError
+from trueodds.exceptions import InputError, SqlTooLargeError
 from trueodds.inputs import (
     Floats,
     as_names,
@@ -220,7 +220,7 @@ def _check_free(present: Sequence[str], into: Sequence[str]) -> None:
 def _on_duckdb(frame: Any, plan: _Plan) -> Any:
     try:
         return frame.select(f"*, {plan.select_list('duckdb')}")
-    except TooLongForSqlError:
+    except SqlTooLargeError:
         texts = list(plan.features.values())
         return duckdb_batches(frame, plan.compute, plan.scores, texts, plan.into)
 
@@ -228,7 +228,7 @@ def _on_duckdb(frame: Any, plan: _Plan) -> Any:
 def _on_spark(frame: Any, plan: _Plan) -> Any:
     try:
         return frame.selectExpr("*", *plan.selections("spark"))
-    except TooLongForSqlError:
+    except SqlTooLargeError:
         return spark_batches(frame, plan.compute, plan.read, plan.into)
 
 
@@ -248,7 +248,7 @@ def _on_ibis(frame: Any, plan: _Plan) -> Any:
     # As Table.sql does, which would ask the engine for the schema that is known here.
     try:
         selected = plan.select_list(dialect)
-    except TooLongForSqlError:
+    except SqlTooLargeError:
         if plan.features:
             raise
         return ibis_batches(frame, plan.compute, plan.scores, plan.into)

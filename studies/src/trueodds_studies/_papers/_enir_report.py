@@ -124,7 +124,7 @@ _CUT_BY_LABEL = (
     "one group has only negatives and another only positives, and both look badly calibrated, "
     "although the forecast is right for the tie as a whole. This, and not its calibration, is why "
     "isotonic regression has an ECE of 0.35 in the paper's Table I. With the rows of a tie shared "
-    'out evenly among the groups (`ties="shared"`) the same forecasts have a small one.'
+    'out evenly among the groups (`ties="share"`) the same forecasts have a small one.'
 )
 
 

@@ -235,7 +235,7 @@ def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
     ways: dict[str, dict[str, Any]] = {
         "text": {},
         "program": {"strategy": "quantile", "ties": "by_label"},
-        "shared": {"strategy": "quantile", "ties": "shared"},
+        "shared": {"strategy": "quantile", "ties": "share"},
     }
     for view, options in ways.items():
         options |= {"n_bins": 10, "classes": [0, 1]}

@@ -55,7 +55,7 @@ QUICK_SETS = ("stocknet-movement",)
 FRAUD = "creditcard-casecontrol"
 
 GRILLS: dict[str, Callable[..., Calibrator]] = {
-    f"CGS-{n}-{word}": partial(CharcoalGrillCalibrator, n_coals=n, bias=bias)
+    f"CGS-{n}-{word}": partial(CharcoalGrillCalibrator, n_components=n, bias=bias)
     for word, bias in (("nobias", False), ("withbias", True))
     for n in range(1, 6)
 }

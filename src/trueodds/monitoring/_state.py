@@ -1,0 +1,194 @@
+"""State files: written only if they can be read again, parsed and checked value by value."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueodds.basics.shown import shown
+from trueodds.basics.strict_json import parse_json
+from trueodds.exceptions import InputError, StateFormatError
+from trueodds.inputs import Floats
+
+__all__ = [
+    "MOST_ROWS",
+    "Fields",
+    "Moment",
+    "document_fields",
+    "is_moment",
+    "parse_state",
+    "read_state",
+    "state_text",
+]
+
+Moment = str | int | float | None
+"""A time as a state holds it."""
+
+LARGEST_FILE = 32_000_000
+MOST_ROWS = 2**52  # one more is still another number
+MOST_VALUES = 1_000_000
+"""Of a state: each takes some hundred bytes of memory when it is parsed."""
+MOST_TIME = 2**63
+"""Whole numbers that are times: nanoseconds since 1970 are some 2**60."""
+
+
+def read_state(path: Path) -> str:
+    """Read the text of a state file, if it is a regular file of at most ``LARGEST_FILE`` bytes."""
+    if not path.is_file():  # a device or a pipe may have no end
+        raise StateFormatError(f"{path.name} is no regular file.")
+    with path.open("rb") as file:  # which may grow meanwhile
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise StateFormatError(f"{path.name} is too large to be the state of a monitor.")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise StateFormatError(f"{path.name} is not a text file in UTF-8.") from None
+
+
+def parse_state(text: str, name: str) -> Any:
+    """Parse a state, refusing what JSON itself leaves open and what would take much memory."""
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise StateFormatError(f"{name} holds more than {MOST_VALUES:,} values.")
+    return parse_json(text, name, StateFormatError)
+
+
+def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
+    """A state as text that ``read`` accepts: what is written can be read again."""
+    try:
+        text = json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n"
+        if len(text) > LARGEST_FILE:
+            raise StateFormatError(
+                f"it has {len(text):,} characters; the limit is {LARGEST_FILE:,}."
+            )
+        read(parse_state(text, "the state"))
+    except (ValueError, RecursionError) as error:  # StateFormatError is one
+        raise InputError(f"the state could not be read again, so it was not saved: {error}") from (
+            None
+        )
+    return text
+
+
+def document_fields(content: Any, form: str, version: int, keys: set[str], name: str) -> Fields:
+    """Check the format and version of a document, and return its fields."""
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise StateFormatError(f'not the {name} of a monitor: "format" must be {form!r}.')
+    found = content.get("version")
+    if type(found) is not int or found < 1:
+        raise StateFormatError(f'"version" must be a positive integer; got {shown(found)}.')
+    if found > version:
+        raise StateFormatError(
+            f"the {name} has format version {found}; this trueodds reads up to {version}: upgrade."
+        )
+    return Fields(content, keys | {"format", "version"}, name)
+
+
+class Fields:
+    """An object of a state file, whose values are checked one by one as they are read."""
+
+    def __init__(self, content: Any, keys: set[str], name: str) -> None:
+        if not isinstance(content, dict):
+            raise StateFormatError(f"{name} must be an object; got {_kind(content)}.")
+        if content.keys() != keys:
+            odd = [shown(key, 40) for key in sorted(content.keys() ^ keys)[:5]]
+            raise StateFormatError(f"{name} has missing or unknown keys: {', '.join(odd)}.")
+        self._content, self._name = content, name
+
+    def _fail(self, key: str, expected: str) -> StateFormatError:
+        found = repr(self._content[key])
+        found = found if len(found) <= 40 else found[:39] + "…"
+        return StateFormatError(f"{self._name}.{key} must be {expected}; got {found}.")
+
+    def raw(self, key: str) -> Any:
+        """A value that is checked elsewhere."""
+        return self._content[key]
+
+    def number(self, key: str, least: float, most: float) -> float:
+        """A number in a range."""
+        value = self._content[key]
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise self._fail(key, f"a number between {least:g} and {most:g}")
+        return float(value)
+
+    def count(self, key: str, most: int = MOST_ROWS) -> int:
+        """A whole number of 0 or more."""
+        value = self._content[key]
+        if type(value) is not int or not 0 <= value <= most:
+            raise self._fail(key, f"a whole number between 0 and {most}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """True or false."""
+        value = self._content[key]
+        if type(value) is not bool:
+            raise self._fail(key, "true or false")
+        return value
+
+    def text(self, key: str, longest: int = 200) -> str:
+        """A text that is not too long."""
+        value = self._content[key]
+        if not isinstance(value, str) or len(value) > longest:
+            raise self._fail(key, f"a text of at most {longest} characters")
+        return value
+
+    def texts(self, key: str, most: int) -> list[str]:
+        """A list of different texts."""
+        values = self.listed(key, most)
+        if not all(isinstance(v, str) and len(v) <= 200 for v in values):
+            raise self._fail(key, "a list of texts of at most 200 characters")
+        if len(set(values)) < len(values):
+            raise self._fail(key, "a list of different texts")
+        return values
+
+    def listed(self, key: str, most: int) -> list[Any]:
+        """A list that is not too long."""
+        values = self._content[key]
+        if not isinstance(values, list) or len(values) > most:
+            raise self._fail(key, f"a list of at most {most} values")
+        return values
+
+    def moment(self, key: str) -> Any:
+        """A time: a number, a text or null."""
+        value = self._content[key]
+        if not is_moment(value):
+            raise self._fail(key, "a number, a text or null")
+        return value
+
+    def array(self, key: str, shape: tuple[int, ...], least: float, most: float) -> Floats:
+        """Numbers in a range, in nested lists of this shape."""
+        value = self._content[key]
+        if not _has_shape(value, shape):
+            raise self._fail(key, f"nested lists of numbers of shape {shape}")
+        array = np.array(value, dtype=np.float64).reshape(shape)
+        if not bool(((array >= least) & (array <= most)).all()):
+            raise StateFormatError(
+                f"{self._name}.{key} must hold numbers between {least:g} and {most:g}."
+            )
+        return array
+
+
+def is_moment(value: Any) -> bool:
+    """Whether a value can be a time."""
+    if type(value) is int:
+        return abs(value) < MOST_TIME
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or (isinstance(value, str) and len(value) <= 64)
+
+
+def _has_shape(value: Any, shape: tuple[int, ...]) -> bool:
+    if not shape:
+        return type(value) in (int, float) and abs(value) < 1e300
+    if not isinstance(value, list) or len(value) != shape[0]:
+        return False
+    return all(_has_shape(item, shape[1:]) for item in value)
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")
