@@ -1,36 +1,49 @@
-"""The lines of text files: how they end, where they cannot be told apart, and which to leave out.
+"""The text of files: its encoding, its line ends, and the lines around its rows.
 
 The engine tells the end of lines from the first break of a file, even inside a quoted name, and
-takes no other afterwards. Files with several kinds of ends are copied with one kind;
-quoted values stay as they are. What the engine would lose without a word is refused: a line longer
-than its buffer, and a quote that swallows the lines after it.
+takes no other afterwards. Files with several kinds of ends are copied with one kind; quoted values
+are not changed. What the engine would lose silently is refused: a line longer than its buffer, and
+a quote that swallows the lines after it.
 """
 
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from trueodds.cli.files.csv import LONGEST_LINE
-from trueodds.cli.files.find import InputFiles, uncompressed
+from trueodds.cli.errors import UsageError
+from trueodds.cli.files.find import COMPRESSED, InputFiles, uncompressed
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Lines", "check_whole", "even_lines", "without_margins"]
+__all__ = [
+    "LONGEST_LINE",
+    "UTF_8",
+    "Lines",
+    "check_whole",
+    "even_lines",
+    "guess_encoding",
+    "rows_in_utf8",
+]
 
+UTF_8 = "utf-8"
+LONGEST_LINE = 32_000_000
+"""Bytes; what the reader keeps in memory at once, and so the longest line that it can take."""
 BLOCK = 1 << 20
-QUOTE, RETURN, FEED = b'"\r\n'
+QUOTE, RETURN, FEED, SPACE = b'"\r\n '
 TAIL = 1 << 16
 """Bytes at the end of a file in which totals are looked for."""
+LOOKED_AT = 1 << 20
+"""Bytes by which an encoding is guessed."""
 
 
 @dataclass(frozen=True)
@@ -62,42 +75,90 @@ def even_lines(
             lines = _Scan(path, delimiter).run(stream)
         found.append(lines)
         if broken or len(lines.ends) > 1:
-            copy = scratch / f"lines-{number}" / path.name.removesuffix(".gz")
-            copy.parent.mkdir()
+            copy = _place_of_copy(path, scratch / f"lines-{number}")
             with uncompressed(path) as stream, copy.open("wb") as target:
-                target.writelines(_even(stream, delimiter.encode()))
+                _Scan(path, delimiter).run(stream, target)
             path = copy
         paths.append(path)
     return replace(files, paths=tuple(paths)), found
 
 
-def without_margins(
-    files: InputFiles, header_row: int, footer_rows: int, scratch: Path
+def rows_in_utf8(
+    files: InputFiles, encoding: str, header_row: int, footer_rows: int, scratch: Path
 ) -> tuple[InputFiles, tuple[bytes, bytes]]:
-    """Copies without the lines above the header and below the rows.
+    """Copies in UTF-8 without the lines above the header and below the rows.
 
     Blank lines at the end do not count. Returns also what was left out of the last file, above and
-    below.
+    below. Files that need no change are not copied.
     """
+    if (encoding, header_row, footer_rows) == (UTF_8, 1, 0):
+        return files, (b"", b"")
     copies, above, below = [], b"", b""
     for number, path in enumerate(files.paths):
-        copy = scratch / f"rows-{number}" / path.name.removesuffix(".gz")
-        copy.parent.mkdir()
-        with uncompressed(path) as stream, copy.open("wb") as target:
-            head = stream.read(LONGEST_LINE)
-            ends = [found.end() for found in _breaks(head, header_row - 1)]
-            if len(ends) < header_row - 1 or (ends and ends[-1] == len(head)):
-                raise InputError(
-                    f"{path.name} has no line {header_row:,} within its first {LONGEST_LINE:,} "
-                    "bytes (--header-row)."
-                )
-            begin = ends[-1] if ends else 0
-            above = head[:begin]
-            target.write(head[begin:])
-            shutil.copyfileobj(stream, target, BLOCK)
+        copy = _place_of_copy(path, scratch / f"rows-{number}")
+        blocks = _blocks(path, encoding)
+        with copy.open("wb") as target:
+            above, rest = _below_titles(blocks, header_row, path.name)
+            target.write(rest)
+            target.writelines(blocks)
         below = _cut_end(copy, footer_rows)
         copies.append(copy)
     return replace(files, paths=tuple(copies)), (above, below)
+
+
+def guess_encoding(path: Path) -> str:
+    """The encoding that a file which is not UTF-8 is likely to have."""
+    with uncompressed(path) as stream:
+        head = stream.read(LOOKED_AT)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if 2 * zeros.count(0) > len(zeros):  # every second byte of most texts
+            return encoding
+    # Latin-1 has control characters where Windows has quotation marks, dashes and the euro.
+    return "cp1252" if any(0x80 <= byte <= 0x9F for byte in head) else "latin-1"
+
+
+def _place_of_copy(path: Path, folder: Path) -> Path:
+    folder.mkdir()
+    return folder / (path.stem if path.suffix.lower() in COMPRESSED else path.name)
+
+
+def _blocks(path: Path, encoding: str) -> Iterator[bytes]:
+    """The text of a file in UTF-8, a part at a time."""
+    with uncompressed(path) as stream:
+        if encoding == UTF_8:
+            while block := stream.read(BLOCK):
+                yield block
+            return
+        try:
+            text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+            while part := text.read(BLOCK):
+                yield part.encode(UTF_8)
+        except LookupError:
+            raise UsageError(
+                f"--encoding {encoding!r} is unknown; common ones are utf-8, latin-1, cp1252 and "
+                "utf-16."
+            ) from None
+        except UnicodeError:
+            raise InputError(f"{path.name} is not {encoding} text; see --encoding.") from None
+
+
+def _below_titles(blocks: Iterator[bytes], header_row: int, name: str) -> tuple[bytes, bytes]:
+    """The lines above the header, and what follows them in the blocks that were read."""
+    head = b""
+    for block in blocks:
+        head += block
+        ends = [0, *(found.end() for found in _breaks(head, header_row - 1))]
+        if len(ends) == header_row and ends[-1] < len(head):
+            return head[: ends[-1]], head[ends[-1] :]
+        if len(head) >= LONGEST_LINE:
+            break
+    if header_row == 1:
+        return b"", head
+    raise InputError(
+        f"{name} has no line {header_row:,} within its first {LONGEST_LINE:,} bytes (--header-row)."
+    )
 
 
 def _breaks(text: bytes, count: int) -> Iterator[re.Match[bytes]]:
@@ -146,11 +207,15 @@ class _Scan:
         """Where the last quote stands that opened a value."""
         self._broken = False
         """Whether a line broke between that quote and the current block."""
+        self._in_header = True
 
-    def run(self, stream: IO[bytes]) -> Lines:
-        """Read to the end."""
+    def run(self, stream: IO[bytes], target: IO[bytes] | None = None) -> Lines:
+        """Read to the end; ``target`` gets the text with even lines, and an unbroken header."""
         tail, last, held, more = b"", b"\n", b"", True
-        self._offset = self._record = len(_byte_order_mark(stream))
+        mark = _byte_order_mark(stream)
+        self._offset = self._record = len(mark)
+        if target is not None:
+            target.write(mark)
         while more:
             block = stream.read(BLOCK)
             more, block = bool(block), held + block
@@ -158,7 +223,9 @@ class _Scan:
             end = len(block.rstrip(b'"\r')) if more else len(block)
             held, block = block[end:], block[:end]
             if block:
-                self._take(last, block)
+                even = self._take(last, block)
+                if target is not None:
+                    target.write(even)
                 self._offset += len(block)
                 tail, last = (tail + block)[-TAIL:], block[-1:]
             self._check_length(self._offset + len(held))
@@ -168,13 +235,15 @@ class _Scan:
             raise self._swallowed("the end of the file")
         return Lines(frozenset(self._ends), tail)
 
-    def _take(self, last: bytes, block: bytes) -> None:
+    def _take(self, last: bytes, block: bytes) -> bytes:
+        """Look at a block; returns it with even lines."""
         if not self._inside and b'"' not in block and b"\r" not in block:
             if b"\n" in block:
                 self._ends.add("\n")
                 self._check_length(self._offset + block.find(b"\n"))
                 self._record = self._offset + block.rfind(b"\n") + 1
-            return
+                self._in_header = False
+            return block
         # The end of a file ends a field as a line feed does.
         codes = self._np.frombuffer(last + block + b"\n", dtype=self._np.uint8)
         before, own, after = codes[:-2], codes[1:-1], codes[2:]
@@ -197,6 +266,20 @@ class _Scan:
             self._opened, self._broken = self._offset + int(opened[-1]), False
         self._broken |= bool((breaks > self._opened - self._offset).any())
         self._inside = bool((len(quotes) + self._inside) % 2)
+        return self._even(own, outside)
+
+    def _even(self, own: npt.NDArray[np.uint8], outside: npt.NDArray[np.int64]) -> bytes:
+        """A block with a line feed for each break outside quotes, and none inside the header."""
+        even, returns, feeds = own.copy(), own == RETURN, own == FEED
+        ends = self._np.zeros(len(own), dtype=bool)
+        ends[outside] = True
+        if self._in_header:
+            first = int(outside[0]) if len(outside) else len(own)
+            even[:first][(returns | feeds)[:first]] = SPACE
+            self._in_header = not len(outside)
+        even[ends & returns] = FEED
+        pairs = ends & returns & self._np.append(feeds[1:], False)
+        return bytes(even[~pairs])
 
     def _check_length(self, end: int) -> None:
         if end - self._record > LONGEST_LINE:
@@ -279,37 +362,3 @@ def _byte_order_mark(stream: IO[bytes]) -> bytes:
         return codecs.BOM_UTF8
     stream.seek(0)
     return b""
-
-
-def _even(stream: IO[bytes], delimiter: bytes) -> Iterator[bytes]:
-    """The text with line feeds at the ends of lines, and no breaks inside the header.
-
-    A quote opens where a field begins, and again right after one that closed: then it was doubled.
-    """
-    inside, closed, header = False, False, True
-    last, held = b"\n", b""
-    if mark := _byte_order_mark(stream):  # the first field begins after it
-        yield mark
-    while block := stream.read(BLOCK):
-        block = held + block
-        held = b"\r" if block.endswith(b"\r") else b""  # a line feed may follow
-        block = block.removesuffix(b"\r")
-        for number, part in enumerate(block.split(b'"')):
-            if number:
-                yield b'"'
-                if inside:
-                    inside, closed = False, True
-                else:
-                    inside, closed = closed or last in (delimiter, b"\n"), False
-                last = b'"'
-            if not part:
-                continue
-            if inside:
-                yield part.replace(b"\r", b" ").replace(b"\n", b" ") if header else part
-                continue
-            part = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            closed, last = False, part[-1:]
-            header = header and b"\n" not in part
-            yield part
-    if held:
-        yield b"\n" if not inside else held

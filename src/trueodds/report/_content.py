@@ -1,14 +1,23 @@
-"""From scores and labels to the numbers of a report."""
+"""A report: from scores and labels to a plain, versioned dict, and from that to a page."""
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import os
+import platform
 import re
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import trueodds
+from trueodds.basics.files import as_path, write_text
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -22,26 +31,72 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
-from trueodds.report._costs import decision_costs
 from trueodds.report._diagrams import diagrams
-from trueodds.report._evidence import ReportRows, read_report_rows, sample_rows
-from trueodds.report._groups import group_table
-from trueodds.report._methods import headline_figures, method_rows
-from trueodds.report._plain import show_method
-from trueodds.report._provenance import (
-    data_summary,
-    provenance_of,
-    reproduce,
-    warnings_of_methods,
-    warnings_seen,
+from trueodds.report._page import render
+from trueodds.report._plain import number, show_method
+from trueodds.report._rows import ReportRows, read_report_rows, sample_rows
+from trueodds.report._sections import (
+    decision_costs,
+    group_table,
+    headline_figures,
+    method_rows,
+    sureness,
+    validation_section,
 )
-from trueodds.report._report import FORMAT, VERSION, Report
-from trueodds.report._sureness import sureness
-from trueodds.report._validation import validation_section
 from trueodds.report._verdict import diagnose, verdict
 from trueodds.table import ScoreTable
 
-__all__ = ["build_report"]
+__all__ = ["Report", "build_report"]
+
+FORMAT = "trueodds-report"
+VERSION = 1
+"""Raised when a key changes its meaning or disappears; new keys may come without."""
+
+
+class Report:
+    """What :func:`build_report` found.
+
+    Parameters
+    ----------
+    content : dict
+        As :meth:`to_json` gives it; ``docs/report.md`` says what each key means.
+
+    Examples
+    --------
+    >>> import json
+    >>> from trueodds.report import Report
+    >>> page = Report(json.load(open("summary.json"))).to_html()  # doctest: +SKIP
+    """
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._content = content
+
+    def __repr__(self) -> str:
+        return f"Report({self.verdict!r})"
+
+    @property
+    def verdict(self) -> str:
+        """The sentence that the report begins with."""
+        return str(self._content["verdict"]["sentence"])
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers as plain JSON values (no NaN, no infinity), with format and version."""
+        return copy.deepcopy(self._content)
+
+    def to_html(self) -> str:
+        """One page that needs no network and no other file."""
+        return render(self._content)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page, whole or not at all.
+
+        Returns
+        -------
+        Path
+        """
+        target = as_path(path)
+        write_text(self.to_html(), target)
+        return target
 
 
 def build_report(
@@ -182,7 +237,7 @@ def build_report(
             "version": VERSION,
             "title": names.get("title", "Can these probabilities be trusted?"),
             "level": level,
-            "data": data_summary(rows, sample, names, input),
+            "data": _data_summary(rows, sample, names, input),
             "verdict": verdict(diagnosis, table, comparison.best_method, level=level),
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
@@ -197,8 +252,8 @@ def build_report(
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": by_group,
-            "provenance": provenance_of(provenance),
-            "reproduce": reproduce(
+            "provenance": _provenance_of(provenance),
+            "reproduce": _reproduce(
                 command,
                 {
                     "input": input,
@@ -211,7 +266,7 @@ def build_report(
                 },
             ),
         }
-    content["warnings"] = warnings_seen(caught) + warnings_of_methods(comparison)
+    content["warnings"] = _warnings_seen(caught) + _warnings_of_methods(comparison)
     content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
     return Report(content)
 
@@ -265,3 +320,76 @@ def _explanation(comparison: CalibratorComparison) -> str:
         shown = show_method(name).replace("\\", r"\\")
         sentence = re.sub(rf"\b{re.escape(name)}\b", shown, sentence)
     return sentence[:1].upper() + sentence[1:]
+
+
+# ----- where the numbers come from, and how to get them again -------------------------------------
+
+
+def _fingerprint(rows: ReportRows) -> str:
+    """SHA-256 of scores, label codes and weights in their order, to recognize the same data."""
+    digest = hashlib.sha256()
+    for array in (rows.score, rows.codes.astype("<i8"), rows.weight):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()
+
+
+def _data_summary(
+    rows: ReportRows, sample: ReportRows, names: Mapping[str, str], scale: str
+) -> dict[str, Any]:
+    """How many rows of what."""
+    count = np.bincount(rows.codes, minlength=len(rows.classes))
+    weight = np.bincount(rows.codes, rows.weight, len(rows.classes))
+    share = weight / weight.sum()
+    return {
+        "rows": len(rows),
+        "compared_rows": len(sample),
+        "weighted": rows.weight is not None,
+        "score": names.get("score", "score"),
+        "label": names.get("label", "label"),
+        "input": scale,
+        "binary": rows.binary,
+        "positive": str(rows.classes[1]) if rows.binary else None,
+        "classes": [
+            {"label": str(label), "rows": int(n), "share": number(s)}
+            for label, n, s in zip(rows.classes.tolist(), count, share, strict=True)
+        ],
+        "fingerprint": _fingerprint(rows),
+    }
+
+
+def _provenance_of(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the caller says about the data, and what made the report."""
+    return {
+        "given": {str(k): str(v) for k, v in (given or {}).items()},
+        "made_by": {
+            "trueodds": trueodds.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _reproduce(command: str | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The command line if there was one, and the call with every setting that matters."""
+    options = "".join(f"    {name}={value!r},\n" for name, value in settings.items())
+    call = (
+        "from trueodds.report import build_report\n\n"
+        f"report = build_report(\n    scores,\n    y,\n{options})\n"
+        'report.save("report.html")'
+    )
+    return {"command": command, "python": call}
+
+
+def _warnings_seen(caught: list[Any]) -> list[dict[str, Any]]:
+    """Each warning once, with how often it came."""
+    seen = Counter((w.category.__name__, str(w.message)) for w in caught)
+    return [{"category": c, "message": m, "count": n} for (c, m), n in seen.items()]
+
+
+def _warnings_of_methods(comparison: Any) -> list[dict[str, Any]]:
+    """What the methods warned of while they were compared, and which could not be fitted."""
+    said = [(name, text) for name, texts in comparison.warnings.items() for text in texts]
+    said += [(m, f"left out of the comparison: {e}") for m, e in comparison.failures.items()]
+    return [{"category": show_method(m), "message": text, "count": 1} for m, text in said]
