@@ -171,7 +171,7 @@ def test_without_a_method_the_best_on_average_is_fitted_and_it_says_what_that_ch
 
 @pytest.mark.slow
 def test_a_comparison_on_request_says_what_it_chose(run, data, tmp_path):
-    words = columns("--option", "rule=compare", "-o", tmp_path / "m.json")
+    words = columns("--option", "select=one_se", "-o", tmp_path / "m.json")
     result = run("fit", data / "scores.csv", *words)
     assert result.code == 0, result.err
     assert "out-of-fold log-loss" in result.err

@@ -55,7 +55,7 @@ def test_what_auto_chose_is_said_with_the_reason(binary):
     assert (about["method"], about["chosen"]) == ("auto", "bayesian_smooth")
     assert about["reason"] == auto.explanation_
     assert about["losses"]["log_loss"]["after"] < about["losses"]["log_loss"]["before"]
-    pool = trueodds.AutoCalibrator(["beta", "isotonic"], rule="pool").fit(*binary)
+    pool = trueodds.AutoCalibrator(["beta", "isotonic"], select="stack").fit(*binary)
     assert "losses" not in describe_fit(pool, *binary)
     assert describe_fit(pool, *binary)["options"]["calibrators"] == ["beta", "isotonic"]
 

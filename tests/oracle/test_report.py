@@ -261,7 +261,7 @@ def test_every_number_whatever_the_labels_are_called(negative, positive, figures
     one = samples.spelled(negative, positive)
     y, p, _ = one.rows
     found = report_of(command, folder, one, *WORDS)
-    same = compare_calibrators(p, y, calibrators=METHODS)
+    same = compare_calibrators(p, y, calibrators=METHODS, select="one_se")
     forecasts = out_of_fold(y, p, folds_of(p, same.out_of_fold["temperature"]))
     expected = document(one, found, forecasts, same.best_method)
     figures.document(SOURCE, found, expected, LISTED, rel=DIGITS)

@@ -203,7 +203,7 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
 
 def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
     p, y, _ = over_confident()
-    rows = compare_calibrators(p, y, calibrators=METHODS).rows()
+    rows = compare_calibrators(p, y, calibrators=METHODS, select="one_se").rows()
     for ours, theirs in zip(binary_report.to_json()["methods"], rows, strict=True):
         assert ours["method"] == theirs["method"]
         assert ours["gain"] == pytest.approx(theirs["gain"], rel=1e-5)
@@ -300,7 +300,7 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
 def test_costs_are_those_of_the_decisions_module(binary_report):
     p, y, _ = over_confident()
     costs = binary_report.to_json()["costs"]
-    after = compare_calibrators(p, y, calibrators=METHODS).out_of_fold["beta"]
+    after = compare_calibrators(p, y, calibrators=METHODS, select="one_se").out_of_fold["beta"]
     for i in (0, 37, 60, 110):
         ratio = costs["ratios"][i]
         for name, prob in (("identity", p), ("beta", after)):
@@ -313,7 +313,9 @@ def test_the_saving_lies_within_its_interval_and_that_covers_a_bootstrap(binary_
     p, y, _ = over_confident()
     content = binary_report.to_json()
     costs, i = content["costs"], 85
-    after = compare_calibrators(p, y, calibrators=METHODS).out_of_fold[content["shown_method"]]
+    after = compare_calibrators(p, y, calibrators=METHODS, select="one_se").out_of_fold[
+        content["shown_method"]
+    ]
     ratio, t = costs["ratios"][i], costs["thresholds"][i]
     rows = [np.where(y, ratio * (q < t), q >= t).astype(float) for q in (p, after)]
     rng = np.random.default_rng(0)

@@ -225,6 +225,7 @@ def build_report(
             n_jobs=n_jobs,
             progress=progress,
             level=level,
+            select="one_se",
         )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
