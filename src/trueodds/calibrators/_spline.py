@@ -9,7 +9,6 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
-from trueodds.evidence import Evidence
 from trueodds.inputs import (
     check_choice,
     check_integer,
@@ -18,6 +17,7 @@ from trueodds.inputs import (
 )
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.spline_calibration import fit_spline
+from trueodds.rows import Rows
 
 __all__ = ["SplineCalibrator"]
 
@@ -99,12 +99,12 @@ class SplineCalibrator(Calibrator):
         if not is_choice(self.prior_weight, "auto"):
             check_number(self.prior_weight, "prior_weight", otherwise='"auto" or ')
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         prior = self.prior_weight
         if prior == "auto":
             prior = 0.0 if self.input == "score" else PRIOR_WEIGHT
         fit = fit_spline(
-            evidence,
+            rows,
             scale=self.input,
             n_knots=int(self.n_knots),
             strength=self.strength,

@@ -13,19 +13,19 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
-    LabelledScores,
     as_dense,
     check_choice,
     encode_labels,
     is_label,
 )
+from trueodds.rows import Rows
 
 __all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
 
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
 
-class Forecasts(LabelledScores):
+class Forecasts(Rows):
     """Validated rows whose scores are probabilities; rows of weight zero are left out."""
 
     @property

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
     from trueodds.model_selection._comparison import compare_calibrators
     from trueodds.model_selection._comparison_result import CalibratorComparison
-    from trueodds.model_selection._describe import describe_evidence as describe_evidence
     from trueodds.model_selection._describe import describe_fit
+    from trueodds.model_selection._describe import describe_rows as describe_rows
     from trueodds.model_selection._update import ModelUpdate, UpdateStep, update_model
     from trueodds.model_selection._validate import ModelValidation, validate
 
@@ -40,7 +40,7 @@ _HOMES = {
     "ModelValidation": "_validate",
     "UpdateStep": "_update",
     "compare_calibrators": "_comparison",
-    "describe_evidence": "_describe",
+    "describe_rows": "_describe",
     "describe_fit": "_describe",
     "update_model": "_update",
     "validate": "_validate",

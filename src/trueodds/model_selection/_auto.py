@@ -16,16 +16,14 @@ from trueodds.calibrators import (
     IdentityCalibrator,
     find_calibrator,
 )
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
 from trueodds.inputs import (
     Floats,
-    LabelledScores,
-    Labels,
     check_choice,
 )
 from trueodds.maps import CalibrationMap, IdentityMap
 from trueodds.model_selection._auto_words import FAILED, TOO_FEW, explain_recommended
+from trueodds.rows import Rows
 
 # Comparing methods needs scikit-learn and scipy, which the recommended method does not: they are
 # imported when a comparison is asked for.
@@ -215,22 +213,21 @@ class AutoCalibrator(FeatureCalibrator):
             self.map_, self.classes_ = self._choose(compared), compared.rows.classes
         return self
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         if self._rule == "recommended":
-            return self._learn_recommended(evidence, RECOMMENDED["two"])
-        score, positive, weight = evidence.rows()
-        return self._choose_of(score, positive.astype(np.intp), weight, 2)
+            return self._fit_recommended(rows, RECOMMENDED["two"])
+        return self._choose_of(rows.uncounted())
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         if self._rule == "recommended":
-            return self._learn_recommended(evidence, RECOMMENDED["several"])
-        return self._choose_of(evidence.scores, evidence.codes, evidence.weight, evidence.n_classes)
+            return self._fit_recommended(rows, RECOMMENDED["several"])
+        return self._choose_of(rows)
 
-    def _keep(self, evidence: Evidence | ClassEvidence) -> None:
+    def _keep(self, rows: Rows) -> None:
         if self.calibrator_ is None:
-            super()._keep(evidence)
+            super()._keep(rows)
         else:
-            self.calibrator_._keep(evidence)
+            self.calibrator_._keep(rows)
             self._kept, self._posteriors = self.calibrator_._kept, None
 
     def _band_curves(self, level: float) -> Any:
@@ -239,27 +236,24 @@ class AutoCalibrator(FeatureCalibrator):
             return super()._band_curves(level)
         return self.calibrator_._band_curves(level)
 
-    def _learn_recommended(self, evidence: Evidence | ClassEvidence, name: str) -> CalibrationMap:
+    def _fit_recommended(self, rows: Rows, name: str) -> CalibrationMap:
         """Fit the recommended method, and say how much it changes."""
         kind: Any = find_calibrator(name)
         calibrator: Calibrator = kind(input=self.input, label_smoothing=self.label_smoothing)
         try:
-            calibrator.map_ = calibrator.learn(evidence)
+            calibrator.map_ = calibrator.fit_map(rows)
         except InputError as error:
-            n_classes = 2 if isinstance(evidence, Evidence) else evidence.n_classes
-            return self._leave_alone(n_classes, [], {name: str(error)}, FAILED)
+            return self._leave_alone(rows.n_classes, [], {name: str(error)}, FAILED)
         calibrator.classes_ = np.arange(calibrator.map_.n_classes or 2)
         self.calibrator_: Any = calibrator
-        self._say(name, [], {}, explain_recommended(name, calibrator, evidence))
+        self._say(name, [], {}, explain_recommended(name, calibrator, rows))
         return calibrator.map_
 
-    def _choose_of(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
+    def _choose_of(self, rows: Rows) -> CalibrationMap:
         from trueodds.model_selection._comparison_input import ComparedRows
 
-        rows = LabelledScores(scores, codes, weight, np.arange(n_classes))
-        return self._choose(ComparedRows.of(rows, self.input))
+        plain = Rows(rows.scores, rows.codes.astype(np.intp, copy=False), rows.weight)
+        return self._choose(ComparedRows.of(plain, self.input))
 
     def _choose(self, compared: ComparedRows) -> CalibrationMap:
         """Compare, say so in the attributes, and fit the choice."""

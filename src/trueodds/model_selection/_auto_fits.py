@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from trueodds.inputs import Floats, InputScale, LabelledScores
+from trueodds.inputs import Floats, InputScale
 from trueodds.maps import AverageMap, CalibrationMap
 from trueodds.model_selection._adapter import needs_features
 from trueodds.model_selection._comparison_input import ComparedRows
 from trueodds.model_selection._comparison_run import reason_of
 from trueodds.numerics.mixture_weights import mixture_weights
+from trueodds.rows import Rows
 
 __all__ = ["fit_on_everything", "fit_those", "pool_maps", "pool_weights"]
 
@@ -45,7 +46,7 @@ def fit_those(
     return fitted
 
 
-def pool_weights(out_of_fold: Mapping[str, Floats], rows: LabelledScores) -> dict[str, float]:
+def pool_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, float]:
     """The mixture with the lowest out-of-fold log-loss; methods without a share are left out."""
     given = []
     for forecast in out_of_fold.values():

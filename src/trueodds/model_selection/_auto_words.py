@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import IdentityMap
+from trueodds.rows import Rows
 
 __all__ = ["FAILED", "TOO_FEW", "explain_recommended"]
 
@@ -23,10 +23,9 @@ TOO_FEW = (
 FAILED = "what should have been taken could not be fitted: the scores are left as they are."
 
 
-def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | ClassEvidence) -> str:
+def explain_recommended(name: str, fitted: Calibrator, rows: Rows) -> str:
     """A sentence on what was taken, and whether it was worth it."""
-    several = isinstance(evidence, ClassEvidence)
-    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
+    scores = rows.scores
     said = f"{name} was taken without a comparison, as the method that is best on average"
     if fitted.input == "score":
         return f"{said}."
@@ -34,8 +33,8 @@ def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | Clas
     scores = np.ascontiguousarray(scores[::every])
     before = IdentityMap(input=fitted.input).apply(scores)
     change = np.abs(fitted.map_.apply(scores) - before)
-    weight = None if evidence.row_weight is None else evidence.row_weight[::every]
-    size = float(np.average(change.max(axis=1) if several else change, weights=weight))
+    weight = None if rows.weight is None else rows.weight[::every]
+    size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
     said += f"; it moves the scores by {size:.2g} on average"
     if size < UNCHANGED:
         said += ", so they could as well be left as they are"

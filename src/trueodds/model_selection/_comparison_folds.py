@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import TooFewInstancesError
 from trueodds.inputs import Floats, Labels
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["FoldCells", "Folds", "deal_folds", "group_cells"]
@@ -105,13 +105,13 @@ class Folds:
         rest = self.cells.units - self.counts[:, fold]
         return self.cells.weight * rest / np.maximum(self.cells.units, 1)
 
-    def train_evidence(self, fold: int) -> Evidence | ClassEvidence:
+    def train_rows(self, fold: int) -> Rows:
         """What is left to learn from when the fold is held out."""
         if self.cells.n_classes == 2:
-            return Evidence.of_table(self._train_table(fold))
+            return Rows.of_table(self._train_table(fold))
         weight = self.train_weight(fold)
         used = weight > 0
-        return ClassEvidence(self.cells.scores[used], self.cells.codes[used], weight[used])
+        return Rows(self.cells.scores[used], self.cells.codes[used], weight[used])
 
     def _train_table(self, fold: int) -> ScoreTable:
         """The sum of the other folds' tables (two classes)."""

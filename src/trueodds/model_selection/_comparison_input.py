@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.inputs import Floats, InputScale, LabelledScores, Labels, read_rows
+from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.model_selection._comparison_folds import FoldCells, group_cells
+from trueodds.rows import Rows
 
 __all__ = ["ComparedRows", "read_compared_rows"]
 
@@ -17,7 +18,7 @@ class ComparedRows:
 
     Parameters
     ----------
-    rows : LabelledScores
+    rows : Rows
         1-D scores if there are two classes.
     features : array or frame of n rows, or None
     scale : str
@@ -25,13 +26,13 @@ class ComparedRows:
         The same rows, grouped.
     """
 
-    rows: LabelledScores
+    rows: Rows
     features: Any
     scale: InputScale
     cells: FoldCells
 
     @classmethod
-    def of(cls, rows: LabelledScores, scale: InputScale, features: Any = None) -> ComparedRows:
+    def of(cls, rows: Rows, scale: InputScale, features: Any = None) -> ComparedRows:
         """Group validated rows."""
         cells = group_cells(rows.scores, rows.codes, rows.weight, rows.n_classes)
         return cls(rows, features, scale, cells)
@@ -56,6 +57,6 @@ def read_compared_rows(
     scores: Any, y: Any, scale: InputScale, sample_weight: Any, features: Any, classes: Any
 ) -> ComparedRows:
     """Validate rows and group them. Rows of weight zero stay: they are forecast too."""
-    rows = read_rows(scores, y, sample_weight, scale=scale, classes=classes)
+    rows = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
     rows.of_positive_weight().check_two_classes()
     return ComparedRows.of(rows, scale, features)

@@ -126,7 +126,7 @@ def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> H
     ours = unfitted(method).set_params(input=compared.scale)
     ours.check_settings()
     test = folds.test_cells(fold)
-    prob = ours.learn(folds.train_evidence(fold)).apply(folds.cells.scores[test])
+    prob = ours.fit_map(folds.train_rows(fold)).apply(folds.cells.scores[test])
     return HeldOut(test, folds.test_weight(fold)[test], prob)
 
 

@@ -16,12 +16,12 @@ from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK
 from trueodds.calibrators import Calibrator
 from trueodds.engines.grouping import sample_positions
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
 from trueodds.model_selection._comparison_folds import FoldCells, deal_folds, group_cells
 from trueodds.model_selection._comparison_losses import row_losses
+from trueodds.rows import Rows
 
 __all__ = ["fold_losses"]
 
@@ -33,23 +33,22 @@ SEED = 0
 METRICS = ("log_loss", "brier_score")
 
 
-def fold_losses(
-    calibrator: Calibrator, evidence: Evidence | ClassEvidence
-) -> dict[str, Any] | None:
+def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     """Losses of all rows before the map and, out of fold, after it; None if not to be had.
 
     ``before`` is exact. What the map changes is measured out of fold on at most ten thousand
     rows, whose number is ``rows``, and added to it: a paired difference varies much less from
     sample to sample than a loss does. If a loss is infinite, ``after`` is that of these rows.
 
-    A method that goes by attributes or by the order of rows has none, and neither has evidence of
-    which no part can be held out.
+    A method that goes by attributes or by the order of rows has none, and neither have rows of
+    which none can be held out.
     """
     if calibrator.needs_features or not calibrator.ignores_row_order:
         return None
-    n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
-    most = MOST_ROWS if calibrator.suits(n_classes) else MOST_ROWS_OF_SLOW
-    cells = _sampled_cells(evidence, n_classes, most)
+    most = MOST_ROWS if calibrator.suits(rows.n_classes) else MOST_ROWS_OF_SLOW
+    rows = rows.uncounted()
+    codes, mass = rows.codes.astype(np.intp, copy=False), rows.row_weight
+    cells = _sampled_cells(rows.scores, codes, mass, rows.n_classes, most)
     n_rows = int(cells.units.sum())
     start = time.perf_counter()
     try:
@@ -66,7 +65,6 @@ def fold_losses(
     seconds = time.perf_counter() - start
     logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)
     found: dict[str, Any] = {"folds": folds.n_folds, "rows": n_rows}
-    rows = _rows(evidence)
     for metric in METRICS:
         after = sum(
             float(weight @ row_losses(metric, cells.codes[test], prob))
@@ -76,7 +74,7 @@ def fold_losses(
         if calibrator.input == "score":  # margins have no loss
             found[metric] = {"after": _json_number(after)}
             continue
-        before = _mean_loss(metric, calibrator.input, *rows)
+        before = _mean_loss(metric, calibrator.input, rows.scores, codes, mass)
         sampled = _mean_loss(metric, calibrator.input, cells.scores, cells.codes, cells.weight)
         if np.isfinite([before, sampled, after]).all():
             after = max(before + (after - sampled), 0.0)
@@ -97,13 +95,14 @@ def _mean_loss(
 
 def _forecast(calibrator: Calibrator, folds: Any, fold: int, test: Labels) -> Floats:
     options = copy.deepcopy(calibrator.get_params(deep=False))
-    learned = type(calibrator)(**options).learn(folds.train_evidence(fold))
+    learned = type(calibrator)(**options).fit_map(folds.train_rows(fold))
     return learned.apply(folds.cells.scores[test])
 
 
-def _sampled_cells(evidence: Evidence | ClassEvidence, n_classes: int, most: int) -> FoldCells:
+def _sampled_cells(
+    scores: Floats, codes: Labels, mass: Floats, n_classes: int, most: int
+) -> FoldCells:
     """Distinct rows with their weight; of many, a sample in which every instance is as likely."""
-    scores, codes, mass = _rows(evidence)
     units = np.maximum(np.rint(mass), mass > 0).astype(np.int64)
     ends = np.cumsum(units)
     if ends[-1] > most:
@@ -112,15 +111,6 @@ def _sampled_cells(evidence: Evidence | ClassEvidence, n_classes: int, most: int
         scores, codes = scores[rows], codes[rows]
         mass = mass[rows] / units[rows] * counts
     return group_cells(scores, codes, mass, n_classes)
-
-
-def _rows(evidence: Evidence | ClassEvidence) -> tuple[Floats, Labels, Floats]:
-    """Scores, codes and weights."""
-    if isinstance(evidence, ClassEvidence):
-        return evidence.scores, evidence.codes, evidence.row_weight
-    scores, positive, weight = evidence.rows()
-    codes = positive.astype(np.intp)
-    return scores, codes, np.ones(len(codes)) if weight is None else weight
 
 
 def _json_number(value: float) -> float | str:

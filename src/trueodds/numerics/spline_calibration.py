@@ -91,9 +91,9 @@ def _finite_rows(evidence: BinaryEvidence, scale: InputScale) -> LogOddsRows:
     """Few rows, by increasing log-odds; saturated ones stand beyond the others."""
     # By weight: counts must give what their rows give.
     if sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
-        rows: LogOddsRows = compress(evidence.score, scale, evidence.counts, cells=CELLS)
+        rows: LogOddsRows = compress(evidence.scores, scale, evidence.counts, cells=CELLS)
     else:
-        rows = LogOddsRows(log_odds(evidence.score, scale), *evidence.counts())
+        rows = LogOddsRows(log_odds(evidence.scores, scale), *evidence.counts())
     rows = rows.with_targets(*evidence.targets)
     finite = rows.z[np.isfinite(rows.z)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
