@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 # The environment, with kernels compiled as their sources are now.
 READY := $(VENV)/.kernels
 KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd src/trueodds/kernels/*.h)
+STUDY_KERNELS := studies/setup.py $(wildcard studies/src/trueodds_studies/kernels/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Torch comes first and pinned; where the index's build would bring CUDA along, set TORCH to the file of
 # a CPU build.
@@ -164,20 +165,20 @@ $(RIVALS)/.installed: pyproject.toml studies/pyproject.toml
 	@touch $@
 
 bench: $(RIVALS)/.installed
-	$(RIVALS)/bin/python benchmarks/against_rivals.py
+	$(RIVALS)/bin/python benchmarks/rivals/against_rivals.py
 
 bench-full: $(RIVALS)/.installed
-	$(RIVALS)/bin/python benchmarks/against_rivals.py --full --output bench-output-full
-	$(RIVALS)/bin/python benchmarks/fit_speed.py 1000000 9
-	$(RIVALS)/bin/python benchmarks/rival_methods.py
-	$(RIVALS)/bin/python benchmarks/import_time.py
+	$(RIVALS)/bin/python benchmarks/rivals/against_rivals.py --full --output bench-output-full
+	$(RIVALS)/bin/python benchmarks/rivals/fit_speed.py 1000000 9
+	$(RIVALS)/bin/python benchmarks/rivals/rival_methods.py
+	$(RIVALS)/bin/python benchmarks/speed/import_time.py
 	$(RIVALS)/bin/python tools/check_migration.py
 
 # Accuracy: all methods on the predictions in the folder ARENA (see docs/arena.md). It resumes where it
 # stopped; OPTIONS="--methods 'trueodds/*'" runs some of them.
 ARENA ?= $(TRUEODDS_ARENA)
 arena: $(RIVALS)/.installed
-	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena.py $(OPTIONS)
+	TRUEODDS_ARENA="$(ARENA)" $(RIVALS)/bin/python benchmarks/arena/arena.py $(OPTIONS)
 
 # The papers' experiments: all reports and the overview of claims in docs/studies. It goes on where it
 # stopped; TRUEODDS_DATA names the folder of data sets.
@@ -189,7 +190,7 @@ studies: $(READY)
 # Fails if the working tree is slower than BASE by more than 15 % and 50 ms in any task.
 BASE ?= HEAD
 gate: $(READY)
-	$(BIN)/python benchmarks/gate.py $(BASE)
+	$(BIN)/python benchmarks/rivals/gate.py $(BASE)
 
 stubs: $(READY)
 	$(BIN)/python tools/write_stubs.py
@@ -203,11 +204,13 @@ $(STAMP): pyproject.toml studies/pyproject.toml Makefile
 	$(BIN)/python -m pip install -q -e ".[dev,all,docs,integrations]" -e studies
 	@touch $(STAMP)
 
-$(READY): $(STAMP) $(KERNELS)
+$(READY): $(STAMP) $(KERNELS) $(STUDY_KERNELS)
 	@if [ -n "$$(find $(KERNELS) -newer $(STAMP))" ]; then \
 	  $(BIN)/python setup.py -q build_ext --inplace; fi
+	@if [ -n "$$(find $(STUDY_KERNELS) -newer $(STAMP))" ]; then \
+	  cd studies && ../$(BIN)/python setup.py -q build_ext --inplace; fi
 	@touch $@
 
 clean:
-	rm -f src/trueodds/kernels/*.so
+	rm -f src/trueodds/kernels/*.so studies/src/trueodds_studies/kernels/*.so
 	rm -rf $(VENV) $(DEMO) $(RIVALS) .coverage demo-output bench-output bench-output-full arena-output studies-output build dist docs/_build docs/gallery docs/generated

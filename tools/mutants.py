@@ -42,7 +42,7 @@ COMPARED = {
         ["tests/test_inputs.py", "tests/test_input_limits.py", "tests/test_table.py"],
     ),
     "comparison": (
-        ["model_selection/_comparison*.py"],
+        ["model_selection/_comparison.py", "model_selection/_folds.py"],
         [
             "tests/model_selection/test_comparison_parts.py",
             "tests/model_selection/test_comparison.py",
@@ -53,8 +53,8 @@ COMPARED = {
         ["tests/test_decisions.py", "tests/test_net_benefit.py", "src/trueodds/decisions"],
     ),
     "verdict": (
-        ["report/_verdict.py", "metrics/_plain_words.py"],
-        ["tests/report/test_verdict.py", "tests/metrics/test_plain_words.py"],
+        ["report/_verdict.py", "metrics/_finding.py"],
+        ["tests/report/test_verdict.py", "tests/metrics/test_finding.py"],
     ),
 }
 """What is changed, and the tests that should notice."""

@@ -21,7 +21,7 @@ from trueodds.maps._log_odds_curve import STEEPEST
 from trueodds.maps._structured_softmax import LARGEST as COEFFICIENT_LIMIT
 from trueodds.maps._structured_softmax import LEAST_SHARE
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
-from trueodds.numerics.structured_softmax.features import N_SHARED
+from trueodds.numerics.structured_softmax.model import N_SHARED
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "map-schema.json"
 LARGEST = sys.float_info.max

@@ -7,7 +7,7 @@ STUDIES_FOLDER holds what these commands leave in it, with TRUEODDS_DATA naming 
     for name in beta bayes-isotonic enir trees grill; do
         trueodds study $name --profile standard --output STUDIES_FOLDER/$name
     done
-    python benchmarks/auto_ranks.py STUDIES_FOLDER/auto-ranks.jsonl
+    python benchmarks/choices/auto_ranks.py STUDIES_FOLDER/auto-ranks.jsonl
 
 From it docs/studies/decision.csv is computed (decision_evidence.py says how); without it that file
 is read. Then docs/images/decision.png and docs/images/decision-evidence.png are drawn, and the

@@ -191,7 +191,7 @@ def tree_panels(folder):
 def benchmark_panels(folder):
     path = folder / "auto-ranks.jsonl"
     if not path.exists():
-        sys.exit(f"{path} is missing. Make it: python benchmarks/auto_ranks.py {path}")
+        sys.exit(f"{path} is missing. Make it: python benchmarks/choices/auto_ranks.py {path}")
     pairs = [json.loads(line) for line in path.read_text().splitlines()]
     index = pd.MultiIndex.from_tuples(
         [(p["set"], p["model"]) for p in pairs], names=["set", "model"]

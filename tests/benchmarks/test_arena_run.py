@@ -1,4 +1,4 @@
-"""benchmarks/arena.py goes on where it was stopped, and adds or redoes single methods."""
+"""benchmarks/arena/arena.py goes on where it was stopped, and adds or redoes single methods."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from contest.results import append_row, read_rows
 
-PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "arena.py"
+PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "arena" / "arena.py"
 METHODS = ["logistic", "temperature"]
 
 

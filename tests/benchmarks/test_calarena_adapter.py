@@ -10,7 +10,7 @@ from calarena_adapter import CUSTOM_CALIBRATORS
 
 from trueodds import BetaCalibrator
 
-PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "calarena_adapter.py"
+PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "arena" / "calarena_adapter.py"
 
 # What CalArena's runner does with a calibrator, on a made-up experiment.
 RUNNER = """

@@ -12,7 +12,7 @@ from trueodds.metrics import log_loss
 both = pytest.mark.parametrize("kind", [StructuredMatrixCalibrator, StructuredVectorCalibrator])
 
 # Inverse temperature and first row, by probmetrics 1.3.0 in double precision with its solver run
-# to the end, as benchmarks/rival_methods.py does it. In sample 4 some probabilities are 0.
+# to the end, as benchmarks/rivals/rival_methods.py does it. In sample 4 some probabilities are 0.
 MATRIX = [
     (0, 500, 3, 0.41932756, [0.347512501, 0.223395535, 0.429091964]),
     (

@@ -452,7 +452,7 @@ def _monitor() -> trueodds.CalibrationMonitor:
 
 
 def _periods() -> list[dict[str, Any]]:
-    line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "evidence": 1.0}
+    line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "e_value": 1.0}
     return [line | {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False}]
 
 

@@ -7,8 +7,14 @@ import pytest
 from scipy import stats
 
 from trueodds import ScoreTable
-from trueodds.metrics import calibration_test, evaluate_table
-from trueodds.metrics._exact_test import bin_tests, exact_test, sum_p_value, wilson
+from trueodds.metrics import BinTests, calibration_test, evaluate_table
+from trueodds.metrics._exact_test import (
+    _runs_of_bins,
+    bin_tests,
+    exact_test,
+    sum_p_value,
+    wilson,
+)
 
 
 def enumerated(prob, gain, observed):
@@ -171,3 +177,45 @@ def test_wilson_is_what_the_textbook_gives():
     low, high = wilson(np.array([0.2]), np.array([50.0]), 0.95)
     expected = stats.binomtest(10, 50).proportion_ci(0.95, method="wilson")
     assert (low[0], high[0]) == pytest.approx((expected.low, expected.high))
+
+
+def gaps(mean_prob, frequency, weight=None):
+    n = len(mean_prob)
+    weight = np.full(n, 10.0) if weight is None else np.asarray(weight, dtype=float)
+    edges = np.linspace(0, 1, n + 1)
+    return BinTests(
+        low=edges[:-1],
+        high=edges[1:],
+        mean_prob=np.asarray(mean_prob),
+        frequency=np.asarray(frequency),
+        weight=weight,
+        p_value=np.ones(n),
+    )
+
+
+def regions(mean_prob, frequency, proven, weight=None):
+    return _runs_of_bins(gaps(mean_prob, frequency, weight), np.asarray(proven, dtype=bool))
+
+
+def test_a_run_of_bins_is_cut_to_those_that_are_proven_and_what_lies_between():
+    found = regions(
+        [0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.1, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 2, 3, 4, 10]
+    )
+    assert len(found) == 1
+    assert found[0].too_high
+    assert (found[0].low, found[0].high) == pytest.approx((0.2, 0.8))
+    assert found[0].share == pytest.approx(9 / 20)
+    assert found[0].predicted == pytest.approx((2 * 0.3 + 3 * 0.4 + 4 * 0.5) / 9)
+    assert found[0].observed == pytest.approx((2 * 0.1 + 3 * 0.3 + 4 * 0.4) / 9)
+
+
+def test_runs_that_are_off_the_other_way_are_told_apart():
+    found = regions([0.1, 0.2, 0.7, 0.8], [0.2, 0.3, 0.5, 0.6], [1, 1, 0, 1])
+    assert [part.too_high for part in found] == [False, True]
+    assert [(part.low, part.high) for part in found] == [(0.0, 0.5), (0.75, 1.0)]
+
+
+def test_bins_that_are_right_and_runs_without_proof_are_no_region():
+    assert regions([0.1, 0.5, 0.9], [0.1, 0.5, 0.9], [1, 1, 1]) == []
+    assert regions([0.1, 0.5], [0.2, 0.6], [0, 0]) == []
+    assert len(regions([0.1, 0.5, 0.7], [0.2, 0.5, 0.8], [1, 1, 1])) == 2

@@ -68,7 +68,7 @@ def test_smooth_curve_finds_the_true_curve():
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["uniform", "quantile", "corp", "smooth"])
 def test_consistency_bands_hold_calibrated_curves_as_often_as_promised(strategy):
-    """Reduced: 60 repetitions; benchmarks/interval_coverage.py has 1000."""
+    """Reduced: 60 repetitions; benchmarks/coverage/interval_coverage.py has 1000."""
     rng = np.random.default_rng(1)
     inside = []
     for seed in range(60):

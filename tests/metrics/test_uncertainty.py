@@ -244,7 +244,7 @@ def test_calibrated_samples_are_rejected_as_often_as_promised(method):
         p, y = labelled(calibrated, rng, 300)
         test = calibration_test(y, p, method=method, n_resamples=199, random_state=seed)
         rejected += test.p_value <= 0.05
-    # benchmarks/interval_coverage.py has 3.5 to 6.5 %; these are 3 binomial deviations.
+    # benchmarks/coverage/interval_coverage.py has 3.5 to 6.5 %; these are 3 binomial deviations.
     assert 0.012 <= rejected / n_reps <= 0.092
 
 
@@ -284,7 +284,7 @@ def test_several_classes_and_weights_in_the_resampling_test(multiclass):
 @pytest.mark.parametrize("generator", [charcoal, overconfident, rare])
 @pytest.mark.parametrize("metric", ["brier", "debiased"])
 def test_intervals_cover(generator, metric):
-    """Reduced: 100 repetitions; benchmarks/interval_coverage.py has 1000."""
+    """Reduced: 100 repetitions; benchmarks/coverage/interval_coverage.py has 1000."""
     rng = np.random.default_rng(1)
     p, truth = generator(rng, 10**6)
     if metric == "brier":

@@ -3,54 +3,8 @@
 import numpy as np
 import pytest
 
-from trueodds.metrics import BinTests
 from trueodds.report._evidence import ReportRows
-from trueodds.report._verdict import _regions, diagnose, verdict
-
-
-def gaps(mean_prob, frequency, weight=None):
-    n = len(mean_prob)
-    weight = np.full(n, 10.0) if weight is None else np.asarray(weight, dtype=float)
-    edges = np.linspace(0, 1, n + 1)
-    return BinTests(
-        low=edges[:-1],
-        high=edges[1:],
-        mean_prob=np.asarray(mean_prob),
-        frequency=np.asarray(frequency),
-        weight=weight,
-        p_value=np.ones(n),
-    )
-
-
-def regions(mean_prob, frequency, proven, weight=None):
-    return _regions(gaps(mean_prob, frequency, weight), np.asarray(proven, dtype=bool))
-
-
-def test_a_run_of_bins_is_cut_to_those_that_are_proven_and_what_lies_between():
-    found = regions(
-        [0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.1, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 2, 3, 4, 10]
-    )
-    assert len(found) == 1
-    assert found[0] == {
-        "direction": "too high",
-        "from": pytest.approx(0.2),
-        "to": pytest.approx(0.8),
-        "share": pytest.approx(9 / 20),
-        "predicted": pytest.approx((2 * 0.3 + 3 * 0.4 + 4 * 0.5) / 9),
-        "observed": pytest.approx((2 * 0.1 + 3 * 0.3 + 4 * 0.4) / 9),
-    }
-
-
-def test_runs_that_are_off_the_other_way_are_told_apart():
-    found = regions([0.1, 0.2, 0.7, 0.8], [0.2, 0.3, 0.5, 0.6], [1, 1, 0, 1])
-    assert [part["direction"] for part in found] == ["too low", "too high"]
-    assert [(part["from"], part["to"]) for part in found] == [(0.0, 0.5), (0.75, 1.0)]
-
-
-def test_bins_that_are_right_and_runs_without_proof_are_no_region():
-    assert regions([0.1, 0.5, 0.9], [0.1, 0.5, 0.9], [1, 1, 1]) == []
-    assert regions([0.1, 0.5], [0.2, 0.6], [0, 0]) == []
-    assert len(regions([0.1, 0.5, 0.7], [0.2, 0.5, 0.8], [1, 1, 1])) == 2
+from trueodds.report._verdict import diagnose, verdict
 
 
 def row(method, gain=0.0, low=0.0, high=0.0, of="log_loss"):

@@ -1,7 +1,7 @@
 """A small sample on which other packages' results are stored in the tests of their methods.
 
 Scores are multiples of 1/64: some packages compute in single precision, which holds these exactly.
-``benchmarks/rival_methods.py`` compares larger samples with the packages themselves.
+``benchmarks/rivals/rival_methods.py`` compares larger samples with the packages themselves.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ import math
 
 __all__ = [
     "count_text",
-    "evidence_text",
+    "e_value_text",
     "interval_percent_text",
     "p_cell",
     "p_text",
@@ -133,12 +133,12 @@ def count_text(number: float) -> str:
     return f"{number:.1f}" if number >= 0.05 else f"{number:.1g}"
 
 
-def evidence_text(value: float) -> str:
-    """Evidence of a monitor: three digits, or a power of ten.
+def e_value_text(value: float) -> str:
+    """The e-value of a monitor: three digits, or a power of ten.
 
     Examples
     --------
-    >>> [evidence_text(v) for v in (12.345, 4500.0, 2e279)]
+    >>> [e_value_text(v) for v in (12.345, 4500.0, 2e279)]
     ['12.3', '4,500', '2.0·10²⁷⁹']
     """
     if value < 1e5:

@@ -198,8 +198,8 @@ class ENIRCalibrator(Calibrator):
         What models are weighted by: −2·ln L and a penalty for k bins. ``"bic"``: k·ln N, as in the
         paper; ``"bic-authors"``: k·(ln N + ln 2π), as in the authors' program, which keeps fewer
         bins: on known truths it was a little nearer to those that rise and further from those that
-        fall (``benchmarks/enir_criterion.py``). ``"aic"``: 2·k, which keeps more bins; ``"aicc"``:
-        2·k·N/(N − k − 1), its correction for small samples.
+        fall (``benchmarks/choices/enir_criterion.py``). ``"aic"``: 2·k, which keeps more bins;
+        ``"aicc"``: 2·k·N/(N − k − 1), its correction for small samples.
     smoothing : {"authors", None}, default="authors"
         Each bin's value is drawn towards the mean score in it as if by at most one more
         instance, which keeps it off 0 and 1, as in the authors' program; or not at all, as in

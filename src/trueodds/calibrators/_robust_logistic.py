@@ -9,7 +9,7 @@ from trueodds.calibrators._shared.log_odds import warn_of_curve
 from trueodds.exceptions import InputError
 from trueodds.inputs import LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap
-from trueodds.numerics.log_odds.robust import fit_robust
+from trueodds.numerics.robust import fit_robust
 from trueodds.rows import Rows
 
 __all__ = ["RobustLogisticCalibrator"]

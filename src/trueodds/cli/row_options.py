@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LabelledRowOptions", "RowOptions"]
 
 BYTES_PER_SCORE, BYTES_PER_ROW = 300, 700
-"""What fitting and comparing take at their peak; ``benchmarks/memory.py`` measures it."""
+"""What fitting and comparing take at their peak; ``benchmarks/speed/memory.py`` measures it."""
 PROGRAM_BYTES = 150_000_000
 """What the program and its libraries take without any rows, beyond a fifth of ``--memory``."""
 FEWEST_ROWS = 10_000

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
 
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
@@ -23,8 +26,10 @@ from trueodds.table import ScoreTable
 
 __all__ = [
     "CostCurve",
+    "RatioCosts",
     "best_decision",
     "cost_curve",
+    "costs_by_ratio",
     "expected_cost",
     "optimal_threshold",
     "realised_cost",
@@ -33,6 +38,10 @@ __all__ = [
 
 MOST_COST = 1e300
 """Sums of a few such numbers are finite."""
+BINARY_RATIOS = np.geomspace(1e-3, 1e3, 121)
+"""Cost of a miss if a false alarm costs 1: twenty steps for each power of ten."""
+SEVERAL_RATIOS = 10 ** (np.arange(2, 61) / 20)
+"""Cost of a wrong answer if asking somebody costs 1; below 1 nobody would ask."""
 
 
 def optimal_threshold(
@@ -301,3 +310,120 @@ def cost_curve(
         float(threshold[best]),
         float(total[best]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class RatioCosts:
+    """What decisions cost by each method's probabilities, for every ratio of the two costs.
+
+    Attributes
+    ----------
+    ratio, threshold : ndarray of shape (n_ratios,)
+        Cost of the expensive mistake if the cheap one costs 1, and the probability from which one
+        acts.
+    cheap, expensive : dict of str to ndarray of shape (n_ratios,)
+        Shares of rows with either mistake. The mean cost is ``cheap + ratio * expensive``.
+    saving : dict of str to tuple of ndarray
+        Ends of the interval of the saving against the baseline.
+    without_model : ndarray of shape (n_ratios,)
+        Mean cost of treating every row alike.
+    usual : float
+        A ratio to begin with: rare events are usually worth as much more as they are rarer.
+    """
+
+    ratio: Floats
+    threshold: Floats
+    cheap: dict[str, Floats]
+    expensive: dict[str, Floats]
+    saving: dict[str, tuple[Floats, Floats]]
+    without_model: Floats
+    usual: float
+
+
+def costs_by_ratio(
+    codes: Labels,
+    y_prob: Mapping[str, Floats],
+    *,
+    baseline: str,
+    weight: Floats | None = None,
+    level: float = 0.9,
+) -> RatioCosts:
+    """Mean cost per row of the best decisions by each method's probabilities.
+
+    Two classes: act where p ≥ 1/(1 + r); a false alarm costs 1 and a miss costs r. Several
+    classes: name the most probable one where its p ≥ 1 − 1/r, otherwise ask somebody; asking
+    costs 1 and a wrong answer costs r. Both thresholds are optimal for calibrated probabilities.
+
+    The saving against the baseline is paired by row; its interval is normal.
+    """
+    binary = y_prob[baseline].ndim == 1
+    ratios = BINARY_RATIOS if binary else SEVERAL_RATIOS
+    thresholds = 1 / (1 + ratios) if binary else 1 - 1 / ratios
+    share = np.ones(len(codes)) if weight is None else weight
+    share = share / share.sum()
+    mistakes = {
+        method: [_mistakes(codes, prob, threshold) for threshold in thresholds]
+        for method, prob in y_prob.items()
+    }
+
+    def shares(method: str, kind: int) -> Floats:
+        if weight is None:
+            return np.array([np.count_nonzero(m[kind]) / len(codes) for m in mistakes[method]])
+        return np.array([weight @ m[kind] / weight.sum() for m in mistakes[method]])
+
+    if binary:
+        positive = float(np.average(codes == 1, weights=weight))
+        without = np.minimum(1 - positive, ratios * positive)
+        usual = float(np.clip(round((1 - positive) / positive), 1, 100))
+    else:
+        wrong = float(np.average(y_prob[baseline].argmax(axis=1) != codes, weights=weight))
+        without, usual = np.minimum(1.0, ratios * wrong), 10.0
+    return RatioCosts(
+        ratio=ratios,
+        threshold=thresholds,
+        cheap={method: shares(method, 0) for method in y_prob},
+        expensive={method: shares(method, 1) for method in y_prob},
+        saving={
+            method: _saving(mistakes[baseline], mistakes[method], ratios, share, level)
+            for method in y_prob
+        },
+        without_model=without,
+        usual=usual,
+    )
+
+
+_Mistakes = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+
+
+def _mistakes(codes: Labels, prob: Floats, threshold: float) -> _Mistakes:
+    """Which rows are decided wrongly in the cheap way, and which in the expensive way."""
+    if prob.ndim == 1:
+        act, positive = prob >= threshold, codes == 1
+        return act & ~positive, ~act & positive
+    top = prob.argmax(axis=1)
+    answer = np.take_along_axis(prob, top[:, None], axis=1).ravel() >= threshold
+    return ~answer, answer & (top != codes)
+
+
+def _saving(
+    before: list[_Mistakes], after: list[_Mistakes], ratios: Floats, share: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """Ends of the interval of cost before − cost after, row by row."""
+    z = float(ndtri((1 + level) / 2))
+    concentration = float(share @ share)
+    low, high = np.empty(len(ratios)), np.empty(len(ratios))
+    for i, ratio in enumerate(ratios):
+        (cheap_a, dear_a), (cheap_b, dear_b) = before[i], after[i]
+        changed = np.flatnonzero((cheap_a != cheap_b) | (dear_a != dear_b))
+        difference = (
+            cheap_a[changed].astype(np.float64)
+            - cheap_b[changed]
+            + ratio * (dear_a[changed].astype(np.float64) - dear_b[changed])
+        )
+        mean = float(share[changed] @ difference)
+        # Σ w²·(d − mean)² with d = 0 on the rows that did not change.
+        square = float((share[changed] ** 2) @ (difference**2 - 2 * mean * difference))
+        square += mean**2 * concentration
+        half = z * np.sqrt(max(square, 0.0))
+        low[i], high[i] = mean - half, mean + half
+    return low, high

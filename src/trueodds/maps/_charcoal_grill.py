@@ -14,7 +14,7 @@ from trueodds.inputs import Floats, positive_column, validate_scores
 from trueodds.kernels.maps import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import probability_bounds, probability_log_odds
-from trueodds.numerics.charcoal_grill.field import coal_weights
+from trueodds.numerics.charcoal_grill import coal_weights
 from trueodds.numerics.log_odds import log_odds
 
 __all__ = ["CharcoalGrillMap"]

@@ -13,7 +13,7 @@ from trueodds.export.expressions import Constant, Dot, Expression, Softmax, exp,
 from trueodds.inputs import Floats
 from trueodds.maps._base import ClassMap
 from trueodds.maps._formulas import class_logits_expression, log_sum_exp
-from trueodds.numerics.charcoal_grill.classes import ClassCoals, class_coal_weights
+from trueodds.numerics.charcoal_grill import ClassCoals, class_coal_weights
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
 
 __all__ = ["CharcoalSoftmaxMap"]

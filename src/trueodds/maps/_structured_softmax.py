@@ -26,9 +26,12 @@ from trueodds.export.expressions import (
 from trueodds.inputs import Floats
 from trueodds.maps._pairs import AnyClassesMap, as_pair, pair_expression
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR, Base
-from trueodds.numerics.structured_softmax.blocks import Coefficients
-from trueodds.numerics.structured_softmax.features import ENTROPY_CENTRE, N_SHARED
-from trueodds.numerics.structured_softmax.predict import structured_probabilities
+from trueodds.numerics.structured_softmax.model import (
+    ENTROPY_CENTRE,
+    N_SHARED,
+    Coefficients,
+    structured_probabilities,
+)
 from trueodds.numerics.structured_softmax.rows import DEEPEST, class_probabilities, tops_of
 
 __all__ = ["StructuredSoftmaxMap"]

@@ -11,16 +11,16 @@ from trueodds.inputs import (
     Floats,
     check_flag,
 )
-from trueodds.metrics._flexible_curve import (
+from trueodds.metrics._curves import (
     CurveOptions,
     FlexibleCurve,
     Smoother,
     read_options,
 )
 from trueodds.metrics._recalibration import binary_view, weights_of
-from trueodds.metrics._sample import BinaryView
-from trueodds.numerics.harrell_knots import weighted_quantile
+from trueodds.metrics._sample import Event
 from trueodds.numerics.local_regression import Kernel
+from trueodds.numerics.natural_spline import weighted_quantile
 
 __all__ = [
     "CURVE_FIGURES",
@@ -55,7 +55,7 @@ def curve_figures(gap: Floats, prob: Floats, weight: Floats, prevalence: float) 
     }
 
 
-def figures_of_rows(view: BinaryView, options: CurveOptions) -> dict[str, float]:
+def figures_of_rows(view: Event, options: CurveOptions) -> dict[str, float]:
     """The figures of a sample: loess at each probability, if these are not too many."""
     curve, weight = FlexibleCurve.of(view, options), weights_of(view)
     values = curve.values(weight, fine=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import entr, rel_entr, xlog1py, xlogy
 
 from trueodds.inputs import Floats, check_choice, check_integer
-from trueodds.metrics._sample import BinaryView, Multiclass, binary_views, read_sample
+from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import uniform_bin_index
@@ -163,7 +163,7 @@ def corp_decomposition(
     return CorpDecomposition(*(float(v) for v in np.mean(parts, axis=0)))
 
 
-def _corp(view: BinaryView, loss: Loss) -> CorpDecomposition:
+def _corp(view: Event, loss: Loss) -> CorpDecomposition:
     table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
     weight = table.weight
     rate = table.n_pos / weight
@@ -228,7 +228,7 @@ def calibration_refinement(
 
 
 def _refinement(
-    view: BinaryView, loss: Loss, n_bins: int | None, strategy: str
+    view: Event, loss: Loss, n_bins: int | None, strategy: str
 ) -> CalibrationRefinement:
     table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
     weight = table.weight

@@ -15,12 +15,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
+from trueodds.compare import holm_adjust
 from trueodds.engines.grouping import ScoreCells
 from trueodds.inputs import Floats
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.table import ScoreTable
 
-__all__ = ["BinTests", "ExactTest", "bin_tests", "exact_test", "sum_p_value", "wilson"]
+__all__ = [
+    "BinTests",
+    "ExactTest",
+    "Region",
+    "bin_tests",
+    "exact_test",
+    "miscalibrated_regions",
+    "sum_p_value",
+    "wilson",
+]
 
 EXACT_VALUES = 2**21
 """Terms of the characteristic function that are computed at most; beyond, a saddlepoint serves."""
@@ -34,6 +44,8 @@ STEPS = 2
 FARTHEST = 8
 ROWS_PER_BIN = 100
 MAX_BINS = 5
+ROWS_PER_REGION_BIN = 50
+MAX_REGION_BINS = 20
 BIN_COLUMNS = ("low", "high", "weight", "mean_prob", "frequency", "p_value")
 FEW_SCORES = 4096
 CELL_BITS = 6
@@ -199,6 +211,63 @@ def bin_tests(table: ScoreTable, n_bins: int, square: Floats | None = None) -> B
         frequency=hits / weight,
         p_value=p_value,
     )
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the scale where probabilities are off the same way.
+
+    ``low`` and ``high`` are its ends; ``share`` is its part of the rows; ``predicted`` and
+    ``observed`` are the mean probability and the frequency in it.
+    """
+
+    low: float
+    high: float
+    share: float
+    predicted: float
+    observed: float
+
+    @property
+    def too_high(self) -> bool:
+        """Whether the probabilities exceed the frequency."""
+        return self.predicted > self.observed
+
+
+def miscalibrated_regions(
+    table: ScoreTable, square: Floats | None = None, *, n_rows: int, alpha: float = 0.05
+) -> list[Region]:
+    """Where a table of probabilities is off by more than chance, from low to high.
+
+    Up to 20 bins of equal mass, with 50 or more of ``n_rows`` each, are tested exactly; Holm's
+    method corrects for their number. A region is a run of bins that are off the same way, from the
+    first proven bin to the last.
+    """
+    bins = bin_tests(table, int(np.clip(n_rows // ROWS_PER_REGION_BIN, 1, MAX_REGION_BINS)), square)
+    return _runs_of_bins(bins, holm_adjust(bins.p_value) < alpha)
+
+
+def _runs_of_bins(bins: BinTests, proven: npt.NDArray[np.bool_]) -> list[Region]:
+    sign = np.sign(bins.mean_prob - bins.frequency)
+    regions = []
+    begin = 0
+    for i in range(1, len(sign) + 1):
+        if i < len(sign) and sign[i] == sign[begin]:
+            continue
+        inside = np.flatnonzero(proven[begin:i]) + begin
+        if len(inside) and sign[begin]:
+            part = slice(inside[0], inside[-1] + 1)
+            weight = bins.weight[part]
+            regions.append(
+                Region(
+                    low=float(bins.low[inside[0]]),
+                    high=float(bins.high[inside[-1]]),
+                    share=float(weight.sum() / bins.weight.sum()),
+                    predicted=float(np.average(bins.mean_prob[part], weights=weight)),
+                    observed=float(np.average(bins.frequency[part], weights=weight)),
+                )
+            )
+        begin = i
+    return regions
 
 
 @dataclass(frozen=True, eq=False)

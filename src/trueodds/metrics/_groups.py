@@ -25,10 +25,9 @@ from trueodds.inputs import (
     is_missing,
     repeat_rows,
 )
-from trueodds.metrics._evaluate import check_probabilities, table_estimates
+from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
-from trueodds.metrics._plain import finite_or_none
-from trueodds.metrics._sample import BinaryView, binary_views, read_sample
+from trueodds.metrics._sample import Event, binary_views, finite_or_none, read_sample
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -40,11 +39,14 @@ __all__ = [
     "group_array",
     "group_counts",
     "group_test",
+    "groups_before_and_after",
     "judge_groups",
     "read_groups",
 ]
 
 ALPHA = 0.05
+MAX_VALUES = 100
+"""Most frequent values of a column that are tested."""
 NUMBER_BANDS = 5
 MISSING = "(missing)"
 
@@ -369,7 +371,7 @@ def read_groups(groups: Mapping[str, Any] | None, n_rows: int) -> list[GroupColu
 def group_counts(
     column: GroupColumn,
     codes: npt.NDArray[np.intp],
-    view: BinaryView,
+    view: Event,
     wanted: Sequence[int] | npt.NDArray[np.intp] | None = None,
 ) -> Iterable[GroupCounts]:
     """The rows of each group as counts, if ``codes`` are their groups; of weights, effective ones.
@@ -385,8 +387,49 @@ def group_counts(
         # The sum of a row of classes may be rounded up.
         prob, hit = np.minimum(view.prob[own], 1.0), view.hit[own].astype(bool)
         table = ScoreTable.from_codes(prob, hit, weight)
-        effective = None if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+        effective = Event(prob, hit, weight).n_effective
         yield GroupCounts(column.name, column.values[code], len(own), table, effective)
+
+
+def groups_before_and_after(
+    columns: Sequence[GroupColumn],
+    before: tuple[Event, npt.NDArray[np.intp]],
+    after: tuple[Event, npt.NDArray[np.intp]],
+    *,
+    level: float,
+) -> tuple[list[tuple[GroupTest, GroupTest | None]], int]:
+    """Test every group before and after calibration.
+
+    Parameters
+    ----------
+    columns : list of GroupColumn
+    before, after : tuple of Event and ndarray
+        The rows of either test, and their places in the columns. Those of ``after`` may be fewer.
+    level : float
+        Confidence level of the intervals of the frequency.
+
+    Returns
+    -------
+    pairs : list of tuple
+        The two tests of each group in the order of ``judge_groups``; None where no row is left.
+    left_out : int
+        Values of columns that were not tested, as there are more than 100 of them.
+    """
+    earlier: list[GroupCounts] = []
+    later: list[GroupCounts] = []
+    left_out = 0
+    for column in columns:
+        own, kept = column.codes[before[1]], column.codes[after[1]]
+        sizes = np.bincount(own, minlength=len(column.values))
+        frequent = np.argsort(-sizes, kind="stable")
+        left_out += int((sizes[frequent[MAX_VALUES:]] > 0).sum())
+        tested = frequent[:MAX_VALUES]
+        earlier += group_counts(column, own, before[0], tested[sizes[tested] > 0])
+        seen = np.bincount(kept, minlength=len(column.values))
+        later += group_counts(column, kept, after[0], tested[seen[tested] > 0])
+    found = {(test.column, test.value): test for test in judge_groups(later, level=level)}
+    judged = judge_groups(earlier, level=level)
+    return [(test, found.get((test.column, test.value))) for test in judged], left_out
 
 
 def group_array(values: Any) -> npt.NDArray[Any]:

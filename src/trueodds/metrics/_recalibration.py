@@ -8,10 +8,10 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
-from trueodds.metrics._sample import BinaryView, read_sample
+from trueodds.metrics._sample import Event, read_sample
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.log_odds.fit import placed_log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
+from trueodds.numerics.saturated import placed_log_odds
 from trueodds.rows import Rows
 
 __all__ = [
@@ -141,7 +141,7 @@ def calibration_slope(
     return float(slope_model(binary_view(y_true, y_prob, sample_weight, classes)).coef[1])
 
 
-def binary_view(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> BinaryView:
+def binary_view(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Event:
     """Rows of two classes, with the event as booleans."""
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim != 1:
@@ -149,28 +149,28 @@ def binary_view(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> B
             f"y_prob must be of two classes; got {sample.prob.shape[1]} columns. Take one class "
             "against the rest: (y_true == label, y_prob[:, k])."
         )
-    return BinaryView(sample.prob, sample.codes == 1, sample.weight)
+    return Event(sample.prob, sample.codes == 1, sample.weight)
 
 
-def weights_of(view: BinaryView) -> Floats:
+def weights_of(view: Event) -> Floats:
     """One each if there are none."""
     return np.ones(len(view.prob)) if view.weight is None else view.weight
 
 
-def observed_and_expected(view: BinaryView) -> tuple[float, float]:
+def observed_and_expected(view: Event) -> tuple[float, float]:
     """Weight of the events, and the sum of their probabilities."""
     weight = weights_of(view)
     return float(weight @ view.hit), float(weight @ view.prob)
 
 
-def check_both_happen(view: BinaryView, what: str) -> None:
+def check_both_happen(view: Event, what: str) -> None:
     """Refuse rows of one class, whose likelihood has no optimum."""
     if view.hit.all() or not view.hit.any():
         happened = "always" if view.hit.all() else "never"
         raise InputError(f"the event {happened} happened in these rows, so {what} is not finite.")
 
 
-def intercept_model(view: BinaryView) -> LogisticModel:
+def intercept_model(view: Event) -> LogisticModel:
     """The logistic model with log-odds as offset and a constant."""
     check_both_happen(view, "the calibration intercept")
     z = log_odds(view.prob, "probability")
@@ -185,19 +185,19 @@ def intercept_model(view: BinaryView) -> LogisticModel:
     finite = np.isfinite(z)
     hit = view.hit[finite]
     check_both_happen(
-        BinaryView(view.prob[finite], hit, None),
+        Event(view.prob[finite], hit, None),
         "the calibration intercept of the probabilities that are not exactly 0 or 1",
     )
     weight = weights_of(view)[finite]
     return fit_logistic_model(np.ones((len(hit), 1)), hit.astype(np.float64), weight, z[finite])
 
 
-def finite_log_odds(view: BinaryView) -> Floats:
+def finite_log_odds(view: Event) -> Floats:
     """Log-odds, with those of exactly 0 and 1 where the likelihood places them."""
     return placed_log_odds(Rows(view.prob, view.hit, view.weight))
 
 
-def slope_model(view: BinaryView, z: Floats | None = None) -> LogisticModel:
+def slope_model(view: Event, z: Floats | None = None) -> LogisticModel:
     """The logistic model with a constant and log-odds."""
     check_both_happen(view, "the calibration slope")
     z = finite_log_odds(view) if z is None else z
@@ -213,7 +213,7 @@ def slope_model(view: BinaryView, z: Floats | None = None) -> LogisticModel:
     return fit_logistic_model(design, view.hit.astype(np.float64), weights_of(view))
 
 
-def cox_statistic(view: BinaryView) -> float:
+def cox_statistic(view: Event) -> float:
     """Twice the gain in log-likelihood by a free intercept and slope; χ² with 2 degrees."""
     z = finite_log_odds(view)
     model = slope_model(view, z)

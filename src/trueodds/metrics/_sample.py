@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
+    Labels,
     as_dense,
     check_choice,
     encode_labels,
@@ -20,7 +22,20 @@ from trueodds.inputs import (
 )
 from trueodds.rows import Rows
 
-__all__ = ["BinaryView", "Forecasts", "Multiclass", "binary_views", "event_view", "read_sample"]
+__all__ = [
+    "TOP_LABEL",
+    "Event",
+    "Forecasts",
+    "Multiclass",
+    "binary_views",
+    "event_of",
+    "event_view",
+    "finite_or_none",
+    "read_sample",
+]
+
+TOP_LABEL = -1
+"""Stands for the event that the most probable class is the true one."""
 
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
@@ -46,17 +61,27 @@ class Forecasts(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryView:
+class Event:
     """Probabilities of an event, whether it happened (bool, or 0 and 1), and weights."""
 
     prob: Floats
     hit: npt.NDArray[Any]
     weight: Floats | None
 
+    def __len__(self) -> int:
+        return len(self.prob)
+
     @property
     def total(self) -> float:
         """Weight of everything."""
         return float(len(self.prob)) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def n_effective(self) -> float | None:
+        """(Σw)²/Σw², the rows that importance weights are worth; None without weights."""
+        if self.weight is None:
+            return None
+        return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
 
 def read_sample(
@@ -68,29 +93,38 @@ def read_sample(
     ).of_positive_weight()
 
 
-def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[BinaryView]:
+def event_of(
+    prob: Floats, codes: Labels, weight: Floats | None, of_class: int = TOP_LABEL
+) -> Event:
+    """The positive class; or one of several classes; or that the most probable one is right."""
+    if prob.ndim == 1:
+        return Event(prob, codes == 1, weight)
+    if of_class != TOP_LABEL:
+        return Event(np.ascontiguousarray(prob[:, of_class]), codes == of_class, weight)
+    top = prob.argmax(axis=1)
+    confidence = np.take_along_axis(prob, top[:, None], axis=1).ravel()
+    # Rounding of a row's sum may leave 1 + 2e-16.
+    return Event(np.minimum(confidence, 1.0), top == codes, weight)
+
+
+def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[Event]:
     """Reduce several classes to binary problems; two classes are one problem already."""
     check_choice(multiclass, ("top_label", "classwise", "pooled"), "multiclass")
     prob, codes, weight = sample.prob, sample.codes, sample.weight
     if prob.ndim == 1:
-        return [BinaryView(prob, codes, weight)]
+        return [Event(prob, codes, weight)]
     if multiclass == "top_label":
-        top = prob.argmax(axis=1)
-        confidence = np.take_along_axis(prob, top[:, None], axis=1).ravel()
-        return [BinaryView(confidence, top == codes, weight)]
+        return [event_of(prob, codes, weight)]
     if multiclass == "classwise":
-        return [
-            BinaryView(np.ascontiguousarray(prob[:, k]), codes == k, weight)
-            for k in range(sample.n_classes)
-        ]
+        return [event_of(prob, codes, weight, k) for k in range(sample.n_classes)]
     hit = (codes[:, None] == np.arange(sample.n_classes)).ravel()
     repeated = None if weight is None else np.repeat(weight, sample.n_classes)
-    return [BinaryView(prob.ravel(), hit, repeated)]
+    return [Event(prob.ravel(), hit, repeated)]
 
 
 def event_view(
     y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
-) -> tuple[BinaryView, str]:
+) -> tuple[Event, str]:
     """The event that a curve is of, and its name; see :func:`reliability_curve`."""
     if pos_label is not None and classes is None:
         labels = encode_labels(y_true)[1]
@@ -109,8 +143,13 @@ def event_view(
             column = sample.prob
         else:
             column = np.ascontiguousarray(sample.columns()[:, own])
-        return BinaryView(column, sample.codes == own, sample.weight), f"class {pos_label}"
+        return Event(column, sample.codes == own, sample.weight), f"class {pos_label}"
     view = binary_views(sample, multiclass)[0]
     if sample.prob.ndim == 1:
         return view, "positive class"
     return view, "most probable class" if multiclass == "top_label" else "every class"
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number for JSON, which knows no infinity and no NaN."""
+    return value if math.isfinite(value) else None

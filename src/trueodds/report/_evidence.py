@@ -1,4 +1,4 @@
-"""What a report looks at: probabilities as they are, what happened, and events made of both."""
+"""The rows of a report: scores, the probabilities that they stand for, and labels."""
 
 from __future__ import annotations
 
@@ -14,22 +14,7 @@ from trueodds.inputs import Floats, InputScale, Labels, as_tuple, check_length
 from trueodds.maps import IdentityMap
 from trueodds.rows import Rows
 
-__all__ = ["Event", "ReportRows", "event_of", "read_report_rows", "sample_rows"]
-
-TOP_LABEL = -1
-"""Stands for the event that the most probable class is the true one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Event:
-    """Probabilities of something, and whether it happened."""
-
-    prob: Floats
-    hit: npt.NDArray[np.bool_]
-    weight: Floats | None
-
-    def __len__(self) -> int:
-        return len(self.prob)
+__all__ = ["ReportRows", "read_report_rows", "sample_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +80,6 @@ def read_report_rows(
         )
     prob = IdentityMap(input=scale)._apply(rows.scores)
     return ReportRows(rows.scores, prob, rows.codes, rows.weight, names, index)
-
-
-def event_of(
-    prob: Floats, codes: Labels, weight: Floats | None, of_class: int = TOP_LABEL
-) -> Event:
-    """The positive class; or one of several classes; or that the most probable one is right."""
-    if prob.ndim == 1:
-        return Event(prob, codes == 1, weight)
-    if of_class != TOP_LABEL:
-        return Event(np.ascontiguousarray(prob[:, of_class]), codes == of_class, weight)
-    top = prob.argmax(axis=1)
-    confidence = np.take_along_axis(prob, top[:, None], axis=1).ravel()
-    # Rounding of a row's sum may leave 1 + 2e-16.
-    return Event(np.minimum(confidence, 1.0), top == codes, weight)
 
 
 def sample_rows(rows: ReportRows, max_rows: int, rng: np.random.Generator) -> ReportRows:

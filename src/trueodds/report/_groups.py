@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from trueodds.inputs import (
-    Floats,
-)
-from trueodds.metrics._groups import GroupColumn, GroupCounts, GroupTest, group_counts, judge_groups
-from trueodds.metrics._sample import BinaryView
-from trueodds.report._evidence import Event, ReportRows, event_of
+from trueodds.inputs import Floats
+from trueodds.metrics._groups import GroupColumn, GroupTest, groups_before_and_after
+from trueodds.metrics._sample import event_of
+from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number
 
-__all__ = ["MAX_VALUES", "group_table"]
+__all__ = ["group_table"]
 
-MAX_VALUES = 100
-"""Most frequent values of a column that are tested, as in ``trueodds evaluate``."""
 MAX_LISTED = 25
 
 
@@ -30,47 +24,31 @@ def group_table(
     level: float,
 ) -> dict[str, Any]:
     """Test every group by :func:`trueodds.metrics.group_test`, before and after."""
-    before_view = _view(event_of(rows.prob, rows.codes, rows.weight))
-    after_view = _view(event_of(after, sample.codes, sample.weight))
-    before: list[GroupCounts] = []
-    later: list[GroupCounts] = []
-    left_out = 0
-    for column in columns:
-        own, sampled = column.codes[rows.index], column.codes[sample.index]
-        sizes = np.bincount(own, minlength=len(column.values))
-        frequent = np.argsort(-sizes, kind="stable")
-        left_out += int((sizes[frequent[MAX_VALUES:]] > 0).sum())
-        tested = frequent[:MAX_VALUES]
-        before += group_counts(column, own, before_view, tested[sizes[tested] > 0])
-        seen = np.bincount(sampled, minlength=len(column.values))
-        later += group_counts(column, sampled, after_view, tested[seen[tested] > 0])
-    judged = judge_groups(before, level=level)
-    found = {(t.column, t.value): t for t in judge_groups(later, level=level)}
-    entries = []
-    for test in judged:
-        then = found.get((test.column, test.value))
-        entries.append(
-            {
-                "column": test.column,
-                "value": test.value,
-                "before": _side(test),
-                "after": None if then is None else _side(then),
-            }
-        )
+    pairs, left_out = groups_before_and_after(
+        columns,
+        (event_of(rows.prob, rows.codes, rows.weight), rows.index),
+        (event_of(after, sample.codes, sample.weight), sample.index),
+        level=level,
+    )
+    entries = [
+        {
+            "column": test.column,
+            "value": test.value,
+            "before": _side(test),
+            "after": None if then is None else _side(then),
+        }
+        for test, then in pairs
+    ]
     return {
         "columns": [column.name for column in columns],
-        "tested": sum(not test.too_small for test in judged),
-        "too_small": sum(test.too_small for test in judged),
+        "tested": sum(not test.too_small for test, _ in pairs),
+        "too_small": sum(test.too_small for test, _ in pairs),
         "too_many_values": left_out,
         "correction": "Holm",
-        "significant_before": sum(test.flagged for test in judged),
-        "significant_after": sum(test.flagged for test in found.values()),
+        "significant_before": sum(test.flagged for test, _ in pairs),
+        "significant_after": sum(then is not None and then.flagged for _, then in pairs),
         "worst": entries[:MAX_LISTED],
     }
-
-
-def _view(event: Event) -> BinaryView:
-    return BinaryView(event.prob, event.hit, event.weight)
 
 
 def _side(test: GroupTest) -> dict[str, Any]:

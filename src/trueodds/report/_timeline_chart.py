@@ -9,7 +9,7 @@ from typing import Any
 
 from trueodds.report._marks import round_step
 
-__all__ = ["MARKS", "Chart", "evidence_chart", "ratio_chart"]
+__all__ = ["MARKS", "Chart", "e_value_chart", "ratio_chart"]
 
 WIDTH, HEIGHT = 480, 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 42
@@ -43,23 +43,23 @@ class Chart:
     bottom: int = HEIGHT - BOTTOM
 
 
-def evidence_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
-    """Evidence at the end of each period, on a logarithmic axis."""
+def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
+    """The e-value at the end of each period, on a logarithmic axis."""
     xs, counted = _counted(periods)
-    logs = [math.log10(max(line["evidence"], 1e-3)) for line in counted]
+    logs = [math.log10(max(line["e_value"], 1e-3)) for line in counted]
     rule = math.log10(threshold)
     low, high = min(-1.0, *logs), max(rule + 0.5, *logs)
     place = _scale(low, high)
     step = max(1, math.ceil((high - low) / 5))
     powers = range(math.ceil(low), math.floor(high) + 1, step)
     points = [
-        (x, place(value), f"{line['period']}: evidence {line['evidence']:.3g}", line["alarm"])
+        (x, place(value), f"{line['period']}: e-value {line['e_value']:.3g}", line["alarm"])
         for x, value, line in zip(xs, logs, counted, strict=True)
     ]
     return Chart(
-        "Evidence against the forecasts",
-        "Begins at 1; if the forecasts are right, the chance that it ever reaches the dashed line "
-        f"is at most 1 in {threshold:g}.",
+        "E-value against calibration",
+        "Starts at 1. If the forecasts are calibrated, the chance that it ever reaches the dashed "
+        f"line is at most 1 in {threshold:g}.",
         [
             (place(power), f"{10.0**power:g}" if -4 < power < 5 else f"1e{power}")
             for power in powers

@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.wording import interval_percent_text, share_percent_text
-from trueodds.compare import holm_adjust
 from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_table
-from trueodds.metrics._exact_test import BinTests, bin_tests
-from trueodds.metrics._plain_words import ALPHA
-from trueodds.report._evidence import Event, ReportRows, event_of
+from trueodds.metrics._exact_test import miscalibrated_regions
+from trueodds.metrics._finding import ALPHA
+from trueodds.metrics._sample import event_of
+from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, phrase_method
 from trueodds.table import ScoreTable
 
 __all__ = ["diagnose", "verdict"]
 
-MAX_BINS = 20
-ROWS_PER_BIN = 50
 WORTH_A_WORD = 0.0005
 """A smaller share is 0.0% on the page."""
 
@@ -32,17 +30,14 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
     found: Evaluation | ClassEvaluation
     options: dict[str, Any] = {"level": level, "random_state": seed}
     table = ScoreTable.from_codes(event.prob, event.hit, event.weight)
-    square = effective = None
-    if rows.weight is not None:
-        effective = float(rows.weight.sum() ** 2 / (rows.weight**2).sum())
-        square = table.weight * (table.total / effective)
+    effective = event.n_effective
+    square = None if effective is None else table.weight * (table.total / effective)
     if rows.binary:
         found = evaluate_table(table, n_effective=effective, **options)
     else:
         found = evaluate_classes(rows.codes, rows.prob, sample_weight=rows.weight, **options)
     is_off = found.p_value < ALPHA
-    n_bins = int(np.clip(len(event) // ROWS_PER_BIN, 1, MAX_BINS))
-    bins = bin_tests(table, n_bins, square) if is_off else None
+    regions = miscalibrated_regions(table, square, n_rows=len(event), alpha=ALPHA) if is_off else []
     flagged = groups["significant_before"]
     worst = groups["worst"][0] if flagged else None
     return {
@@ -52,9 +47,17 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
         "test": "exact tests of mean, slope and bins (Bonferroni)"
         if rows.binary
         else "Spiegelhalter's, of all classes",
-        "mean_predicted": number(_mean(event, event.prob)),
-        "observed": number(_mean(event, event.hit)),
-        "regions": [] if bins is None else _regions(bins, holm_adjust(bins.p_value) < ALPHA),
+        "mean_predicted": number(np.average(event.prob, weights=event.weight)),
+        "observed": number(np.average(event.hit, weights=event.weight)),
+        "regions": [
+            {
+                "direction": "too high" if region.too_high else "too low",
+                "from": number(region.low),
+                "to": number(region.high),
+                **{k: number(getattr(region, k)) for k in ("share", "predicted", "observed")},
+            }
+            for region in regions
+        ],
         "finding": found.finding(groups=_sides(groups)),
     }
 
@@ -65,37 +68,6 @@ def _sides(groups: dict[str, Any]) -> list[dict[str, Any]]:
     hidden = groups["tested"] - len(listed)
     flagged = groups["significant_before"] - sum(side["flagged"] for side in listed)
     return listed + [{"flagged": i < flagged} for i in range(hidden)]
-
-
-def _mean(event: Event, values: Any) -> float:
-    return float(np.average(values, weights=event.weight))
-
-
-def _regions(bins: BinTests, proven: Any) -> list[dict[str, Any]]:
-    """Runs of bins that are off the same way, each with at least one proven bin."""
-    sign = np.sign(bins.mean_prob - bins.frequency)
-    regions: list[dict[str, Any]] = []
-    begin = 0
-    for i in range(1, len(sign) + 1):
-        if i < len(sign) and sign[i] == sign[begin]:
-            continue
-        inside = np.flatnonzero(proven[begin:i]) + begin
-        if len(inside) and sign[begin]:
-            # Unproven bins at the ends of a run are left out, those within it are not.
-            part = slice(inside[0], inside[-1] + 1)
-            weight = bins.weight[part]
-            regions.append(
-                {
-                    "direction": "too high" if sign[begin] > 0 else "too low",
-                    "from": number(bins.low[inside[0]]),
-                    "to": number(bins.high[inside[-1]]),
-                    "share": number(weight.sum() / bins.weight.sum()),
-                    "predicted": number(np.average(bins.mean_prob[part], weights=weight)),
-                    "observed": number(np.average(bins.frequency[part], weights=weight)),
-                }
-            )
-        begin = i
-    return regions
 
 
 def verdict(

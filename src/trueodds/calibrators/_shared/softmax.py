@@ -27,7 +27,7 @@ from trueodds.numerics.softmax.regression import (
     VectorModel,
 )
 from trueodds.numerics.structured_softmax.base import Base
-from trueodds.numerics.structured_softmax.features import N_SHARED
+from trueodds.numerics.structured_softmax.model import N_SHARED
 from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
 from trueodds.rows import Rows
 

@@ -128,7 +128,7 @@ Acknowledge = Annotated[
     bool,
     typer.Option(
         "--acknowledge",
-        help="Record the alarm that there is, and go on with new evidence from here.",
+        help="Record the current alarm and restart the e-value at 1.",
         rich_help_panel=WATCH,
     ),
 ]

@@ -574,14 +574,14 @@ class WatchRun:
 
     def _line(self, period: str, late: bool, counts: Any) -> dict[str, Any]:
         monitor = self.watch.monitor
-        whole = monitor.how_much(1)
+        whole = monitor.miscalibration(1)
         line = {
             "period": period[:200],
             "rows": int(counts[0]),
             "expected": float(counts[1]),
             "observed": float(counts[2]),
-            "evidence": monitor.evidence,
-            "peak": monitor.peak_evidence,
+            "e_value": monitor.e_value,
+            "peak_e_value": monitor.peak_e_value,
             "ratio_low": 0.0 if whole is None else min(whole.ratio_low, 1e300),
             "ratio_high": 0.0 if whole is None else min(whole.ratio_high, 1e300),
             "alarm": monitor.alarm,
@@ -601,7 +601,7 @@ class WatchRun:
         """
         from trueodds.model_selection import describe_fit
 
-        change = self.watch.monitor.since
+        change = self.watch.monitor.change_point
         if change is None or change.time is None:
             log("no alarm, so no new map was fitted (--refit).")
             return None

@@ -16,12 +16,12 @@ __all__ = ["KeptCells", "kept_of_columns", "kept_of_rows", "margin_unit"]
 MOST_CELLS = 1000
 """As many as the finest of the models of a curve looks at."""
 MANY = 20_000
-"""Neighbours of more scores are first put together, so that few logarithms are taken."""
+"""Neighbors of more scores are first put together, so that few logarithms are taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeptCells:
-    """At most 1,500 cells of neighbouring scores.
+    """At most 1,500 cells of neighboring scores.
 
     Parameters
     ----------

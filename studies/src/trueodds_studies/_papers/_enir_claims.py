@@ -327,8 +327,8 @@ def _overall_claims(tables: Tables) -> list[Claim]:
             "Table VII",
             None,
             "not here, because a report must be the same on every machine; "
-            "`benchmarks/calibration_time.py` measures it, with all of Table VII, and its figures "
-            "are on ENIR's page",
+            "`benchmarks/speed/calibration_time.py` measures it, with all of Table VII, and its "
+            "figures are on ENIR's page",
             "protocol",
         ),
     ]

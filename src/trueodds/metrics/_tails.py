@@ -1,0 +1,124 @@
+"""Over- and under-confidence at the two ends of the ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    check_number,
+)
+from trueodds.metrics._sample import Event, read_sample
+
+__all__ = ["EndConfidence", "end_confidence"]
+
+
+@dataclass(frozen=True)
+class EndConfidence:
+    """Mean probability and frequency of positives among the lowest and the highest scores.
+
+    Attributes
+    ----------
+    fraction : float
+        The share of the weight at each end.
+    low_prob, low_rate : float
+        Mean probability and frequency of positives in the first part of the ranking.
+    high_prob, high_rate : float
+        The same in the last part.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import end_confidence
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
+    >>> ends = end_confidence(y, p, fraction=0.2)
+    >>> round(ends.low_prob, 3), ends.low_rate, round(ends.high_prob, 3), ends.high_rate
+    (0.217, 0.0, 0.867, 1.0)
+    """
+
+    fraction: float
+    low_prob: float
+    low_rate: float
+    high_prob: float
+    high_rate: float
+
+    @property
+    def low_overconfidence(self) -> float:
+        """low_rate − low_prob: positive if the model is too sure of the negative class."""
+        return self.low_rate - self.low_prob
+
+    @property
+    def high_overconfidence(self) -> float:
+        """high_prob − high_rate: positive if the model is too sure of the positive class."""
+        return self.high_prob - self.high_rate
+
+
+def end_confidence(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    fraction: float = 0.025,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> EndConfidence:
+    """Over-confidence in the lowest and the highest rows of the ranking.
+
+    Use it to see what log-loss fears: certainty at the ends that is not earned. Two classes only.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`log_loss`, for two classes.
+    fraction : float, default=0.025
+        How much of the weight each end holds, in (0, 0.5].
+
+    Returns
+    -------
+    EndConfidence
+
+    Notes
+    -----
+    Where equal probabilities straddle the end of a part, all of them count, with the share of
+    their weight that fits: the mean over all ways to break the ties.
+
+    References
+    ----------
+    Allikivi and Kull (2019), Non-parametric Bayesian isotonic calibration, figure 3.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import end_confidence
+    >>> ends = end_confidence([0, 1, 0, 1], [0.1, 0.1, 0.6, 0.9], fraction=0.25)
+    >>> ends.low_overconfidence, round(ends.high_overconfidence, 6)
+    (0.4, -0.1)
+    """
+    fraction = check_number(fraction, "fraction", 0.0, 0.5, above=True)
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if sample.prob.ndim == 2:
+        raise InputError(
+            f"end_confidence is for two classes; got {sample.n_classes}. Pass one column and "
+            "whether that class happened."
+        )
+    view = Event(sample.prob, sample.codes, sample.weight)
+    order = np.argsort(view.prob)
+    prob, hit = view.prob[order], view.hit[order].astype(np.float64)
+    weight = np.ones(len(prob)) if view.weight is None else view.weight[order]
+    goal = fraction * weight.sum()
+    low = _part(prob, hit, weight, goal)
+    high = _part(prob[::-1], hit[::-1], weight[::-1], goal)
+    return EndConfidence(fraction, *low, *high)
+
+
+def _part(prob: Floats, hit: Floats, weight: Floats, goal: float) -> tuple[float, float]:
+    """Mean probability and frequency in the first ``goal`` of weight of ordered rows."""
+    starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
+    mass = np.add.reduceat(weight, starts)
+    hits = np.add.reduceat(weight * hit, starts)
+    before = np.cumsum(mass) - mass
+    taken = np.clip((goal - before) / mass, 0.0, 1.0)
+    total = (taken * mass).sum()
+    mean = float((taken * mass * prob[starts]).sum() / total)
+    return mean, float((taken * hits).sum() / total)
