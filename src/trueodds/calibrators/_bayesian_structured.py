@@ -10,7 +10,7 @@ from trueodds.calibrators._shared.softmax import structured_map
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
-from trueodds.maps._pairs import as_pair
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.structured_softmax.pool import Member, fit_pool
 from trueodds.numerics.structured_softmax.rows import (
     ClassRows,

@@ -15,7 +15,7 @@ from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separ
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap
-from trueodds.maps._pairs import as_pair
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.softmax.floor import ModelOf, SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
 from trueodds.numerics.softmax.regression import (
