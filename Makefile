@@ -5,6 +5,7 @@ TORCH ?= torch==2.13.0
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal -q
 KERNELS := setup.py $(wildcard src/trueodds/kernels/*.py src/trueodds/kernels/*.pxd src/trueodds/kernels/*.h)
+STUDY_KERNELS := studies/setup.py $(wildcard studies/src/trueodds_studies/kernels/*.py)
 RELEASE_CHECKS := audit oldest-duckdb lowest-versions wheels pythons
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -92,10 +93,11 @@ DEMO := -e ".[cli,plot,report]"
 
 # Kernels are compiled again when their sources have changed.
 ready: .venv/.kernels
-.venv/.kernels: .venv/.installed $(KERNELS)
+.venv/.kernels: .venv/.installed $(KERNELS) $(STUDY_KERNELS)
 	@if [ -n "$$(find $(KERNELS) -newer $<)" ]; then $(BIN)/python setup.py -q build_ext --inplace; fi
+	@if [ -n "$$(find $(STUDY_KERNELS) -newer $<)" ]; then cd studies && ../$(BIN)/python setup.py -q build_ext --inplace; fi
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-demo .venv-rivals .coverage build dist src/trueodds/kernels/*.so docs/_build docs/gallery docs/generated \
+	rm -rf .venv .venv-demo .venv-rivals .coverage build dist src/trueodds/kernels/*.so studies/src/trueodds_studies/kernels/*.so docs/_build docs/gallery docs/generated \
 	  demo-output bench-output* arena-output* studies-output*

@@ -23,8 +23,8 @@ from scipy.special import expit, logit
 
 from trueodds import CharcoalGrillCalibrator, IdentityCalibrator
 from trueodds.calibrators import all_calibrators
+from trueodds.calibrators._charcoal_grill.fit import PULL
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.numerics.charcoal_grill.fit import PULL
 
 N_FIT = 1000
 HELD_OUT = 10**5

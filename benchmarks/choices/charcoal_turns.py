@@ -19,9 +19,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from trueodds import LogisticCalibrator, ScoreTable
+from trueodds.calibrators._charcoal_grill.fit import GrillEvidence
+from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.numerics.charcoal_grill.fit import GrillEvidence
-from trueodds.numerics.charcoal_grill.paper import fit_paper
 
 N_FIT, N_HELD_OUT, TEMPERATURE = 1000, 10**5, 5.0
 COALS = (2, 3, 4, 5)

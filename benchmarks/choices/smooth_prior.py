@@ -14,19 +14,19 @@ from pathlib import Path
 import numpy as np
 
 import trueodds
-from trueodds.numerics.smooth_curve import fit, model
+from trueodds.numerics.smooth_curve import fit, models
 
 SIZES = (100, 300, 1000, 3000)
-CENTRES = model.CENTRES
+CENTRES = models.CENTRES
 
 
 def scaled(factor):
-    return tuple(model.Centre(c.kind, c.deviation * factor) for c in CENTRES)
+    return tuple(models.Centre(c.kind, c.deviation * factor) for c in CENTRES)
 
 
 VARIANTS = {
     "widths of the prior": lambda f: {"CENTRES": scaled(f)},
-    "amplitudes of waves": lambda f: {"AMPLITUDES": tuple(a * f for a in model.AMPLITUDES)},
+    "amplitudes of waves": lambda f: {"AMPLITUDES": tuple(a * f for a in models.AMPLITUDES)},
     "lengths of waves": lambda f: {"LENGTHS": tuple(x * f for x in (1.2, 0.4))},
     "weight of bare centres": lambda f: {"BARE_COUNTS_AS": 8.0 * f},
 }

@@ -29,9 +29,9 @@ def one(seed: int) -> tuple[dict[str, bool], bool, int]:
     wrong = {"O:E": False, "intercept": False, "slope": False}
     for end in range(EVERY, ROWS + 1, EVERY):
         monitor.update(p[end - EVERY : end], y[end - EVERY : end])
-        firsts = {1} if monitor.since is None else {1, monitor.since.row}
+        firsts = {1} if monitor.change_point is None else {1, monitor.change_point.row}
         for first in firsts:
-            off = monitor.how_much(first)
+            off = monitor.miscalibration(first)
             part = slice(off.first_row - 1, end)
             ratio = truth[part].sum() / p[part].sum()
             wrong["O:E"] |= not off.ratio_low <= ratio <= off.ratio_high
@@ -40,7 +40,7 @@ def one(seed: int) -> tuple[dict[str, bool], bool, int]:
                 shift = SHIFT if off.first_row > CHANGE else 0.0
                 wrong["intercept"] |= not off.intercept_low <= shift <= off.intercept_high
                 wrong["slope"] |= not off.slope_low <= 1.0 <= off.slope_high
-    change = monitor.since
+    change = monitor.change_point
     dated = change is not None and change.low <= CHANGE + 1 <= change.high
     return wrong, dated, 0 if change is None else change.high - change.low + 1
 

@@ -41,7 +41,7 @@ from trueodds import (
     StructuredVectorCalibrator,
     VennAbersCalibrator,
 )
-from trueodds.numerics.penalised_logistic import FINE, PenalisedLogistic
+from trueodds.calibrators._spline import FINE, PenalizedLogistic
 
 Array = np.ndarray
 Predictor = Callable[[Array], Array]
@@ -181,7 +181,7 @@ def spline() -> Method:
         design, weight = found.X_mat_used[used], found.final_weightvec[used]
         size = design.shape[1]
         n_pos = weight * label[used]
-        problem = PenalisedLogistic(design, n_pos, weight, np.eye(size), np.zeros((size, 0)))
+        problem = PenalizedLogistic(design, n_pos, weight, np.eye(size), np.zeros((size, 0)))
         strength = 2 * found.best_reg_param * used.sum() / size
         coef = problem.fit(strength, np.zeros(size), FINE).coef
 

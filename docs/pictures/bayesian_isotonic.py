@@ -20,9 +20,9 @@ from trueodds import (
     IsotonicCalibrator,
     LogisticCalibrator,
 )
+from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.kernels.bayesian_isotonic import draw_maps
-from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay
 from trueodds.table import ScoreTable
 

@@ -42,7 +42,7 @@ def main() -> None:
         for part in np.array_split(np.arange(len(p)), LOOKS):
             monitor.update(p[part], y[part], time=times[part])
             rows.append(monitor.n_rows)
-            evidence.append(monitor.evidence)
+            evidence.append(monitor.e_value)
         ax.semilogy(rows, evidence, color="#0072B2")
         ax.axhline(1 / monitor.alpha, color="#D55E00", linestyle="--", linewidth=1)
         ax.text(0, 1 / monitor.alpha, " alarm", va="bottom", color="#D55E00", fontsize=8)
@@ -66,9 +66,9 @@ def main() -> None:
         ax.set_xticks(ends, [str(times[row])[:4] for row in ends], fontsize=8)
         ax.set_title(title, fontsize=10)
         ax.grid(color="0.92")
-        found = ", ".join(str(place) for place in monitor.where[:3]) or "nothing"
+        found = ", ".join(str(place) for place in monitor.regions[:3]) or "nothing"
         print(f"{title}: {monitor}; alarm {monitor.alarm_time}; {found}")
-        print(f"  {monitor.advice()}")
+        print(f"  {monitor.recommendation()}")
     figure.supylabel("evidence against the forecasts", fontsize=10)
     figure.savefig(PICTURE, dpi=150)
 

@@ -75,7 +75,7 @@ def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(
 def test_finding_studies_loads_no_heavy_library(words, shown):
     script = (
         "import sys\n"
-        "from trueodds.cli.run import run\n"
+        "from trueodds.cli.app import run\n"
         f"run({words!r})\n"
         "heavy = {'numpy', 'scipy', 'pyarrow', 'pandas', 'sklearn', 'matplotlib'}\n"
         "sys.exit(' '.join(heavy & set(sys.modules)))\n"

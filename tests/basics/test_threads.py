@@ -154,7 +154,7 @@ import sys
 import numpy as np
 from threadpoolctl import ThreadpoolController
 from trueodds import BayesianStructuredCalibrator
-from trueodds.numerics.structured_softmax.newton import Posterior
+from trueodds.numerics.structured_softmax.pool import Posterior
 
 def watched(self, *arguments):
     import scipy.linalg

@@ -8,6 +8,7 @@ import pytest
 from support.naive_isotonic import fixture_table, read_columns
 from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
+from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.calibrators._bayesian_isotonic.chains import (
     effective_sample_size,
     run_chains,
@@ -17,7 +18,6 @@ from trueodds.calibrators._bayesian_isotonic.posterior import default_groups, gr
 from trueodds.exceptions import DegenerateWeightsWarning, InputError, PoorMixingWarning
 from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.plots import CalibrationMapDisplay
 from trueodds.table import ScoreTable
 

@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 
 from support.grill_examples import distorted, overconfident_classes
 from trueodds import CharcoalGrillCalibrator, LogisticCalibrator, TemperatureCalibrator
+from trueodds.calibrators._charcoal_grill import fit as charcoal_grill_fit
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -16,7 +17,6 @@ from trueodds.exceptions import (
     SeparableScoresWarning,
 )
 from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap
-from trueodds.numerics.charcoal_grill import fit as charcoal_grill_fit
 from trueodds.plots import CalibrationMapDisplay
 
 GRID = np.linspace(0.001, 0.999, 999)

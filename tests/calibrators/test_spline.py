@@ -10,7 +10,7 @@ from trueodds.numerics.log_odds import log_odds, sigmoid
 
 # The reference, splinecalib, has another penalty (the sum of squares of the coefficients of
 # truncated powers), knots at random, and leaves a fifth of the rows out; with its basis, penalty
-# and rows the same solver gives its numbers: tests/numerics/test_penalised_logistic.py.
+# and rows the same solver gives its numbers: tests/calibrators/test_penalized_logistic.py.
 
 
 def truth(p):

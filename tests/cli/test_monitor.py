@@ -49,7 +49,7 @@ def test_a_quiet_week_then_an_alarm(folder, run):
     assert second.code == 4
     assert "ALARM" in second.out
     assert "too low" in second.out
-    assert "to do:    Shift the log-odds by +1" in second.out.replace("+0.9", "+1")
+    assert "recommendation: Shift the log-odds by +1" in second.out.replace("+0.9", "+1")
     assert "2026-01-01" not in second.out.splitlines()[0]
 
 
@@ -59,7 +59,7 @@ def test_nothing_is_counted_twice(folder, run):
     run(*words)
     before = (folder / "watch.json").read_bytes()
     again = run(*words)
-    assert "nothing new: 1 files were read before" in again.err
+    assert "no new rows (1 file already read)" in again.err
     assert (folder / "watch.json").read_bytes() == before
     grown = [
         a + b for a, b in zip(days(1, 3), days(4, 1, seed=3), strict=True) if isinstance(a, list)
@@ -88,7 +88,7 @@ def test_csv_and_parquet_in_one_run_or_two_give_the_same_evidence(folder, run):
         run("monitor", "map.json", name, *COLUMNS, "-t", "day", "--state", f"{name}.json", "--json")
         for name in ("a.csv", "b.parquet")
     ]
-    assert found[0].json["evidence"] == found[1].json["evidence"]
+    assert found[0].json["e_value"] == found[1].json["e_value"]
 
 
 def test_a_file_sorted_by_its_labels_raises_no_alarm(folder, run):
@@ -107,7 +107,7 @@ def test_days_without_labels_or_positives_are_no_error(folder, run):
         "monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json"
     )
     assert result.code == 0
-    assert (result.json["rows"], result.json["rows_unlabelled"]) == (3, 2)
+    assert (result.json["rows"], result.json["rows_unlabeled"]) == (3, 2)
 
 
 def test_page_metrics_and_new_map_are_written(folder, run):

@@ -110,7 +110,7 @@ def test_a_month_of_a_lake_with_late_missing_and_changed_days(folder, watch):
             alarm_night = night
     assert counted == {day_name(number): PER_DAY for number in range(30)}
     assert result.json["rows_total"] == 30 * PER_DAY
-    assert result.json["rows_unlabelled"] == 0
+    assert result.json["rows_unlabeled"] == 0
     assert said == {
         "missing": [(12, day_name(11), 0)],
         "changed": [(15, day_name(7), 50)],
@@ -124,7 +124,7 @@ def test_a_month_of_a_lake_with_late_missing_and_changed_days(folder, watch):
         assert words in page
     gauges = dict(line.rsplit(" ", 1) for line in (folder / "w.prom").read_text().splitlines())
     named = {key: float(gauges[f'trueodds_monitor_{key}{{state="s.json"}}']) for key in (
-        "rows", "rows_late", "rows_changed", "periods_missing", "rows_unlabelled",
+        "rows", "rows_late", "rows_changed", "periods_missing", "rows_unlabeled",
     )}  # fmt: skip
     assert list(named.values()) == [30 * PER_DAY, PER_DAY, 50, 0, 0]
 
@@ -135,7 +135,7 @@ def test_rows_without_a_label_do_not_move_the_clock(watch):
     assert watch("lake").json["rows"] == PER_DAY
     deliver(1)
     result = watch("lake")
-    assert (result.json["rows"], result.json["rows_unlabelled"]) == (2 * PER_DAY, 0)
+    assert (result.json["rows"], result.json["rows_unlabeled"]) == (2 * PER_DAY, 0)
     assert result.json["events"] == []
 
 
@@ -150,7 +150,7 @@ def test_labels_that_come_one_by_one_all_count_once(watch, decimals):
         write("a.csv", p[order], np.array(now, dtype=object)[order], day_name(0))
         result = watch("a.csv")
         assert result.json["rows"] == (arrives <= night).sum()
-        assert result.json["rows_unlabelled"] == (arrives > night).sum()
+        assert result.json["rows_unlabeled"] == (arrives > night).sum()
         assert result.json["events"] == []
     state = json.loads(Path("s.json").read_text())
     assert sum(line["observed"] for line in state["job"]["periods"]) == y.sum()
@@ -272,7 +272,7 @@ def test_files_of_one_name_in_several_folders_are_different_files(watch, timed):
     assert len({line["period"] for line in first.json["periods"]}) == 3
     again = watch("lake", timed=timed)
     assert (again.code, again.json["rows"]) == (0, 3 * PER_DAY)
-    assert "nothing new: 3 files were read before" in again.err
+    assert "no new rows (3 files already read)" in again.err
 
 
 def test_a_moved_file_is_not_counted_again_and_can_grow(watch):

@@ -78,7 +78,7 @@ NOT_CALLED = {
     "CalibratedClassifier.score": "scikit-learn's own",
     # What validation has made comes in here, not what callers have.
     **dict.fromkeys(("learn", "learn_with_band", "read_rows", "take_map"), "takes evidence"),
-    **dict.fromkeys(("apply", "apply_to_both"), "takes validated scores; maps are called instead"),
+    **dict.fromkeys(("apply", "apply_to_all"), "takes validated scores; maps are called instead"),
     **dict.fromkeys(("from_codes", "from_grouped", "of_sorted"), "takes validated columns"),
     "expression": "takes nodes of a formula",
     **dict.fromkeys(("get_metadata_routing", "set_fit_request", "set_score_request"), "sklearn's"),
@@ -452,7 +452,7 @@ def _monitor() -> trueodds.CalibrationMonitor:
 
 
 def _periods() -> list[dict[str, Any]]:
-    line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "evidence": 1.0}
+    line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "e_value": 1.0}
     return [line | {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False}]
 
 

@@ -16,8 +16,8 @@ import duckdb
 from trueodds.cli.errors import BAD_INPUT, USAGE, code_and_sentence
 from trueodds.cli.files.csv import csv_header
 from trueodds.cli.files.find import InputFiles
-from trueodds.cli.files.line_ends import even_lines
 from trueodds.cli.files.open import DataSource, Reading, open_source
+from trueodds.cli.files.text import even_lines
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.fetch import fetch_rows
 from trueodds.cli.rows.prepare import prepare

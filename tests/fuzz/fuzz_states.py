@@ -32,8 +32,14 @@ def _states() -> list[dict[str, Any]]:
     grouped = CalibrationMonitor(alpha=0.5, max_groups=2).update(P, Y, time=times, group=names)
     several = CalibrationMonitor(tolerance=0.01, classes=("x", "y", "z"))
     several.update(CLASSES, np.array(["x", "y"])[Y])
-    line = {"period": "7", "rows": 9, "expected": 4.5, "observed": 4.0, "evidence": 1.0}
-    line |= {"peak": 1.5, "ratio_low": 0.5, "ratio_high": 2.0, "alarm": False, "late": False}
+    line = {"period": "7", "rows": 9, "expected": 4.5, "observed": 4.0, "e_value": 1.0}
+    line |= {
+        "peak_e_value": 1.5,
+        "ratio_low": 0.5,
+        "ratio_high": 2.0,
+        "alarm": False,
+        "late": False,
+    }
     values = np.array([300, 556, 557], dtype=np.uint64)
     record = FileRecord("0" * 32, 9, 1, 4, 5, 3, 1, 2, "7.0", "6.0", values)
     watch = Watch("f" * 64, plain, "day", "7.0", "number", "1.0", {"7.csv": record}, [line], "day")
@@ -42,7 +48,7 @@ def _states() -> list[dict[str, Any]]:
         watch.add_event("missing", "2026-10-03T00:00:00Z", period=start, rows=0)
     watch.add_event("changed", "2026-10-03T00:00:00Z", period="7", file="7.csv", rows=2)
     alarm = {"at": "2026-10-03T00:00:00Z", "alarm_time": 7, "alarm_row": 3, "rows": 9}
-    watch.acknowledged.append({**alarm, "peak_evidence": 21.0})
+    watch.acknowledged.append({**alarm, "peak_e_value": 21.0})
     monitors = (CalibrationMonitor(), plain, grouped, several)
     return [*(monitor.to_dict() for monitor in monitors), watch.to_dict()]
 
@@ -84,8 +90,8 @@ def _use(monitor: CalibrationMonitor) -> None:
     labels = codes if monitor.classes is None else [monitor.classes[code] for code in codes]
     grouped = state is not None and state["grouped"]
     monitor.update(rows, labels, group=["a", "z"] * (len(rows) // 2) if grouped else None)
-    assert monitor.evidence >= 0, monitor.evidence
-    assert not math.isnan(monitor.peak_evidence)
+    assert monitor.e_value >= 0, monitor.e_value
+    assert not math.isnan(monitor.peak_e_value)
     repr(monitor)
     json.dumps(monitor.summary(), allow_nan=False)
 

@@ -13,7 +13,7 @@ from trueodds.monitoring._stream import EDGES, SLOPES, TILTS, Stream
 def test_evidence_is_the_sum_over_all_starts_and_bets(tolerance):
     p, y = stream(60, seed=3, shift=1.0)
     monitor = CalibrationMonitor(tolerance=tolerance).update(p, y)
-    assert monitor.evidence == pytest.approx(evidence(p, y, tolerance), rel=1e-10)
+    assert monitor.e_value == pytest.approx(evidence(p, y, tolerance), rel=1e-10)
 
 
 def test_groups_and_classes_have_their_own_sums():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from support.naive_isotonic import FIXTURE_SETS, fixture_table, read_columns
+from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
-from trueodds.numerics.isotonic_bounds import isotonic_bounds
 from trueodds.table import ScoreTable
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from trueodds import ScoreTable, metrics
 from trueodds.exceptions import InputError
-from trueodds.metrics import _evaluate_cells as cells_module
+from trueodds.metrics import _evaluation as cells_module
 
 FUNCTIONS = {
     "log_loss": metrics.log_loss,

@@ -17,7 +17,7 @@ from trueodds.metrics import (
     validation_sample_size,
     validation_table,
 )
-from trueodds.metrics._flexible_curve import CurveOptions, FlexibleCurve
+from trueodds.metrics._curves import CurveOptions, FlexibleCurve
 from trueodds.metrics._recalibration import binary_view
 from trueodds.metrics._validation import _delong, _observed_expected, _wald
 

@@ -19,7 +19,7 @@ from trueodds import (
 from trueodds.exceptions import InputError, SeparableScoresWarning
 from trueodds.metrics import brier_score, expected_calibration_error, log_loss
 from trueodds.model_selection import compare_calibrators
-from trueodds.model_selection._comparison_folds import deal_folds, group_cells
+from trueodds.model_selection._folds import deal_folds, group_cells
 from trueodds.testing._sample import multiclass_sample
 
 FAST = ["temperature", "logistic", "isotonic"]

@@ -8,10 +8,14 @@ import pytest
 
 from trueodds import IdentityCalibrator, compare_calibrators
 from trueodds.exceptions import TooFewInstancesError
-from trueodds.model_selection._comparison_choice import choose
-from trueodds.model_selection._comparison_folds import deal_folds, group_cells
-from trueodds.model_selection._comparison_losses import LossTable, cell_losses, row_losses
-from trueodds.model_selection._comparison_run import HeldOut
+from trueodds.model_selection._comparison import HeldOut, choose
+from trueodds.model_selection._folds import (
+    LossTable,
+    cell_losses,
+    deal_folds,
+    group_cells,
+    row_losses,
+)
 
 
 def cells_of(scores, codes, weight=None, n_classes=2):
@@ -66,7 +70,7 @@ def test_cells_without_weight_are_held_out_once():
 
 
 def test_very_many_instances_are_dealt_by_draws(monkeypatch):
-    monkeypatch.setattr("trueodds.model_selection._comparison_folds.MOST_CARDS", 99)
+    monkeypatch.setattr("trueodds.model_selection._folds.MOST_CARDS", 99)
     cells = cells_of([0.2, 0.8], [0, 1], [1_000, 1_000])
     folds = deal_folds(cells, 5, seed=0)
     assert (folds.counts.sum(axis=1) == 1_000).all()

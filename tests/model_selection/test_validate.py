@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning
 from trueodds.metrics import brier_score, c_statistic
 from trueodds.model_selection import validate
-from trueodds.model_selection._validate import _plus
+from trueodds.model_selection._validate_model import _plus
 
 ONLY = {"c_statistic": c_statistic, "brier_score": brier_score}
 

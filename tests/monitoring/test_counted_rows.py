@@ -132,7 +132,7 @@ def test_a_change_never_begins_after_its_alarm(seed):
     shift = np.select([at < 2000, at < 5000], [0.0, 0.4], 2.0)
     y = rng.random(8000) < 1 / (1 + np.exp(-z - shift))
     monitor = CalibrationMonitor().update(1 / (1 + np.exp(-z)), y, time=at)
-    since = monitor.since
+    since = monitor.change_point
     assert since.low <= since.row <= since.high <= monitor.alarm_row < 5000
     assert since.time_low <= since.time <= since.time_high <= monitor.alarm_time
 

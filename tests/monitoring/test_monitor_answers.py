@@ -19,7 +19,7 @@ from trueodds.monitoring._stream import MAX_STRETCHES, History
 def test_a_change_is_dated_with_its_time():
     p, y = stream(9000, seed=1, shift=0.9, start=5000)
     monitor = CalibrationMonitor().update(p, y, time=np.arange(9000) // 100)
-    change = monitor.since
+    change = monitor.change_point
     assert change.low <= 5001 <= change.high
     assert not change.from_start
     assert change.time_low <= 50 <= change.time_high
@@ -28,21 +28,26 @@ def test_a_change_is_dated_with_its_time():
 
 def test_forecasts_wrong_from_the_first_row_are_said_to_be():
     monitor = CalibrationMonitor().update(*stream(4000, shift=0.6))
-    assert monitor.since.from_start
-    assert monitor.since.row < 400
+    assert monitor.change_point.from_start
+    assert monitor.change_point.row < 400
 
 
 def test_without_an_alarm_there_is_no_change_and_no_place():
     monitor = CalibrationMonitor()
-    assert (monitor.alarm, monitor.evidence, monitor.since, monitor.where) == (False, 1.0, None, ())
-    assert monitor.how_much() is None
-    assert monitor.advice().action == "leave"
+    assert (monitor.alarm, monitor.e_value, monitor.change_point, monitor.regions) == (
+        False,
+        1.0,
+        None,
+        (),
+    )
+    assert monitor.miscalibration() is None
+    assert monitor.recommendation().action == "keep"
     monitor.update(*stream(500))
-    assert (monitor.since, monitor.advice().action) == (None, "leave")
+    assert (monitor.change_point, monitor.recommendation().action) == (None, "keep")
 
 
 def test_a_shift_is_advised_with_its_size():
-    advice = CalibrationMonitor().update(*stream(12_000, shift=0.5)).advice()
+    advice = CalibrationMonitor().update(*stream(12_000, shift=0.5)).recommendation()
     assert advice.action == "shift"
     assert advice.shift == pytest.approx(0.5, abs=0.1)
     assert 0 < advice.gain < 0.1
@@ -50,7 +55,7 @@ def test_a_shift_is_advised_with_its_size():
 
 
 def test_a_refit_is_advised_if_the_slope_is_wrong():
-    advice = CalibrationMonitor().update(*stream(12_000, slope=0.5)).advice()
+    advice = CalibrationMonitor().update(*stream(12_000, slope=0.5)).recommendation()
     assert advice.action == "refit"
     assert advice.sentence.startswith("Fit a new map")
 
@@ -67,7 +72,7 @@ def test_estimates_from_counts_are_those_from_rows():
         return np.sum(np.logaddexp(0, eta) - y * eta)
 
     exact = minimize(loss, [0.0, 1.0]).x
-    assert monitor.how_much(1).slope == pytest.approx(exact[1], abs=0.02)
+    assert monitor.miscalibration(1).slope == pytest.approx(exact[1], abs=0.02)
 
 
 def test_intervals_hold_the_truth_and_shrink():
@@ -76,7 +81,7 @@ def test_intervals_hold_the_truth_and_shrink():
     truth = 1 / (1 + np.exp(-(np.log(p / (1 - p)) + 0.4)))
     for end in range(3000, 30_001, 3000):
         part = slice(end - 3000, end)
-        off = monitor.update(p[part], y[part]).how_much(1)
+        off = monitor.update(p[part], y[part]).miscalibration(1)
         assert off.ratio_low <= truth[:end].sum() / p[:end].sum() <= off.ratio_high
         assert off.intercept_low <= 0.4 <= off.intercept_high
         assert off.slope_low <= 1.0 <= off.slope_high
@@ -136,9 +141,9 @@ def test_the_better_forecast_is_found_and_the_evidence_does_not_depend_on_batche
     parts = ForecastComparison()
     for part in np.array_split(np.arange(3000), 7):
         parts.update(p[part], better[part], y[part])
-    assert whole.better == parts.better == "new"
-    assert parts.evidence_new == pytest.approx(whole.evidence_new, rel=1e-9)
-    assert ForecastComparison().update(better, p, y).better == "old"
+    assert whole.winner == parts.winner == "new"
+    assert parts.e_value_new == pytest.approx(whole.e_value_new, rel=1e-9)
+    assert ForecastComparison().update(better, p, y).winner == "old"
     assert whole.mean_difference > 0
     assert ForecastComparison.from_dict(whole.to_dict()).to_dict() == whole.to_dict()
 
@@ -151,5 +156,5 @@ def test_equal_forecasts_are_rarely_told_apart():
         noise = np.random.default_rng(seed).normal(0, 0.3, 1000)
         z = np.log(p / (1 - p))
         old = 1 / (1 + np.exp(-(z + noise)))
-        wrong += ForecastComparison().update(p, old, y).better == "new"
+        wrong += ForecastComparison().update(p, old, y).winner == "new"
     assert wrong / 200 <= 0.05

@@ -14,7 +14,7 @@ from trueodds.monitoring._stream import shares
 def test_no_bet_gains_on_average_wherever_the_truth_lies_in_the_band():
     for p in (0.004, 0.3, 0.97):
         for truth in np.clip([p - 0.02, p, p + 0.02], 0, 1):
-            after = [CalibrationMonitor(tolerance=0.02).update(p, y).evidence for y in (0, 1)]
+            after = [CalibrationMonitor(tolerance=0.02).update(p, y).e_value for y in (0, 1)]
             assert (1 - truth) * after[0] + truth * after[1] <= 1 + 1e-12
 
 
@@ -38,7 +38,7 @@ def test_an_alarm_inside_a_batch_is_kept_even_if_the_evidence_falls_again():
     q, x = stream(60_000, seed=1)
     monitor = CalibrationMonitor().update(np.r_[p, q], np.r_[y, x], time=np.arange(61_000))
     assert monitor.alarm
-    assert monitor.evidence < 20 <= monitor.peak_evidence
+    assert monitor.e_value < 20 <= monitor.peak_e_value
     assert monitor.alarm_row - 1 == monitor.alarm_time < 1000
 
 
@@ -71,10 +71,10 @@ def test_tolerated_errors_raise_no_alarm_and_greater_ones_do():
 def test_the_kind_of_error_is_named(change, place):
     monitor = CalibrationMonitor().update(*stream(8000, seed=2, **change))
     assert monitor.alarm
-    assert place in [str(found) for found in monitor.where]
+    assert place in [str(found) for found in monitor.regions]
     opposite = {"too low": "too high", "too high": "too low"}.get(place)
     if "shift" in change:
-        assert opposite not in [str(found) for found in monitor.where]
+        assert opposite not in [str(found) for found in monitor.regions]
 
 
 def test_the_group_that_is_wrong_is_named_and_no_other():
@@ -84,7 +84,7 @@ def test_the_group_that_is_wrong_is_named_and_no_other():
     rng = np.random.default_rng(6)
     y[wrong] = rng.random(wrong.sum()) < np.clip(p[wrong] + 0.12, 0, 1)
     monitor = CalibrationMonitor().update(p, y, group=names)
-    assert {found.name for found in monitor.where if found.kind == "group"} == {"west"}
+    assert {found.name for found in monitor.regions if found.kind == "group"} == {"west"}
 
 
 def test_groups_beyond_the_room_count_everywhere_else():
@@ -103,7 +103,7 @@ def test_several_classes_are_watched_by_top_label_and_class_by_class():
     y = (true.cumsum(axis=1) < rng.random((6000, 1))).sum(axis=1)
     right = (p.cumsum(axis=1) < rng.random((6000, 1))).sum(axis=1)
     monitor = CalibrationMonitor(classes=list("abcd")).update(p, np.array(list("abcd"))[y])
-    assert ("class", "c", "too low") in {(w.kind, w.name, w.direction) for w in monitor.where}
+    assert ("class", "c", "too low") in {(w.kind, w.name, w.direction) for w in monitor.regions}
     assert not CalibrationMonitor().update(p, right).alarm
 
 
@@ -111,8 +111,8 @@ def test_a_row_of_weight_two_bets_as_two_rows_that_start_together():
     p, y = stream(200, shift=1.0)
     counted = CalibrationMonitor().update(p, y, weight=np.full(200, 2.0))
     repeated = CalibrationMonitor().update(np.repeat(p, 2), np.repeat(y, 2))
-    assert np.log(counted.evidence) == pytest.approx(np.log(repeated.evidence), rel=0.05)
-    assert counted.how_much().observed == repeated.how_much().observed
+    assert np.log(counted.e_value) == pytest.approx(np.log(repeated.e_value), rel=0.05)
+    assert counted.miscalibration().observed == repeated.miscalibration().observed
 
 
 def test_rows_without_a_label_are_counted_and_left_out():
@@ -120,8 +120,8 @@ def test_rows_without_a_label_are_counted_and_left_out():
     labels = [None if k % 5 == 0 else int(v) for k, v in enumerate(y)]
     monitor = CalibrationMonitor().update(p, labels)
     kept = np.arange(100) % 5 > 0
-    assert (monitor.n_rows, monitor.n_unlabelled) == (80, 20)
-    assert monitor.evidence == CalibrationMonitor().update(p[kept], y[kept]).evidence
+    assert (monitor.n_rows, monitor.n_unlabeled) == (80, 20)
+    assert monitor.e_value == CalibrationMonitor().update(p[kept], y[kept]).e_value
     numbers = np.where(kept, y, np.nan)
     assert CalibrationMonitor().update(p, numbers).to_dict() == monitor.to_dict()
     with pytest.raises(InputError, match=r"got 0\.5 at index 1"):
@@ -130,17 +130,17 @@ def test_rows_without_a_label_are_counted_and_left_out():
 
 def test_forecasts_of_zero_and_one_are_taken_as_they_are():
     monitor = CalibrationMonitor().update([0.0, 1.0, 0.0, 1.0], [0, 1, 0, 1])
-    assert monitor.evidence <= 1.0 + 1e-12
+    assert monitor.e_value <= 1.0 + 1e-12
     wrong = CalibrationMonitor().update(np.zeros(60), np.ones(60, dtype=int))
     assert wrong.alarm
-    assert np.isfinite(wrong.evidence)
+    assert np.isfinite(wrong.e_value)
     json.dumps(wrong.summary(), allow_nan=False, default=str)
 
 
 def test_evidence_never_overflows():
     p = np.full(200_000, 0.01)
     monitor = CalibrationMonitor().update(p, np.ones(200_000, dtype=int))
-    assert np.isfinite(monitor.evidence)
+    assert np.isfinite(monitor.e_value)
     json.dumps(monitor.to_dict(), allow_nan=False)
 
 

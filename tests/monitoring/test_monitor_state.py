@@ -29,7 +29,7 @@ def test_a_killed_monitor_goes_on_bit_for_bit(several, tmp_path):
     CalibrationMonitor().update(scores[:1234], y[:1234]).save(tmp_path / "s.json")
     resumed = CalibrationMonitor.load(tmp_path / "s.json").update(scores[1234:], y[1234:])
     assert resumed.to_dict() == through.to_dict()
-    assert (resumed.evidence, resumed.alarm_row) == (through.evidence, through.alarm_row)
+    assert (resumed.e_value, resumed.alarm_row) == (through.e_value, through.alarm_row)
 
 
 def test_state_stays_small(tmp_path):

@@ -1,10 +1,19 @@
 """Natural cubic splines against scipy's, and their penalty against an integral."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
-from trueodds.numerics.natural_spline import NaturalSpline
+from trueodds.numerics.natural_spline import (
+    KNOT_SHARES,
+    NaturalSpline,
+    harrell_knots,
+    weighted_quantile,
+)
 
 KNOTS = np.array([-3.0, -1.0, -0.9, 0.5, 2.0, 7.0])
 VALUES = np.array([0.3, -1.0, -0.7, 2.0, 1.0, 1.5])
@@ -54,3 +63,38 @@ def test_linear_pieces_stay_within_the_tolerance_unless_they_would_be_too_many()
     error = np.abs(linear - spline.basis(fine) @ VALUES).max()
     assert 1e-5 < error <= 1e-4
     assert len(spline.linear_knots(VALUES, 1e-12, 100)) <= 100
+
+
+values = st.lists(
+    st.tuples(st.floats(-5, 5, allow_subnormal=False), st.integers(1, 4)), min_size=1, max_size=20
+)
+
+
+@given(values, st.floats(0, 1))
+def test_quantiles_of_weighted_rows_are_those_of_repeated_rows(rows, share):
+    x = np.array([v for v, _ in rows])
+    weight = np.array([w for _, w in rows])
+    expected = np.quantile(np.repeat(x, weight), share)
+    found = weighted_quantile(x, weight.astype(float), np.array([share]))[0]
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("n_knots", sorted(KNOT_SHARES))
+def test_knots_stand_at_harrells_quantiles(n_knots):
+    z = np.random.default_rng(0).normal(size=500)
+    found = harrell_knots(z, np.ones(500), n_knots)
+    np.testing.assert_allclose(found, np.quantile(z, KNOT_SHARES[n_knots]))
+
+
+def test_few_rows_have_their_outer_knots_at_the_fifth_from_either_end():
+    z = np.arange(60.0)
+    found = harrell_knots(z, np.ones(60), 4)
+    assert found[[0, -1]].tolist() == [4.0, 55.0]
+
+
+def test_ties_leave_fewer_knots_but_never_less_than_the_ends():
+    z = np.array([0.0] * 995 + [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert harrell_knots(z, np.ones(1000), 5).tolist() == [0.0, 5.0]
+    z = np.array([0.0] * 97 + [1.0] * 3)
+    assert harrell_knots(z, np.ones(100), 5).tolist() == [0.0, 1.0]
+    assert harrell_knots(np.zeros(9), np.ones(9), 3).tolist() == [0.0]

@@ -17,9 +17,9 @@ from trueodds.monitoring import ForecastComparison
 
 SOURCE = "monitor"
 LISTED = {
-    "advice.gain": "what estimating costs has no documented formula",
-    "advice.refit_gain": "the same",
-    "advice.rows_needed": "the same",
+    "recommendation.gain": "what estimating costs has no documented formula",
+    "recommendation.refit_gain": "the same",
+    "recommendation.rows_needed": "the same",
 }
 
 
@@ -101,8 +101,8 @@ def test_every_row_of_a_quiet_stream(kind, figures, command, identity, folder):
             "rows": 1,
             "expected": p[n],
             "observed": y[n],
-            "evidence": evidence[n],
-            "peak": peak[n],
+            "e_value": evidence[n],
+            "peak_e_value": peak[n],
             "ratio_low": Such(lambda v: 0 <= v <= 1.2, "a lower end"),
             "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
             "alarm": False,
@@ -117,7 +117,7 @@ def test_every_row_of_a_quiet_stream(kind, figures, command, identity, folder):
 
 def summary(p, y, found, evidence, peak, periods):
     """All but the periods, of a stream without weights or groups."""
-    since = found["how_much"]["first_row"]
+    since = found["miscalibration"]["first_row"]
     tail_p, tail_y, w = p[since - 1 :], y[since - 1 :], np.ones(len(p) - since + 1)
     intercept, slope = oracles.intercept(tail_y, tail_p, w), oracles.slope(tail_y, tail_p, w)
     ratio = tail_y.sum() / tail_p.sum()
@@ -145,15 +145,15 @@ def summary(p, y, found, evidence, peak, periods):
         "periods": periods,
         "rows": len(p),
         "rows_total": Maybe(len(p)),
-        "rows_unlabelled": 0,
+        "rows_unlabeled": 0,
         "deliveries": dict.fromkeys(DELIVERIES, Maybe(0)),
         "alpha": 0.05,
         "tolerance": 0.0,
         "alarm": peak >= 20,
-        "evidence": evidence,
-        "peak_evidence": peak,
-        "how_much": much,
-        "advice": {"shift": Near(0, 1e9), "rows": len(tail_p)},
+        "e_value": evidence,
+        "peak_e_value": peak,
+        "miscalibration": much,
+        "recommendation": {"shift": Near(0, 1e9), "rows": len(tail_p)},
     }
 
 
@@ -165,7 +165,7 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
     row, whole = found["alarm_row"], y.astype(int)
     evidence = {n: naive_monitor.evidence(p[:n], whole[:n]) for n in (row - 1, row, 400)}
     assert evidence[row - 1] < 20 <= evidence[row]
-    peak = max(one["peak"] for one in found["periods"])
+    peak = max(one["peak_e_value"] for one in found["periods"])
     expected = summary(p, y, found, evidence[400], peak, [])
     expected["periods"] = [
         {
@@ -173,8 +173,10 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
             "rows": 1,
             "expected": p[n],
             "observed": y[n],
-            "evidence": evidence[400] if n == 399 else Such(lambda v: v > 0, "positive"),
-            "peak": Such(lambda v, e=found["periods"][n]["evidence"]: v >= e, "the greatest yet"),
+            "e_value": evidence[400] if n == 399 else Such(lambda v: v > 0, "positive"),
+            "peak_e_value": Such(
+                lambda v, e=found["periods"][n]["e_value"]: v >= e, "the greatest yet"
+            ),
             "ratio_low": Such(lambda v: 0 <= v <= 1.5, "a lower end"),
             "ratio_high": Such(lambda v: v is None or v >= 0.8, "an upper end"),
             "alarm": n + 1 >= row,
@@ -182,32 +184,32 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
         }
         for n in range(400)
     ]
-    since = found["since"]
+    since = found["change_point"]
     expected |= {
         "alarm_row": Such(lambda v: 200 < v <= 400, "after the change"),
         "alarm_time": Such(lambda v: str(v) == str(row), "the time of that row"),
-        "since": {
+        "change_point": {
             "row": Such(lambda v: since["low"] <= v <= row, "not after the alarm"),
             "low": Such(lambda v: 1 <= v <= 201, "the change is not before it"),
             "high": Such(lambda v: 201 <= v <= 400, "the change is not after it"),
             "from_start": False,
         },
-        "where": [
+        "regions": [
             {
                 "row": Such(lambda v: row <= v <= 400, "not before the alarm"),
-                "evidence": Such(lambda v: v > 1, "evidence"),
+                "e_value": Such(lambda v: v > 1, "e_value"),
             }
-            for _ in found["where"]
+            for _ in found["regions"]
         ],
     }
     listed = LISTED | {
-        "where.*.expected": "compared below",
-        "where.*.observed": "compared below",
-        "since.time*": "times of rows, compared below",
+        "regions.*.expected": "compared below",
+        "regions.*.observed": "compared below",
+        "change_point.time*": "times of rows, compared below",
     }
     figures.document(SOURCE, found, expected, listed, rel=1e-6)
-    much = found["how_much"]
-    for place in found["where"]:
+    much = found["miscalibration"]
+    for place in found["regions"]:
         if place["kind"] == "overall":
             figures.compare(
                 SOURCE,
@@ -216,8 +218,8 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
             )
     times = [since["time"], since["time_low"], since["time_high"]]
     figures.compare(SOURCE, [int(t) for t in times], [since["row"], since["low"], since["high"]])
-    if found["advice"]["action"] == "shift":
-        figures.compare(SOURCE, found["advice"]["shift"], much["intercept"])
+    if found["recommendation"]["action"] == "shift":
+        figures.compare(SOURCE, found["recommendation"]["shift"], much["intercept"])
     lines = [line.split() for line in prom.read_text().splitlines() if line[0] != "#"]
     gauges = {
         line[0].split("{")[0].removeprefix("trueodds_monitor_"): float(line[1]) for line in lines
@@ -225,11 +227,11 @@ def test_an_alarm_and_what_follows_from_it(figures, command, identity, folder):
     wanted = {
         "last_run_timestamp_seconds": Such(lambda v: v > 1e9, "a time"),
         "alarm": 1,
-        "evidence": found["evidence"],
-        "evidence_peak": found["peak_evidence"],
-        "evidence_threshold": 20,
+        "e_value": found["e_value"],
+        "peak_e_value": found["peak_e_value"],
+        "e_value_threshold": 20,
         "rows": 400,
-        "rows_unlabelled": 0,
+        "rows_unlabeled": 0,
         "observed_expected_ratio": much["ratio"],
         "observed_expected_ratio_low": much["ratio_low"],
         "observed_expected_ratio_high": much["ratio_high"],
@@ -265,7 +267,15 @@ def test_the_command_and_python_agree(figures, command, identity, folder):
     monitor = CalibrationMonitor(classes=["no", "yes"])
     monitor.update(p, np.where(y == 1, "yes", "no"), time=np.arange(1, 401))
     same = json.loads(json.dumps(monitor.summary()))
-    keys = ("evidence", "peak_evidence", "alarm_row", "how_much", "advice", "where", "rows")
+    keys = (
+        "e_value",
+        "peak_e_value",
+        "alarm_row",
+        "miscalibration",
+        "recommendation",
+        "regions",
+        "rows",
+    )
     shown = {k: v for k, v in leaves({key: found[key] for key in keys}) if is_figure(v)}
     wanted = {k: v for k, v in leaves({key: same[key] for key in keys}) if is_figure(v)}
     figures.compare(f"{SOURCE} = Python", shown, wanted, rel=1e-12)
@@ -279,7 +289,7 @@ def test_weights_stand_for_rows(figures, command, identity, folder):
     figures.compare(
         SOURCE,
         [[one["expected"], one["observed"]] for one in found["periods"]]
-        + [[found["how_much"]["weight"], found["how_much"]["ratio"]]],
+        + [[found["miscalibration"]["weight"], found["miscalibration"]["ratio"]]],
         [[a * k, b * k] for a, b, k in zip(p, y, w, strict=True)]
         + [[w.sum(), np.sum(w * y) / np.sum(w * p)]],
     )
@@ -293,7 +303,7 @@ def test_a_change_is_not_later_than_its_alarm(seed, figures):
     drift = np.maximum(0, np.arange(20_000) / 10_000 - 1) * 0.2
     y = rng.random(20_000) < p + drift
     monitor = CalibrationMonitor().update(p, y)
-    since = monitor.since
+    since = monitor.change_point
     rules = [
         Such(lambda row: row <= monitor.alarm_row, f"at most {monitor.alarm_row}"),
         Such(lambda low: low <= since.row, "not above the row"),

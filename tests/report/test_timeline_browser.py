@@ -11,7 +11,7 @@ AT = "2026-10-09T04:15:00Z"
 
 def line(period, late=False, evidence=0.5):
     found = {"period": period, "rows": 400, "expected": 140.0, "observed": 150.0, "late": late}
-    return found | {"evidence": evidence, "ratio_low": 0.9, "ratio_high": 1.2, "alarm": False}
+    return found | {"e_value": evidence, "ratio_low": 0.9, "ratio_high": 1.2, "alarm": False}
 
 
 def event(kind, period, rows, file=None):

@@ -11,7 +11,7 @@ from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
-from trueodds.maps._pairs import as_pair
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.structured_softmax.pool import Member, fit_pool
 from trueodds.numerics.structured_softmax.rows import (

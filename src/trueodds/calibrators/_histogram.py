@@ -10,7 +10,7 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, check_choice, check_integer
-from trueodds.kernels.score_table import equal_mass_starts
+from trueodds.kernels.tables import equal_mass_starts
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.label_targets import smooth_counts

@@ -1,14 +1,24 @@
-"""Kernel calibration."""
+"""Kernel calibration: the odds of positives around a score, weighted by beta distributions.
+
+Around a score s, instance i counts as the density at s of Beta(p_i/h + 1, (1 − p_i)/h + 1):
+
+    s^(p_i/h)·(1 − s)^((1 − p_i)/h) / B_i = (1 − s)^(1/h) · exp(p_i·z/h) / B_i,  z = ln(s/(1 − s)).
+
+The first factor is common to all instances, so the odds of positives are a ratio of two sums of
+exp(p_i·z/h)/B_i. Each term varies smoothly with p_i; many scores are replaced by two points for
+every cell of the axis arcsin √p, on which the kernel is about equally wide everywhere.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from trueodds.calibrators import Calibrator
 from trueodds.evidence import Evidence
-from trueodds.inputs import check_number
+from trueodds.inputs import Floats, check_number
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
-from trueodds.numerics.beta_kernel import BetaKernel
 from trueodds.numerics.log_odds import log_odds, sigmoid
 
 __all__ = ["KernelCalibrator"]
@@ -79,3 +89,105 @@ class KernelCalibrator(Calibrator):
         self.bandwidth_ = bandwidth
         x, y = kernel.curve()
         return LogOddsCurveMap(x=x, y=y, input=self.input)
+
+
+N_CELLS = 256
+FARTHEST = float(np.log1p(-1e-10) - np.log(1e-10))
+"""Log-odds of 1 − 1e-10: beyond this, the curve is not continued."""
+FIRST_KNOTS = 257
+MOST_KNOTS = 4096
+TOLERANCE = 5e-7
+"""Error at the middle between knots above which another one is put there."""
+LARGEST = 700.0  # log-odds beyond this say no more
+TINY = 1e-100  # a spread whose cube is still a number
+CHUNK = 1 << 18  # numbers that are held at a time
+
+
+class BetaKernel:
+    """The two sums.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        Probabilities.
+    n_neg, n_pos : ndarray of shape (n,)
+        Weights of the classes; neither is zero altogether.
+    bandwidth : float
+        h above.
+    """
+
+    def __init__(self, p: Floats, n_neg: Floats, n_pos: Floats, bandwidth: float) -> None:
+        self.bandwidth = bandwidth
+        self.neg, self.pos = (self._terms(p, weight) for weight in (n_neg, n_pos))
+
+    def _terms(self, p: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """p/h, and the logarithm of weight/B, of each term of a sum."""
+        from scipy.special import betaln
+
+        p, weight = p[weight > 0], weight[weight > 0]
+        if len(p) > 2 * N_CELLS:
+            p, weight = _two_points(p, weight)
+        share = p / self.bandwidth
+        scale = np.log(weight / weight.max()) + np.log(weight.max())
+        return share, scale - betaln(share + 1, (1 - p) / self.bandwidth + 1)
+
+    def log_odds(self, z: Floats) -> Floats:
+        """The log-odds of positives around scores whose log-odds are z."""
+        difference = _log_sums(z, *self.pos) - _log_sums(z, *self.neg)
+        return np.asarray(np.clip(difference, -LARGEST, LARGEST))
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """Knots between which the curve may be taken as linear."""
+        x = np.linspace(-FARTHEST, FARTHEST, FIRST_KNOTS)
+        y = self.log_odds(x)
+        rough = np.ones(len(x) - 1, dtype=bool)  # intervals not yet known to be linear enough
+        while rough.any() and len(x) + rough.sum() <= MOST_KNOTS:
+            left = np.flatnonzero(rough)
+            middle = (x[left] + x[left + 1]) / 2
+            value = self.log_odds(middle)
+            guess = (y[left] + y[left + 1]) / 2
+            off = np.zeros(len(rough) + 2, dtype=bool)
+            # A parabola that is off by e here is off by e/4 in the middle of each half.
+            off[left + 1] = np.abs(sigmoid(value) - sigmoid(guess)) > 4 * TOLERANCE
+            # Where the curve changes from bending one way to the other, its middle is on the
+            # line by chance; but then its neighbors are off.
+            off = (off[1:-1] | off[:-2] | off[2:]) & rough
+            rough = np.repeat(off, 1 + rough)
+            x = np.insert(x, left + 1, middle)
+            y = np.insert(y, left + 1, value)
+        return x, y
+
+
+def _log_sums(z: Floats, share: Floats, scale: Floats) -> Floats:
+    """Logarithms of Σ exp(share·z + scale), for each z."""
+    result = np.empty(len(z))
+    rows = max(1, CHUNK // len(share))
+    for begin in range(0, len(z), rows):
+        terms = np.multiply.outer(z[begin : begin + rows], share)
+        terms += scale
+        largest = terms.max(axis=1)
+        terms -= largest[:, None]
+        np.exp(terms, out=terms)
+        result[begin : begin + rows] = largest + np.log(terms.sum(axis=1))
+    return result
+
+
+def _two_points(p: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Two points for each cell, which share the first four moments of what is in it."""
+    cell = (np.arcsin(np.sqrt(p)) * (2 / np.pi * N_CELLS)).astype(np.intp)
+    cell = np.minimum(cell, N_CELLS - 1)
+    mass = np.bincount(cell, weight, N_CELLS)
+    used = mass > 0
+    mass[~used] = 1.0
+    mean = np.bincount(cell, weight * p, N_CELLS) / mass
+    off = p - mean[cell]
+    square = weight * off**2
+    spread = np.sqrt(np.bincount(cell, square, N_CELLS) / mass)
+    cube = np.bincount(cell, square * off, N_CELLS) / mass
+    # Of mean 0 and variance 1, the points g ± √(1 + g²) have the skewness 2·g.
+    half = np.divide(cube, 2 * spread**3, out=np.zeros(N_CELLS), where=spread > TINY)
+    root = np.sqrt(1 + half**2)
+    points = np.concatenate([mean + spread * (half - root), mean + spread * (half + root)])
+    shares = np.concatenate([mass * (root + half), mass * (root - half)]) / np.tile(2 * root, 2)
+    kept = np.tile(used, 2) & (shares > 0)
+    return np.clip(points[kept], 0.0, 1.0), shares[kept]

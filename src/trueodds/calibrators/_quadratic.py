@@ -6,7 +6,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
 from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, QuadraticMap
-from trueodds.numerics.log_odds.quadratic import fit_quadratic
+from trueodds.numerics.quadratic import fit_quadratic
 
 __all__ = ["QuadraticCalibrator"]
 
@@ -30,7 +30,7 @@ class QuadraticCalibrator(Calibrator):
 
     Notes
     -----
-    The likelihood is maximised without a penalty, to the last digit. Beyond the range of scores
+    The likelihood is maximized without a penalty, to the last digit. Beyond the range of scores
     seen in fitting the map is constant. Scores of exactly 0 and 1 stand where the curve reaches
     their frequency, or at the last other score if it does not. Cost: a few passes over the scores,
     no sorting.

@@ -10,7 +10,7 @@ from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap
-from trueodds.numerics.log_odds.robust import fit_robust
+from trueodds.numerics.robust import fit_robust
 
 __all__ = ["RobustLogisticCalibrator"]
 

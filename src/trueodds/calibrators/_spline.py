@@ -1,4 +1,15 @@
-"""Spline calibration."""
+"""Spline calibration: a penalized spline of the log-odds, from rows to the knots of a map.
+
+Everything is computed on an axis on which the largest log-odds are 1, so that margins of any size
+can be squared; the penalty is scaled to a standard deviation of 1, so that its strength has one
+meaning for all of them.
+
+The fit is a logistic regression with a quadratic penalty whose strength the data decides. It
+minimizes Σ w·ln(1 + e^η) − n₊·η + ½·λ·β'Sβ, where η = X·β. Read as a model, β has a normal prior
+of precision λ·S. The strength λ is the one of highest evidence, the integral over β of likelihood
+and prior by Laplace's method: Wood (2011), Fast stable restricted maximum likelihood and marginal
+likelihood estimation of semiparametric generalized linear models, JRSS B 73.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +22,20 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
 from trueodds.evidence import Evidence
 from trueodds.inputs import (
+    Floats,
+    InputScale,
     check_choice,
     check_integer,
     check_number,
     is_choice,
 )
+from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
-from trueodds.numerics.spline_calibration import fit_spline
+from trueodds.numerics.compression import compress
+from trueodds.numerics.label_targets import platt_targets
+from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
+from trueodds.numerics.natural_spline import NaturalSpline
+from trueodds.numerics.saturated import BinaryEvidence
 
 __all__ = ["SplineCalibrator"]
 
@@ -28,7 +46,7 @@ PRIOR_WEIGHT = 10.0
 class SplineCalibrator(Calibrator):
     """A smooth curve of the log-odds that bends only as far as the data insists.
 
-    A natural cubic spline whose curvature is penalised; how strongly is decided by the evidence,
+    A natural cubic spline whose curvature is penalized; how strongly is decided by the evidence,
     without cross-validation. Use it where no formula fits and steps are not wanted. A strong
     penalty leaves logistic calibration, and a prior of a few instances keeps small samples near
     the scores as they are.
@@ -119,3 +137,237 @@ class SplineCalibrator(Calibrator):
         # Log-odds that differ in their last digit may have one place.
         rises = np.append(True, fit.x[1:] > np.maximum.accumulate(fit.x)[:-1])
         return LogOddsCurveMap(x=fit.x[rises], y=fit.y[rises], input=self.input)
+
+
+COMPRESS_FROM = 2048
+CELLS = 256
+STRENGTHS = np.logspace(-3, 7, 11)
+BEYOND = 0.1
+"""How far beyond the others saturated scores stand, in units of the others' range."""
+LARGEST = 1e300  # log-odds that a map can hold
+CLOSEST = 1e-4  # knots may be to each other, in units of the range
+TOLERANCE = 4e-6
+"""Log-odds by which the map may differ from the spline: 1e-6 in probability."""
+MOST_KNOTS = 2048  # of the map
+STEEPEST = 700.0  # log-odds beyond this say no more
+
+
+@dataclass(frozen=True)
+class SplineFit:
+    """Knots and values of the curve, linear between them, and what happened on the way."""
+
+    x: Floats
+    y: Floats
+    strength: float
+    converged: bool
+    n_iter: int
+    separable: bool
+
+
+def fit_spline(
+    evidence: BinaryEvidence,
+    *,
+    scale: InputScale,
+    n_knots: int,
+    strength: float | None,
+    prior_weight: float,
+    monotone: bool,
+) -> SplineFit:
+    """Fit; parameters are those of :class:`trueodds.SplineCalibrator`."""
+    rows = _finite_rows(evidence, scale)
+    separable = prior_weight == 0 and _separable(rows)
+    if separable:
+        targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
+        rows = rows.with_targets(*targets)
+    size = float(np.abs(rows.z).max()) or 1.0
+    u, weight = rows.z / size, rows.weight
+    spline = NaturalSpline(_knots(u, weight, n_knots))
+    centre = float(np.average(u, weights=weight))
+    spread = float(np.sqrt(np.average((u - centre) ** 2, weights=weight)))
+    design, n_pos = spline.basis(u), rows.n_pos
+    if prior_weight > 0:
+        p = np.arange(1, 100) / 100
+        prior = np.full(99, prior_weight / 99)
+        design = np.concatenate([design, spline.basis(log_odds(p, "probability") / size)])
+        n_pos, weight = np.append(n_pos, prior * p), np.append(weight, prior)
+    penalty = spline.penalty * spread**3
+    problem = PenalizedLogistic(design, n_pos, weight, penalty, spline.lines)
+    if strength is None:
+        fit = problem.best(STRENGTHS)
+    else:
+        fit = problem.fit(float(strength), problem.start, FINE)
+    x = spline.linear_knots(fit.coef, TOLERANCE, MOST_KNOTS)
+    y = np.clip(spline.basis(x) @ fit.coef, -STEEPEST, STEEPEST)
+    if monotone:
+        y = _increasing(x, y, u, rows.weight)
+    return SplineFit(x * size, y, fit.strength, fit.converged, fit.n_iter, separable)
+
+
+def _finite_rows(evidence: BinaryEvidence, scale: InputScale) -> LogOddsRows:
+    """Few rows, by increasing log-odds; saturated ones stand beyond the others."""
+    # By weight: counts must give what their rows give.
+    if sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
+        rows: LogOddsRows = compress(evidence.score, scale, evidence.counts, cells=CELLS)
+    else:
+        rows = LogOddsRows(log_odds(evidence.score, scale), *evidence.counts())
+    rows = rows.with_targets(*evidence.targets)
+    finite = rows.z[np.isfinite(rows.z)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    low, high = max(low, -LARGEST), min(high, LARGEST)
+    gap = BEYOND * (high - low) or 1.0
+    z = np.clip(
+        rows.z, low - gap * (rows.z.min() == -np.inf), high + gap * (rows.z.max() == np.inf)
+    )
+    z, row = np.unique(np.clip(z, -LARGEST, LARGEST), return_inverse=True)
+    n_neg, n_pos = (np.bincount(row, n).astype(np.float64) for n in (rows.n_neg, rows.n_pos))
+    return LogOddsRows(z, n_neg, n_pos)
+
+
+def _separable(rows: LogOddsRows) -> bool:
+    """Whether a threshold parts the classes; touching counts."""
+    neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
+    parted = neg[-1] <= pos[0] or pos[-1] <= neg[0]
+    return bool(parted and len(rows.z) > 1)
+
+
+def _knots(u: Floats, weight: Floats, n_knots: int) -> Floats:
+    """The ends and quantiles between, none too close to the next."""
+    if u[0] == u[-1]:
+        return u[:1]
+    middle = (np.cumsum(weight) - weight / 2) / weight.sum()
+    inner = np.interp(np.arange(1, n_knots - 1) / (n_knots - 1), middle, u)
+    least = CLOSEST * (u[-1] - u[0])
+    inner = inner[(inner - u[0] > least) & (u[-1] - inner > least)]
+    kept = [float(u[0])]
+    for knot in inner.tolist():
+        if knot - kept[-1] > least:
+            kept.append(knot)
+    return np.array([*kept, float(u[-1])])
+
+
+def _increasing(x: Floats, y: Floats, u: Floats, weight: Floats) -> Floats:
+    """The nearest values that do not fall, weighted by the information in the data around them."""
+    nearest = np.clip(np.searchsorted((x[1:] + x[:-1]) / 2, u), 0, len(x) - 1)
+    mass = np.bincount(nearest, weight, len(x))
+    mass += 1e-3 * mass.sum() / len(x)
+    p = sigmoid(y)
+    information = mass * np.maximum(p * (1 - p), 1e-12)
+    values, _ = pool_adjacent(y * information, information)
+    return np.asarray(values)
+
+
+MAX_ITERATIONS = 100
+ROUGH, FINE = 1e-6, 1e-12
+"""Decrements of Newton's method, per unit of weight, below which one step more is the last: to
+compare strengths, and in the end. That step squares the error."""
+JITTER = 1e-13  # of the diagonal: what nothing determines stays where it is
+
+
+@dataclass(frozen=True)
+class PenalizedFit:
+    """Coefficients, the objective, minus the logarithm of the evidence, and how it ended."""
+
+    coef: Floats
+    objective: float
+    evidence: float
+    strength: float
+    converged: bool
+    n_iter: int
+
+
+class PenalizedLogistic:
+    """The likelihood of some rows, to be fitted at several strengths.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, k)
+        X above.
+    n_pos, weight : ndarray of shape (n,)
+        Weight of the positives, and of all, in each row.
+    penalty : ndarray of shape (k, k)
+        S above, positive semi-definite.
+    free : ndarray of shape (k, m)
+        Coefficients that are not penalized: S·free = 0, and nothing else is.
+
+    Notes
+    -----
+    Inside, coefficients are those of the directions free and of S's eigenvectors. With S itself,
+    λ·S·β would be the small difference of large numbers where λ is large.
+    """
+
+    def __init__(
+        self, design: Floats, n_pos: Floats, weight: Floats, penalty: Floats, free: Floats
+    ) -> None:
+        n_free = free.shape[1]
+        directions = np.linalg.qr(free, mode="complete")[0]
+        rest = directions[:, n_free:]
+        sizes, vectors = np.linalg.eigh(rest.T @ penalty @ rest)
+        self.turn = np.concatenate([directions[:, :n_free], rest @ vectors], axis=1)
+        self.penalty = np.append(np.zeros(n_free), np.maximum(sizes, 0.0))
+        self.design = design @ self.turn
+        self.weight = weight
+        self.statistic = self.design.T @ n_pos
+        self.total = float(weight.sum())
+        self.rank = len(sizes)
+        share = float(n_pos.sum()) / self.total
+        self.start = np.full(design.shape[1], np.log(share) - np.log1p(-share))
+
+    def best(self, strengths: Floats) -> PenalizedFit:
+        """The fit of highest evidence: the best of some strengths, then between its neighbors."""
+        if self.rank == 0:
+            return self.fit(0.0, self.start, FINE)
+        fits: list[PenalizedFit] = []
+        start = self.start
+        for strength in np.sort(strengths)[::-1]:  # from the smoothest on
+            fits.append(self.fit(float(strength), start, ROUGH))
+            start = fits[-1].coef
+        evidence = np.array([fit.evidence for fit in fits])
+        at = int(evidence.argmin())
+        strength = fits[at].strength
+        if 0 < at < len(fits) - 1:
+            # The vertex of the parabola through the best and its neighbors, on a log scale.
+            before, here, after = evidence[at - 1 : at + 2]
+            shift = (before - after) / (2 * (before - 2 * here + after))
+            strength *= (fits[at + 1].strength / strength) ** float(np.clip(shift, -1, 1))
+        return self.fit(float(strength), fits[at].coef, FINE)
+
+    def fit(self, strength: float, start: Floats, tolerance: float) -> PenalizedFit:
+        """Newton's method; steps are halved until the objective falls."""
+        penalty = strength * self.penalty
+        coef = self.turn.T @ start
+        objective = self._objective(coef, penalty)
+        converged, n_iter = False, 0
+        while not converged and n_iter < MAX_ITERATIONS:
+            n_iter += 1
+            p = 1 / (1 + np.exp(-np.clip(self.design @ coef, -700, 700)))
+            gradient = self.design.T @ (self.weight * p) - self.statistic + penalty * coef
+            curvature = (self.design * (self.weight * p * (1 - p))[:, None]).T @ self.design
+            curvature += np.diag(penalty)
+            # Equal sizes on the diagonal: strengths differ by many orders of magnitude.
+            size = np.sqrt(np.maximum(np.diag(curvature), 1e-300))
+            curvature /= np.outer(size, size)
+            curvature += JITTER * np.eye(len(coef))
+            step = -np.linalg.solve(curvature, gradient / size) / size
+            decrement = float(-gradient @ step)
+            if decrement <= tolerance * self.total:
+                converged = True
+                coef = coef + step
+                break
+            for _ in range(40):
+                value = self._objective(coef + step, penalty)
+                if value <= objective + 1e-14 * abs(objective):
+                    break
+                step = step / 2
+            else:  # it cannot fall any further in float64
+                converged = decrement <= 1e-9 * self.total
+                break
+            coef, objective = coef + step, value
+        half_log_determinant = np.linalg.slogdet(curvature)[1] / 2 + np.log(size).sum()
+        prior = self.rank / 2 * np.log(strength) if strength > 0 else 0.0
+        evidence = float(objective + half_log_determinant - prior)
+        found = self.turn @ coef
+        return PenalizedFit(found, objective, evidence, strength, converged, n_iter)
+
+    def _objective(self, coef: Floats, penalty: Floats) -> float:
+        softplus = self.weight @ np.logaddexp(0.0, self.design @ coef)
+        return float(softplus - self.statistic @ coef + penalty @ coef**2 / 2)

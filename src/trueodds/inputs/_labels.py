@@ -15,7 +15,6 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, Labels, as_dense, number_text
-from trueodds.kernels.scan import has_zeros_and_ones_only
 
 __all__ = [
     "LabelOrder",
@@ -260,7 +259,7 @@ def _are_distinct(labels: npt.NDArray[Any]) -> bool:
 def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
     if array.dtype.kind in "biu":
         codes = np.ascontiguousarray(array, dtype=np.intp)
-        if has_zeros_and_ones_only(codes):  # the common case, at the price of one pass
+        if codes.size and codes.min() == 0 and codes.max() == 1:  # the common case
             return codes, np.array([0, 1], dtype=array.dtype)
     try:
         classes, codes = np.unique(array, return_inverse=True)

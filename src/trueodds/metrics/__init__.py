@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trueodds.metrics._calibration_error import (
-    debiased_calibration_error,
-    expected_calibration_error,
-    maximum_calibration_error,
-)
-from trueodds.metrics._calibration_test import CalibrationTest, calibration_test
-from trueodds.metrics._curve import ReliabilityCurve, reliability_curve
+from trueodds.metrics._calibration_band import CalibrationBand, calibration_band
 from trueodds.metrics._curve_errors import (
     e50_error,
     e90_error,
@@ -22,22 +16,40 @@ from trueodds.metrics._curve_errors import (
     estimated_calibration_index,
     integrated_calibration_index,
 )
+from trueodds.metrics._curves import ReliabilityCurve, reliability_curve
 from trueodds.metrics._decomposition import (
     CalibrationRefinement,
     CorpDecomposition,
     calibration_refinement,
     corp_decomposition,
 )
-from trueodds.metrics._discrimination import c_statistic, scaled_brier_score
-from trueodds.metrics._ends import EndConfidence, end_confidence
-from trueodds.metrics._evaluate import Evaluation, evaluate_table
-from trueodds.metrics._evaluate_classes import ClassEvaluation, evaluate_classes
+from trueodds.metrics._errors import (
+    debiased_calibration_error,
+    expected_calibration_error,
+    maximum_calibration_error,
+)
+from trueodds.metrics._evaluation import (
+    ClassEvaluation,
+    Evaluation,
+    evaluate_classes,
+    evaluate_table,
+)
 from trueodds.metrics._exact_test import BinTests, ExactTest
 from trueodds.metrics._groups import GroupCounts, GroupTest, evaluate_groups, group_test
-from trueodds.metrics._guaranteed_band import CalibrationBand, calibration_band
-from trueodds.metrics._interval import compare_metric, confidence_interval
-from trueodds.metrics._interval_result import MetricComparison, MetricInterval
-from trueodds.metrics._losses import accuracy, brier_score, log_loss, root_mean_squared_error
+from trueodds.metrics._intervals import (
+    MetricComparison,
+    MetricInterval,
+    compare_metric,
+    confidence_interval,
+)
+from trueodds.metrics._losses import (
+    accuracy,
+    brier_score,
+    c_statistic,
+    log_loss,
+    root_mean_squared_error,
+    scaled_brier_score,
+)
 from trueodds.metrics._recalibration import (
     calibration_intercept,
     calibration_slope,
@@ -45,8 +57,9 @@ from trueodds.metrics._recalibration import (
 )
 from trueodds.metrics._sample_size import ValidationSampleSize, validation_sample_size
 from trueodds.metrics._smooth import smooth_calibration_error
-from trueodds.metrics._validation import validation_table
-from trueodds.metrics._validation_result import ValidationTable
+from trueodds.metrics._tails import EndConfidence, end_confidence
+from trueodds.metrics._tests import CalibrationTest, calibration_test
+from trueodds.metrics._validation import ValidationTable, validation_table
 
 if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score

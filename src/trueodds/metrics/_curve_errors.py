@@ -11,7 +11,7 @@ from trueodds.inputs import (
     Floats,
     check_flag,
 )
-from trueodds.metrics._flexible_curve import (
+from trueodds.metrics._curves import (
     CurveOptions,
     FlexibleCurve,
     Smoother,
@@ -19,8 +19,8 @@ from trueodds.metrics._flexible_curve import (
 )
 from trueodds.metrics._recalibration import binary_view, weights_of
 from trueodds.metrics._sample import Event
-from trueodds.numerics.harrell_knots import weighted_quantile
 from trueodds.numerics.local_regression import Kernel
+from trueodds.numerics.natural_spline import weighted_quantile
 
 __all__ = [
     "CURVE_FIGURES",

@@ -25,10 +25,9 @@ from trueodds.inputs import (
     is_missing,
     repeat_rows,
 )
-from trueodds.metrics._evaluate import check_probabilities, table_estimates
+from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
-from trueodds.metrics._plain import finite_or_none
-from trueodds.metrics._sample import Event, binary_views, read_sample
+from trueodds.metrics._sample import Event, binary_views, finite_or_none, read_sample
 from trueodds.table import ScoreTable
 
 __all__ = [

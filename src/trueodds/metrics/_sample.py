@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ __all__ = [
     "binary_views",
     "event_of",
     "event_view",
+    "finite_or_none",
     "read_sample",
 ]
 
@@ -146,3 +148,8 @@ def event_view(
     if sample.prob.ndim == 1:
         return view, "positive class"
     return view, "most probable class" if multiclass == "top_label" else "every class"
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number for JSON, which knows no infinity and no NaN."""
+    return value if math.isfinite(value) else None

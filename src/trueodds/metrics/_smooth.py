@@ -1,4 +1,4 @@
-"""The smooth calibration error, which needs no bins."""
+"""The smooth calibration error, which needs no bins, and the curve that goes with it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.inputs import (
-    Floats,
-    check_number,
-)
+from trueodds.inputs import Floats, check_number
 from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
 from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
 
-__all__ = ["SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
+__all__ = ["SmoothCurve", "SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
 
 FIRST_CELLS = 2**11
 LAST_CELLS = 2**20
@@ -138,3 +135,56 @@ def _error_at(view: Event, sigma: float) -> float:
     cells = max(FIRST_CELLS, 2 ** int(np.ceil(np.log2(wanted))))
     grid = spread_on_grid(view.prob, residual / view.total, cells)
     return SmoothResiduals(cosine_coefficients(grid)).error(sigma)
+
+
+SMOOTH_GRID = 2048
+SMOOTH_POINTS = 256
+NARROWEST = 0.01
+"""A diagram cannot show more; the error of a nearly calibrated model gives a tiny bandwidth."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCurve:
+    """x − (smoothed residuals)/(smoothed weight): the diagonal itself if there are no residuals.
+
+    Averaging residuals p − y, not labels y, keeps the slope of the curve out of the average, so
+    that a calibrated model is not bent at the ends.
+    """
+
+    x: Floats
+    y: Floats
+    weight: Floats
+    sigma: float
+    shown: Floats
+
+    @classmethod
+    def of(cls, view: Event) -> SmoothCurve:
+        """Smooth all rows with the bandwidth of the smooth calibration error."""
+        sigma = max(smooth_residuals(view)[1], NARROWEST)
+        residual = view.prob - view.hit
+        if view.weight is not None:
+            residual *= view.weight
+        top = spread_on_grid(view.prob, residual, SMOOTH_GRID)
+        below = spread_on_grid(view.prob, view.weight, SMOOTH_GRID)
+        shown = _shown(view.prob)
+        curve, density = smoothed_curve(top, below, sigma, shown)
+        return cls(shown / SMOOTH_GRID, curve, density / SMOOTH_GRID, sigma, shown)
+
+
+def _shown(prob: Floats) -> Floats:
+    """Grid points between the least and the greatest probability."""
+    low, high = np.floor(prob.min() * SMOOTH_GRID), np.ceil(prob.max() * SMOOTH_GRID)
+    return np.unique(np.linspace(low, high, SMOOTH_POINTS).astype(np.intp)).astype(np.float64)
+
+
+def smoothed_curve(
+    residual: Floats, weight: Floats, sigma: float, shown: Floats
+) -> tuple[Floats, Floats]:
+    """The curve and the density of the weight at the shown grid points, along the last axis."""
+    index = shown.astype(np.intp)
+    top = smoothed_density(cosine_coefficients(residual), sigma)[..., index]
+    below = smoothed_density(cosine_coefficients(weight), sigma)[..., index]
+    # Far from all rows both vanish, up to rounding of either sign.
+    floor = 1e-9 * np.abs(below).max(axis=-1, keepdims=True)
+    safe = np.maximum(below, floor)
+    return np.clip(shown / SMOOTH_GRID - top / safe, 0.0, 1.0), np.maximum(below, 0.0)

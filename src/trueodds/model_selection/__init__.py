@@ -12,12 +12,11 @@ from trueodds.basics.lazy import import_lazily
 if TYPE_CHECKING:
     from trueodds.model_selection._auto import AutoCalibrator
     from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
-    from trueodds.model_selection._comparison import compare_calibrators
-    from trueodds.model_selection._comparison_result import CalibratorComparison
+    from trueodds.model_selection._comparison import CalibratorComparison, compare_calibrators
     from trueodds.model_selection._describe import describe_evidence as describe_evidence
     from trueodds.model_selection._describe import describe_fit
     from trueodds.model_selection._update import ModelUpdate, UpdateStep, update_model
-    from trueodds.model_selection._validate import ModelValidation, validate
+    from trueodds.model_selection._validate_model import ModelValidation, validate
 
 __all__ = [
     "AutoCalibrator",
@@ -35,15 +34,15 @@ __all__ = [
 _HOMES = {
     "AutoCalibrator": "_auto",
     "CalibratedClassifier": "_calibrated_classifier",
-    "CalibratorComparison": "_comparison_result",
+    "CalibratorComparison": "_comparison",
     "ModelUpdate": "_update",
-    "ModelValidation": "_validate",
+    "ModelValidation": "_validate_model",
     "UpdateStep": "_update",
     "compare_calibrators": "_comparison",
     "describe_evidence": "_describe",
     "describe_fit": "_describe",
     "update_model": "_update",
-    "validate": "_validate",
+    "validate": "_validate_model",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -10,29 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 import numpy as np
 
 from trueodds.basics.log import logger
-from trueodds.calibrators import (
-    Calibrator,
-    FeatureCalibrator,
-    IdentityCalibrator,
-    find_calibrator,
-)
+from trueodds.calibrators import Calibrator, FeatureCalibrator, IdentityCalibrator, find_calibrator
+from trueodds.estimator import unfitted
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
-from trueodds.inputs import (
-    Floats,
-    LabelledScores,
-    Labels,
-    check_choice,
-)
-from trueodds.maps import CalibrationMap, IdentityMap
-from trueodds.model_selection._auto_words import FAILED, TOO_FEW, explain_recommended
+from trueodds.inputs import Floats, InputScale, LabelledScores, Labels, check_choice
+from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
+from trueodds.numerics.mixture_weights import mixture_weights
 
-# Comparing methods needs scikit-learn and scipy, which the recommended method does not: they are
-# imported when a comparison is asked for.
+# Comparing methods loads scipy and joblib, which the recommended method does not need.
 if TYPE_CHECKING:
-    from trueodds.model_selection._comparison import ComparisonOptions
-    from trueodds.model_selection._comparison_input import ComparedRows
-    from trueodds.model_selection._comparison_result import CalibratorComparison, Scoring
+    from trueodds.model_selection._comparison import (
+        CalibratorComparison,
+        ComparedRows,
+        ComparisonOptions,
+        Scoring,
+    )
 
 __all__ = ["AutoCalibrator"]
 
@@ -169,7 +162,7 @@ class AutoCalibrator(FeatureCalibrator):
         return "recommended" if are_default else "compare"
 
     def _resolved(self, n_classes: int) -> dict[str, Any]:
-        from trueodds.model_selection._comparison_methods import resolve_calibrators
+        from trueodds.model_selection._comparison import resolve_calibrators
 
         return resolve_calibrators(self.calibrators, n_classes, has_features=False)
 
@@ -207,7 +200,7 @@ class AutoCalibrator(FeatureCalibrator):
         """
         if not self.needs_features:
             return super().fit(scores, y, sample_weight)
-        from trueodds.model_selection._comparison_input import read_compared_rows
+        from trueodds.model_selection._comparison import read_compared_rows
 
         self.check_settings()
         compared = read_compared_rows(scores, y, self.input, sample_weight, features, self.classes)
@@ -256,7 +249,7 @@ class AutoCalibrator(FeatureCalibrator):
     def _choose_of(
         self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
     ) -> CalibrationMap:
-        from trueodds.model_selection._comparison_input import ComparedRows
+        from trueodds.model_selection._comparison import ComparedRows
 
         rows = LabelledScores(scores, codes, weight, np.arange(n_classes))
         return self._choose(ComparedRows.of(rows, self.input))
@@ -266,8 +259,6 @@ class AutoCalibrator(FeatureCalibrator):
         comparison = self._compare(compared)
         if comparison is None:
             return self._leave_alone(compared.cells.n_classes, [], {}, TOO_FEW)
-        from trueodds.model_selection._auto_fits import fit_those, pool_maps, pool_weights
-
         failures = dict(comparison.failures)
         weights = {comparison.best_method: 1.0}
         if self._rule == "pool":
@@ -325,13 +316,12 @@ class AutoCalibrator(FeatureCalibrator):
         )
 
     def _candidates(self, compared: ComparedRows) -> dict[str, Any]:
-        from sklearn.base import clone
 
         methods = self._resolved(compared.cells.n_classes)
         if self.label_smoothing is None:
             return methods
         return {
-            name: clone(method).set_params(label_smoothing=self.label_smoothing)
+            name: unfitted(method).set_params(label_smoothing=self.label_smoothing)
             for name, method in methods.items()
         }
 
@@ -348,7 +338,7 @@ class AutoCalibrator(FeatureCalibrator):
         self.failures_ = dict(failures)
         self.results_: Any = rows
         if rows:
-            from trueodds.model_selection._comparison_result import rows_to_frame
+            from trueodds.model_selection._comparison import rows_to_frame
 
             with suppress(ImportError):
                 self.results_ = rows_to_frame(rows)
@@ -378,3 +368,100 @@ class AutoCalibrator(FeatureCalibrator):
         if self.calibrator_ is not None and self.calibrator_.needs_features:
             return np.asarray(self.calibrator_.predict_proba(scores, features=features))
         return super().predict_proba(scores)
+
+
+LEAST_WEIGHT = 0.01
+"""Methods with a smaller share are left out."""
+
+
+def fit_on_everything(method: Any, compared: ComparedRows, scale: InputScale) -> Any:
+    """A copy of a method, fitted on all rows."""
+    rows = compared.rows
+    extra = {"features": compared.features} if method.needs_features else {}
+    copy = unfitted(method).set_params(input=scale, classes=rows.classes)
+    return copy.fit(rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra)
+
+
+def fit_those(
+    methods: Mapping[str, Any],
+    compared: ComparedRows,
+    scale: InputScale,
+    failures: dict[str, str],
+) -> dict[str, Any]:
+    """Copies of methods, fitted on all rows; those that cannot be are named among the failures."""
+    from trueodds.model_selection._comparison import reason_of
+
+    fitted = {}
+    for name, method in methods.items():
+        try:
+            fitted[name] = fit_on_everything(method, compared, scale)
+        except Exception as error:  # as in a comparison: whatever the reason
+            failures[name] = reason_of(error)
+    return fitted
+
+
+def pool_weights(out_of_fold: Mapping[str, Floats], rows: LabelledScores) -> dict[str, float]:
+    """The mixture with the lowest out-of-fold log-loss; methods without a share are left out."""
+    given = []
+    for forecast in out_of_fold.values():
+        if forecast.ndim == 1:
+            given.append(np.where(rows.codes == 1, forecast, 1 - forecast))
+        else:
+            given.append(forecast[np.arange(len(rows.codes)), rows.codes])
+    p = np.column_stack(given)
+    counts = np.ones(len(p)) if rows.weight is None else rows.weight
+    possible = p.max(axis=1) > 0  # what every method calls impossible tells none from another
+    weights = mixture_weights(p[possible], counts[possible])
+    kept = {n: float(w) for n, w in zip(out_of_fold, weights, strict=True) if w >= LEAST_WEIGHT}
+    total = sum(kept.values())
+    return {name: weight / total for name, weight in kept.items()}
+
+
+def pool_maps(maps: Sequence[CalibrationMap], weights: Sequence[float]) -> CalibrationMap:
+    """One map; what is an average itself adds its own parts."""
+    parts: list[tuple[CalibrationMap, float]] = []
+    for m, weight in zip(maps, weights, strict=True):
+        if isinstance(m, AverageMap):
+            parts += [(part, weight * w) for part, w in zip(m.maps, m.weights, strict=True)]
+        else:
+            parts.append((m, weight))
+    if len(parts) == 1:
+        return parts[0][0]
+    total = sum(weight for _, weight in parts)
+    return AverageMap(
+        maps=tuple(part for part, _ in parts),
+        weights=np.array([weight / total for _, weight in parts]),
+        input=maps[0].input,
+    )
+
+
+UNCHANGED = 0.01
+"""A mean change of probabilities that hardly any decision would notice."""
+
+MOST_ROWS = 100_000
+"""That decide how far scores are moved on average: two digits are said."""
+
+TOO_FEW = (
+    "identity was taken without a comparison, which needs at least two instances of two classes: "
+    "the scores are left as they are."
+)
+FAILED = "what should have been taken could not be fitted: the scores are left as they are."
+
+
+def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | ClassEvidence) -> str:
+    """A sentence on what was taken, and whether it was worth it."""
+    several = isinstance(evidence, ClassEvidence)
+    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
+    said = f"{name} was taken without a comparison, as the method that is best on average"
+    if fitted.input == "score":
+        return f"{said}."
+    every = -(-len(scores) // MOST_ROWS)
+    scores = np.ascontiguousarray(scores[::every])
+    before = IdentityMap(input=fitted.input).apply(scores)
+    change = np.abs(fitted.map_.apply(scores) - before)
+    weight = None if evidence.row_weight is None else evidence.row_weight[::every]
+    size = float(np.average(change.max(axis=1) if several else change, weights=weight))
+    said += f"; it moves the scores by {size:.2g} on average"
+    if size < UNCHANGED:
+        said += ", so they could as well be left as they are"
+    return f"{said}."

@@ -7,7 +7,8 @@ import functools
 import numbers
 import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +16,19 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import column_or_1d, get_tags, indexable
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import (
-    _num_samples,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
+    InputScale,
     Labels,
     as_dense,
     as_tuple,
+    check_choice,
     check_flag,
     check_integer,
     check_jobs,
@@ -38,14 +38,22 @@ from trueodds.inputs import (
     label_column,
     validate_weights,
 )
-from trueodds.model_selection._early_stopping import EvalSet
-from trueodds.model_selection._fold_task import FoldTask
-from trueodds.model_selection._member import CalibratedMember
-from trueodds.model_selection._response import ResponseMethod
-from trueodds.model_selection._routing import share_parameters
-from trueodds.model_selection._training import Training, unfitted
+from trueodds.model_selection._foreign_calibrators import (
+    fit_calibrator,
+    needs_features,
+    predict_calibrated,
+)
+from trueodds.model_selection._training import EvalSet, Training, share_parameters, unfitted
 
-__all__ = ["CalibratedClassifier"]
+__all__ = [
+    "CalibratedClassifier",
+    "CalibratedMember",
+    "FoldTask",
+    "ResponseMethod",
+    "ScoredFold",
+    "choose_response",
+    "response_of",
+]
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -398,3 +406,189 @@ def _rows_of_fold(rows: Any) -> npt.NDArray[Any]:
 def _of_plain_texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """NumPy's texts of any length as objects; most models do not know them."""
     return labels.astype(object) if labels.dtype.kind == "T" else labels
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFold:
+    """Out-of-fold scores, of which rows, and what their model knew."""
+
+    scores: Floats
+    rows: Labels
+    known: Labels
+    rounds: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTask:
+    """What every fold needs."""
+
+    training: Training
+    calibrator: Any
+    classes: npt.NDArray[Any]
+    response_method: ResponseMethod
+
+    def known_to(self, model: Any) -> Labels:
+        """Positions of the model's classes among ours."""
+        places = {label: k for k, label in enumerate(self.classes.tolist())}
+        return np.array([places[label] for label in np.asarray(model.classes_).tolist()])
+
+    def scores(self, model: Any, rows: Labels | None) -> tuple[Floats, str, InputScale]:
+        """A model's scores, the method that gave them, and their scale."""
+        method, scale = self.response_of(model)
+        X = self.training.X if rows is None else _safe_indexing(self.training.X, rows)
+        return response_of(model, X, method, len(model.classes_)), method, scale
+
+    def response_of(self, model: Any) -> tuple[str, InputScale]:
+        """What a model is asked for, and on which scale it answers."""
+        return choose_response(model, self.calibrator, self.response_method)
+
+    def member(
+        self,
+        model: Any,
+        scores: Floats,
+        rows: Labels,
+        method: str,
+        scale: InputScale,
+    ) -> CalibratedMember:
+        """Calibrate ``model`` on ``scores`` of ``rows``, as far as it knows their classes."""
+        known = self.known_to(model)
+        position = np.full(len(self.classes), -1)
+        position[known] = np.arange(len(known))
+        codes = position[self.training.codes[rows]]
+        kept = codes >= 0
+        if not kept.all():
+            scores, codes, rows = scores[kept], codes[kept], rows[kept]
+        weight = None if self.training.weight is None else self.training.weight[rows]
+        asks = needs_features(self.calibrator)
+        features = _safe_indexing(self.training.X, rows) if asks else None
+        fitted = fit_calibrator(
+            self.calibrator, scores, codes, weight, features, scale=scale, n_classes=len(known)
+        )
+        return CalibratedMember(model, fitted, known, method, len(self.classes))
+
+    def can_calibrate(self, train: Labels, test: Labels) -> bool:
+        """Whether two classes that a model of ``train`` knows are left in ``test``."""
+        codes = self.training.codes
+        return self.usable(test[np.isin(codes[test], codes[train])])
+
+    def usable(self, rows: Labels) -> bool:
+        """Whether rows of positive weight hold two classes or more."""
+        codes, weight = self.training.codes[rows], self.training.weight
+        if weight is not None:
+            codes = codes[weight[rows] > 0]
+        return bool(len(codes) and (codes != codes[0]).any())
+
+    def fit_fold(self, train: Labels, test: Labels) -> CalibratedMember:
+        """Train on one part, calibrate on the other."""
+        model = self.training.fit(train, test)
+        scores, method, scale = self.scores(model, test)
+        return self.member(model, scores, test, method, scale)
+
+    def score_fold(self, train: Labels, test: Labels) -> ScoredFold:
+        """Train on one part, score the other."""
+        model = self.training.fit(train, test)
+        scores, _, _ = self.scores(model, test)
+        return ScoredFold(scores, test, self.known_to(model), self.training.rounds(model))
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedMember:
+    """A fitted model with its calibrator, for the classes that the model knows.
+
+    Parameters
+    ----------
+    estimator : object
+        The fitted model.
+    calibrator : object
+        The fitted calibrator.
+    known : ndarray of int
+        Positions in ``classes_`` of the model's classes.
+    method : str
+        What the model is asked for.
+    n_classes : int
+        Of all that are in ``classes_``.
+    """
+
+    estimator: Any
+    calibrator: Any
+    known: Labels
+    method: str
+    n_classes: int
+
+    def scores(self, X: Any) -> Floats:
+        """What the model gives for its classes; of two, the score of the second."""
+        return response_of(self.estimator, X, self.method, len(self.known))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of all classes; those that the model does not know get 0."""
+        return self.calibrate(self.scores(X), X)
+
+    def calibrate(self, scores: Floats, X: Any) -> Floats:
+        """Probabilities of all classes from the model's scores."""
+        p = predict_calibrated(self.calibrator, scores, X)
+        if len(self.known) == self.n_classes:
+            return p
+        result = np.zeros((len(p), self.n_classes))
+        result[:, self.known] = p
+        return result
+
+    def predict_interval(self, X: Any, level: float) -> tuple[Floats, Floats]:
+        """Intervals of all classes; of those that the model does not know nothing is known."""
+        if not hasattr(self.calibrator, "predict_interval"):
+            raise InputError("predict_interval needs a calibrator of trueodds.")
+        scores = self.scores(X)
+        extra = {"features": X} if needs_features(self.calibrator) else {}
+        ends = self.calibrator.predict_interval(scores, level=level, **extra)
+        if self.n_classes == 2:
+            return np.asarray(ends[0]), np.asarray(ends[1])
+        shape = len(scores), self.n_classes
+        low, high = np.zeros(shape), np.ones(shape)
+        if len(self.known) == 2:
+            ends = (np.stack([1 - ends[1], ends[0]], 1), np.stack([1 - ends[0], ends[1]], 1))
+        low[:, self.known], high[:, self.known] = ends
+        return low, high
+
+
+ResponseMethod = Literal["auto", "predict_proba", "decision_function"]
+
+
+def choose_response(
+    estimator: Any, calibrator: Any, response_method: ResponseMethod
+) -> tuple[str, InputScale]:
+    """Name the method to call and the scale of what it returns.
+
+    Probabilities are probabilities. The values of a decision function are margins, unless the
+    calibrator was made with ``input="logit"``: then its maker knows that they are log-odds.
+    """
+    check_choice(response_method, ("auto", "predict_proba", "decision_function"), "response_method")
+    wanted: InputScale = getattr(calibrator, "input", "probability")
+    if response_method == "auto":
+        order = ["predict_proba", "decision_function"]
+        if wanted != "probability":
+            order.reverse()
+        available = [name for name in order if hasattr(estimator, name)]
+        if not available:
+            raise InputError(
+                f"{type(estimator).__name__} has neither predict_proba nor decision_function."
+            )
+        response_method = (
+            "predict_proba" if available[0] == "predict_proba" else "decision_function"
+        )
+    elif not hasattr(estimator, response_method):
+        raise InputError(f"{type(estimator).__name__} has no {response_method}.")
+    if response_method == "predict_proba":
+        return response_method, "probability"
+    return response_method, "logit" if wanted == "logit" else "score"
+
+
+def response_of(estimator: Any, X: Any, method: str, n_classes: int) -> Floats:
+    """The scores: 1-D for two classes, one column per class for more."""
+    output = np.asarray(as_dense(getattr(estimator, method)(X), method), dtype=np.float64)
+    if n_classes == 2:
+        return np.ascontiguousarray(output[:, 1]) if output.ndim == 2 else output
+    if output.ndim != 2 or output.shape[1] != n_classes:
+        raise InputError(
+            f"{type(estimator).__name__}.{method} gives shape {output.shape} for {n_classes} "
+            "classes; one column per class is needed."
+        )
+    return output

@@ -1,39 +1,236 @@
-"""Comparing methods honestly: on the same folds, the identity among them."""
+"""Comparing methods on the same folds, the identity among them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import time
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import ndtri
 
+from trueodds.basics.optional import require
+from trueodds.basics.progress import Progress
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.exceptions import TooFewInstancesError
+from trueodds.calibrators import (
+    LAST,
+    Calibrator,
+    all_calibrators,
+    calibrator_names,
+    find_calibrator,
+    method_name,
+)
+from trueodds.estimator import unfitted
+from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
 from trueodds.inputs import (
     Floats,
     InputScale,
+    LabelledScores,
     Labels,
     as_generator,
     check_choice,
     check_integer,
     check_jobs,
     check_level,
+    read_rows,
 )
 from trueodds.metrics import expected_calibration_error
-from trueodds.model_selection._comparison_choice import Choice, choose
-from trueodds.model_selection._comparison_folds import FoldCells, Folds, deal_folds
-from trueodds.model_selection._comparison_input import ComparedRows, read_compared_rows
-from trueodds.model_selection._comparison_losses import LossTable, cell_losses
-from trueodds.model_selection._comparison_methods import resolve_calibrators
-from trueodds.model_selection._comparison_result import (
-    ECE,
-    CalibratorComparison,
-    Rule,
-    Scoring,
+from trueodds.model_selection._folds import (
+    FoldCells,
+    Folds,
+    LossTable,
+    cell_losses,
+    deal_folds,
+    group_cells,
 )
-from trueodds.model_selection._comparison_run import HeldOut, MethodRun, run_methods
 
-__all__ = ["ComparisonOptions", "compare_calibrators", "compare_rows"]
+__all__ = [
+    "ECE",
+    "CalibratorComparison",
+    "Choice",
+    "ComparedRows",
+    "ComparisonOptions",
+    "HeldOut",
+    "MethodRun",
+    "Rule",
+    "Scoring",
+    "choose",
+    "compare_calibrators",
+    "compare_rows",
+    "read_compared_rows",
+    "reason_of",
+    "resolve_calibrators",
+    "rows_to_frame",
+    "run_methods",
+]
+
+Scoring = Literal["log_loss", "brier_score"]
+Rule = Literal["one_standard_error", "best"]
+ECE = "expected_calibration_error"
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratorComparison:
+    """What cross-validation says of each method.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Those that could be fitted in every fold, simplest first.
+    best_method : str
+        The choice by ``scoring`` and ``rule``.
+    explanation : str
+        A sentence on why.
+    calibrators : dict of str to calibrator
+        The unfitted calibrator of each method; ``calibrators[best_method]`` is to be fitted on
+        everything.
+    fold_losses : dict of str to dict of str to ndarray of shape (n_repeats·cv,)
+        ``fold_losses[metric][method]``; the same folds for all methods. Metrics are
+        ``"log_loss"``, ``"brier_score"`` and ``"expected_calibration_error"``.
+    out_of_fold : dict of str to ndarray of shape (n,) or (n, n_classes)
+        Of the first repeat, in the order of the input: the probability of the positive class, or
+        one column per class.
+    seconds : dict of str to float
+        Median time to fit one fold and forecast the rest of it.
+    failures : dict of str to str
+        Methods that are left out because a fold could not be fitted, with the first error.
+    warnings : dict of str to tuple of str
+        What the methods warned of in any fold; each message once.
+    scoring, rule : str
+    level : float
+        Level of all intervals.
+    n_folds, n_repeats : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds import compare_calibrators
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(200)
+    >>> y = rng.random(200) < p
+    >>> found = compare_calibrators(p, y, calibrators=["beta"], cv=2, random_state=0)
+    >>> found.methods, found.n_folds
+    (('identity', 'beta'), 2)
+    """
+
+    methods: tuple[str, ...]
+    best_method: str
+    explanation: str
+    calibrators: dict[str, Any]
+    fold_losses: dict[str, dict[str, Floats]]
+    out_of_fold: dict[str, Floats]
+    seconds: dict[str, float]
+    failures: dict[str, str]
+    warnings: dict[str, tuple[str, ...]]
+    scoring: Scoring
+    rule: Rule
+    level: float
+    n_folds: int
+    n_repeats: int
+    _tables: dict[str, LossTable]
+    _calibration_error: dict[str, float]
+    _certain: frozenset[str]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dict for each method, simplest first.
+
+        Returns
+        -------
+        list of dict
+            ``method``; ``log_loss`` and ``brier_score``, each with ``_low`` and ``_high``;
+            ``expected_calibration_error`` of the out-of-fold forecasts of a whole repeat (mean
+            over the repeats); ``gain``, the relative reduction of log-loss against the identity,
+            with ``gain_low`` and ``gain_high``; ``seconds``; ``chosen``. A log-loss may be
+            infinite, and then so are its bounds; ``gain`` is None where it is not defined.
+        """
+        return [self._row(method) for method in self.methods]
+
+    def _row(self, method: str) -> dict[str, Any]:
+        row: dict[str, Any] = {"method": method}
+        for metric, table in self._tables.items():
+            low, high = self._interval(table.mean(method), table.standard_error(method))
+            row |= {metric: table.mean(method), f"{metric}_low": max(low, 0.0)}
+            row[f"{metric}_high"] = high
+        row[ECE] = self._calibration_error[method]
+        gain = self.relative_gain(method) or (None, None, None)
+        row |= dict(zip(("gain", "gain_low", "gain_high"), gain, strict=True))
+        return row | {"seconds": self.seconds[method], "chosen": method == self.best_method}
+
+    @property
+    def gain_metric(self) -> Scoring:
+        """The loss by which methods can be compared with doing nothing.
+
+        ``"log_loss"``, or ``"brier_score"`` if doing nothing has an infinite log-loss: every finite
+        one is 100 % less, which says nothing.
+        """
+        finite = np.isfinite(self._tables["log_loss"].mean(self.methods[0]))
+        return "log_loss" if finite else "brier_score"
+
+    def relative_gain(
+        self, method: str, *, metric: Scoring = "log_loss"
+    ) -> tuple[float, float, float] | None:
+        """The share by which a method lowers the loss of doing nothing.
+
+        Returns
+        -------
+        gain, low, high : float
+            With its interval, paired by instance; None if it is not defined.
+        """
+        check_choice(metric, ("log_loss", "brier_score"), "metric")
+        check_choice(method, self.methods, "method")
+        gain = self._tables[metric].relative_gain(method, self.methods[0])
+        return None if gain is None else (gain[0], *self._interval(*gain))
+
+    def _interval(self, mean: float, error: float) -> tuple[float, float]:
+        if not np.isfinite(mean):
+            return mean, mean
+        half = float(ndtri(0.5 + self.level / 2)) * error
+        return mean - half, mean + half
+
+    def choose(self, *, scoring: Scoring = "log_loss", rule: Rule = "one_standard_error") -> str:
+        """The method that another metric or rule would take; see :func:`compare_calibrators`."""
+        check_choice(scoring, ("log_loss", "brier_score"), "scoring")
+        check_choice(rule, ("one_standard_error", "best"), "rule")
+        return choose(self._tables, scoring, rule, self._certain).method
+
+    def difference(
+        self, method: str, other: str, *, metric: Scoring = "log_loss"
+    ) -> tuple[float, float]:
+        """How much greater the loss of ``method`` is than that of ``other``.
+
+        Returns
+        -------
+        mean, standard_error : float
+            Paired by instance. If a loss is infinite: the difference (0 if both are) and infinity.
+        """
+        check_choice(metric, ("log_loss", "brier_score"), "metric")
+        for name in (method, other):
+            check_choice(name, self.methods, "method")
+        return self._tables[metric].difference(method, other)
+
+    def to_frame(self) -> Any:
+        """:meth:`rows` as a pandas frame."""
+        return rows_to_frame(self.rows())
+
+    def __str__(self) -> str:
+        """A table for reading."""
+        width = max(len(name) for name in self.methods)
+        lines = [f"  {'':{width}}{'log-loss':>10}{'Brier':>10}{'ECE':>10}{'gain':>9}"]
+        for row in self.rows():
+            mark = "* " if row["chosen"] else "  "
+            gain = "" if row["gain"] is None else f"{row['gain']:9.1%}"
+            numbers = "".join(f"{row[key]:10.5f}" for key in ("log_loss", "brier_score", ECE))
+            lines.append(f"{mark}{row['method']:{width}}{numbers}{gain}")
+        lines += [f"{name}: left out, {error}" for name, error in self.failures.items()]
+        return "\n".join([*lines, self.explanation])
+
+
+def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
+    """A pandas frame, or an error that says how to get pandas."""
+    return require("pandas", "a frame of results", "pandas").DataFrame(rows)
 
 
 def compare_calibrators(
@@ -254,3 +451,349 @@ def _out_of_fold(run: MethodRun, folds: Folds) -> Floats:
         place = np.searchsorted(part.cell, folds.cells.cell_of_row[rows])
         result[rows] = part.prob[place]
     return result
+
+
+WORDS = {"log_loss": "log-loss", "brier_score": "Brier score"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method and the reason for it."""
+
+    method: str
+    explanation: str
+
+
+def choose(
+    tables: Mapping[str, LossTable], scoring: str, rule: str, certain: Collection[str] = ()
+) -> Choice:
+    """Apply the rule to methods in order of simplicity.
+
+    Parameters
+    ----------
+    tables : dict of str to LossTable
+        By metric; methods in order of simplicity.
+    scoring, rule : str
+    certain : collection of str
+        Methods with forecasts of exactly 0 or 1. With log-loss they are out, even if every such
+        forecast was right so far: the next one may cost infinitely much. If no other method is
+        left, those with a finite loss are in again; if there is none, the Brier score decides.
+    """
+    table = tables[scoring]
+    finite = [name for name in table.losses if np.isfinite(table.mean(name))]
+    if not finite:
+        second = choose(tables, "brier_score", rule)
+        return Choice(
+            second.method,
+            "every method gave probability 0 to something that happened, so the Brier score "
+            f"decides: {second.explanation}",
+        )
+    safe = [name for name in finite if name not in certain or scoring != "log_loss"] or finite
+    lowest = min(safe, key=table.mean)
+    chosen = lowest
+    if rule == "one_standard_error":
+        chosen = next(name for name in safe if _is_close(table, name, lowest))
+    return Choice(chosen, _explain(table, WORDS[scoring], chosen, lowest, len(safe)))
+
+
+def _is_close(table: LossTable, name: str, lowest: str) -> bool:
+    gap, error = table.difference(name, lowest)
+    return gap <= error
+
+
+def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) -> str:
+    base = next(iter(table.losses))
+    start = f"{chosen} has an out-of-fold {word} of {table.mean(chosen):.5f}"
+    out = len(table.losses) - count
+    among = f"{count} methods" + (f" (not counting {out} with forecasts of 0 or 1)" if out else "")
+    if chosen == lowest:
+        middle = f", the lowest of {among}"
+    else:
+        gap, error = table.difference(chosen, lowest)
+        middle = (
+            f" and is the simplest of {among} within one standard error of the lowest "
+            f"({lowest}, {table.mean(lowest):.5f}; difference {gap:.5f} ± {error:.5f})"
+        )
+    if chosen == base:
+        return f"{start}{middle}: the scores are best left as they are."
+    gap, error = table.difference(base, chosen)
+    if not np.isfinite(gap):
+        return f"{start}{middle}; uncalibrated it is infinite."
+    return (
+        f"{start}{middle}; uncalibrated it is {table.mean(base):.5f} "
+        f"(difference {gap:.5f} ± {error:.5f})."
+    )
+
+
+def resolve_calibrators(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, Any]:
+    """Names and unfitted calibrators, the simplest first; the identity is always among them.
+
+    Parameters
+    ----------
+    calibrators : "default", or a list of names and instances, or a dict name → instance
+    n_classes : int
+    has_features : bool
+        Whether a method that needs the attributes can take part.
+    """
+    named = _named(calibrators, n_classes, has_features)
+    identity = find_calibrator("identity")
+    if not any(isinstance(method, identity) for method in named.values()):
+        named = {_free_name("identity", named): identity(), **named}
+    # Python sorts are stable: methods that do not say come last, in the order given.
+    return dict(sorted(named.items(), key=lambda item: _complexity(item[1])))
+
+
+def _complexity(method: Any) -> int:
+    return method.complexity if isinstance(method, Calibrator) else LAST
+
+
+def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, Any]:
+    if isinstance(calibrators, str):
+        if calibrators != "default":
+            raise InputError(
+                f'calibrators must be "default", a list of names or instances, or a dict; got '
+                f'{calibrators!r}. For one method pass ["{calibrators}"].'
+            )
+        calibrators = _default_names(n_classes, has_features)
+    if isinstance(calibrators, Mapping):
+        return {str(name): _instance(method) for name, method in calibrators.items()}
+    if not isinstance(calibrators, (list, tuple)):
+        raise InputError(
+            'calibrators must be "default", a list of names or instances, or a dict; got '
+            f"{type(calibrators).__name__}."
+        )
+    named: dict[str, Any] = {}
+    for method in calibrators:
+        name = _free_name(_name_of(method), named)
+        named[name] = _instance(method)
+    return named
+
+
+def _default_names(n_classes: int, has_features: bool) -> list[str]:
+    found = [
+        (kind.complexity, name)
+        for name, kind in all_calibrators().items()
+        if kind.suits(n_classes) and (has_features or not kind().needs_features)
+    ]
+    return [name for _, name in sorted(found)]
+
+
+def _name_of(method: Any) -> str:
+    if isinstance(method, str):
+        return method
+    name = method_name(type(method).__name__)
+    known = name in calibrator_names() and type(method) is find_calibrator(name)
+    return name if known else type(method).__name__
+
+
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """``beta``, then ``beta-2``: two instances of one method may be compared."""
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{name}-{count}"
+    return free
+
+
+def _instance(method: Any) -> Any:
+    if isinstance(method, str):
+        return find_calibrator(method)()
+    if isinstance(method, type) or not hasattr(method, "fit"):
+        raise InputError(f"a calibrator must be a name or an instance with fit; got {method!r}.")
+    return method
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """Validated rows, with what else a comparison needs.
+
+    Parameters
+    ----------
+    rows : LabelledScores
+        1-D scores if there are two classes.
+    features : array or frame of n rows, or None
+    scale : str
+    cells : FoldCells
+        The same rows, grouped.
+    """
+
+    rows: LabelledScores
+    features: Any
+    scale: InputScale
+    cells: FoldCells
+
+    @classmethod
+    def of(cls, rows: LabelledScores, scale: InputScale, features: Any = None) -> ComparedRows:
+        """Group validated rows."""
+        cells = group_cells(rows.scores, rows.codes, rows.weight, rows.n_classes)
+        return cls(rows, features, scale, cells)
+
+    @property
+    def scores(self) -> Floats:
+        """Of each row."""
+        return self.rows.scores
+
+    @property
+    def codes(self) -> Labels:
+        """Of each row."""
+        return self.rows.codes
+
+    @property
+    def weight(self) -> Floats | None:
+        """Of each row; None means one each."""
+        return self.rows.weight
+
+
+def read_compared_rows(
+    scores: Any, y: Any, scale: InputScale, sample_weight: Any, features: Any, classes: Any
+) -> ComparedRows:
+    """Validate rows and group them. Rows of weight zero stay: they are forecast too."""
+    rows = read_rows(scores, y, sample_weight, scale=scale, classes=classes)
+    rows.of_positive_weight().check_two_classes()
+    return ComparedRows.of(rows, scale, features)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Forecasts of one fitted method for what it has not seen.
+
+    Parameters
+    ----------
+    cell : ndarray of int
+        The cell of each forecast.
+    weight : ndarray
+    prob : ndarray of shape (n,) or (n, n_classes)
+    row : ndarray of int or None
+        The row of each forecast, if it is made for rows and not for cells.
+    """
+
+    cell: Labels
+    weight: Floats
+    prob: Floats
+    row: Labels | None = None
+
+
+@dataclass
+class MethodRun:
+    """Everything one method did: an entry for each fold, repeat by repeat."""
+
+    held_out: list[HeldOut] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    held_out: HeldOut | None
+    seconds: float
+    ours: list[str]
+    others: list[tuple[str, type[Warning]]]
+    error: str | None
+
+
+def run_methods(
+    methods: Mapping[str, Any],
+    compared: ComparedRows,
+    partitions: list[Folds],
+    *,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> dict[str, MethodRun]:
+    """Fit each method on each fold's complement; a failure ends that method alone."""
+    tasks = [
+        (name, folds, fold)
+        for name in methods
+        for folds in partitions
+        for fold in range(folds.n_folds)
+    ]
+    runs = {name: MethodRun() for name in methods}
+    work = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_fit_fold)(methods[name], compared, folds, fold) for name, folds, fold in tasks
+    )
+    foreign: set[tuple[str, type[Warning]]] = set()
+    with Progress(len(tasks), "comparing methods", progress) as bar:
+        for (name, _, _), answer in zip(tasks, work, strict=True):
+            run = runs[name]
+            run.seconds.append(answer.seconds)
+            run.warnings += [text for text in answer.ours if text not in run.warnings]
+            foreign.update(answer.others)
+            if answer.held_out is None:
+                run.error = run.error or answer.error
+            else:
+                run.held_out.append(answer.held_out)
+            bar.step()
+    for message, category in sorted(foreign, key=str):
+        warnings.warn(message, category, stacklevel=2)
+    return runs
+
+
+def reason_of(problem: Exception) -> str:
+    """Why a method failed: what it raised itself, if that was put into words of ours."""
+    own = problem.__cause__ or problem
+    return f"{type(own).__name__}: {own}"
+
+
+def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _Answer:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        held_out, error = None, None
+        try:
+            held_out = _forecast(method, compared, folds, fold)
+        except Exception as problem:  # a method that fails is reported, whatever its reason
+            error = reason_of(problem)
+        seconds = time.perf_counter() - start
+    ours = [str(w.message) for w in caught if issubclass(w.category, TrueoddsWarning)]
+    others = [
+        (str(w.message), w.category) for w in caught if not issubclass(w.category, TrueoddsWarning)
+    ]
+    return _Answer(held_out, seconds, ours, others, error)
+
+
+def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
+    if not isinstance(method, Calibrator) or _needs_rows(method):
+        return _forecast_rows(method, compared, folds, fold)
+    ours = unfitted(method).set_params(input=compared.scale)
+    ours.check_settings()
+    test = folds.test_cells(fold)
+    prob = ours.learn(folds.train_evidence(fold)).apply(folds.cells.scores[test])
+    return HeldOut(test, folds.test_weight(fold)[test], prob)
+
+
+def _needs_rows(method: Calibrator) -> bool:
+    """Whether rows of equal score and class are not alike to the method."""
+    return method.needs_features or not method.ignores_row_order
+
+
+def _forecast_rows(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
+    """Where rows of equal score are not alike, or weights not understood."""
+    # Only here is scikit-learn needed, which takes longer to import than most comparisons.
+    from sklearn.utils import _safe_indexing
+
+    from trueodds.model_selection._foreign_calibrators import (
+        fit_calibrator,
+        needs_features,
+        predict_calibrated,
+    )
+
+    train = np.flatnonzero(folds.fold_of_row != fold)
+    test = np.flatnonzero(folds.fold_of_row == fold)
+    weight = compared.weight
+    features = compared.features
+    wanted = needs_features(method)
+    fitted = fit_calibrator(
+        method,
+        compared.scores[train],
+        compared.codes[train],
+        None if weight is None else weight[train],
+        _safe_indexing(features, train) if wanted else None,
+        scale=compared.scale,
+        n_classes=folds.cells.n_classes,
+    )
+    held_features = _safe_indexing(features, test) if wanted else None
+    prob = predict_calibrated(fitted, compared.scores[test], held_features)
+    if folds.cells.n_classes == 2:
+        prob = prob[:, 1]
+    held_weight = np.ones(len(test)) if weight is None else weight[test]
+    return HeldOut(folds.cells.cell_of_row[test], held_weight, prob, test)

@@ -19,7 +19,7 @@ from trueodds.inputs import (
     check_instance,
 )
 from trueodds.maps import CalibrationMap
-from trueodds.model_selection._fold_losses import fold_losses
+from trueodds.model_selection._folds import fold_losses
 
 __all__ = ["describe_evidence", "describe_fit"]
 

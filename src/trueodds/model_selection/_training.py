@@ -1,33 +1,37 @@
-"""How the models of a calibrated classifier are trained."""
+"""How the models of a calibrated classifier are trained, and stopped early."""
 
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object, process_routing
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, Labels
-from trueodds.model_selection._early_stopping import (
-    EvalSet,
-    best_rounds,
-    check_eval_set,
-    fix_rounds,
-    held_out_parameters,
-    without_stopping,
-)
+from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
+from trueodds.inputs import Floats, Labels, check_choice
 
-__all__ = ["Training", "unfitted"]
+__all__ = [
+    "EvalSet",
+    "Training",
+    "best_rounds",
+    "check_eval_set",
+    "fix_rounds",
+    "held_out_parameters",
+    "share_parameters",
+    "unfitted",
+    "without_stopping",
+]
 
 
 def unfitted(estimator: Any) -> Any:
@@ -131,3 +135,116 @@ def _params_of_steps(model: Pipeline, params: Mapping[str, Any]) -> dict[str, di
             )
         found[name][parameter] = value
     return found
+
+
+EvalSet = Literal["held_out"] | None
+
+ROUNDS = ("iterations", "num_boost_round", "num_trees", "num_iterations", "n_estimators")
+PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change")
+STOPPERS = ("_EarlyStoppingCallback", "EarlyStopping")
+"""Callbacks of LightGBM and XGBoost that need rows to stop by."""
+
+
+def check_eval_set(eval_set: Any, model: Any) -> None:
+    """Refuse an unknown request, and a model that cannot stop early."""
+    if eval_set is None:
+        return
+    check_choice(eval_set, ("held_out",), "eval_set")
+    if not has_fit_parameter(model, "eval_set"):
+        raise InputError(
+            f"eval_set='held_out' needs a model whose fit takes eval_set, such as those of "
+            f"LightGBM, XGBoost and CatBoost, alone or last in a pipeline; "
+            f"{type(model).__name__}.fit takes none."
+        )
+
+
+def held_out_parameters(model: Any, X: Any, y: Any, weight: Floats | None) -> dict[str, Any]:
+    """What ``fit`` is to be given so that the model stops by these rows."""
+    found: dict[str, Any] = {"eval_set": [(X, y)]}
+    if has_fit_parameter(model, "eval_X"):  # newer versions of LightGBM warn of eval_set
+        found = {"eval_X": (X,), "eval_y": (y,)}
+    if has_fit_parameter(model, "sample_weight_eval_set"):  # XGBoost, which prints every round
+        found["verbose"] = False
+        if weight is not None:
+            found["sample_weight_eval_set"] = [weight]
+    elif weight is not None:
+        if has_fit_parameter(model, "eval_sample_weight"):
+            found["eval_sample_weight"] = [weight]
+        elif "catboost" in sys.modules and hasattr(model, "get_cat_feature_indices"):
+            options = model.get_params()
+            kinds = {name: options.get(name) for name in ("cat_features", "text_features")}
+            pool = sys.modules["catboost"].Pool(X, y, weight=weight, **kinds)
+            found["eval_set"] = pool
+    return found
+
+
+def best_rounds(model: Any) -> int | None:
+    """How many rounds a model kept; None if it was not stopped by anything."""
+    if hasattr(model, "tree_count_"):  # CatBoost, which drops the rounds after the best
+        return int(model.tree_count_)
+    if getattr(model, "best_iteration_", None):  # LightGBM
+        return int(model.best_iteration_)
+    if hasattr(model, "best_iteration"):  # XGBoost counts from 0
+        return int(model.best_iteration) + 1
+    return None
+
+
+def fix_rounds(model: Any, rounds: int) -> None:
+    """Train so many rounds, whatever the model was told about stopping."""
+    options = model.get_params()
+    changed: dict[str, Any] = {next(name for name in ROUNDS if name in options): rounds}
+    changed |= {name: None for name in PATIENCE if options.get(name) is not None}
+    if options.get("callbacks"):
+        changed["callbacks"] = _without_stoppers(options["callbacks"])
+    model.set_params(**changed)
+
+
+def without_stopping(fit_params: Mapping[str, Any]) -> dict[str, Any]:
+    """What is left of the parameters of ``fit`` for a model that is not to stop early."""
+    kept: dict[str, Any] = {}
+    for key, value in fit_params.items():
+        name = key.rpartition("__")[2]  # of a step of a pipeline
+        if name == "callbacks":
+            kept[key] = _without_stoppers(value or [])
+        elif name not in PATIENCE:
+            kept[key] = value
+    return kept
+
+
+def _without_stoppers(callbacks: Any) -> list[Any]:
+    return [callback for callback in callbacks if type(callback).__name__ not in STOPPERS]
+
+
+def share_parameters(
+    owner: Any, weight: Floats | None, fit_params: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters for the ``fit`` of the owner's model, and for ``split`` of its folds.
+
+    With scikit-learn's metadata routing as requested. Without it ``groups`` are the splitter's,
+    weights the model's if it takes them, and the model is given all the rest.
+    """
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(owner, "fit", sample_weight=weight, **fit_params)
+        return dict(routed.estimator.fit), dict(routed.splitter.split)
+    for_model = dict(fit_params)
+    for_splitter = {"groups": for_model.pop("groups")} if "groups" in for_model else {}
+    if weight is not None and _wants_weights(owner.estimator):
+        for_model["sample_weight"] = weight
+    return for_model, for_splitter
+
+
+def _wants_weights(model: Any) -> bool:
+    """Whether ``fit`` takes sample weights and the user has not asked to keep them from it."""
+    if isinstance(model, FrozenEstimator):
+        return False
+    if not has_fit_parameter(model, "sample_weight"):
+        warn_user(
+            f"{type(model).__name__}.fit takes no sample_weight; weights are used for "
+            "calibration only.",
+            TrueoddsWarning,
+        )
+        return False
+    routing = get_routing_for_object(model)
+    if not isinstance(routing, MetadataRequest):
+        return True
+    return routing.fit.requests.get("sample_weight") is not False

@@ -21,11 +21,10 @@ from trueodds.inputs import (
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
 from trueodds.metrics import calibration_slope
-from trueodds.numerics.harrell_knots import harrell_knots
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.numerics.log_odds.fit import UNSEEN_LEVEL, placed_log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
-from trueodds.numerics.natural_spline import NaturalSpline
+from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
+from trueodds.numerics.saturated import UNSEEN_LEVEL, placed_log_odds
 
 __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
 

@@ -1,18 +1,23 @@
-"""Keeping watch: is it still calibrated, since when not, where, by how much, and what to do.
+"""Whether forecasts are still calibrated, and if not, since when, where and by how much.
 
-Everything here may be looked at after every row without a false alarm: see
-:class:`CalibrationMonitor`.
+The results may be checked after every row: the chance of ever raising a false alarm is bounded.
+See :class:`CalibrationMonitor`.
 """
 
 from trueodds.monitoring._comparison import ForecastComparison
-from trueodds.monitoring._findings import Advice, ChangePoint, Deviation, WrongPlace
+from trueodds.monitoring._findings import (
+    ChangePoint,
+    MiscalibratedRegion,
+    Miscalibration,
+    Recommendation,
+)
 from trueodds.monitoring._monitor import CalibrationMonitor
 
 __all__ = [
-    "Advice",
     "CalibrationMonitor",
     "ChangePoint",
-    "Deviation",
     "ForecastComparison",
-    "WrongPlace",
+    "MiscalibratedRegion",
+    "Miscalibration",
+    "Recommendation",
 ]

@@ -21,12 +21,11 @@ BLOCK = 4096
 
 
 class ForecastComparison:
-    """Compare two forecasts of the same rows, and stop whenever it is clear which is better.
+    """Compare two forecasts of the same rows; stop as soon as one is clearly better.
 
-    Each row's difference in squared error is bet on, once in favour of the new forecasts and once
-    in favour of the old ones. If the new forecasts are no better at any row, the chance that the
-    evidence for them *ever* reaches 1/alpha is at most alpha, however often one looks; and the
-    other way round.
+    Two bets are placed on each row's difference in squared error: one for the new forecasts, one
+    for the old ones. If the new forecasts are no better at any row, the chance that their e-value
+    *ever* reaches 1/alpha is at most alpha, however often results are checked; and vice versa.
 
     Parameters
     ----------
@@ -34,10 +33,10 @@ class ForecastComparison:
 
     Attributes
     ----------
-    evidence_new, evidence_old : float
+    e_value_new, e_value_old : float
         For "the new forecasts are better", and for "the old ones are".
-    better : {"new", "old", None}
-        Which evidence reached 1/alpha first.
+    winner : {"new", "old", None}
+        Whose e-value reached 1/alpha first.
     n_rows : int
     mean_difference : float
         Mean of the old squared error less the new one.
@@ -61,14 +60,14 @@ class ForecastComparison:
     >>> p = rng.uniform(0, 1, 4000)
     >>> y = rng.random(4000) < p
     >>> duel = ForecastComparison().update(0.5 * p, p, y)
-    >>> duel.better
+    >>> duel.winner
     'new'
     """
 
     def __init__(self, *, alpha: float = 0.05) -> None:
         self.alpha = check_level(alpha, "alpha")
         self.n_rows = 0
-        self.better: Literal["new", "old"] | None = None
+        self.winner: Literal["new", "old"] | None = None
         self._total = 0.0
         self._logs = np.zeros((2, len(BETS)))
 
@@ -93,11 +92,11 @@ class ForecastComparison:
         steps = np.log1p(np.stack([bets * gain[:, None], -bets * gain[:, None]]))
         paths = self._logs[:, None, :] + np.cumsum(steps, axis=1)
         wealth = np.logaddexp.reduce(paths, axis=2) - np.log(len(BETS))
-        if self.better is None:
+        if self.winner is None:
             first = [np.flatnonzero(path >= -np.log(self.alpha)) for path in wealth]
             at = [places[0] if len(places) else len(y) for places in first]
             if min(at) < len(y):
-                self.better = "new" if at[0] <= at[1] else "old"
+                self.winner = "new" if at[0] <= at[1] else "old"
         self._logs = paths[:, -1, :].copy()
         self._total += float(gain.sum())
         self.n_rows += len(y)
@@ -108,16 +107,16 @@ class ForecastComparison:
         return self._total / self.n_rows if self.n_rows else 0.0
 
     @property
-    def evidence_new(self) -> float:
+    def e_value_new(self) -> float:
         """For "the new forecasts are better"."""
-        return self._evidence(0)
+        return self._e_value(0)
 
     @property
-    def evidence_old(self) -> float:
+    def e_value_old(self) -> float:
         """For "the old forecasts are better"."""
-        return self._evidence(1)
+        return self._e_value(1)
 
-    def _evidence(self, side: int) -> float:
+    def _e_value(self, side: int) -> float:
         log = np.logaddexp.reduce(self._logs[side]) - np.log(len(BETS))
         return float(np.exp(min(log, 700.0)))
 
@@ -128,7 +127,7 @@ class ForecastComparison:
             "version": VERSION,
             "alpha": self.alpha,
             "rows": self.n_rows,
-            "better": self.better,
+            "winner": self.winner,
             "total": self._total,
             "logs": self._logs.tolist(),
         }
@@ -136,13 +135,13 @@ class ForecastComparison:
     @classmethod
     def from_dict(cls, content: Any) -> ForecastComparison:
         """A comparison from its state, which is checked as if from an attacker."""
-        keys = {"alpha", "rows", "better", "total", "logs"}
+        keys = {"alpha", "rows", "winner", "total", "logs"}
         fields = document_fields(content, FORMAT, VERSION, keys, "comparison")
         made = cls(alpha=fields.number("alpha", 1e-300, 0.999999))
         made.n_rows = fields.count("rows")
-        if fields.raw("better") not in (None, "new", "old"):
-            raise StateFormatError('comparison.better must be "new", "old" or null.')
-        made.better = fields.raw("better")
+        if fields.raw("winner") not in (None, "new", "old"):
+            raise StateFormatError('comparison.winner must be "new", "old" or null.')
+        made.winner = fields.raw("winner")
         made._total = fields.number("total", -1e16, 1e16)
         made._logs = fields.array("logs", (2, len(BETS)), -1e17, 1e17)
         return made

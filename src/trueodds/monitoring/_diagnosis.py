@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trueodds.inputs import Floats
-from trueodds.monitoring._findings import Action, Advice, ChangePoint, Deviation
+from trueodds.monitoring._findings import Action, ChangePoint, Miscalibration, Recommendation
 from trueodds.monitoring._state import Moment
 from trueodds.monitoring._stream import SHIFTS, SLOPES, History, kept_for_later, shares
 
@@ -88,7 +88,7 @@ def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
     return theta, information
 
 
-def start_log_evidence(stretches: Floats, tolerance: float, centre: float) -> Floats:
+def start_log_e_value(stretches: Floats, tolerance: float, centre: float) -> Floats:
     """Ln of the evidence that forecasts are wrong from the start of each stretch on.
 
     The mixture over shapes and parts of the scale that the monitor bets on, from counts instead
@@ -203,7 +203,7 @@ def find_change(
     """The posterior of the first wrong row, by stretches; it is no later than the alarm."""
     starts = np.array(history.starts, dtype=np.float64)
     possible = int(np.searchsorted(starts, alarm_row))  # stretches that begin before the alarm
-    logs = start_log_evidence(history.stack(), tolerance, centre)[:possible]
+    logs = start_log_e_value(history.stack(), tolerance, centre)[:possible]
     logs = logs + np.log(np.maximum(start_prior(starts[:possible], alarm_row), 1e-300))
     posterior = np.exp(logs - logs.max())
     posterior /= posterior.sum()
@@ -246,7 +246,7 @@ def since_row(history: History, first_row: int) -> Floats:
     return np.asarray(history.stack()[first:].sum(axis=0))
 
 
-def measure(history: History, rows: int, first_row: int, alpha: float) -> Deviation:
+def measure(history: History, rows: int, first_row: int, alpha: float) -> Miscalibration:
     """How far forecasts are off since a row that begins a stretch."""
     cells = since_row(history, first_row)
     weight, expected, observed = (float(cells[:, k].sum()) for k in range(3))
@@ -257,7 +257,7 @@ def measure(history: History, rows: int, first_row: int, alpha: float) -> Deviat
     line, information = fit_line(cells, free_slope=True)
     turn = line_margins(line, information, level / 3, 2)[1]
     unit = weight / expected if expected > 0 else math.inf
-    return Deviation(
+    return Miscalibration(
         first_row=first_row,
         rows=rows - first_row + 1,
         weight=weight,
@@ -275,7 +275,7 @@ def measure(history: History, rows: int, first_row: int, alpha: float) -> Deviat
     )
 
 
-def advise(history: History, rows: int, first_row: int) -> Advice:
+def advise(history: History, rows: int, first_row: int) -> Recommendation:
     """The action whose expected gain is greatest.
 
     Of k parameters that were fitted to n rows, the gain on new rows is about (Δ − k)/n, where Δ is
@@ -298,8 +298,8 @@ def advise(history: History, rows: int, first_row: int) -> Advice:
     better = extra > 2.0 and worth
     gain, size = (refitted, size) if better else (shifted, 1)
     if weight <= 0 or gain <= 0:
-        words = "Leave it: what the rows since then could teach is less than what learning costs."
-        return Advice("leave", 0.0, 0.0, 0.0, rows_since, None, words)
+        words = "Keep the forecasts: with the rows since then, a new fit would not reduce log-loss."
+        return Recommendation("keep", 0.0, 0.0, 0.0, rows_since, None, words)
     gain, refitted = gain / weight, max(refitted, 0.0) / weight
     needed = math.ceil(size / (2.0 * COST_SHARE * gain))
     action: Action = "refit" if better else "shift"
@@ -311,12 +311,14 @@ def advise(history: History, rows: int, first_row: int) -> Advice:
     enough = (
         f"the {rows_since:,} rows since then are enough"
         if rows_since >= needed
-        else f"wait for {needed:,} rows, there are {rows_since:,}"
+        else f"wait for {needed:,} rows; there are {rows_since:,}"
     )
-    words = f"{what}: log-loss falls by about {gain:.2g} a row; {enough}."
+    words = f"{what}: log-loss falls by about {gain:.2g} per row; {enough}."
     if not better and extra > 2.0:
-        words = f"{words[:-1]} (a new map would bring {refitted:.2g})."
-    return Advice(action, gain, refitted, 0.0 if better else shift, rows_since, needed, words)
+        words = f"{words[:-1]} (a new map would gain {refitted:.2g})."
+    return Recommendation(
+        action, gain, refitted, 0.0 if better else shift, rows_since, needed, words
+    )
 
 
 def _parts_gain(cells: Floats) -> float:

@@ -1,4 +1,4 @@
-"""What a monitor reports after an alarm: change point, regions, size of the error, what to do."""
+"""What a monitor reports: the change point, regions, size of the error, and a recommendation."""
 
 from __future__ import annotations
 
@@ -12,26 +12,32 @@ import numpy as np
 from trueodds.monitoring._state import Moment
 from trueodds.monitoring._stream import EDGES, N_PARTS, SHAPES, Stream
 
-__all__ = ["Advice", "ChangePoint", "Deviation", "WrongPlace", "part_name", "wrong_places"]
+__all__ = [
+    "ChangePoint",
+    "MiscalibratedRegion",
+    "Miscalibration",
+    "Recommendation",
+    "miscalibrated_regions",
+    "part_name",
+]
 
-Action = Literal["leave", "shift", "refit"]
+Action = Literal["keep", "shift", "refit"]
 
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """Since when forecasts have been wrong.
+    """The first row at which forecasts were miscalibrated, with an interval.
 
     Parameters
     ----------
     row : int
-        The most probable first wrong row, counted from 1.
+        The most probable first miscalibrated row, counted from 1.
     low, high : int
-        It lies between them with a probability of 95 %, if there was one change for good, of a
-        kind that is bet on.
+        The 95% interval of the row, assuming one permanent change of a kind that is bet on.
     time, time_low, time_high
         The times of these rows, if ``update`` was given any.
     from_start : bool
-        Whether the forecasts may have been wrong from the first row on.
+        Whether the forecasts may have been miscalibrated from the first row.
     """
 
     row: int
@@ -48,23 +54,23 @@ class ChangePoint:
 
 
 @dataclass(frozen=True)
-class WrongPlace:
-    """A place where forecasts are wrong by the evidence of that place alone.
+class MiscalibratedRegion:
+    """A region whose own e-value shows that its forecasts are miscalibrated.
 
-    The chance that a single one of all places named is named wrongly, ever, is at most alpha.
+    The chance that any region is ever named wrongly is at most alpha.
 
     Parameters
     ----------
-    kind : {"overall", "slope", "part", "group", "class"}
+    kind : {"overall", "slope", "range", "group", "class"}
     name : str
-        Which part of the scale, group or class.
+        The score range, group or class.
     direction : str
-        What the forecasts are: "too low", "too high", "too extreme" or "not extreme enough".
+        "too low", "too high", "too extreme" or "not extreme enough".
     row : int
         The row at which this became clear.
-    evidence : float
+    e_value : float
     expected, observed : float or None
-        Positives forecast and seen in this place: since the change for parts of the scale and
+        Positives forecast and observed in this region: since the change point for score ranges and
         overall, since the first row for groups and classes.
     """
 
@@ -72,7 +78,7 @@ class WrongPlace:
     name: str
     direction: str
     row: int
-    evidence: float
+    e_value: float
     expected: float | None
     observed: float | None
 
@@ -86,8 +92,8 @@ class WrongPlace:
 
 
 @dataclass(frozen=True)
-class Deviation:
-    """How far forecasts are off, over the rows from ``first_row`` on.
+class Miscalibration:
+    """The size of the error, over the rows since ``first_row``.
 
     Each pair of low and high is a confidence sequence: it holds, with a probability of at least
     1 − alpha, at all times and for all first rows at once, so also for a first row that was
@@ -98,13 +104,13 @@ class Deviation:
     first_row : int
     rows : int
     weight, expected, observed : float
-        Σ weight, and the positives forecast and seen.
+        Sum of the weights, and the positives forecast and observed.
     ratio, ratio_low, ratio_high : float
-        Observed over expected (O:E). Without assumptions on the true probabilities.
+        Observed over expected (O:E), without assumptions about the true probabilities.
     intercept, intercept_low, intercept_high : float
-        The shift of the log-odds that fits best.
+        The best-fitting shift of the log-odds.
     slope, slope_low, slope_high : float
-        The slope of the log-odds that fits best, with an intercept of its own.
+        The best-fitting slope of the log-odds, with its own intercept.
     """
 
     first_row: int
@@ -128,24 +134,24 @@ class Deviation:
 
 
 @dataclass(frozen=True)
-class Advice:
-    """What to do, and what it is worth.
+class Recommendation:
+    """The recommended action and its expected gain.
 
     Parameters
     ----------
-    action : {"leave", "shift", "refit"}
-        Leave the forecasts alone, shift their log-odds by ``shift``, or learn a new map.
+    action : {"keep", "shift", "refit"}
+        Keep the forecasts, shift their log-odds by ``shift``, or fit a new map.
     gain : float
-        Expected fall of the log-loss of a row, after what estimating costs.
+        Expected reduction of the log-loss per row, net of the estimation cost.
     refit_gain : float
-        The same for a new map, whatever is advised.
+        The same for a new map, whatever the action.
     shift : float
     rows : int
         Rows since the change.
     rows_needed : int or None
-        With so many, estimating costs a tenth of the gain at most; None if there is no gain.
+        Rows at which estimation costs at most a tenth of the gain; None if there is no gain.
     sentence : str
-        All of this in words.
+        The recommendation in words.
     """
 
     action: Action
@@ -173,26 +179,28 @@ def part_name(part: int) -> str:
     return f"{bounds[part]}–{bounds[part + 1]}"
 
 
-def wrong_places(stream: Stream, classes: Sequence[Any], first_row: int) -> tuple[WrongPlace, ...]:
-    """All places that were named, most evidence first; overall ones before others."""
+def miscalibrated_regions(
+    stream: Stream, classes: Sequence[Any], first_row: int
+) -> tuple[MiscalibratedRegion, ...]:
+    """All regions that were named, by e-value; overall ones first."""
     first = stream.history.starts.index(first_row - 1)
     cells = stream.history.stack()[first:].sum(axis=0)
     found = []
     for place in np.flatnonzero(stream.named):
         kind, name, direction, counts = _describe(int(place), stream, classes, cells)
         found.append(
-            WrongPlace(
+            MiscalibratedRegion(
                 kind,
                 name,
                 direction,
                 row=int(stream.named[place]),
-                evidence=float(stream.value[place]),
+                e_value=float(stream.value[place]),
                 expected=None if counts is None else float(counts[1]),
                 observed=None if counts is None else float(counts[2]),
             )
         )
     rank = {"overall": 0, "slope": 1}
-    return tuple(sorted(found, key=lambda item: (rank.get(item.kind, 2), -item.evidence)))
+    return tuple(sorted(found, key=lambda item: (rank.get(item.kind, 2), -item.e_value)))
 
 
 def _describe(place: int, stream: Stream, classes: Sequence[Any], cells: Any) -> Any:
@@ -203,7 +211,7 @@ def _describe(place: int, stream: Stream, classes: Sequence[Any], cells: Any) ->
     direction = DIRECTIONS[place % 2]
     part = (place - SHAPES) // 2
     if part < N_PARTS:
-        return "part", part_name(part), direction, cells[part]
+        return "range", part_name(part), direction, cells[part]
     which = part - N_PARTS
     counts = stream.sums[which]
     if which < stream.n_classes:

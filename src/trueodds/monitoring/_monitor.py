@@ -1,4 +1,4 @@
-"""A monitor of calibration that may be looked at as often as one likes."""
+"""A monitor of calibration that may be checked as often as needed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from trueodds.inputs import (
 from trueodds.kernels.evidence_stream import watch_rows
 from trueodds.monitoring._diagnosis import advise, find_change, measure
 from trueodds.monitoring._findings import (
-    Advice,
     ChangePoint,
-    Deviation,
-    WrongPlace,
-    wrong_places,
+    MiscalibratedRegion,
+    Miscalibration,
+    Recommendation,
+    miscalibrated_regions,
 )
 from trueodds.monitoring._rows import read_stream
 from trueodds.monitoring._state import (
@@ -44,17 +44,17 @@ KEYS = {"alpha", "tolerance", "classes", "max_groups", "stream", "job"}
 
 
 class CalibrationMonitor:
-    """Watch whether forecasts are still calibrated, and be told when they are not.
+    """Monitor whether forecasts are still calibrated, and raise an alarm when they are not.
 
-    The monitor bets against the forecasts, row by row, with money that it is given once. If the
-    forecasts are right it cannot expect to win, so the chance that its wealth, the ``evidence``,
-    *ever* reaches 1/alpha is at most alpha (Ville's inequality): look after every row, stop and
-    go on as you like. It bets on forecasts that are too low, too high, too extreme or not extreme
-    enough, everywhere, in a part of the scale, in a group or for a class, from the first row on
-    or from any later one.
+    The monitor bets against the forecasts, row by row, starting with one unit of money. If the
+    forecasts are calibrated, it cannot expect to win. The chance that its wealth, the ``e_value``,
+    *ever* reaches 1/alpha is then at most alpha (Ville's inequality), so results may be checked
+    after every row. It bets on forecasts that are too low, too high, too extreme or not extreme
+    enough: in all rows, a score range, a group or a class, starting at the first row or any later
+    one.
 
-    It cannot see errors that cancel within each part of the scale and each group, and it knows
-    nothing of how well the forecasts rank.
+    It does not detect errors that cancel within each score range and each group, and it does not
+    measure discrimination.
 
     Parameters
     ----------
@@ -73,17 +73,17 @@ class CalibrationMonitor:
     Attributes
     ----------
     alarm : bool
-        Whether the evidence has ever reached 1/alpha.
+        Whether the e-value has ever reached 1/alpha.
     alarm_row, alarm_time
-        When it did so first; None if it did not.
-    evidence, peak_evidence : float
-        The wealth now, and the greatest that it ever was. It begins at 1.
-    since : ChangePoint or None
-        The first wrong row, with an interval; None without an alarm.
-    where : tuple of WrongPlace
-        Where the evidence is enough by itself; most evidence first.
-    n_rows, n_unlabelled : int
-        Rows that were counted, and rows that had no label.
+        The row and time at which it first did; None without an alarm.
+    e_value, peak_e_value : float
+        The current e-value and the largest so far. It starts at 1.
+    change_point : ChangePoint or None
+        The first miscalibrated row, with an interval; None without an alarm.
+    regions : tuple of MiscalibratedRegion
+        Regions whose own e-value is large enough; largest first.
+    n_rows, n_unlabeled : int
+        Rows that were counted, and rows without a label.
 
     Notes
     -----
@@ -117,11 +117,11 @@ class CalibrationMonitor:
     ...     _ = monitor.update(p[day], rng.random(100) < truth[day], time=int(day[0] // 100))
     >>> monitor.alarm, monitor.alarm_time
     (True, 56)
-    >>> monitor.since.low <= 5001 <= monitor.since.high
+    >>> monitor.change_point.low <= 5001 <= monitor.change_point.high
     True
-    >>> str(monitor.where[0])
+    >>> str(monitor.regions[0])
     'too low'
-    >>> monitor.advice().action
+    >>> monitor.recommendation().action
     'shift'
     """
 
@@ -185,7 +185,7 @@ class CalibrationMonitor:
             self._stream = Stream.new(n_classes, self.max_groups if group is not None else 0)
         stream = self._stream
         stream.check_kind(n_classes, group is not None)
-        stream.n_unlabelled += rows.n_unlabelled
+        stream.n_unlabeled += rows.n_unlabeled
         codes = None if rows.groups is None else stream.group_codes(rows.groups)
         done = 0
         while done < len(rows):
@@ -218,12 +218,12 @@ class CalibrationMonitor:
 
     @property
     def alarm(self) -> bool:
-        """Whether the evidence has ever reached 1/alpha."""
+        """Whether the e-value has ever reached 1/alpha."""
         return self.alarm_row is not None
 
     @property
     def alarm_row(self) -> int | None:
-        """The row at which the evidence first reached 1/alpha, counted from 1."""
+        """The row at which the e-value first reached 1/alpha, counted from 1."""
         return None if self._stream is None else self._stream.alarm_row or None
 
     @property
@@ -237,13 +237,13 @@ class CalibrationMonitor:
         return None if self._stream is None else self._stream.last_time
 
     @property
-    def evidence(self) -> float:
-        """The wealth after the last row."""
-        return 1.0 if self._stream is None else self._stream.evidence
+    def e_value(self) -> float:
+        """The e-value after the last row."""
+        return 1.0 if self._stream is None else self._stream.e_value
 
     @property
-    def peak_evidence(self) -> float:
-        """The greatest wealth after any row."""
+    def peak_e_value(self) -> float:
+        """The largest e-value after any row."""
         return 1.0 if self._stream is None else self._stream.peak
 
     @property
@@ -252,25 +252,25 @@ class CalibrationMonitor:
         return 0 if self._stream is None else self._stream.rows
 
     @property
-    def n_unlabelled(self) -> int:
+    def n_unlabeled(self) -> int:
         """Rows without a label, which were left out."""
-        return 0 if self._stream is None else self._stream.n_unlabelled
+        return 0 if self._stream is None else self._stream.n_unlabeled
 
     @property
-    def since(self) -> ChangePoint | None:
-        """Since when the forecasts have been wrong; None without an alarm."""
+    def change_point(self) -> ChangePoint | None:
+        """The first miscalibrated row; None without an alarm."""
         return self._change() if self.alarm else None
 
     @property
-    def where(self) -> tuple[WrongPlace, ...]:
-        """Places whose evidence is enough by itself, most evidence first."""
+    def regions(self) -> tuple[MiscalibratedRegion, ...]:
+        """Regions whose own e-value is large enough, largest first."""
         if self._stream is None or not self.alarm:
             return ()
         labels = self.classes or tuple(range(self._stream.n_classes))
-        return wrong_places(self._stream, labels, self._first_row())
+        return miscalibrated_regions(self._stream, labels, self._first_row())
 
-    def how_much(self, first_row: int | None = None) -> Deviation | None:
-        """How far forecasts are off, with confidence sequences.
+    def miscalibration(self, first_row: int | None = None) -> Miscalibration | None:
+        """The size of the error, with confidence sequences.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class CalibrationMonitor:
 
         Returns
         -------
-        Deviation or None
+        Miscalibration or None
             None before the first row.
         """
         if self._stream is None or not self.n_rows:
@@ -292,12 +292,12 @@ class CalibrationMonitor:
         first = max(row for row in self._stream.history.starts if row < max(first, 1)) + 1
         return measure(self._stream.history, self.n_rows, first, self.alpha)
 
-    def advice(self) -> Advice:
-        """What to do: leave the forecasts, shift their intercept, or fit a new map."""
+    def recommendation(self) -> Recommendation:
+        """Recommend to keep the forecasts, shift their log-odds, or fit a new map."""
         if self._stream is None or not self.alarm:
-            words = "Leave it: nothing shows that the forecasts are wrong"
-            words += f" by more than {self.tolerance:g}." if self.tolerance else "."
-            return Advice("leave", 0.0, 0.0, 0.0, self.n_rows, None, words)
+            beyond = f" by more than {self.tolerance:g}" if self.tolerance else ""
+            words = f"Keep the forecasts: no miscalibration{beyond} was found."
+            return Recommendation("keep", 0.0, 0.0, 0.0, self.n_rows, None, words)
         return advise(self._stream.history, self.n_rows, self._first_row())
 
     def _change(self) -> ChangePoint:
@@ -311,22 +311,22 @@ class CalibrationMonitor:
         return self._change().row if self.alarm else 1
 
     def summary(self) -> dict[str, Any]:
-        """All answers as plain JSON values."""
-        deviation, change = self.how_much(), self.since
+        """All results as plain JSON values."""
+        error, change = self.miscalibration(), self.change_point
         return {
             "rows": self.n_rows,
-            "rows_unlabelled": self.n_unlabelled,
+            "rows_unlabeled": self.n_unlabeled,
             "alpha": self.alpha,
             "tolerance": self.tolerance,
             "alarm": self.alarm,
             "alarm_row": self.alarm_row,
             "alarm_time": self.alarm_time,
-            "evidence": self.evidence,
-            "peak_evidence": self.peak_evidence,
-            "since": None if change is None else change.to_dict(),
-            "where": [place.to_dict() for place in self.where],
-            "how_much": None if deviation is None else deviation.to_dict(),
-            "advice": self.advice().to_dict(),
+            "e_value": self.e_value,
+            "peak_e_value": self.peak_e_value,
+            "change_point": None if change is None else change.to_dict(),
+            "regions": [region.to_dict() for region in self.regions],
+            "miscalibration": None if error is None else error.to_dict(),
+            "recommendation": self.recommendation().to_dict(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -380,7 +380,7 @@ class CalibrationMonitor:
 
     def __repr__(self) -> str:
         said = f"alarm at row {self.alarm_row:,}" if self.alarm_row else "no alarm"
-        return f"<CalibrationMonitor: {said}, {self.n_rows:,} rows, evidence {self.evidence:.3g}>"
+        return f"<CalibrationMonitor: {said}, {self.n_rows:,} rows, e-value {self.e_value:.3g}>"
 
 
 def _plain(label: Any) -> Any:

@@ -41,7 +41,7 @@ class StreamRows:
     groups: npt.NDArray[Any] | None
     moment: Callable[[int], Moment]
     """The time of a row."""
-    n_unlabelled: int
+    n_unlabeled: int
 
     def __len__(self) -> int:
         return len(self.top)

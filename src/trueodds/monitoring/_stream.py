@@ -169,7 +169,7 @@ MAX_CLASSES = 100
 
 MISSING = "(missing)"
 ARRAYS = ("clock", "stakes", "open_share", "value", "named", "sums")
-KEYS = {"n_classes", "grouped", "groups", "unlabelled", "alarm_time", "last_time", "history"}
+KEYS = {"n_classes", "grouped", "groups", "unlabeled", "alarm_time", "last_time", "history"}
 MOST = 1e281
 """The largest number that the kernel leaves in a stream."""
 
@@ -211,7 +211,7 @@ class Stream:
     sums: Floats
     history: History = field(default_factory=History)
     groups: list[str] = field(default_factory=list)
-    n_unlabelled: int = 0
+    n_unlabeled: int = 0
     alarm_time: Moment = None
     last_time: Moment = None
 
@@ -245,7 +245,7 @@ class Stream:
             "n_classes": self.n_classes,
             "grouped": self.n_groups > 0,
             "groups": list(self.groups),
-            "unlabelled": self.n_unlabelled,
+            "unlabeled": self.n_unlabeled,
             "alarm_time": self.alarm_time,
             "last_time": self.last_time,
             **{name: getattr(self, name).tolist() for name in ARRAYS},
@@ -281,7 +281,7 @@ class Stream:
             sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),
             history=History.from_dict(fields.raw("history"), int(rows)),
             groups=fields.texts("groups", n_groups),
-            n_unlabelled=fields.count("unlabelled"),
+            n_unlabeled=fields.count("unlabeled"),
             alarm_time=fields.moment("alarm_time"),
             last_time=fields.moment("last_time"),
         )
@@ -337,7 +337,7 @@ class Stream:
         return float(self.clock[1])
 
     @property
-    def evidence(self) -> float:
+    def e_value(self) -> float:
         """After the last row."""
         return float(self.clock[2])
 

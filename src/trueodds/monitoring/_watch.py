@@ -23,11 +23,11 @@ KEYS = {
     "events", "totals", "acknowledged",
 }  # fmt: skip
 PERIOD = {
-    "period", "rows", "expected", "observed", "evidence", "peak", "ratio_low", "ratio_high",
+    "period", "rows", "expected", "observed", "e_value", "peak_e_value", "ratio_low", "ratio_high",
     "alarm", "late",
 }  # fmt: skip
 EVENT = {"kind", "period", "file", "rows", "at"}
-ALARM = {"at", "alarm_time", "alarm_row", "rows", "peak_evidence"}
+ALARM = {"at", "alarm_time", "alarm_row", "rows", "peak_e_value"}
 EVENTS = {
     "late": "{rows:,} rows of {where} were counted after rows of later periods.",
     "missing": "There are no rows of {where}.",
@@ -116,7 +116,7 @@ class Watch:
         return {
             **self.monitor.summary(),
             "rows_total": self.n_rows,
-            "rows_unlabelled": self.n_waiting,
+            "rows_unlabeled": self.n_waiting,
             "missing": list(self.missing),
             "deliveries": dict(self.totals),
             "acknowledged": list(self.acknowledged),
@@ -183,14 +183,14 @@ class Watch:
         return [period for period in self.missing if period not in before]
 
     def acknowledge(self, at: str) -> bool:
-        """Go on after an alarm with new evidence; False if there is none."""
+        """Record the alarm and restart the monitor; False if there is no alarm."""
         old = self.monitor
         if not old.alarm:
             return False
         if len(self.acknowledged) == MOST_ALARMS:
             raise InputError(f"{MOST_ALARMS} alarms were acknowledged; begin a new state file.")
         record = {"at": at, "alarm_time": old.alarm_time, "alarm_row": old.alarm_row}
-        record |= {"rows": old.n_rows, "peak_evidence": old.peak_evidence}
+        record |= {"rows": old.n_rows, "peak_e_value": old.peak_e_value}
         self.acknowledged.append(record)
         self.monitor = CalibrationMonitor(
             alpha=old.alpha,
@@ -299,7 +299,7 @@ def _period(content: Any) -> dict[str, Any]:
     fields.count("rows")
     fields.flag("alarm")
     fields.flag("late")
-    for key in ("expected", "observed", "evidence", "peak", "ratio_low", "ratio_high"):
+    for key in ("expected", "observed", "e_value", "peak_e_value", "ratio_low", "ratio_high"):
         fields.number(key, 0.0, 1e300)
     return dict(content)
 
@@ -322,7 +322,7 @@ def _alarm(content: Any) -> dict[str, Any]:
     fields.moment("alarm_time")
     fields.count("alarm_row")
     fields.count("rows")
-    fields.number("peak_evidence", 0.0, 1e300)
+    fields.number("peak_e_value", 0.0, 1e300)
     return dict(content)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.inputs import Floats
-from trueodds.kernels.score_table import equal_mass_starts
+from trueodds.kernels.tables import equal_mass_starts
 
 __all__ = ["bin_index", "edges_between", "equal_mass_edges"]
 
@@ -28,7 +28,7 @@ def bin_index(edges: Floats, scores: Floats) -> npt.NDArray[np.integer]:
 
 
 def edges_between(below: Floats, above: Floats) -> Floats:
-    """Edges halfway between neighbouring scores, such that below < edge ≤ above.
+    """Edges halfway between neighboring scores, such that below < edge ≤ above.
 
     Halves are added, so that nothing overflows. Where rounding (or an infinity below) would put
     the edge on the lower score, it is put on the upper one.
@@ -43,7 +43,7 @@ def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floa
     """Inner edges of bins that weigh about the same.
 
     Equal scores are never parted, so there may be fewer bins. Edges lie halfway between the
-    neighbours that they part.
+    neighbors that they part.
     """
     if weight is None:
         ordered = np.sort(scores)

@@ -54,7 +54,7 @@ def fit_logistic_model(
     *,
     squares: Floats | None = None,
 ) -> LogisticModel:
-    """Maximise the likelihood of η = offset + design·coef by Newton's method.
+    """Maximize the likelihood of η = offset + design·coef by Newton's method.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@ r"""Weights of a mixture of forecasts by maximum likelihood.
 
 .. math:: \max_w Σ_i c_i \ln Σ_j w_j p_{ij}, \quad w_j ≥ 0, \; Σ_j w_j = 1
 
-The multiplier of the sum is Σ c: maximising Σ c·ln(P·w) − Σ c·Σ w over w ≥ 0 has the same solution,
+The multiplier of the sum is Σ c: maximizing Σ c·ln(P·w) − Σ c·Σ w over w ≥ 0 has the same solution,
 whose sum is 1 of itself. That is concave with bounds, and solved by Newton's method among the
 weights that are not held at 0 (Bertsekas' projection).
 """

@@ -1,6 +1,6 @@
 """Bounds of a non-decreasing probability that hold everywhere at once, at any sample size.
 
-Take a run of neighbouring cells from j to k. If probabilities do not fall, no row in it has a
+Take a run of neighboring cells from j to k. If probabilities do not fall, no row in it has a
 higher one than the last score of cell k, so the number of positives is at most that of as many
 trials with this probability, and Clopper and Pearson's lower bound is one of it; in the same way,
 the upper bound is one of the first score of cell j. At level α/(m(m + 1)), those of all

@@ -1,24 +1,24 @@
-"""The page of a monitor: evidence and O:E by period, where forecasts are wrong, and what to do."""
+"""The page of a monitor: e-value and O:E by period, miscalibrated regions, a recommendation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trueodds.basics.wording import evidence_text
+from trueodds.basics.wording import e_value_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_instance, check_text
 from trueodds.monitoring._watch import event_text
-from trueodds.report._page import page_environment, page_policy, page_style
-from trueodds.report._timeline_chart import MARKS, Chart, evidence_chart, ratio_chart
+from trueodds.report._page import asset, policy, templates
+from trueodds.report._svg import MARKS, Chart, e_value_chart, ratio_chart
 
 __all__ = ["render_timeline"]
 
-LINE_KEYS = {"period", "rows", "expected", "observed", "evidence"}
+LINE_KEYS = {"period", "rows", "expected", "observed", "e_value"}
 LINE_KEYS |= {"ratio_low", "ratio_high", "alarm"}
 EVENT_KEYS = {"kind", "period", "file", "rows", "at"}
-SUMMARY_KEYS = {"rows", "rows_unlabelled", "alpha", "tolerance", "alarm", "evidence"}
-SUMMARY_KEYS |= {"peak_evidence", "since", "where", "how_much", "advice"}
+SUMMARY_KEYS = {"rows", "rows_unlabeled", "alpha", "tolerance", "alarm", "e_value"}
+SUMMARY_KEYS |= {"peak_e_value", "change_point", "regions", "miscalibration", "recommendation"}
 
 
 def render_timeline(
@@ -33,7 +33,7 @@ def render_timeline(
     ----------
     title : str
     periods : sequence of dict
-        ``period``, ``rows``, ``expected``, ``observed``, ``evidence``, ``ratio_low``,
+        ``period``, ``rows``, ``expected``, ``observed``, ``e_value``, ``ratio_low``,
         ``ratio_high``, ``alarm`` and ``late`` of each, in the order in which they were counted.
     summary : dict
         As :meth:`trueodds.CalibrationMonitor.summary` gives it; ``missing`` may list periods
@@ -46,25 +46,25 @@ def render_timeline(
     >>> from trueodds import CalibrationMonitor
     >>> from trueodds.report import render_timeline
     >>> monitor = CalibrationMonitor().update([0.2, 0.7], [0, 1])
-    >>> line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "evidence": 1.0}
+    >>> line = {"period": "May", "rows": 2, "expected": 0.9, "observed": 1.0, "e_value": 1.0}
     >>> line |= {"ratio_low": 0.1, "ratio_high": 2.0, "alarm": False, "late": False}
     >>> render_timeline("Nightly", [line], monitor.summary())[:15]
     '<!doctype html>'
     """
     check_text(title, "title")
     _check_lines(periods, summary, events)
-    environment = page_environment()
-    style = page_style()
+    environment = templates()
+    style = asset("report.css") + asset("timeline.css")
     from markupsafe import Markup  # comes with jinja2
 
     charts: list[Chart] = []
     shown = _with_deliveries(periods, summary.get("missing", ()), events)
     if periods:
-        charts = [evidence_chart(shown, 1 / summary["alpha"]), ratio_chart(shown)]
+        charts = [e_value_chart(shown, 1 / summary["alpha"]), ratio_chart(shown)]
     return str(
         environment.get_template("timeline.html.j2").render(
             title=title,
-            policy=page_policy(style),
+            policy=policy(style),
             style=Markup(style),  # noqa: S704 (ours)
             charts=charts,
             periods=shown[::-1],
@@ -73,7 +73,7 @@ def render_timeline(
             events=[(event["at"], event_text(event)) for event in reversed(events)],
             summary=summary,
             sentence=_sentence(summary),
-            evidence=evidence_text,
+            e_value=e_value_text,
         )
     )
 
@@ -119,11 +119,11 @@ def _sentence(summary: dict[str, Any]) -> str:
     rows = f"{summary['rows']:,} rows"
     beyond = f" by more than {summary['tolerance']:g}" if summary["tolerance"] else ""
     if not summary["alarm"]:
-        return f"Nothing shows that the forecasts are wrong{beyond}, after {rows}."
-    where = [place for place in summary["where"] if place["kind"] == "overall"]
-    what = " and ".join(place["direction"] for place in where) or "wrong"
-    since = summary["since"]
+        return f"No miscalibration{beyond} was found in {rows}."
+    where = [place for place in summary["regions"] if place["kind"] == "overall"]
+    what = " and ".join(place["direction"] for place in where) or "miscalibrated"
+    since = summary["change_point"]
     start = since["time"] if since["time"] is not None else f"row {since['row']:,}"
     if since["row"] == 1:
-        return f"The forecasts are {what}{beyond}, from the first row on."
-    return f"The forecasts are {what}{beyond}, since about {start}."
+        return f"The forecasts have been {what}{beyond} since the first row."
+    return f"The forecasts have been {what}{beyond} since about {start}."

@@ -9,10 +9,10 @@ import numpy as np
 from trueodds.basics.wording import interval_percent_text, share_percent_text
 from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_table
 from trueodds.metrics._exact_test import miscalibrated_regions
-from trueodds.metrics._plain_words import ALPHA
+from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
-from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, phrase_method
+from trueodds.report._rows import ReportRows
 from trueodds.table import ScoreTable
 
 __all__ = ["diagnose", "verdict"]

@@ -83,7 +83,7 @@ class BoostedStumps(Estimator):
 
     def fit(self, X: Any, y: Any) -> BoostedStumps:
         """Boost on rows X (n, d) with two classes y."""
-        from trueodds.kernels.learners import boost_stumps
+        from trueodds_studies.kernels.learners import boost_stumps
 
         X = np.ascontiguousarray(X, dtype=np.float64)
         self.classes_, codes_of_y = np.unique(y, return_inverse=True)
@@ -114,7 +114,7 @@ class BoostedStumps(Estimator):
 
     def margins(self, X: Any) -> Floats:
         """F: the weighted sum of votes for the second class."""
-        from trueodds.kernels.learners import stump_margins
+        from trueodds_studies.kernels.learners import stump_margins
 
         self._check_fitted("alpha_")
         X = np.ascontiguousarray(X, dtype=np.float64)

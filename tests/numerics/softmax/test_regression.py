@@ -5,14 +5,14 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-from trueodds.numerics.log_odds.logistic_regression import fit_logistic
-from trueodds.numerics.softmax.newton import row_block_inverse
+from trueodds.numerics.logistic_regression import fit_logistic
 from trueodds.numerics.softmax.regression import (
     MatrixModel,
     TemperatureModel,
     VectorModel,
     _Loss,
     fit_softmax,
+    row_block_inverse,
 )
 
 K = 4

@@ -1,10 +1,28 @@
-"""Which models are averaged."""
+"""Which models are averaged.
+
+Variances and models by their evidence.
+
+The most probable parameters.
+"""
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize
 
 from numerics.structured_rows import some_rows
-from trueodds.numerics.structured_softmax.pool import NEGLIGIBLE, fit_pool, pool_weights
+from trueodds.numerics.structured_softmax.base import fit_plain_base
+from trueodds.numerics.structured_softmax.model import Block, make_design
+from trueodds.numerics.structured_softmax.pool import (
+    NEGLIGIBLE,
+    PSEUDO_OBSERVATIONS,
+    Posterior,
+    fit_by_evidence,
+    fit_pool,
+    log_softmax_columns,
+    pool_weights,
+    prior_variances,
+)
 
 
 def test_weights_are_proportional_to_the_fifth_root_of_the_evidence():
@@ -43,3 +61,128 @@ def test_what_was_called_impossible_and_happened_rules_out_leaving_alone():
     p[seen, 0] = 0.0
     members, _ = fit_pool(type(rows)(p / p.sum(axis=0), rows.top, rows.counts))
     assert all(member.base is not None for member in members)
+
+
+def fits(rows, layout="full", widths=(4.0,)):
+    design = make_design(rows, fit_plain_base(rows), layout)
+    return design, fit_by_evidence(rows, design, widths)
+
+
+def test_prior_variances_of_a_block_share_the_same_total():
+    for k in (3, 10):
+        found = prior_variances(k, 4.0)
+        assert k * found[Block.LOG_DIAGONAL] == pytest.approx(2)
+        assert k * (k - 1) * found[Block.LOG_OTHERS] == pytest.approx(2)
+        assert found[Block.SHARED] == 0.1
+
+
+def test_variances_are_a_fixed_point():
+    rows = some_rows(800, 3, power=2.0)
+    design, (fit,) = fits(rows)
+    posterior = Posterior(design, rows.counts, rows.weight, fit.theta)
+    precision = 1 / fit.variances[design.blocks]
+    spread = np.diag(np.linalg.inv(posterior.curvature + np.diag(precision)))
+    prior, nu = prior_variances(3, 4.0), PSEUDO_OBSERVATIONS
+    for block in Block:
+        own = design.blocks == block
+        known = own.sum() - (spread[own] / fit.variances[block]).sum()
+        expected = ((fit.theta[own] ** 2).sum() + nu * prior[block]) / (known + nu)
+        assert fit.variances[block] == pytest.approx(expected, rel=0.1)
+
+
+def test_the_evidence_is_near_the_integral_where_that_can_be_computed(monkeypatch):
+    rows = some_rows(150, 3, power=1.5)
+    design = make_design(rows, fit_plain_base(rows), "shared")
+    monkeypatch.setattr("trueodds.numerics.structured_softmax.pool.ROUNDS", 1)
+
+    # All but the first coefficient are held at 0 by their prior: what is left has one dimension.
+    class OneFree(type(design)):
+        blocks = np.array([Block.SHARED, *[Block.INTERCEPT] * 3], np.int8)
+
+    design = OneFree(**{name: getattr(design, name) for name in design.__dataclass_fields__})
+    variances = np.full(len(Block), 1e-12)
+    variances[Block.SHARED] = 0.1
+    monkeypatch.setattr(
+        "trueodds.numerics.structured_softmax.pool.prior_variances", lambda k, w: variances
+    )
+    (fit,) = fit_by_evidence(rows, design, (1.0,))
+    posterior = Posterior(design, rows.counts, rows.weight, np.zeros(4))
+
+    def density(x):
+        posterior.theta = np.array([x, 0.0, 0.0, 0.0])
+        posterior.__post_init__()
+        value = posterior.value(np.array([10.0, 0.0, 0.0, 0.0])) - fit.evidence
+        return np.exp(value) / np.sqrt(2 * np.pi * 0.1)
+
+    assert np.log(quad(density, -1.5, 1.5)[0]) == pytest.approx(0, abs=0.02)
+
+
+def test_evidence_asks_for_a_matrix_only_where_classes_are_mixed_up():
+    plain = some_rows(3000, 4, seed=1)
+    logits = np.log(plain.p)
+    mixed = np.exp(logits + 0.8 * logits[[1, 2, 3, 0]])
+    wrong = type(plain)(mixed / mixed.sum(axis=0), mixed == mixed.max(axis=0), plain.counts)
+    for rows, margin in ((wrong, 20), (plain, -5)):
+        matrix, diagonal = (fits(rows, layout)[1][0].evidence for layout in ("logs", "diagonal"))
+        assert np.sign(margin) * (matrix - diagonal) > abs(margin)
+
+
+def test_one_row_of_weight_two_counts_as_two_rows():
+    rows = some_rows(100, 3)
+    twice = type(rows)(rows.p, rows.top, 2 * rows.counts)
+    both = type(rows)(*[np.concatenate([a, a], axis=1) for a in (rows.p, rows.top, rows.counts)])
+    one, other = fits(twice)[1][0], fits(both)[1][0]
+    assert one.evidence == pytest.approx(other.evidence, abs=1e-6)
+    np.testing.assert_allclose(one.theta, other.theta, atol=1e-7)
+
+
+def posterior(layout="full", **options):
+    rows = some_rows(250, 3, **options)
+    design = make_design(rows, fit_plain_base(rows), layout)
+    return Posterior(design, rows.counts, rows.weight, np.zeros(len(design.blocks)))
+
+
+def test_the_log_softmax_of_large_numbers_is_finite():
+    found = log_softmax_columns(np.array([[1000.0], [0.0]]))
+    np.testing.assert_array_equal(found, [[0.0], [-1000.0]])
+
+
+@pytest.mark.parametrize("layout", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("precision", [0.1, 10.0])
+def test_the_top_is_that_of_a_general_optimiser(layout, precision):
+    found = posterior(layout, power=2.0)
+    precisions = np.full(len(found.theta), precision)
+    assert found.climb(precisions, 1e-10)
+
+    def loss(theta):
+        other = found.design.offset + found.design.predictor(theta)
+        logs = log_softmax_columns(other)
+        slope = found.design.gradient(found.counts - found.weight * np.exp(logs))
+        value = float(np.vdot(found.counts, logs)) - 0.5 * precision * theta @ theta
+        return -value, -(slope - precision * theta)
+
+    expected = minimize(loss, np.zeros(len(found.theta)), jac=True, options={"gtol": 1e-7})
+    assert found.value(precisions) == pytest.approx(-expected.fun, abs=1e-8)
+    np.testing.assert_allclose(found.theta, expected.x, atol=1e-4)
+
+
+def test_a_kept_curvature_leads_to_the_same_top(monkeypatch):
+    kept = posterior(power=3.0)
+    precisions = np.full(len(kept.theta), 0.5)
+    kept.climb(precisions, 1e-10)
+    monkeypatch.setattr("trueodds.numerics.structured_softmax.pool.SLOW", -1.0)
+    anew = posterior(power=3.0)
+    anew.climb(precisions, 1e-10)
+    np.testing.assert_allclose(kept.theta, anew.theta, atol=1e-5)
+
+
+def test_the_factor_is_that_of_curvature_and_prior():
+    found = posterior("shared")
+    factor = found.factor(np.full(4, 2.0))
+    np.testing.assert_allclose(factor @ factor.T, found.curvature + 2 * np.eye(4))
+
+
+def test_steps_that_run_out_are_said(monkeypatch):
+    monkeypatch.setattr("trueodds.numerics.structured_softmax.pool.MOST_STEPS", 1)
+    found = posterior(power=3.0)
+    assert not found.climb(np.full(len(found.theta), 0.1), 1e-12)

@@ -1,4 +1,7 @@
-"""Posterior of an isotonic map: its mean and some draws, by either sampler."""
+"""Posterior of an isotonic map: its mean and some draws, by either sampler.
+
+Rows that heavy evidence forces to one value in any non-decreasing map are pooled first.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.progress import Progress
+from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
 from trueodds.inputs import Floats
-from trueodds.numerics.isotonic_bounds import isotonic_bounds
-from trueodds.numerics.isotonic_pooling import pooled_starts
+from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "default_groups",
     "group_starts",
     "importance_posterior",
+    "pooled_starts",
 ]
 
 KEPT_DRAWS = 2000
@@ -105,7 +109,7 @@ def default_groups(total: float) -> int:
 
 
 def _refined(score: Floats) -> tuple[Floats, Floats]:
-    """The knots with points between neighbours, if those are finite; and their places among them.
+    """The knots with points between neighbors, if those are finite; and their places among them.
 
     The point half-way between the knots 3 and 4 has the place 3.5. Points that are not above the
     one before, as the floats between two knots may be few, are left out.
@@ -283,5 +287,48 @@ def importance_posterior(
 
 
 def _rising(values: Floats) -> Floats:
-    """Without what rounding may have made of equal neighbours."""
+    """Without what rounding may have made of equal neighbors."""
     return np.maximum.accumulate(np.clip(values, 0.0, 1.0))
+
+
+LEAST_PRESSURE = 1e5
+"""Neighbors that are pressed together so hard differ by about 1e-5 in log-odds."""
+LEAST_AT_END = 1e7
+"""Rows that are pressed so hard against 0 or 1 differ from it by about 1e-7."""
+
+
+def pooled_starts(n_neg: Floats, n_pos: Floats) -> npt.NDArray[np.int64]:
+    """The first row of each run of rows that are pressed together.
+
+    Within a block of isotonic regression, of value p, the rows before a boundary have more
+    positives than p says, and those after it fewer. Their excess is the Lagrange multiplier of the
+    boundary's constraint: parting the values there by δ log-odds lowers the log-likelihood by
+    excess·δ, so a posterior parts them by about 1/excess. In the first block, if it has negatives
+    only, raising what is after a boundary by δ lowers it by δ times the weight there; likewise in
+    the last. So nothing is joined unless weights are very heavy, or very many instances contradict
+    the order of their scores.
+
+    Parameters
+    ----------
+    n_neg, n_pos : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_runs,)
+
+    Examples
+    --------
+    >>> pooled_starts(np.array([9e8, 0, 1e8]), np.array([0, 1e8, 0]))
+    array([0, 1])
+    >>> pooled_starts(np.array([9, 0, 1]), np.array([0, 1, 0]))
+    array([0, 1, 2])
+    """
+    weight = n_neg + n_pos
+    fit, _ = isotonic_fit(n_pos, weight)
+    excess = np.cumsum(n_pos - weight * fit)
+    to_zero = np.cumsum((weight * (fit == 0))[::-1])[::-1]
+    to_one = np.cumsum(weight * (fit == 1))
+    joined = excess[:-1] >= LEAST_PRESSURE
+    joined |= (to_zero[1:] >= LEAST_AT_END) | (to_one[:-1] >= LEAST_AT_END)
+    joined &= fit[1:] == fit[:-1]
+    return np.flatnonzero(np.append(True, ~joined))

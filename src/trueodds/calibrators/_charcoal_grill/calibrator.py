@@ -10,6 +10,9 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
+from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
+from trueodds.calibrators._charcoal_grill.folds import choose_n_coals
+from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import (
@@ -26,12 +29,9 @@ from trueodds.inputs import (
     is_choice,
 )
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
-from trueodds.numerics.charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
-from trueodds.numerics.charcoal_grill.folds import choose_n_coals
-from trueodds.numerics.charcoal_grill.paper import fit_paper
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.log_odds.finite_fit import LogOddsFit
-from trueodds.numerics.log_odds.fit import fit_log_odds
+from trueodds.numerics.logistic_regression import LogOddsFit
+from trueodds.numerics.saturated import fit_log_odds
 from trueodds.table import ScoreTable
 
 __all__ = ["CharcoalGrillCalibrator"]
@@ -68,7 +68,7 @@ class CharcoalGrillCalibrator(Calibrator):
         Against the summed log-loss: how strongly each ln T is pulled towards that of the one-coal
         fit (100·λ·Σ(ln T_c − ln T₀)²); with ``solver="paper"`` the paper's λ, towards 1.
     solver : {"joint", "paper"}, default="joint"
-        The paper's own optimisation is kept for comparison; it is slower, depends on luck, and
+        The paper's own optimization is kept for comparison; it is slower, depends on luck, and
         may do worse than one coal.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores. Margins are first divided such that their standard deviation is

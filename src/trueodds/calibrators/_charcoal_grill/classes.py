@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueodds.calibrators._charcoal_grill.classes_fit import (
+    choose_class_coals,
+    fit_class_path,
+    fit_classes_paper,
+)
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
 from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, NonMonotoneWarning, warn_user
 from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing
 from trueodds.maps import CharcoalSoftmaxMap
-from trueodds.numerics.charcoal_grill.classes import CoalRows
-from trueodds.numerics.charcoal_grill.classes_fit import (
-    choose_class_coals,
-    fit_class_path,
-    fit_classes_paper,
-)
+from trueodds.numerics.charcoal_grill import CoalRows
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.softmax.floor import SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax.logits import (

@@ -419,7 +419,7 @@ class Calibrator(Estimator, ABC):
             return self.map_.apply(array)
         if array.ndim == 2:
             array = positive_column(array, self.input)
-        return self.map_.apply_to_both(array)
+        return self.map_.apply_to_all(array)
 
     def _check_scores(self, scores: Any) -> Floats:
         return validate_scores(

@@ -11,8 +11,8 @@ from trueodds.exceptions import (
 )
 from trueodds.inputs import InputScale
 from trueodds.maps import LogOddsMap
-from trueodds.numerics.log_odds.fit import Design, Loss, fit_log_odds
-from trueodds.numerics.log_odds.quadratic import QuadraticFit
+from trueodds.numerics.quadratic import QuadraticFit
+from trueodds.numerics.saturated import Design, Loss, fit_log_odds
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_separable"]
 
@@ -25,7 +25,7 @@ def fit_log_odds_map(
     nonnegative: bool = False,
     loss: Loss = "log",
 ) -> LogOddsMap:
-    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.log_odds.fit`."""
+    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.saturated`."""
     fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
     if fit.separable:
         warn_separable(loss)

@@ -15,7 +15,7 @@ from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap
-from trueodds.maps._pairs import as_pair
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.softmax.floor import ModelOf, SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
 from trueodds.numerics.softmax.regression import (
@@ -27,7 +27,7 @@ from trueodds.numerics.softmax.regression import (
     VectorModel,
 )
 from trueodds.numerics.structured_softmax.base import Base
-from trueodds.numerics.structured_softmax.features import N_SHARED
+from trueodds.numerics.structured_softmax.model import N_SHARED
 from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
 
 __all__ = [

@@ -205,7 +205,7 @@ class TreeCalibrator(FeatureCalibrator):
         rows = TreeRows(learned[0], attributes, given.codes, learned[1])
         with self._fitting(), calculating(type(self).__name__, *learned):
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
-        forecasts = self._tree()._apply_at(given.scores, features)
+        forecasts = self._tree().apply_to_all(given.scores, features)
         self._keep_forecasts(forecasts, given.codes, weight)
         return self
 
@@ -306,7 +306,7 @@ class TreeCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.input, n_columns=len(self.classes_))
-        return self._tree()._apply_at(array, features)
+        return self._tree().apply_to_all(array, features)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""

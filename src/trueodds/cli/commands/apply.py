@@ -24,9 +24,7 @@ from trueodds.cli.files.write import (
     table_writer,
 )
 from trueodds.cli.files.xlsx import Sheet, add_columns
-from trueodds.cli.maps import MapFile, load_map
 from trueodds.cli.output import emit_json, note, working
-from trueodds.cli.row_options import RowOptions
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import GOOD, examine, in_words
 from trueodds.exceptions import InputError
@@ -90,14 +88,14 @@ Interval = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnlabelledRowOptions(RowOptions):
+class UnlabelledRowOptions(o.RowOptions):
     """Rows that may be left blank."""
 
     on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]
 
 
 def apply(
-    map_file: MapFile,
+    map_file: o.MapFile,
     data: UnlabelledRowOptions,
     output: Output,
     into: Into = "probability",
@@ -129,7 +127,7 @@ def apply(
         raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
     kind = output_format(output, output_format_name)
     check_target(output, force=force)
-    fitted = load_map(map_file)
+    fitted = o.load_map(map_file)
     _check_interval(fitted, interval, map_file)
     features = _features_of(fitted)
     columns = ColumnNames(

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from trueodds.basics.files import exclusive
 from trueodds.basics.shown import shown
-from trueodds.cli.commands.methods_list import AUTO, make_calibrator
+from trueodds.cli.commands.methods import AUTO, make_calibrator
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import format_of, matching, no_match, partitions, scratch_folder
-from trueodds.cli.files.open import DataSource, Reading, open_source
+from trueodds.cli.files.open import DataSource, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
-from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import in_words
+from trueodds.cli.watch.options import WatchedRowOptions
 from trueodds.cli.watch.rows import (
     Piece,
     WatchedRows,
@@ -253,16 +253,7 @@ class WatchRun:
     watch: Watch
     state: str
     fitted: Any
-    columns: ColumnNames
-    label: str
-    time: str | None
-    time_format: str | None
-    group: str | None
-    positive: str | None
-    until: str | None
-    period: str | None
-    on_bad_rows: Literal["error", "skip"]
-    reading: Reading
+    data: WatchedRowOptions
     at: str = field(default_factory=time_stamp)
     events: list[dict[str, Any]] = field(default_factory=list)
     """What was unusual about the deliveries of this run."""
@@ -277,6 +268,7 @@ class WatchRun:
                 "a tree needs attributes of each row; such maps cannot be watched yet."
             )
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
+        self.columns = self.data.columns(self.fitted)
         self.folder = Path(self.state).absolute().parent
 
     def _event(self, kind: str, **more: Any) -> None:
@@ -354,11 +346,12 @@ class WatchRun:
 
     # ----- which rows ------------------------------------------------------------------------
 
-    def read(self, fresh: list[Delivery], files: list[str], *, quiet: bool) -> list[dict[str, Any]]:
+    def read(self, fresh: list[Delivery], *, quiet: bool) -> list[dict[str, Any]]:
         """Take all new rows; returns the line of each period, which is also printed."""
         lines: list[dict[str, Any]] = []
+        files = self.data.files
         # Without times, files are taken one after the other, and each is a period.
-        for batch in ([fresh] if self.time else [[one] for one in fresh]) if fresh else ():
+        for batch in ([fresh] if self.data.time else [[one] for one in fresh]) if fresh else ():
             name = files[0] if len(files) == 1 and len(batch) > 1 else str(batch[0].path)
             for line in self._read_batch(name, batch):
                 lines.append(line)
@@ -394,7 +387,7 @@ class WatchRun:
         """The files as one table that does not change."""
         paths = [one.source for one in batch]
         with open_source(
-            name, self.reading, found=paths, columns=self.columns, with_file=True
+            name, self.data.reading, found=paths, columns=self.columns, with_file=True
         ) as source:
             columns = self.columns.found_in(source)
             with working("reading rows", source.connection):
@@ -410,7 +403,9 @@ class WatchRun:
         inside.mkdir(parents=True)
         copy = inside / one.path.name
         with one.path.open("rb") as stream, copy.open("wb") as target:
-            if (self.reading.format or format_of(one.path)) in TEXTS and one.path.suffix != ".gz":
+            if (
+                self.data.input_format or format_of(one.path)
+            ) in TEXTS and one.path.suffix != ".gz":
                 _copy_lines(stream, target, one.size)
             else:
                 shutil.copyfileobj(stream, target, CHUNK)
@@ -426,23 +421,23 @@ class WatchRun:
             raise UsageError(
                 f"the map is for {len(self.classes)} classes; pass one --score for each."
             )
-        rule = None
-        if self.time is not None:
-            rule = time_rule(source, self.time, self.period, self.time_format)
+        data, rule = self.data, None
+        if data.time is not None:
+            rule = time_rule(source, data.time, data.period, data.time_format)
             if self.watch.kind not in (None, rule.kind):
                 raise InputError(
-                    f"column {shown(self.time)} holds {rule.kind}s now, "
+                    f"column {shown(data.time)} holds {rule.kind}s now, "
                     f"and held {self.watch.kind}s before; times must be of one kind."
                 )
             self.watch.kind = rule.kind
         rows = watched_rows(
             source,
             columns,
-            label_rule(source, self.label, self.classes, self.positive, named=named),
+            label_rule(source, data.label, self.classes, data.positive, named=named),
             rule,
-            group=self.group,
-            on_bad_rows=self.on_bad_rows,
-            until=self.until,
+            group=data.group,
+            on_bad_rows=data.on_bad_rows,
+            until=data.until,
             last=self.watch.last,
             horizon=self.watch.horizon,
             names=[f"…{name[-199:]}" if len(name) > 200 else name for name in names],
@@ -574,14 +569,14 @@ class WatchRun:
 
     def _line(self, period: str, late: bool, counts: Any) -> dict[str, Any]:
         monitor = self.watch.monitor
-        whole = monitor.how_much(1)
+        whole = monitor.miscalibration(1)
         line = {
             "period": period[:200],
             "rows": int(counts[0]),
             "expected": float(counts[1]),
             "observed": float(counts[2]),
-            "evidence": monitor.evidence,
-            "peak": monitor.peak_evidence,
+            "e_value": monitor.e_value,
+            "peak_e_value": monitor.peak_e_value,
             "ratio_low": 0.0 if whole is None else min(whole.ratio_low, 1e300),
             "ratio_high": 0.0 if whole is None else min(whole.ratio_high, 1e300),
             "alarm": monitor.alarm,
@@ -591,7 +586,7 @@ class WatchRun:
 
     # ----- a new map -------------------------------------------------------------------------
 
-    def refit(self, paths: Sequence[Path], files: list[str], output: str) -> dict[str, Any] | None:
+    def refit(self, paths: Sequence[Path], output: str) -> dict[str, Any] | None:
         """Fit the default method to the rows since the change, of all files that were named.
 
         Returns
@@ -601,7 +596,7 @@ class WatchRun:
         """
         from trueodds.model_selection import describe_fit
 
-        change = self.watch.monitor.since
+        change = self.watch.monitor.change_point
         if change is None or change.time is None:
             log("no alarm, so no new map was fitted (--refit).")
             return None
@@ -612,7 +607,7 @@ class WatchRun:
             mark = name if record is None else record.fingerprint
             once.setdefault(mark, Delivery(path, name, mark, 0, 0))
         batch = list(once.values())
-        with self._open(files[0], batch) as source:
+        with self._open(self.data.files[0], batch) as source:
             with working("reading rows since the change", source.connection):
                 rows = self._select(source, [str(one.path) for one in batch])
                 scores, codes, mass = _newest(rows, str(change.time), str(self.watch.kind))

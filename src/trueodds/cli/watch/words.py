@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from trueodds.basics.wording import evidence_text
+from trueodds.basics.wording import e_value_text
 from trueodds.cli.output import interval, note, number, say
 from trueodds.monitoring._watch import EVENTS, Watch, event_text
 
@@ -45,7 +45,7 @@ def period_line(line: dict[str, Any], alpha: float) -> str:
         f"{line['period']:<12}",
         f"{line['rows']:>9,} rows",
         f"O:E {number(ratio, 3):>6}",
-        f"evidence {evidence_text(line['evidence']):>8} of {1 / alpha:g}",
+        f"e-value {e_value_text(line['e_value']):>8} of {1 / alpha:g}",
     ]
     marks = [word for word, key in (("late", "late"), ("ALARM", "alarm")) if line[key]]
     return "  ".join([*words, *marks])
@@ -59,44 +59,45 @@ def say_result(watch: Watch) -> None:
         rows += f" since the alarm that was acknowledged at {watch.acknowledged[-1]['at']}"
     if watch.n_waiting:
         rows += f" ({watch.n_waiting:,} wait for a label)"
-    change = monitor.since
+    change = monitor.change_point
     if change is None:
-        say(f"No alarm after {rows}; greatest evidence {evidence_text(monitor.peak_evidence)}.")
+        say(f"No alarm after {rows}; largest e-value {e_value_text(monitor.peak_e_value)}.")
         return
     when = monitor.alarm_time if monitor.alarm_time is not None else f"row {monitor.alarm_row:,}"
     say(f"ALARM at {when} (row {monitor.alarm_row:,} of {rows}).")
     first, last = change.time_low, change.time_high
     span = f"{first} … {last}" if first is not None else f"rows {change.low:,} … {change.high:,}"
     start = change.time if change.time is not None else f"row {change.row:,}"
-    extra = "; perhaps from the first row on" if change.from_start else ""
-    say(f"since:    {start} ({span}{extra})")
-    places = monitor.where
-    shown = "; ".join(str(place) for place in places[:6]) or "in no single place for certain"
+    extra = "; possibly from the first row" if change.from_start else ""
+    say(f"change point:   {start} ({span}{extra})")
+    places = monitor.regions
+    shown = "; ".join(str(place) for place in places[:6]) or "no single region alone"
     more = f"; and {len(places) - 6} more" if len(places) > 6 else ""
-    say(f"where:    {shown}{more}")
-    off = monitor.how_much()
+    say(f"regions:        {shown}{more}")
+    off = monitor.miscalibration()
     if off is not None:
         say(
-            f"how much: O:E {number(off.ratio, 3)} {interval(off.ratio_low, off.ratio_high, 3)}, "
+            f"miscalibration: O:E {number(off.ratio, 3)} "
+            f"{interval(off.ratio_low, off.ratio_high, 3)}, "
             f"intercept {off.intercept:+.3f} {interval(off.intercept_low, off.intercept_high, 3)}, "
             f"slope {off.slope:.3f} {interval(off.slope_low, off.slope_high, 3)}"
         )
-    say(f"to do:    {monitor.advice().sentence}")
+    say(f"recommendation: {monitor.recommendation().sentence}")
 
 
 def metrics_text(watch: Watch, state: str) -> str:
     """Gauges in Prometheus' text format."""
     monitor, totals = watch.monitor, watch.totals
     name = state.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    off = monitor.how_much()
+    off = monitor.miscalibration()
     gauges: list[tuple[str, str, float]] = [
-        ("alarm", "1 if the forecasts were found to be miscalibrated.", float(monitor.alarm)),
+        ("alarm", "1 if the forecasts are miscalibrated.", float(monitor.alarm)),
         ("alarms_acknowledged", "Alarms that were acknowledged.", len(watch.acknowledged)),
-        ("evidence", "Evidence against calibration after the last row.", monitor.evidence),
-        ("evidence_peak", "The greatest evidence so far.", monitor.peak_evidence),
-        ("evidence_threshold", "The evidence that raises an alarm.", 1.0 / monitor.alpha),
+        ("e_value", "The e-value against calibration after the last row.", monitor.e_value),
+        ("peak_e_value", "The largest e-value so far.", monitor.peak_e_value),
+        ("e_value_threshold", "The e-value that raises an alarm.", 1.0 / monitor.alpha),
         ("rows", "Rows counted so far.", watch.n_rows),
-        ("rows_unlabelled", "Rows that wait for a label.", watch.n_waiting),
+        ("rows_unlabeled", "Rows that wait for a label.", watch.n_waiting),
         ("rows_late", "Rows counted after rows of later periods so far.", totals["late"]),
         ("rows_changed", "Rows that came again with another label so far.", totals["changed"]),
         ("rows_withdrawn", "Counted rows that are no longer there.", totals["withdrawn"]),

@@ -24,7 +24,7 @@ NORMAL = NormalDist()
 
 @dataclass(frozen=True, eq=False)
 class LogOddsCells:
-    """Neighbouring scores, pooled.
+    """Neighboring scores, pooled.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> LogOddsCe
         mass = np.add.reduceat(weight, starts)
         z = np.add.reduceat(z * weight, starts) / mass
         n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-    distinct = np.concatenate([[True], np.diff(z) > 0])  # clipping, or rounding, can tie neighbours
+    distinct = np.concatenate([[True], np.diff(z) > 0])  # clipping, or rounding, can tie neighbors
     if not distinct.all():
         starts = np.flatnonzero(distinct)
         z, n_neg, n_pos = z[starts], np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)

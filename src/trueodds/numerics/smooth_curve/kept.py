@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.inputs import Floats, InputScale, Labels
-from trueodds.kernels.score_cells import count_in_cells
+from trueodds.kernels.tables import count_in_cells
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.cells import FARTHEST, cells_of
 
@@ -16,12 +16,12 @@ __all__ = ["KeptCells", "kept_of_columns", "kept_of_rows", "margin_unit"]
 MOST_CELLS = 1000
 """As many as the finest of the models of a curve looks at."""
 MANY = 20_000
-"""Neighbours of more scores are first put together, so that few logarithms are taken."""
+"""Neighbors of more scores are first put together, so that few logarithms are taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeptCells:
-    """At most 1,500 cells of neighbouring scores.
+    """At most 1,500 cells of neighboring scores.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Fit a softmax model when some probabilities are exactly 0 and so have no logarithm.
 
 They are put at a level below the largest logit of their row (``floor``), and the level is estimated
-as in :mod:`trueodds.numerics.log_odds.fit`. Below all finite logits, the likelihood's own equation
+as in :mod:`trueodds.numerics.saturated`. Below all finite logits, the likelihood's own equation
 for it says that the mean fitted probability of the entries of probability 0 is the frequency with
 which they are the true class, (n₊ + 1)/(n + 2) under a uniform prior. If no such level exists, the
 one of highest likelihood inside the range of the finite logits is searched for, which then raises

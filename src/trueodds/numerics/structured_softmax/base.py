@@ -80,7 +80,7 @@ class Base:
 
 
 def fit_mixing_base(rows: ClassRows) -> Base:
-    """All three numbers by penalised likelihood, π with one pseudo-count for each class."""
+    """All three numbers by penalized likelihood, π with one pseudo-count for each class."""
     counts = rows.class_weight + 1
     prior = counts / counts.sum()
     return _base_at(_best(rows, prior, [np.array(start) for start in STARTS], n_free=3), prior)

@@ -1,12 +1,22 @@
-"""The models that a Bayesian structured calibrator averages, and their weights.
+r"""The models that a Bayesian structured calibrator averages, and their weights.
 
 Members: the scores as they are; a temperature; and structured softmaxes on two bases, with three
 widths of the prior each. A member's weight is proportional to exp(evidence/5).
+
+*Variances of the blocks* follow MacKay's fixed point: a block with coefficients θ and γ = Σ(1 −
+Σ_{ii}/v) well-determined directions has variance ‖θ‖²/γ. A scaled inverse-χ² prior of ν
+pseudo-observations at v₀ pulls it to (‖θ‖² + ν·v₀)/(γ + ν), so that a block without evidence keeps
+its prior variance. The evidence is Laplace's,
+
+.. math:: \ln p(y) ≈ \ln p(y | θ) - ½ Σ θ²/v - ½ \ln\det(H + V^{-1}) - ½ Σ \ln v.
+
+D. J. C. MacKay (1992), Bayesian interpolation, equations 26 to 32. Newton's method finds the most
+probable parameters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,15 +27,29 @@ from trueodds.numerics.structured_softmax.base import (
     fit_plain_base,
     temperature_evidence,
 )
-from trueodds.numerics.structured_softmax.blocks import Coefficients, layout_for, make_design
-from trueodds.numerics.structured_softmax.evidence import fit_by_evidence
-from trueodds.numerics.structured_softmax.features import N_SHARED
+from trueodds.numerics.structured_softmax.model import (
+    N_SHARED,
+    Block,
+    Coefficients,
+    Design,
+    layout_for,
+    make_design,
+)
 from trueodds.numerics.structured_softmax.rows import ClassRows
 
-__all__ = ["Member", "fit_pool", "pool_weights"]
+__all__ = [
+    "Member",
+    "ModelFit",
+    "Posterior",
+    "fit_by_evidence",
+    "fit_pool",
+    "log_softmax_columns",
+    "pool_weights",
+    "prior_variances",
+]
 
 WIDTHS = (4.0, 32.0, 256.0)
-"""Prior variances of the blocks, in multiples of those of :mod:`~.evidence`. Variances move towards
+"""Prior variances of the blocks, in multiples of :func:`prior_variances`. Variances move towards
 what the data says in any case; factors of 8 apart, one of three priors is never far off."""
 PATIENCE = 5.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
@@ -84,3 +108,189 @@ def pool_weights(evidence: Floats) -> Floats:
     kept[1 + int(np.argmax(evidence[1:]))] = True
     weights = np.where(kept, np.maximum(weights, 1e-300), 0.0)
     return np.asarray(weights / weights.sum())
+
+
+SHARED_VARIANCE = 0.1
+"""Slopes of shared features: changes of a third either way (0.1 = 0.32²)."""
+BLOCK_VARIANCE = 0.5
+"""All coefficients of a class's block together, times the width of the member: the sum over j of
+W_kj·z_j then has a variance that does not grow with the number of classes."""
+PSEUDO_OBSERVATIONS = 10.0
+"""How many coefficients' worth the prior variance of a block counts."""
+LEAST_VARIANCE = 1e-6
+ROUNDS = 4
+SETTLED = 0.05
+"""Variances that change by less than a twentieth have settled."""
+ROUGH, FINE = 3e-2, 1e-3
+"""What a step may still gain, in nats, before variances are set and at the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFit:
+    """The most probable parameters, the logarithm of the evidence, and the blocks' variances."""
+
+    theta: Floats
+    evidence: float
+    variances: Floats
+    converged: bool
+
+
+def prior_variances(n_classes: int, width: float) -> Floats:
+    """The prior variance of each block, by :class:`Block`."""
+    diagonal = width * BLOCK_VARIANCE / n_classes
+    others = diagonal / (n_classes - 1)
+    result = np.empty(len(Block))
+    result[Block.SHARED] = SHARED_VARIANCE
+    result[[Block.INTERCEPT, Block.LOG_DIAGONAL, Block.PROBABILITY_DIAGONAL]] = diagonal
+    result[[Block.LOG_OTHERS, Block.PROBABILITY_OTHERS]] = others
+    return result
+
+
+def fit_by_evidence(rows: ClassRows, design: Design, widths: tuple[float, ...]) -> list[ModelFit]:
+    """Fit one model for each width of the prior; each starts where the one before ended."""
+    theta = np.zeros(len(design.blocks))
+    posterior = Posterior(design, rows.counts, rows.weight, theta)
+    return [_fit_width(posterior, prior_variances(rows.n_classes, width)) for width in widths]
+
+
+def _fit_width(posterior: Posterior, prior: Floats) -> ModelFit:
+    blocks = posterior.design.blocks
+    variances = prior.copy()
+    for _ in range(ROUNDS - 1):
+        posterior.climb(1 / variances[blocks], ROUGH)
+        before, variances = variances, _updated(posterior, variances, prior)
+        if np.abs(np.log(variances / before)).max() < SETTLED:
+            break
+    precision = 1 / variances[blocks]
+    converged = posterior.climb(precision, FINE)
+    posterior.refresh()
+    half_log_det = float(np.log(np.diagonal(posterior.factor(precision))).sum())
+    evidence = posterior.value(precision) - half_log_det + 0.5 * float(np.log(precision).sum())
+    return ModelFit(posterior.theta.copy(), evidence, variances, converged)
+
+
+def _updated(posterior: Posterior, variances: Floats, prior: Floats) -> Floats:
+    from scipy.linalg.lapack import dpotri  # slow to import
+
+    blocks, theta = posterior.design.blocks, posterior.theta
+    inverse, _ = dpotri(posterior.factor(1 / variances[blocks]), lower=True)
+    size = np.bincount(blocks, minlength=len(Block))
+    left = np.bincount(blocks, np.diagonal(inverse), len(Block)) / variances
+    squares = np.bincount(blocks, theta**2, len(Block))
+    nu = PSEUDO_OBSERVATIONS
+    result = (squares + nu * prior) / (np.maximum(size - left, 0) + nu)
+    return np.asarray(np.maximum(result, LEAST_VARIANCE))
+
+
+MOST_STEPS = 50
+SLOW = 0.2
+"""A step that gains more than this share of the step before calls for a new curvature."""
+ROUNDING = 1e-13
+"""Of the trace: with weights of millions, what is rounded away exceeds the precision of a prior."""
+SHORTEST = 1e-4
+"""A step that gains nothing even at this length is as good as none."""
+
+
+def log_softmax_columns(eta: Floats) -> Floats:
+    """Logarithms of the probabilities of the classes, which are the rows here."""
+    logs = eta - eta.max(axis=0)
+    logs -= np.log(np.exp(logs).sum(axis=0))
+    return np.asarray(logs)
+
+
+@dataclass(eq=False)
+class Posterior:
+    """Where the search for the most probable parameters stands.
+
+    The curvature of the likelihood is kept from one prior to the next: where the parameters have
+    hardly moved, it is still right.
+
+    Parameters
+    ----------
+    design : Design
+    counts : ndarray of shape (k, n)
+    weight : ndarray of shape (n,)
+    theta : ndarray of shape (size,)
+        Where to start.
+    """
+
+    design: Design
+    counts: Floats
+    weight: Floats
+    theta: Floats
+    eta: Floats = field(init=False)
+    logs: Floats = field(init=False)
+    curvature: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.eta = self.design.offset + self.design.predictor(self.theta)
+        self.logs = log_softmax_columns(self.eta)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Compute the curvature of the likelihood anew."""
+        self.curvature = self.design.hessian(np.exp(self.logs), self.weight)
+
+    def value(self, precision: Floats) -> float:
+        """The logarithm of likelihood times prior, without the prior's constant."""
+        return _value(self.counts, self.logs, self.theta, precision)
+
+    def factor(self, precision: Floats) -> Floats:
+        """The Cholesky factor of the curvature of the posterior, lower triangle.
+
+        Where weights differ by many orders of magnitude, rounding takes more than is added first.
+        """
+        diagonal = np.diag_indices_from(self.curvature)
+        rounding = ROUNDING * float(np.trace(self.curvature))
+        while True:
+            whole = self.curvature.copy()
+            whole[diagonal] += precision + rounding
+            try:
+                return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
+            except np.linalg.LinAlgError:
+                if not rounding < np.trace(self.curvature):
+                    raise
+                rounding *= 100
+
+    def climb(self, precision: Floats, tolerance: float) -> bool:
+        """Go to the top for a prior; stop when a step gains less than ``tolerance``.
+
+        A gradient costs a small part of a curvature, which is therefore kept for as long as each
+        step gains much less than the one before. Returns whether the top was reached.
+        """
+        from scipy.linalg import cho_solve  # slow to import
+
+        value, before = self.value(precision), np.inf
+        factor = self.factor(precision)
+        for _ in range(MOST_STEPS):
+            slope = self.design.gradient(self.counts - self.weight * np.exp(self.logs))
+            slope -= precision * self.theta
+            gain = self._move(cho_solve((factor, True), slope), precision, value)
+            value += gain
+            if gain < tolerance:
+                return True
+            if gain > SLOW * before:
+                self.refresh()
+                factor = self.factor(precision)
+                gain = np.inf
+            before = gain
+        return False
+
+    def _move(self, direction: Floats, precision: Floats, value: float) -> float:
+        """Go along a direction, halving the length until something is gained; what is gained."""
+        change = self.design.predictor(direction)
+        length = 1.0
+        while length >= SHORTEST:
+            theta = self.theta + length * direction
+            eta = self.eta + length * change
+            logs = log_softmax_columns(eta)
+            gain = _value(self.counts, logs, theta, precision) - value
+            if gain >= 0:
+                self.theta, self.eta, self.logs = theta, eta, logs
+                return gain
+            length /= 2
+        return 0.0
+
+
+def _value(counts: Floats, logs: Floats, theta: Floats, precision: Floats) -> float:
+    return float(np.vdot(counts, logs)) - 0.5 * float(precision @ theta**2)

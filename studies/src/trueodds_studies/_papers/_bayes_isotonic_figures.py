@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueodds import BetaCalibrator, ENIRCalibrator, IsotonicCalibrator, LogisticCalibrator
-from trueodds.numerics.isotonic_bounds import isotonic_bounds
+from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds_studies._diagrams import critical_difference_figure
 from trueodds_studies._optional import need
 from trueodds_studies._papers._bayes_isotonic_findings import (

@@ -153,7 +153,8 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
         "parameters in turn, λ × 10 while the map falls), and every claim is judged by it; this "
         'library\'s solver (`solver="joint"`) stands beside it as "our solver", and decides '
         "nothing. What the paper leaves open (the order of the groups, the first disturbance of "
-        "the temperatures, bounds of the means) is in `trueodds.numerics.charcoal_grill.paper`. "
+        "the temperatures, bounds of the means) is in "
+        "`trueodds.calibrators._charcoal_grill.paper`. "
         "One thing differs: the paper goes on until a round lowers the loss by no more than 10⁻⁸, "
         "which takes minutes; here a fit also ends after 200 rounds for each λ (50 with several "
         f"classes), as {stopped:.0%} of the synthetic fits did."

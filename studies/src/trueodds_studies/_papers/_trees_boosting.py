@@ -16,8 +16,8 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from trueodds.inputs import Floats
-from trueodds.kernels.learners import GrownTree, RegressionForest, grow_trees
 from trueodds_studies._learners import Learner
+from trueodds_studies.kernels.learners import GrownTree, RegressionForest, grow_trees
 
 __all__ = ["logit_boost", "working_response"]
 

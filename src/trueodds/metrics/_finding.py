@@ -1,0 +1,149 @@
+"""The verdict on probabilities in words, with its size: one function for commands and report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trueodds.basics.shown import shown
+from trueodds.basics.wording import count_text, p_text, percent_text
+from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds.metrics._curves import ReliabilityCurve
+    from trueodds.metrics._evaluation import ClassEvaluation, Evaluation
+
+__all__ = ["ALPHA", "TOLERANCE", "class_finding", "finding"]
+
+ALPHA = 0.05
+TOLERANCE = 0.02
+PARTS = 5
+CLEAR = 3.0
+"""Standard errors from which a part of the scale is worth naming."""
+
+Groups = list[dict[str, Any]] | None
+
+
+def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = None) -> str:
+    """What was found about the probabilities of two classes."""
+    chance = p_text(found.p_value)
+    if found.p_value >= ALPHA:
+        return _right(chance, groups)
+    expected, happened = found.mean_score * found.n, found.prevalence * found.n
+    parts = []
+    if found.exact_test.n_tests * found.mean_test.p_value < ALPHA:
+        parts.append(_number_off(expected, happened))
+    parts += _places(found.curve)
+    error = found.metrics["debiased_calibration_error"].estimate
+    if not parts:
+        parts.append(f"No part of the scale stands out; the typical error is {percent_text(error)}")
+    spread = np.sqrt(found.prevalence * (1 - found.prevalence))
+    small = abs(expected - happened) <= tolerance * happened and error <= tolerance * spread
+    head = "Not calibrated, but the error is small." if small else "Not calibrated."
+    return f"{head} {'. '.join(parts)} ({chance}).{_also(groups)}"
+
+
+def class_finding(
+    found: ClassEvaluation, tolerance: float = TOLERANCE, groups: Groups = None
+) -> str:
+    """What was found about the probabilities of several classes."""
+    chance = p_text(found.p_value)
+    if found.p_value >= ALPHA:
+        return _right(chance, groups)
+    right = found.metrics["accuracy"].estimate
+    gap = found.mean_confidence - right
+    head = "Not calibrated, but the error is small." if abs(gap) <= tolerance else "Not calibrated."
+    sure = "overconfident" if gap > 0 else "underconfident"
+    return (
+        f"{head} The model is {sure}: it gives the most probable class "
+        f"{percent_text(found.mean_confidence)} on average, which is right in "
+        f"{percent_text(right)} ({chance}).{_also(groups)}"
+    )
+
+
+def _flagged(groups: Groups) -> list[dict[str, Any]]:
+    if groups is None:
+        return []
+    if not isinstance(groups, list) or not all(
+        isinstance(group, dict) and "flagged" in group for group in groups
+    ):
+        raise InputError(
+            f"groups must be the list of dicts that evaluate_groups returns; got {shown(groups)}."
+        )
+    return [group for group in groups if group["flagged"]]
+
+
+def _right(chance: str, groups: Groups) -> str:
+    flagged = _flagged(groups)
+    if not flagged:
+        return f"No miscalibration beyond chance was found ({chance})."
+    return (
+        f"Not calibrated in {len(flagged)} of {len(groups or [])} groups. {_worst(flagged)} "
+        f"All rows together show no miscalibration ({chance})."
+    )
+
+
+def _also(groups: Groups) -> str:
+    flagged = _flagged(groups)
+    if not flagged or len(groups or []) < 2:
+        return ""
+    verb = "is" if len(flagged) == 1 else "are"
+    return f" {len(flagged)} of {len(groups or [])} groups {verb} not calibrated. {_worst(flagged)}"
+
+
+def _worst(flagged: list[dict[str, Any]]) -> str:
+    """The first, as groups are sorted."""
+    group = flagged[0]
+    name = f"{group['column']} = {group['value']}"
+    p = group["p_adjusted"] if group["p_adjusted"] is not None else group["p_value"]
+    return (
+        f"Worst: {name}, where the model predicts {percent_text(group['predicted'])} and "
+        f"{_are_positive(group['observed'])} (adjusted {p_text(p)})."
+    )
+
+
+def _are_positive(share: float) -> str:
+    if share in (0.0, 1.0):
+        return "none are positive" if share == 0 else "all are positive"
+    return f"{percent_text(share)} are positive"
+
+
+def _number_off(expected: float, happened: float) -> str:
+    counts = f"The model predicts {count_text(expected)} positives; "
+    if happened <= 0:
+        return f"{counts}none occurred"
+    ratio = expected / happened
+    if ratio >= 2:
+        size = f"{ratio:.2g} times too many"
+    elif ratio >= 1:
+        size = f"{percent_text(ratio - 1)} too many"
+    else:
+        size = f"{percent_text(1 - ratio)} too few"
+    return f"{counts}{count_text(happened)} occurred ({size})"
+
+
+def _places(curve: ReliabilityCurve) -> list[str]:
+    """Where it is clearly off: of five parts of the rows, the worst below and above the middle."""
+    weight = curve.weight
+    part = np.minimum((np.cumsum(weight) - weight / 2) / weight.sum() * PARTS, PARTS - 1)
+    part = part.astype(np.intp)
+    mass = np.bincount(part, weight, PARTS)
+    kept = mass > 0
+    mean = np.bincount(part, weight * curve.prob_pred, PARTS)[kept] / mass[kept]
+    seen = np.bincount(part, weight * curve.prob_true, PARTS)[kept] / mass[kept]
+    error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / mass[kept])
+    z = (seen - mean) / error
+    middle = np.average(curve.prob_pred, weights=weight)
+    said = []
+    for side in (mean < middle, mean >= middle):
+        clear = np.flatnonzero(side & (np.abs(z) > CLEAR))
+        if len(clear):
+            worst = clear[np.argmax(np.abs(z[clear]))]
+            said.append(
+                f"when it predicts {percent_text(mean[worst])}, {_are_positive(seen[worst])}"
+            )
+    if not said:
+        return []
+    text = "; ".join(said)
+    return [text[0].upper() + text[1:]]

@@ -1,0 +1,403 @@
+"""Folds that depend on the rows alone, losses of what was held out, and how sure they are."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trueodds.basics.log import logger
+from trueodds.basics.threads import BLOCK
+from trueodds.calibrators import Calibrator
+from trueodds.engines.grouping import sample_positions
+from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
+from trueodds.inputs import Floats, InputScale, Labels
+from trueodds.maps import IdentityMap
+from trueodds.table import ScoreTable
+
+if TYPE_CHECKING:
+    from trueodds.model_selection._comparison import HeldOut
+
+__all__ = [
+    "FoldCells",
+    "Folds",
+    "LossTable",
+    "cell_losses",
+    "deal_folds",
+    "fold_losses",
+    "group_cells",
+    "row_losses",
+]
+
+MOST_CARDS = 5_000_000
+"""Instances of one class that are dealt singly; more are dealt by multinomial draws."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldCells:
+    """The distinct ⟨class, score⟩ pairs with their weight, ordered by class, then by score.
+
+    Everything is computed for cells. So the order of rows cannot matter, a weight of k is the
+    same as k rows, and ties cost nothing.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_cells,) or (n_cells, n_classes)
+    codes, weight : ndarray of shape (n_cells,)
+    units : ndarray of shape (n_cells,)
+        The weight as a number of instances: rounded, but at least 1 if there is any weight.
+    cell_of_row : ndarray of shape (n_rows,)
+    n_classes : int
+    """
+
+    scores: Floats
+    codes: Labels
+    weight: Floats
+    units: Labels
+    cell_of_row: Labels
+    n_classes: int
+
+    @property
+    def square_weight(self) -> Floats:
+        """Sum of the squared weights of a cell's instances."""
+        return self.weight**2 / np.maximum(self.units, 1)
+
+    @property
+    def total(self) -> float:
+        """Weight of everything."""
+        return float(self.weight.sum())
+
+
+def group_cells(scores: Floats, codes: Labels, weight: Floats | None, n_classes: int) -> FoldCells:
+    """Group validated rows."""
+    columns = scores[:, None] if scores.ndim == 1 else scores
+    order = np.lexsort((*columns.T[::-1], codes))
+    same_score = (columns[order][1:] == columns[order][:-1]).all(axis=1)
+    same = same_score & (codes[order][1:] == codes[order][:-1])
+    first = np.concatenate([[True], ~same])
+    cell_of_row = np.empty(len(order), dtype=np.intp)
+    cell_of_row[order] = np.cumsum(first) - 1
+    starts = order[first]
+    cell_weight = np.bincount(cell_of_row, weight, len(starts)).astype(np.float64)
+    units = np.where(cell_weight > 0, np.maximum(np.rint(cell_weight), 1), 0).astype(np.intp)
+    return FoldCells(scores[starts], codes[starts], cell_weight, units, cell_of_row, n_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """One partition: how many of each cell's instances are in which fold.
+
+    Parameters
+    ----------
+    cells : FoldCells
+    counts : ndarray of shape (n_cells, n_folds)
+    fold_of_row : ndarray of shape (n_rows,)
+        Where a row's weight is shared out to several folds, that of its middle.
+    """
+
+    cells: FoldCells
+    counts: Labels
+    fold_of_row: Labels
+
+    @property
+    def n_folds(self) -> int:
+        """How many parts."""
+        return int(self.counts.shape[1])
+
+    def test_cells(self, fold: int) -> Labels:
+        """FoldCells with instances in the fold; those without weight are in the first."""
+        inside = self.counts[:, fold] > 0
+        if fold == 0:
+            inside |= self.cells.units == 0
+        return np.flatnonzero(inside)
+
+    def test_weight(self, fold: int) -> Floats:
+        """The weight of every cell in the fold."""
+        return self.cells.weight * self.counts[:, fold] / np.maximum(self.cells.units, 1)
+
+    def train_weight(self, fold: int) -> Floats:
+        """The weight of every cell outside the fold: exactly 0 where nothing is left."""
+        rest = self.cells.units - self.counts[:, fold]
+        return self.cells.weight * rest / np.maximum(self.cells.units, 1)
+
+    def train_evidence(self, fold: int) -> Evidence | ClassEvidence:
+        """What is left to learn from when the fold is held out."""
+        if self.cells.n_classes == 2:
+            return Evidence.of_table(self._train_table(fold))
+        weight = self.train_weight(fold)
+        used = weight > 0
+        return ClassEvidence(self.cells.scores[used], self.cells.codes[used], weight[used])
+
+    def _train_table(self, fold: int) -> ScoreTable:
+        """The sum of the other folds' tables (two classes)."""
+        weight, codes = self.train_weight(fold), self.cells.codes
+        used = weight > 0
+        # Two sorted runs, negatives and positives: a stable sort merges them.
+        score = self.cells.scores[used]
+        order = np.argsort(score, kind="stable")
+        positive, weight = (codes[used] == 1)[order], weight[used][order]
+        return ScoreTable.of_sorted(
+            score[order], np.where(positive, 0.0, weight), np.where(positive, weight, 0.0)
+        )
+
+
+def deal_folds(cells: FoldCells, n_folds: int, seed: int) -> Folds:
+    """Deal the instances of each class to the folds, evenly and at random.
+
+    Nothing but the class is stratified. Dealing neighbours in score evenly as well would repeat
+    the noise of one fold in all others, and favour the most flexible method.
+    """
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((len(cells.codes), n_folds), dtype=np.intp)
+    dealt = 0
+    for k in range(cells.n_classes):
+        rows = np.flatnonzero(cells.codes == k)
+        units = cells.units[rows]
+        n = int(units.sum())
+        if n > MOST_CARDS:
+            counts[rows] = rng.multinomial(units, np.full(n_folds, 1 / n_folds))
+            continue
+        # Classes begin where the one before ended, so that small ones do not fill one fold.
+        folds = rng.permutation((np.arange(n) + dealt) % n_folds)
+        np.add.at(counts, (np.repeat(rows, units), folds), 1)
+        dealt += n
+    _check_classes(cells, counts)
+    return Folds(cells, counts, _fold_of_row(cells, counts, rng))
+
+
+def _check_classes(cells: FoldCells, counts: Labels) -> None:
+    """Whichever fold is held out, two classes must be left to learn from."""
+    left = np.zeros((cells.n_classes, counts.shape[1]), dtype=np.intp)
+    np.add.at(left, cells.codes, cells.units[:, None] - counts)
+    if ((left > 0).sum(axis=0) < 2).any():
+        units = np.bincount(cells.codes, cells.units, cells.n_classes)
+        raise TooFewInstancesError(
+            "comparing methods by cross-validation needs at least two instances of two classes; "
+            f"found {', '.join(str(int(n)) for n in units)} of each class."
+        )
+
+
+def _fold_of_row(cells: FoldCells, counts: Labels, rng: np.random.Generator) -> Labels:
+    """Deal a cell's instances to its rows, in random order: equal scores are interchangeable."""
+    n = len(cells.cell_of_row)
+    order = rng.permutation(n)
+    order = order[np.argsort(cells.cell_of_row[order], kind="stable")]
+    cell = cells.cell_of_row[order]
+    size = np.bincount(cell, minlength=len(cells.codes))
+    place = np.arange(n) - (np.cumsum(size) - size)[cell]
+    card = (place + 0.5) / size[cell] * cells.units[cell]
+    fold = np.empty(n, dtype=np.intp)
+    fold[order] = (card[:, None] >= counts.cumsum(axis=1)[cell][:, :-1]).sum(axis=1)
+    fold[cells.units[cells.cell_of_row] == 0] = 0
+    return fold
+
+
+def row_losses(metric: str, codes: Labels, prob: Floats) -> Floats:
+    """The loss of each forecast; infinite where what happened had probability 0."""
+    if metric == "log_loss":
+        with np.errstate(divide="ignore"):
+            if prob.ndim == 1:
+                return np.asarray(-np.where(codes == 1, np.log(prob), np.log1p(-prob)))
+            return np.asarray(-np.log(_of_label(codes, prob)))
+    if prob.ndim == 1:
+        return np.asarray((prob - codes) ** 2)
+    label = _of_label(codes, prob)
+    others = np.einsum("ij,ij->i", prob, prob) - label**2
+    return np.asarray(np.maximum(others, 0.0) + (1 - label) ** 2)
+
+
+def _of_label(codes: Labels, prob: Floats) -> Floats:
+    return np.take_along_axis(prob, codes[:, None], axis=1).ravel()
+
+
+def cell_losses(metric: str, cells: FoldCells, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
+    """The loss of each cell, averaged over its instances and over the repeats; and of each fold."""
+    total, weight = np.zeros(len(cells.codes)), np.zeros(len(cells.codes))
+    by_fold = np.empty(len(held_out))
+    for i, part in enumerate(held_out):
+        counted = part.weight > 0  # else 0 · ∞
+        cell, w = part.cell[counted], part.weight[counted]
+        loss = w * row_losses(metric, cells.codes[cell], part.prob[counted])
+        by_fold[i] = loss.sum() / w.sum()
+        total += np.bincount(cell, loss, len(total))
+        weight += np.bincount(cell, w, len(weight))
+    return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0), by_fold
+
+
+@dataclass(frozen=True, eq=False)
+class LossTable:
+    """The losses of all methods on the same cells.
+
+    Parameters
+    ----------
+    cells : FoldCells
+    losses : dict of ndarray of shape (n_cells,)
+        By method.
+
+    Notes
+    -----
+    Standard errors are those of a mean of independent instances, each instance's loss being its
+    average over the repeats; so more repeats make the means steadier, but no interval narrower
+    than the number of instances allows.
+    """
+
+    cells: FoldCells
+    losses: dict[str, Floats]
+
+    def mean(self, method: str) -> float:
+        """Mean loss; infinite if one is."""
+        return float(self._mean(self.losses[method]))
+
+    def standard_error(self, method: str) -> float:
+        """Of the mean; infinite if the mean is."""
+        return self._error(self.losses[method])
+
+    def difference(self, method: str, other: str) -> tuple[float, float]:
+        """How much greater the loss of ``method`` is, and the paired standard error of that."""
+        a, b = self.losses[method], self.losses[other]
+        if not (np.isfinite(self._mean(a)) and np.isfinite(self._mean(b))):
+            gap = self.mean(method) - self.mean(other) if method != other else 0.0
+            return (0.0 if np.isnan(gap) else gap), np.inf
+        return float(self._mean(a - b)), self._error(a - b)
+
+    def relative_gain(self, method: str, base: str) -> tuple[float, float] | None:
+        """1 − loss/loss of ``base`` with its standard error (delta method, paired).
+
+        None if it is not defined: both losses are infinite, or that of ``base`` is 0.
+        """
+        a, b = self.mean(method), self.mean(base)
+        if (np.isinf(a) and np.isinf(b)) or b == 0:
+            return (0.0, 0.0) if method == base else None
+        if np.isinf(a):
+            return -np.inf, np.inf
+        if np.isinf(b):
+            return 1.0, 0.0
+        ratio = a / b
+        residual = (self.losses[method] - ratio * self.losses[base]) / b
+        return 1 - ratio, self._error(residual)
+
+    @cached_property
+    def _counted(self) -> Any:
+        """Cells with weight: a loss of those without may be infinite. A slice if all have some."""
+        counted = self.cells.weight > 0
+        return slice(None) if counted.all() else counted
+
+    def _mean(self, values: Floats) -> float:
+        counted = self._counted
+        return float(values[counted] @ self.cells.weight[counted] / self.cells.total)
+
+    def _error(self, values: Floats) -> float:
+        center = self._mean(values)
+        if not np.isfinite(center):
+            return np.inf
+        counted = self._counted
+        squares = (values[counted] - center) ** 2
+        return float(np.sqrt(squares @ self.cells.square_weight[counted]) / self.cells.total)
+
+
+FOLDS = 5
+MOST_ROWS = 10_000
+MOST_ROWS_OF_SLOW = 2_000
+"""For methods that are not compared by default, most of them for their time."""
+SEED = 0
+METRICS = ("log_loss", "brier_score")
+
+
+def fold_losses(
+    calibrator: Calibrator, evidence: Evidence | ClassEvidence
+) -> dict[str, Any] | None:
+    """Losses of all rows before the map and, out of fold, after it; None if not to be had.
+
+    ``before`` is exact. What the map changes is measured out of fold on at most ten thousand
+    rows, whose number is ``rows``, and added to it: a paired difference varies much less from
+    sample to sample than a loss does. If a loss is infinite, ``after`` is that of these rows.
+
+    A method that goes by attributes or by the order of rows has none, and neither has evidence of
+    which no part can be held out.
+    """
+    if calibrator.needs_features or not calibrator.ignores_row_order:
+        return None
+    n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
+    most = MOST_ROWS if calibrator.suits(n_classes) else MOST_ROWS_OF_SLOW
+    cells = _sampled_cells(evidence, n_classes, most)
+    n_rows = int(cells.units.sum())
+    start = time.perf_counter()
+    try:
+        folds = deal_folds(cells, min(FOLDS, n_rows), SEED)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has said it
+            parts = [
+                (test, folds.test_weight(fold)[test], _forecast(calibrator, folds, fold, test))
+                for fold in range(folds.n_folds)
+                if len(test := folds.test_cells(fold))
+            ]
+    except (InputError, ArithmeticError, np.linalg.LinAlgError):
+        return None
+    seconds = time.perf_counter() - start
+    logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)
+    found: dict[str, Any] = {"folds": folds.n_folds, "rows": n_rows}
+    rows = _rows(evidence)
+    for metric in METRICS:
+        after = sum(
+            float(weight @ row_losses(metric, cells.codes[test], prob))
+            for test, weight, prob in parts
+        )
+        after /= cells.total
+        if calibrator.input == "score":  # margins have no loss
+            found[metric] = {"after": _json_number(after)}
+            continue
+        before = _mean_loss(metric, calibrator.input, *rows)
+        sampled = _mean_loss(metric, calibrator.input, cells.scores, cells.codes, cells.weight)
+        if np.isfinite([before, sampled, after]).all():
+            after = max(before + (after - sampled), 0.0)
+        found[metric] = {"before": _json_number(before), "after": _json_number(after)}
+    return found
+
+
+def _mean_loss(
+    metric: str, scale: InputScale, scores: Floats, codes: Labels, weight: Floats
+) -> float:
+    """Of scores that no map has changed; in blocks, since all rows of many classes are large."""
+    identity, total = IdentityMap(input=scale), 0.0
+    for start in range(0, len(codes), BLOCK):
+        rows = slice(start, start + BLOCK)
+        total += float(weight[rows] @ row_losses(metric, codes[rows], identity.apply(scores[rows])))
+    return total / float(weight.sum())
+
+
+def _forecast(calibrator: Calibrator, folds: Any, fold: int, test: Labels) -> Floats:
+    options = copy.deepcopy(calibrator.get_params(deep=False))
+    learned = type(calibrator)(**options).learn(folds.train_evidence(fold))
+    return learned.apply(folds.cells.scores[test])
+
+
+def _sampled_cells(evidence: Evidence | ClassEvidence, n_classes: int, most: int) -> FoldCells:
+    """Distinct rows with their weight; of many, a sample in which every instance is as likely."""
+    scores, codes, mass = _rows(evidence)
+    units = np.maximum(np.rint(mass), mass > 0).astype(np.int64)
+    ends = np.cumsum(units)
+    if ends[-1] > most:
+        drawn = np.searchsorted(ends, sample_positions(int(ends[-1]), most, SEED), side="right")
+        rows, counts = np.unique(drawn, return_counts=True)
+        scores, codes = scores[rows], codes[rows]
+        mass = mass[rows] / units[rows] * counts
+    return group_cells(scores, codes, mass, n_classes)
+
+
+def _rows(evidence: Evidence | ClassEvidence) -> tuple[Floats, Labels, Floats]:
+    """Scores, codes and weights."""
+    if isinstance(evidence, ClassEvidence):
+        return evidence.scores, evidence.codes, evidence.row_weight
+    scores, positive, weight = evidence.rows()
+    codes = positive.astype(np.intp)
+    return scores, codes, np.ones(len(codes)) if weight is None else weight
+
+
+def _json_number(value: float) -> float | str:
+    return value if np.isfinite(value) else "inf"

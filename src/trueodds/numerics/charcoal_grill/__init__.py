@@ -1,1 +1,0 @@
-"""The temperature field of Charcoal Grill Scaling, and how coals are found."""

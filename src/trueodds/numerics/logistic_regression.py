@@ -1,0 +1,508 @@
+"""Logistic regression on one or two features, solved to the last digit.
+
+The negative log-likelihood of η = θ·f is Σ w·ln(1 + e^η) − θ·S, where w is the weight of a row and
+S = Σ n_pos·f. Labels enter through S alone, so label smoothing costs nothing and an iteration
+reads only the features.
+
+*Designs.* η = a·ln p − b·ln(1−p) + c of finite scores: logistic, temperature and beta calibration.
+Where the scores separate the classes the likelihood has no finite optimum; Platt's targets are
+used then, and the result says so.
+
+*The Brier score* can be minimized instead. The sum of squares Σ w·(σ(η) − t)² is not convex in the
+parameters. It is minimized by Newton's method with the exact Hessian from the maximum of the
+likelihood on, with all slopes free. Where they must not be negative but come out so, three other
+ways are tried: from the likeliest curve of equal slopes, and without either slope. The best of
+these places and of the maximum of the likelihood itself is taken, so that the result is never
+worse.
+
+A squared error is bounded: where only a few rows stand between the classes, a step that gives them
+up may be best of all, and the slope runs off to infinity. Platt's targets are used then, as the
+likelihood does for classes that are separated. With targets off 0 and 1 the optimum is finite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trueodds.inputs import Floats
+from trueodds.numerics.label_targets import platt_targets
+from trueodds.numerics.log_odds import LogOddsRows, log_pair, log_sigmoid, sigmoid
+
+__all__ = [
+    "LN2",
+    "Design",
+    "LogOddsFit",
+    "LogisticFit",
+    "LogisticProblem",
+    "constant_fit",
+    "features_of",
+    "fit_finite",
+    "fit_finite_brier",
+    "fit_logistic",
+    "is_separable",
+    "squared_error",
+]
+
+CHUNK = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
+GRADIENT_TOLERANCE = 1e-8
+SHORT_STEP = 1e-3
+MAX_ITERATIONS = 100
+ROUNDING = 1e-14  # of the sums that a loss is the difference of
+DISTINCT = 1e-8  # determinant of a correlation matrix above which features can be told apart
+
+
+@dataclass(frozen=True)
+class LogisticFit:
+    """Coefficients of the given features, the constant, and how the solver ended.
+
+    ``loss`` is the negative log-likelihood per unit of weight; ``gradient`` the largest component
+    of its gradient relative to the scale Σ w·|f|.
+    """
+
+    coef: Floats
+    intercept: float
+    converged: bool
+    n_iter: int
+    loss: float
+    gradient: float
+
+
+@dataclass(frozen=True)
+class _LogisticPoint:
+    """Parameters, and the loss and its derivatives per unit of weight there."""
+
+    theta: Floats
+    loss: float
+    rounding: float
+    gradient: Floats
+    hessian: Floats
+
+
+class LogisticProblem:
+    """The likelihood with features centred (if there is a constant) and scaled to unit size."""
+
+    def __init__(
+        self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
+    ) -> None:
+        self.total = float(weight.sum())
+        share = weight / self.total
+        self.intercept = intercept
+        self.size = len(features) + intercept
+        self.centre = np.array([float(f @ share) if intercept else 0.0 for f in features])
+        design = np.empty((self.size, len(n_pos)))
+        design[len(features) :] = 1.0
+        scale = np.empty(len(features))
+        for i, (feature, centre) in enumerate(zip(features, self.centre, strict=True)):
+            column = np.subtract(feature, centre, out=design[i])
+            largest = float(np.abs(column).max())
+            # One that does not vary says nothing beyond the constant: its coefficient stays 0.
+            if largest <= 1e-14 * abs(centre):
+                scale[i] = np.inf
+            else:  # in two steps: squares of large numbers would overflow
+                scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
+            column /= scale[i]
+        self.scale, self.matrix = scale, design
+        self.chunks = [
+            (design[:, begin : begin + CHUNK], weight[begin : begin + CHUNK])
+            for begin in range(0, len(n_pos), CHUNK)
+        ]
+        self.statistic = sum(
+            x @ n_pos[begin : begin + CHUNK]
+            for (x, _), begin in zip(self.chunks, range(0, len(n_pos), CHUNK), strict=True)
+        )
+        self.feature_sums = sum(x @ w for x, w in self.chunks)
+
+    def at(self, theta: Floats) -> _LogisticPoint:
+        """Loss, gradient and Hessian in one pass."""
+        gradient, hessian, softplus = np.zeros(self.size), np.zeros((self.size, self.size)), 0.0
+        with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
+            for x, weight in self.chunks:
+                p = np.exp(-theta @ x)
+                p += 1.0
+                softplus += float(np.log(p) @ weight)
+                np.divide(1.0, p, out=p)
+                variance = 1.0 - p
+                p *= weight
+                variance *= p
+                gradient += x @ p
+                hessian += (x * variance) @ x.T
+        # ln(1 + e^η) = η + ln(1 + e^−η), and the sum of η is known.
+        linear = float(theta @ self.feature_sums)
+        if np.isfinite(softplus):
+            size = softplus + abs(linear)
+            softplus += linear
+        else:
+            size = softplus = sum(float(np.logaddexp(0, theta @ x) @ w) for x, w in self.chunks)
+        explained = float(theta @ self.statistic)
+        return _LogisticPoint(
+            theta,
+            (softplus - explained) / self.total,
+            ROUNDING * (size + abs(explained)) / self.total,
+            (gradient - self.statistic) / self.total,
+            hessian / self.total,
+        )
+
+    def to_original(self, theta: Floats) -> tuple[Floats, float]:
+        """Coefficients and constant for the features as they were given."""
+        k = len(self.centre)
+        coef = theta[:k] / self.scale
+        constant = theta[k] if self.intercept else 0.0
+        return coef, float(constant - coef @ self.centre)
+
+    def from_original(self, coef: Floats, constant: float) -> Floats:
+        """Parameters here of coefficients and constant there."""
+        theta = np.where(np.isinf(self.scale), 0.0, coef * np.minimum(self.scale, 1e300))
+        return np.append(theta, constant + coef @ self.centre) if self.intercept else theta
+
+
+def _newton_step(place: _LogisticPoint) -> Floats:
+    # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
+    size = np.sqrt(np.maximum(np.diag(place.hessian), 1e-300))
+    correlation, right = place.hessian / np.outer(size, size), place.gradient / size
+    if np.linalg.det(correlation) > DISTINCT:
+        solution = np.linalg.solve(correlation, right)
+    else:
+        solution = np.linalg.lstsq(correlation, right, rcond=1e-14)[0]
+    return np.asarray(-solution / size)
+
+
+def _solve(
+    problem: LogisticProblem, start: Floats | None = None
+) -> tuple[_LogisticPoint, bool, int, float]:
+    """Newton's method; steps are halved until the loss falls."""
+    place = problem.at(np.zeros(problem.size) if start is None else start)
+    largest = np.inf
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        # Features have unit size, so Σ w·|f| per unit of weight is at most 1.
+        largest = float(np.abs(place.gradient).max())
+        step = _newton_step(place)
+        if largest <= GRADIENT_TOLERANCE:
+            return replace(place, theta=_polished(place.theta, step)), True, iteration, largest
+        for _ in range(40):
+            candidate = problem.at(place.theta + step)
+            if candidate.loss <= place.loss + candidate.rounding:
+                break
+            step = step / 2
+        else:  # the loss cannot fall any further in float64
+            break
+        place = candidate
+    return place, False, iteration, largest
+
+
+def _polished(theta: Floats, step: Floats) -> Floats:
+    """One step more squares the error; a long one tells of an optimum at infinity."""
+    short = float(np.abs(step).max()) <= SHORT_STEP * (1 + float(np.abs(theta).max()))
+    return theta + step if short else theta
+
+
+def fit_logistic(
+    features: list[Floats],
+    n_pos: Floats,
+    weight: Floats,
+    *,
+    intercept: bool = True,
+) -> LogisticFit:
+    """Maximize the likelihood of η = Σ coef·feature (+ intercept).
+
+    Parameters
+    ----------
+    features : list of ndarray of shape (n,)
+        Finite.
+    n_pos : ndarray of shape (n,)
+        Weight of the positives in each row.
+    weight : ndarray of shape (n,)
+        Weight of each row.
+    intercept : bool, default=True
+
+    Returns
+    -------
+    LogisticFit
+    """
+    problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
+    place, converged, n_iter, gradient = _solve(problem)
+    coef, constant = problem.to_original(place.theta)
+    return LogisticFit(coef, constant, converged, n_iter, place.loss, gradient)
+
+
+Design = Literal["temperature", "logistic", "beta", "beta_half"]
+
+LN2 = float(np.log(2.0))
+LEAST_FEATURE = 1e-305
+
+
+@dataclass(frozen=True)
+class LogOddsFit:
+    """Parameters a, b, c, the range [lower, upper] of log-odds, and what happened on the way."""
+
+    a: float
+    b: float
+    c: float
+    lower: float
+    upper: float
+    converged: bool
+    n_iter: int
+    gradient: float
+    separable: bool = False
+    eliminated: bool = False
+
+    def __call__(self, z: float) -> float:
+        """Fitted log-odds at log-odds z, wherever the range ends."""
+        return float(self.at(np.float64(z)))
+
+    def at(self, z: Floats | np.float64) -> Floats:
+        """Fitted log-odds at many log-odds."""
+        if self.a == self.b:
+            return np.asarray(self.a * z + self.c)
+        return np.asarray(self.a * log_sigmoid(z) - self.b * log_sigmoid(-z) + self.c)
+
+
+def fit_finite(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOddsFit:
+    """Fit a design to finite log-odds; the range is left open.
+
+    Parameters are those of :func:`trueodds.numerics.saturated.fit_log_odds`.
+    """
+    separable = is_separable(rows, design)
+    if separable:
+        targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
+        rows = rows.with_targets(*targets)
+    return replace(_fit_design(rows, design, nonnegative), separable=separable)
+
+
+def features_of(z: Floats, design: Design) -> tuple[Floats, ...]:
+    """What the slopes of a design multiply."""
+    if design in ("temperature", "logistic"):
+        return (z,)
+    first, second = log_pair(z, "logit")
+    second[second < LEAST_FEATURE] = 0.0  # a slope that it could be seen by is no float64
+    if design == "beta_half":
+        first += LN2
+        second -= LN2
+    return first, second
+
+
+def _fit_design(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
+    intercept = design in ("logistic", "beta")
+    features, weight = features_of(rows.z, design), rows.weight
+    if len(features) == 1:
+        fit = fit_logistic(list(features), rows.n_pos, weight, intercept=intercept)
+        slope = float(fit.coef[0])
+        if not intercept and not features[0].any():
+            slope = 1.0  # log-odds of 0 say nothing about a temperature: leave it alone
+        if nonnegative and slope < 0:
+            return replace(constant_fit(rows, intercept), eliminated=True)
+        return _as_log_odds_fit(fit, slope, slope, fit.intercept)
+    shift = LN2 if design == "beta_half" else 0.0
+
+    def solve(keep: tuple[bool, bool]) -> tuple[LogOddsFit, float]:
+        chosen = [f for f, kept in zip(features, keep, strict=True) if kept]
+        fit = fit_logistic(chosen, rows.n_pos, weight, intercept=intercept)
+        coef = iter(fit.coef.tolist())
+        a, b = (float(next(coef)) if kept else 0.0 for kept in keep)
+        return _as_log_odds_fit(fit, a, b, fit.intercept + shift * (a - b)), fit.loss
+
+    free, _ = solve((True, True))
+    if not nonnegative or (free.a >= 0 and free.b >= 0):
+        return free
+    # Along the segment to an unconstrained maximum with one negative coefficient the likelihood
+    # rises, so the constrained maximum has that coefficient at 0. With two, try both.
+    candidates = []
+    for keep, coef in (((False, True), free.a), ((True, False), free.b)):
+        if coef < 0:
+            reduced, loss = solve(keep)
+            if min(reduced.a, reduced.b) >= 0:
+                candidates.append((loss, reduced))
+    if not candidates:
+        return replace(constant_fit(rows, intercept), eliminated=True)
+    return replace(min(candidates, key=lambda pair: pair[0])[1], eliminated=True)
+
+
+def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsFit:
+    return LogOddsFit(
+        a, b, c, -np.inf, np.inf, fit.converged, n_iter=fit.n_iter, gradient=fit.gradient
+    )
+
+
+def constant_fit(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
+    """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
+    c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
+    return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
+
+
+def is_separable(rows: LogOddsRows, design: Design) -> bool:
+    """Whether a threshold (any; 0 for a design without a constant) parts the classes, either way.
+
+    Touching at one score counts: the slope would still be infinite.
+    """
+    neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
+    if len(neg) == 0 or len(pos) == 0:
+        return True
+    if design in ("temperature", "beta_half"):
+        parted = neg.max() <= 0 <= pos.min() or pos.max() <= 0 <= neg.min()
+    else:
+        parted = neg.max() <= pos.min() or pos.max() <= neg.min()
+    return bool(parted and rows.z.min() < rows.z.max())
+
+
+BRIER_SHORT_STEP = 1e-7  # of parameters; Newton's method squares the error
+BRIER_MAX_ITERATIONS = 100
+MAX_HALVINGS = 40
+BRIER_ROUNDING = 1e-15
+NOTHING = 1e-18  # a mean squared error that needs no improvement
+GONE = 1e-6  # of the gradient's terms at the start: so little is left on the way to infinity
+SINGULAR = 1e-13  # eigenvalues, relative to the largest, of parameters that do not matter
+
+
+@dataclass(frozen=True)
+class _BrierPoint:
+    """Mean squared error beyond that of the starting place, and its derivatives."""
+
+    excess: float
+    rounding: float
+    gradient: Floats
+    hessian: Floats
+    size: float
+    """The sum of the gradient's terms if all had the same sign, for features of size 1."""
+
+
+class _BrierProblem(LogisticProblem):
+    """The squared error by the standardized features of the likelihood."""
+
+    def __init__(
+        self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
+    ) -> None:
+        super().__init__(features, n_pos, weight, intercept=intercept)
+        self.share = 2 * weight / self.total
+        self.target = np.divide(n_pos, weight, out=np.zeros_like(weight), where=weight > 0)
+        self.others = 1 - self.target
+
+    def start_from(self, fit: LogisticFit) -> Floats:
+        """Parameters of a fit, whose error is what :meth:`point` measures the excess over."""
+        theta = self.from_original(fit.coef, fit.intercept)
+        self.p_start = sigmoid(theta @ self.matrix)
+        return theta
+
+    def point(self, theta: Floats) -> _BrierPoint:
+        """Error, gradient and Hessian in one pass."""
+        x = self.matrix
+        eta = theta @ x
+        p, q = sigmoid(eta), sigmoid(-eta)  # both to the last digit
+        residual = p * self.others - q * self.target
+        # A difference of squares as a product: no digits are lost near the optimum.
+        change = self.share * (p - self.p_start) * (p + self.p_start - 2 * self.target)
+        slope = p * q
+        weighted = self.share * slope
+        terms = weighted * residual
+        return _BrierPoint(
+            float(change.sum()) / 2,
+            BRIER_ROUNDING * float(np.abs(change).sum()),
+            x @ terms,
+            (x * (weighted * slope + terms * (q - p))) @ x.T,
+            float(np.abs(terms).sum()),
+        )
+
+
+def fit_finite_brier(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOddsFit:
+    """Fit a design to finite log-odds by squared error; the range is left open.
+
+    Parameters are those of :func:`trueodds.numerics.logistic_regression.fit_finite`, and so is the
+    treatment of scores that separate the classes.
+    """
+    likeliest = fit_finite(rows, design, nonnegative=nonnegative)
+    targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
+    if likeliest.separable:
+        rows = rows.with_targets(*targets)
+    if squared_error(rows, likeliest) < NOTHING:
+        return likeliest
+    found = _best(rows, design, nonnegative)
+    if not (found.converged or likeliest.separable):
+        found = replace(_best(rows.with_targets(*targets), design, nonnegative), separable=True)
+    if not found.converged or squared_error(rows, found) > squared_error(rows, likeliest):
+        return likeliest
+    return replace(found, separable=found.separable or likeliest.separable)
+
+
+def squared_error(rows: LogOddsRows, fit: LogOddsFit) -> float:
+    """Mean squared distance of a fit, within its range, from the frequency in each row.
+
+    The Brier score is this and a constant, the variance within rows.
+    """
+    eta = fit.at(np.clip(rows.z, fit.lower, fit.upper))
+    weight = rows.weight
+    missed = sigmoid(eta) * rows.n_neg - sigmoid(-eta) * rows.n_pos
+    squares = np.divide(missed * missed, weight, out=np.zeros_like(weight), where=weight > 0)
+    return float(squares.sum()) / rows.total
+
+
+def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
+    """The best minimum, with slopes that may not be negative eliminated.
+
+    Not converged if that is at infinity.
+    """
+    intercept = design in ("logistic", "beta")
+    features = features_of(rows.z, design)
+
+    def solve(keep: tuple[bool, ...], *, equal_slopes: bool = False) -> LogOddsFit:
+        chosen = [f for f, kept in zip(features, keep, strict=True) if kept]
+        first = [sum(chosen[1:], chosen[0])] if equal_slopes else chosen
+        start = fit_logistic(first, rows.n_pos, rows.weight, intercept=intercept)
+        if equal_slopes:
+            start = replace(start, coef=np.repeat(start.coef, len(chosen)))
+        problem = _BrierProblem(chosen, rows.n_pos, rows.weight, intercept=intercept)
+        found = _minimum(problem, start)
+        slopes = iter(found.coef.tolist())
+        a, *rest = (float(next(slopes)) if kept else 0.0 for kept in keep)
+        b = rest[0] if rest else a
+        c = found.intercept + (LN2 * (a - b) if design == "beta_half" else 0.0)
+        return LogOddsFit(
+            a, b, c, -np.inf, np.inf, found.converged, n_iter=found.n_iter, gradient=found.gradient
+        )
+
+    free = solve((True,) * len(features))
+    if not nonnegative or min(free.a, free.b) >= 0:
+        return free
+    reduced = [constant_fit(rows, intercept)]
+    if len(features) == 2:
+        reduced.append(solve((True, True), equal_slopes=True))
+        reduced += [solve(keep) for keep in ((True, False), (False, True))]
+    allowed = [
+        replace(fit, eliminated=min(fit.a, fit.b) == 0) for fit in reduced if min(fit.a, fit.b) >= 0
+    ]
+    return min(allowed, key=lambda fit: squared_error(rows, fit))
+
+
+def _minimum(problem: _BrierProblem, start: LogisticFit) -> LogisticFit:
+    """The minimum that is downhill from another fit.
+
+    Newton's method, going down along what curves down too; steps are halved until the error falls.
+    Not converged if there is no minimum: on the way to infinity steps never get short.
+    """
+    theta = problem.start_from(start)
+    here, converged, iteration = problem.point(theta), False, 0
+    least = GONE * here.size
+    while np.isfinite(here.hessian).all() and iteration < BRIER_MAX_ITERATIONS:
+        iteration += 1
+        values, vectors = np.linalg.eigh(here.hessian)
+        matters = np.abs(values) > SINGULAR * np.abs(values).max()
+        along = vectors[:, matters]
+        step = -along @ ((along.T @ here.gradient) / np.abs(values[matters]))
+        length, reach = float(np.abs(step).max()), 1 + float(np.abs(theta).max())
+        if length <= BRIER_SHORT_STEP * reach:
+            theta, converged = theta + step, bool((values[matters] > 0).all())
+            break
+        step *= min(1.0, reach / length)
+        for _ in range(MAX_HALVINGS):
+            candidate = problem.point(theta + step)
+            if candidate.excess <= here.excess + candidate.rounding:
+                break
+            step = step / 2
+        else:
+            break
+        theta, here = theta + step, candidate
+        if here.size < least:
+            break
+    gradient = float(np.abs(here.gradient).max() / here.size) if here.size else 0.0
+    coef, constant = problem.to_original(theta)
+    return LogisticFit(coef, constant, converged, iteration, here.excess, gradient)

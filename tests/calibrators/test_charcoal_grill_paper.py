@@ -1,0 +1,187 @@
+"""The paper's own optimisation: its penalty, its turns, and when λ grows."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from support.grill_examples import distorted
+from trueodds.calibrators._charcoal_grill import paper
+from trueodds.calibrators._charcoal_grill.fit import GrillEvidence, is_monotone
+from trueodds.calibrators._charcoal_grill.paper import (
+    LEAST_POSITIVE,
+    _objective,
+    fit_paper,
+    minimize_in_turns,
+    paper_penalty,
+    paper_start,
+)
+from trueodds.numerics.charcoal_grill import Layout
+from trueodds.numerics.logistic_regression import fit_logistic
+
+
+def evidence(n=60, seed=0):
+    p, y = distorted(n, seed)
+    z = logit(p)
+    line = fit_logistic([z], y.astype(float), np.ones(n))
+    return GrillEvidence(z, 1.0 - y, y.astype(float), line.coef[0], line.intercept)
+
+
+def test_the_penalty_by_hand():
+    # T = ½ and 2 are as far from 1 as each other; widths count by 1/σ².
+    value, by_temperature, by_width = paper_penalty(
+        np.array([0.5, 1.0, 2.0]), np.array([1, 2, 4.0])
+    )
+    assert value == 1 + 0 + 1 + 1 + 1 / 4 + 1 / 16
+    np.testing.assert_allclose(by_temperature, [-8, 0, 2])
+    np.testing.assert_allclose(by_width, [-2, -1 / 4, -1 / 32])
+
+
+def test_the_derivatives_of_the_penalty_agree_with_finite_differences():
+    rng = np.random.default_rng(0)
+    temperatures, widths = np.exp(rng.normal(size=(2, 6)))
+    _, by_temperature, by_width = paper_penalty(temperatures, widths)
+    h = 1e-6
+    for i, step in enumerate(h * np.eye(6)):
+        up, down = (paper_penalty(temperatures + s * step, widths)[0] for s in (1, -1))
+        assert (up - down) / (2 * h) == pytest.approx(by_temperature[i], rel=1e-6)
+        up, down = (paper_penalty(temperatures, widths + s * step)[0] for s in (1, -1))
+        assert (up - down) / (2 * h) == pytest.approx(by_width[i], rel=1e-6)
+
+
+def test_coals_start_on_an_even_grid_and_at_temperatures_close_to_one():
+    means, temperatures = paper_start(4)
+    np.testing.assert_allclose(means, [-6, -2, 2, 6])
+    assert 0 < np.abs(temperatures - 1).max() < 0.05
+    np.testing.assert_array_equal(paper_start(1)[0], [0])
+
+
+@pytest.mark.parametrize("layout", [Layout(3, True, True), Layout(2, False, False)])
+def test_the_papers_objective_has_the_right_gradient(layout):
+    theta = np.abs(np.random.default_rng(1).normal(size=layout.size)) + 0.3
+    data = evidence()
+    gradient = _objective(theta, data, layout, 0.1)[1]
+    h = 1e-6
+    numeric = [
+        (_objective(theta + d, data, layout, 0.1)[0] - _objective(theta - d, data, layout, 0.1)[0])
+        / (2 * h)
+        for d in h * np.eye(layout.size)
+    ]
+    np.testing.assert_allclose(gradient, numeric, atol=1e-6)
+
+
+def parabola(curvature, middle, seen=None):
+    def objective(theta):
+        if seen is not None:
+            seen.append(theta.copy())
+        away = theta - middle
+        return float(away @ curvature @ away) / 2, curvature @ away
+
+    return objective
+
+
+def test_turns_lead_to_the_minimum_within_the_bounds():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(4, 4))
+    curvature, middle = root @ root.T + np.eye(4), np.array([1.0, -2.0, 3.0, 0.5])
+    blocks = [np.array([0, 2]), np.array([1, 3])]
+    bounds = [(None, None), (-1.5, None), (None, None), (None, None)]
+    objective = parabola(curvature, middle)
+    theta, converged = minimize_in_turns(objective, np.zeros(4), bounds, blocks)
+    assert converged
+    assert theta[1] == -1.5
+    gradient = objective(theta)[1]
+    assert np.abs(gradient[[0, 2, 3]]).max() < 1e-3
+    assert gradient[1] > 0
+
+
+def test_a_parameter_in_no_block_stays_and_too_few_turns_are_reported():
+    seen = []
+    objective = parabola(np.array([[2.0, 1.9], [1.9, 2.0]]), np.array([0.7, 0.3]), seen)
+    both = [np.array([0]), np.array([1])]
+    theta, converged = minimize_in_turns(objective, np.zeros(2), [(None, None)] * 2, both[:1])
+    assert converged
+    assert theta[1] == 0
+    assert theta[0] == pytest.approx(0.7 + 0.95 * 0.3, abs=1e-3)
+    assert (np.array(seen)[:, 1] == 0).all()
+    _, converged = minimize_in_turns(objective, np.zeros(2), [(None, None)] * 2, both, 3)
+    assert not converged
+
+
+def test_one_coal_is_logistic_calibration():
+    data = evidence(200)
+    found = fit_paper(data, 1, bias=True, fit_width=False, lam=1e-9)
+    expected = data.slope * data.z + data.bias
+    np.testing.assert_allclose(found.coals.calibrated(data.z), expected, atol=1e-3)
+    assert found.loss == pytest.approx(data.loss(data.one_coal), abs=1e-5)
+    assert not found.fell_back
+
+
+def test_while_the_map_falls_lambda_is_multiplied_by_ten_and_the_last_one_has_its_optimum(
+    monkeypatch,
+):
+    used = []
+    original = paper._objective
+
+    def spy(theta, data, layout, lam):
+        used.append(lam)
+        return original(theta, data, layout, lam)
+
+    monkeypatch.setattr(paper, "_objective", spy)
+    data, layout = evidence(100), Layout(2, True, False)
+    found = fit_paper(data, 2, bias=True, fit_width=False, lam=1.0)
+    assert found.converged
+    assert not found.fell_back
+    assert sorted(set(used)) == [1.0, 10.0]
+    assert is_monotone(found.coals, *data.checked)
+    assert found.loss == pytest.approx(data.loss(found.coals), rel=1e-14)
+    theta = np.concatenate([found.coals.means, found.coals.temperatures, [found.coals.bias]])
+    _, slope = original(theta, data, layout, 10.0)
+    assert np.abs(slope[2:]).max() < 1e-3
+    # The likelihood pushes the second coal outwards, but not further than 2 beyond the data.
+    assert theta[1] == data.z.max() + 2
+    assert slope[1] < 0
+    assert abs(slope[0]) < 1e-3
+
+
+@pytest.mark.parametrize(("width", "reach"), [(1.0, 6.0), (9.0, 11.0)])
+def test_coals_may_move_over_the_interval_of_the_paper_and_a_little_beyond_the_data(
+    width, reach, monkeypatch
+):
+    given = []
+
+    def fake(objective, theta, bounds, blocks, max_turns):
+        assert max_turns == 200
+        given.append((bounds, [block.tolist() for block in blocks]))
+        return theta, True
+
+    monkeypatch.setattr(paper, "minimize_in_turns", fake)
+    ends = np.array([-width, width])
+    data = GrillEvidence(ends, np.array([3.0, 1.0]), np.array([1.0, 3.0]), 1.0, 0.0)
+    fit_paper(data, 2, bias=True, fit_width=True, lam=0.1)
+    bounds, blocks = given[0]
+    assert bounds[:2] == [(-reach, reach)] * 2
+    assert bounds[2:] == [(LEAST_POSITIVE, None)] * 4 + [(None, None)]
+    assert blocks == [[0, 1], [2, 3], [4, 5], [6]]
+
+
+def test_widths_are_fitted_and_a_fit_cut_short_says_so():
+    data = evidence(100)
+    held, free = (
+        fit_paper(data, 2, bias=False, fit_width=fit_width, lam=10.0, max_turns=5)
+        for fit_width in (False, True)
+    )
+    np.testing.assert_array_equal(held.coals.widths, 1)
+    assert (free.coals.widths > 1).all()  # R asks for wide ones
+    for found in (held, free):
+        assert not found.converged
+        assert found.coals.bias == 0
+        assert (found.coals.temperatures >= LEAST_POSITIVE).all()
+        assert is_monotone(found.coals, *data.checked)
+
+
+def test_a_lambda_beyond_the_limit_leaves_one_coal():
+    data = evidence()
+    found = fit_paper(data, 3, bias=True, fit_width=False, lam=1e10)
+    assert found.fell_back
+    np.testing.assert_allclose(found.coals.calibrated(data.z), data.slope * data.z + data.bias)
+    assert found.loss == data.loss(data.one_coal)
