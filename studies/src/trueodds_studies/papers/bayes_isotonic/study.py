@@ -35,8 +35,8 @@ from trueodds import (
     LogisticCalibrator,
 )
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats
+from trueodds.rows import Rows
 from trueodds_studies._protocol import as_matrix, binary_labels, clipped_log_loss, quietly
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
@@ -149,9 +149,7 @@ class _Fitted:
         self._clips = method in ("beta-program", "beta-platt-program")
         self.calibrator: Any = METHODS[method](**options)
         with quietly():
-            self._map = self.calibrator.learn(
-                Evidence(self._clipped(scores), positive=np.asarray(y) == 1)
-            )
+            self._map = self.calibrator.fit_map(Rows(self._clipped(scores), np.asarray(y) == 1))
 
     def _clipped(self, scores: Any) -> Floats:
         plain: Floats = np.asarray(scores, dtype=np.float64)
