@@ -31,9 +31,8 @@ $(DEMO)/.installed: pyproject.toml Makefile $(KERNELS)
 	@touch $@
 
 # The tests of what computes; what runs on many engines takes longer.
-CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/grouping tests/kernels tests/maps \
-  tests/metrics tests/numerics --ignore=tests/engines/grouping/test_from_frame.py \
-  --ignore=tests/engines/grouping/test_class_columns.py
+CORE := $(wildcard tests/test_*.py) tests/calibrators tests/engines/test_cells.py tests/engines/test_grouping.py tests/engines/test_sampling.py tests/kernels tests/maps \
+  tests/metrics tests/numerics
 
 # While writing: lint, types, layers, and the tests of what computes, without the slow ones.
 quick: $(READY)

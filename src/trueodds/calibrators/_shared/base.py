@@ -21,7 +21,7 @@ from trueodds.calibrators._shared.intervals import (
     keep_classes,
     keep_evidence,
 )
-from trueodds.engines.grouping import MAX_ROWS, group_scores
+from trueodds.engines.group import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.evidence import ClassEvidence, Evidence, calculating, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user

@@ -310,7 +310,7 @@ def _into_sheet(
     n_rows: int,
 ) -> None:
     """Write the workbook that was read, with the new columns next to its rows."""
-    from trueodds.basics.progress import Progress
+    from trueodds.basics.log import Progress
 
     with atomic_stream(output) as stream, Progress(n_rows, "applying the map", None) as bar:
 
@@ -324,7 +324,7 @@ def _into_sheet(
 
 
 def _stream(batches: Iterator[Any], n_rows: int, **target: Any) -> None:
-    from trueodds.basics.progress import Progress
+    from trueodds.basics.log import Progress
 
     first = next(batches)
     with (

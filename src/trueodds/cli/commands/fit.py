@@ -179,7 +179,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli.rows.fetch import score_table
     from trueodds.evidence import Evidence
-    from trueodds.model_selection import describe_evidence
+    from trueodds.model_selection._describe import describe_evidence
 
     columns, n_rows = prepared.columns, prepared.tally.used
     table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)

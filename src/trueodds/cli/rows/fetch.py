@@ -14,7 +14,8 @@ from trueodds.cli.errors import require
 from trueodds.cli.files.open import arrow_batches
 from trueodds.cli.rows.labels import Classes
 from trueodds.cli.rows.prepare import Prepared
-from trueodds.engines.grouping import MAX_ROWS, group_scores, sample_positions, take_positions
+from trueodds.engines.group import MAX_ROWS, group_scores
+from trueodds.engines.sample import sample_positions, take_positions
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.table import ScoreTable
