@@ -21,6 +21,7 @@ __all__ = [
     "check_positive_class",
     "dense_labels",
     "direction_hint",
+    "encode_groups",
     "encode_labels",
     "is_missing",
     "label_column",
@@ -306,3 +307,16 @@ def is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas' NA is neither equal nor not; an array is both
         return type(label).__name__ == "NAType"
+
+
+def encode_groups(groups: Any, n_rows: int) -> tuple[Labels, npt.NDArray[Any]]:
+    """Code groups of rows as 0 … n_groups − 1, and what the codes stand for."""
+    array = as_dense(groups, "groups")
+    if array.shape != (n_rows,):
+        raise InputError(f"groups must have shape ({n_rows},); got {array.shape}.")
+    try:
+        names, unit = np.unique(array, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(name).__name__ for name in array.tolist()})
+        raise InputError(f"groups must be of one type that sorts; got {kinds}.") from None
+    return unit.astype(np.intp, copy=False), names

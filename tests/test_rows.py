@@ -1,4 +1,4 @@
-"""Every way to fit hands a method the same evidence, smoothed in one way."""
+"""Every way to fit hands a method the same rows, smoothed in one way."""
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,8 @@ from trueodds import (
     compare_calibrators,
 )
 from trueodds.calibrators import all_calibrators
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
+from trueodds.rows import Rows
 
 
 def rows(n=400, seed=0):
@@ -26,11 +26,11 @@ def rows(n=400, seed=0):
     return p, (rng.random(n) < p).astype(int)
 
 
-def test_rows_and_their_table_are_the_same_evidence():
+def test_rows_and_their_table_hold_the_same():
     p, y = rows()
     weight = np.random.default_rng(1).integers(0, 4, len(p)) + 1.0
-    of_rows = Evidence(p, y, weight).smoothed("platt")
-    of_table = Evidence.of_table(ScoreTable.from_arrays(p, y, weight)).smoothed("platt")
+    of_rows = Rows(p, y, weight).smoothed("platt")
+    of_table = Rows.of_table(ScoreTable.from_arrays(p, y, weight)).smoothed("platt")
     assert of_rows.total_pos == of_table.total_pos
     assert of_rows.total_neg == of_table.total_neg
     assert of_rows.targets == of_table.targets
@@ -42,22 +42,20 @@ def test_rows_and_their_table_are_the_same_evidence():
 
 
 def test_smoothing_replaces_and_does_not_add_up():
-    evidence = Evidence(*rows())
-    once = evidence.smoothed(0.2)
-    again = evidence.smoothed("platt").smoothed(0.2)
+    given = Rows(*rows())
+    once = given.smoothed(0.2)
+    again = given.smoothed("platt").smoothed(0.2)
     np.testing.assert_array_equal(once.table.n_pos, again.table.n_pos)
-    np.testing.assert_array_equal(
-        evidence.smoothed(0.2).smoothed(None).table.n_pos, evidence.table.n_pos
-    )
+    np.testing.assert_array_equal(given.smoothed(0.2).smoothed(None).table.n_pos, given.table.n_pos)
 
 
 def test_one_class_against_the_rest_keeps_the_smoothing():
     scores = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
-    evidence = ClassEvidence(scores, np.arange(50) % 2, None).smoothed("platt")
-    problems = list(evidence.one_vs_rest("probability"))
+    given = Rows(scores, np.arange(50) % 2, None).smoothed("platt")
+    problems = list(given.one_vs_rest("probability"))
     assert problems[2] is None  # no instance of the third class
     assert problems[0].label_smoothing == "platt"
-    np.testing.assert_array_equal(problems[1].score, scores[:, 1])
+    np.testing.assert_array_equal(problems[1].scores, scores[:, 1])
 
 
 @pytest.mark.parametrize("smoothing", ["platt", 0.1])
@@ -113,7 +111,7 @@ def test_a_refit_that_fails_keeps_the_earlier_fit(name, monkeypatch):
     fitted = kind().fit(p, y)
     before = dict(vars(fitted))
 
-    def fail(self, evidence):
+    def fail(self, given):
         self.half_way_ = True
         raise RuntimeError("half-way")
 
@@ -136,28 +134,28 @@ def test_several_classes_leave_no_attributes_of_the_last_one():
         assert left <= allowed, name
 
 
-def test_ordinary_evidence_is_not_touched_by_its_bounds():
+def test_ordinary_rows_are_not_touched_by_their_bounds():
     rng = np.random.default_rng(0)
     scores, positive = rng.normal(size=50), rng.random(50) < 0.5
     for weight in (None, rng.uniform(1e-6, 1e6, 50)):
-        evidence = Evidence(scores, positive, weight)
-        assert evidence.bounded("score") is evidence
-    table = Evidence.of_table(evidence.table)
+        given = Rows(scores, positive, weight)
+        assert given.bounded("score") is given
+    table = Rows.of_table(given.table)
     assert table.bounded("logit") is table
-    classes = ClassEvidence(rng.normal(size=(50, 3)), np.arange(50) % 3, weight)
+    classes = Rows(rng.normal(size=(50, 3)), np.arange(50) % 3, weight)
     assert classes.bounded("score") is classes
 
 
 def test_numbers_at_the_ends_of_float64_are_brought_to_where_one_can_calculate():
     scores = np.array([-np.inf, -1.7e308, -1e-320, 0.0, 5e-324, 2.0, 1e300, 1e308])
-    bounded = Evidence(scores, scores > 0, np.full(8, 3e-310)).bounded("logit")
-    assert bounded.score.tolist() == [-np.inf, -(2.0**1020), 0, 0, 0, 2.0, 1e300, 2.0**1020]
+    bounded = Rows(scores, scores > 0, np.full(8, 3e-310)).bounded("logit")
+    assert bounded.scores.tolist() == [-np.inf, -(2.0**1020), 0, 0, 0, 2.0, 1e300, 2.0**1020]
     assert (bounded.weight == bounded.weight[0]).all()
     assert 1e-61 < bounded.weight[0] < 1e-59
-    assert Evidence(scores, scores > 0).bounded("probability").score is scores
-    light = Evidence(scores, scores > 0, np.array([1e-300, 1.0] * 4)).bounded("probability")
+    assert Rows(scores, scores > 0).bounded("probability").scores is scores
+    light = Rows(scores, scores > 0, np.array([1e-300, 1.0] * 4)).bounded("probability")
     assert set(light.weight.tolist()) == {1.0, 2.0**-400}
     table = ScoreTable([0.1, 0.2], [1e-310, 0.0], [0.0, 2e-310])
-    found = Evidence.of_table(table).bounded("probability")
+    found = Rows.of_table(table).bounded("probability")
     assert found.total_pos / found.total_neg == pytest.approx(2, rel=1e-3)
-    assert found.source.n_pos[0] == 0
+    assert found.counted.n_pos[0] == 0
