@@ -12,6 +12,7 @@ HEAVY = (
     "matplotlib", "pandas", "polars", "pyarrow", "torch", "duckdb", "onnx", "onnxruntime",
     "skl2onnx", "onnxmltools", "lightgbm", "xgboost", "catboost", "mlflow", "skops", "pyspark",
 )  # fmt: skip
+PARAMETERS = "calibrator__parameters"
 
 
 def modules_after(code: str) -> set[str]:
@@ -81,8 +82,9 @@ def test_type_stubs_are_up_to_date():
     """But for calibrators, which are among what a contribution needs (tests/docs)."""
     from write_stubs import calibrator_lines, stubs
 
-    new = set(calibrator_lines())
-    for path, text in stubs().items():
+    new, written_by_tool = set(calibrator_lines()), stubs()
+    assert {path.parent.name for path in written_by_tool} == {"trueodds", "calibrators"}
+    for path, text in written_by_tool.items():
         written = path.read_text(encoding="utf-8").splitlines()
         assert [x for x in written if x not in new] == [
             x for x in text.splitlines() if x not in new
@@ -104,7 +106,7 @@ def test_the_version_is_that_of_the_distribution():
 def test_calibrators_are_estimators_to_scikit_learn():
     from sklearn.base import clone, is_classifier
     from sklearn.exceptions import SkipTestWarning
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, cross_val_score
     from sklearn.naive_bayes import GaussianNB
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -122,9 +124,20 @@ def test_calibrators_are_estimators_to_scikit_learn():
     model = CalibratedClassifier(GaussianNB(), BetaCalibrator(), cv=2)
     X = [[float(k % 7), float(k % 5)] for k in range(60)]
     y = [k % 3 == 0 for k in range(60)]
-    search = GridSearchCV(model, {"calibrator__parameters": ["abm", "am"]}, cv=2)
+    search = GridSearchCV(model, {PARAMETERS: ["abm", "am"]}, cv=2, scoring="neg_log_loss")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(X, y)
-    assert search.best_params_["calibrator__parameters"] in ("abm", "am")
+        by_hand = [
+            cross_val_score(
+                CalibratedClassifier(GaussianNB(), BetaCalibrator(name), cv=2),
+                *(X, y),
+                cv=2,
+                scoring="neg_log_loss",
+            ).mean()
+            for name in ("abm", "am")
+        ]
+    assert by_hand[0] != by_hand[1]
+    assert search.cv_results_["mean_test_score"].tolist() == by_hand
+    assert search.best_params_[PARAMETERS] == ("abm", "am")[by_hand.index(max(by_hand))]
     assert "BetaCalibrator" in model._repr_html_()

@@ -54,7 +54,7 @@ def trusted_types() -> tuple[str, ...]:
     Examples
     --------
     >>> from trueodds.mlflow import trusted_types
-    >>> "trueodds.maps._log_odds.LogOddsMap" in trusted_types()
+    >>> "trueodds.maps._binary.LogOddsMap" in trusted_types()
     True
     """
     found = set()

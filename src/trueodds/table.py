@@ -29,7 +29,7 @@ from trueodds.inputs import (
     validate_scores,
     validate_weights,
 )
-from trueodds.kernels.score_table import merge_classes, part_by_class
+from trueodds.kernels.tables import merge_classes, part_by_class
 from trueodds.numerics.label_targets import binary_targets, smooth_counts
 
 __all__ = ["ScoreTable"]

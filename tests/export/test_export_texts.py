@@ -338,7 +338,7 @@ def test_a_formula_that_would_be_too_long_is_refused_with_the_other_ways():
 
 
 def test_the_size_is_foretold_within_a_factor_of_two():
-    from trueodds.maps.exporting import formula_of
+    from trueodds.maps._formulas import formula_of
 
     k = 12
     names = [f"s{i}" for i in range(k)]

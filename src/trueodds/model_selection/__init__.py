@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from trueodds.model_selection._auto import AutoCalibrator
     from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
     from trueodds.model_selection._comparison import CalibratorComparison, compare_calibrators
-    from trueodds.model_selection._describe import describe_evidence as describe_evidence
     from trueodds.model_selection._describe import describe_fit
+    from trueodds.model_selection._describe import describe_rows as describe_rows
     from trueodds.model_selection._update import ModelUpdate, UpdateStep, update_model
     from trueodds.model_selection._validate_model import ModelValidation, validate
 
@@ -39,7 +39,7 @@ _HOMES = {
     "ModelValidation": "_validate_model",
     "UpdateStep": "_update",
     "compare_calibrators": "_comparison",
-    "describe_evidence": "_describe",
+    "describe_rows": "_describe",
     "describe_fit": "_describe",
     "update_model": "_update",
     "validate": "_validate_model",

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trueodds.report._build import build_report
-    from trueodds.report._report import Report
+    from trueodds.report._content import Report, build_report
     from trueodds.report._timeline import render_timeline
 
 __all__ = ["Report", "build_report", "render_timeline"]
@@ -19,11 +18,11 @@ __all__ = ["Report", "build_report", "render_timeline"]
 def __getattr__(name: str) -> Any:
     # They compare methods and so need scikit-learn, which takes a second to import.
     if name == "build_report":
-        from trueodds.report._build import build_report
+        from trueodds.report._content import build_report
 
         return build_report
     if name == "Report":
-        from trueodds.report._report import Report
+        from trueodds.report._content import Report
 
         return Report
     if name == "render_timeline":

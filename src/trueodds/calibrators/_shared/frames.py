@@ -17,9 +17,9 @@ from trueodds.engines.grouping import (
     open_frame,
     sample_class_rows,
 )
-from trueodds.evidence import Evidence, evidence_of
 from trueodds.exceptions import InputError, SampledRowsWarning, warn_user
 from trueodds.maps import OneVsRestMap
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
             max_rows=max_rows,
         )
         table = ScoreTable.from_grouped(grouped, max_rows)
-        maps.append(calibrator.learn(Evidence.of_table(table)))
+        maps.append(calibrator.fit_map(Rows.of_table(table)))
     fitted = OneVsRestMap(maps=tuple(maps), input=calibrator.input)
-    calibrator.take_map(fitted, evidence_of(read), read.classes)
+    calibrator._set_fitted(fitted, calibrator._bounded(read))
 
 
 def _fit_sample(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:

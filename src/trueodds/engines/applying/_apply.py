@@ -19,7 +19,7 @@ from trueodds.inputs import (
     as_names,
 )
 from trueodds.maps import CalibrationMap
-from trueodds.maps.exporting import feature_columns, formula_of, score_names
+from trueodds.maps._formulas import feature_columns, formula_of, score_names
 
 __all__ = ["apply_map"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueodds.inputs import Floats
 from trueodds.maps import CalibrationMap, TreeMap
-from trueodds.maps.exporting import usable_rows
+from trueodds.maps._formulas import usable_rows
 
 __all__ = ["apply_to_rows"]
 
