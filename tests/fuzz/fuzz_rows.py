@@ -106,7 +106,7 @@ def _run(*words: str) -> str | None:
     assert code in (0, 1, 2), (code, sentence)
     if code == 0:
         printed.flush()
-        return printed.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        return printed.buffer.getvalue().decode()
     assert sentence.startswith("trueodds: "), sentence
     assert sentence.count("\n") == 1, sentence
     assert not any(word in sentence for word in RAW), sentence
