@@ -29,9 +29,9 @@ def import_lazily(
 
     Examples
     --------
-    >>> find, names = import_lazily("trueodds.basics", {"Progress": ".log", "files": "."})
+    >>> find, names = import_lazily("trueodds.basics", {"Progress": ".progress", "files": "."})
     >>> find("Progress")
-    <class 'trueodds.basics.log.Progress'>
+    <class 'trueodds.basics.progress.Progress'>
     >>> find("__all__")
     ['Progress']
     """

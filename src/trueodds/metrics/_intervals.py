@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from trueodds.basics.log import Progress
+from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.inputs import (

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from trueodds.basics.log import Progress
+from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, Labels, as_seed, check_choice, check_integer, repeat_rows
 from trueodds.metrics._bands import Cells, make_cells

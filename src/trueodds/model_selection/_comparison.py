@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from scipy.special import ndtri
 
 from trueodds.basics.imports import require
-from trueodds.basics.log import Progress
+from trueodds.basics.progress import Progress
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import (
     LAST,

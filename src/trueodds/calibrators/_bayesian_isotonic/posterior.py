@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.log import Progress
+from trueodds.basics.progress import Progress
 from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
 from trueodds.inputs import Floats
