@@ -22,7 +22,7 @@ from trueodds.calibrators._shared.intervals import (
     sample_rows,
     smaller,
 )
-from trueodds.engines.grouping import MAX_ROWS, group_scores
+from trueodds.engines.group import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueodds.engines.grouping import ScoreCells, cells_for, group_scores
+from trueodds.engines.cells import ScoreCells, cells_for
+from trueodds.engines.group import group_scores
 
 bits = st.integers(2, 51)
 probabilities = st.floats(0, 1, allow_subnormal=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from trueodds.engines.grouping import sample_positions, take_positions
+from trueodds.engines.sample import sample_positions, take_positions
 
 
 def test_samples_are_even_and_without_repetition():

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
-from trueodds.export._onnx_proof import name_of, prove
+from trueodds.export._onnx.proof import name_of, prove
 
 __all__ = ["PRECISION", "register_onnx_converters", "to_onnx"]
 

@@ -11,8 +11,8 @@ from trueodds import (
     LogisticCalibrator,
     ScoreTable,
 )
-from trueodds.engines.grouping import _grouping as grouping
-from trueodds.engines.grouping import group_scores
+from trueodds.engines import group as grouping
+from trueodds.engines.group import group_scores
 from trueodds.exceptions import InputError
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.log import logger
-from trueodds.engines.grouping._cells import ScoreCells, _rounded, cells_for
-from trueodds.engines.grouping._checks import (
+from trueodds.engines.cells import ScoreCells, _rounded, cells_for
+from trueodds.engines.checks import (
     FEW_ROWS,
     Facts,
     FrameColumns,
     check_rows,
     open_columns,
 )
-from trueodds.engines.grouping._collect import collect_columns, collect_row, open_frame
+from trueodds.engines.frames import collect_columns, collect_row, open_frame
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,

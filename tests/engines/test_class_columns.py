@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from trueodds import BetaCalibrator, TemperatureCalibrator, VectorCalibrator
-from trueodds.engines.grouping import sample_class_rows
+from trueodds.engines.sample import sample_class_rows
 from trueodds.exceptions import InputError, SampledRowsWarning
 
 CLASSES = ["ant", "bee", "cat"]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.engines.grouping._collect import (
+from trueodds.engines.frames import (
     check_columns,
     check_plain_names,
     collect_columns,

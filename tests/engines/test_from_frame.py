@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from trueodds import BetaCalibrator, IsotonicCalibrator, ScoreTable
-from trueodds.engines.grouping import group_scores
+from trueodds.engines.group import group_scores
 from trueodds.exceptions import InputError
 
 

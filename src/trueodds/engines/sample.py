@@ -1,15 +1,15 @@
-"""Rows of several classes on a frame's own engine: counted by class, or a random sample of them."""
+"""Random rows: of several classes on a frame's own engine, or of batches that are read once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.engines.grouping._collect import (
+from trueodds.engines.frames import (
     check_columns,
     check_plain_names,
     collect_columns,
@@ -19,11 +19,18 @@ from trueodds.engines.grouping._collect import (
 from trueodds.exceptions import InputError
 from trueodds.inputs import ROW_SUM_TOLERANCE, Floats, InputScale
 
-__all__ = ["SampledRows", "is_elsewhere", "sample_class_rows"]
+__all__ = [
+    "SampledRows",
+    "is_elsewhere",
+    "sample_class_rows",
+    "sample_positions",
+    "take_positions",
+]
 
 RARE = 20
 """A class of fewer rows than one in so many of its equal share of the sample is taken whole."""
 SEED = 20210
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +162,42 @@ def _bernoulli(frame: Any, rate: float) -> Any:
     else:
         drawn = native.sample(fraction=rate, seed=SEED)  # Spark, and what speaks like it
     return nw.from_native(drawn)
+
+
+def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
+    """``size`` of ``n_rows`` positions in increasing order, every subset equally likely.
+
+    How many fall into each block is drawn first, so memory is that of the sample.
+
+    Parameters
+    ----------
+    n_rows, size, seed : int
+
+    Returns
+    -------
+    ndarray of shape (size,)
+
+    Examples
+    --------
+    >>> sample_positions(1_000_000, 4, seed=0)
+    array([269786, 511135, 636960, 850621])
+    """
+    rng = np.random.default_rng(seed)
+    starts = np.arange(0, n_rows, BLOCK)
+    lengths = np.minimum(BLOCK, n_rows - starts)
+    counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")
+    parts = [
+        start + np.sort(rng.choice(length, count, replace=False, shuffle=False))
+        for start, length, count in zip(starts, lengths, counts, strict=True)
+    ]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def take_positions(batches: Iterable[Any], positions: npt.NDArray[np.int64]) -> Iterator[Any]:
+    """The rows at increasing positions, from Arrow record batches that follow each other."""
+    begin = 0
+    for batch in batches:
+        end = begin + batch.num_rows
+        low, high = np.searchsorted(positions, [begin, end])
+        yield batch.take(positions[low:high] - begin)
+        begin = end

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trueodds.exceptions import InputError
+from trueodds.export._sql.render import quoted
 from trueodds.inputs import Floats
 
 __all__ = ["duckdb_batches", "ibis_batches", "spark_batches"]
 
+_quoted = partial(quoted, dialect="duckdb")
 Compute = Callable[[Mapping[str, Any]], dict[str, Floats]]
 
 
@@ -54,10 +57,6 @@ def duckdb_batches(
         for k, name in enumerate(into)
     ]
     return extended.select(", ".join(back))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def spark_batches(frame: Any, compute: Compute, read: Sequence[str], into: Sequence[str]) -> Any:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
-from trueodds.export._walk import all_nodes
+from trueodds.export.expressions import all_nodes
 from trueodds.inputs import Floats
 
 __all__ = ["OPSET", "render_onnx"]
@@ -57,9 +57,8 @@ def render_onnx(
     output is ``probability`` of shape (N,), or ``probabilities`` of shape (N, n_classes).
 
     With ``edges_below``, edges of steps are lowered by that share of themselves: for scores that
-    were rounded. With ``n_models``, the formula is that of several models
-    (:func:`~trueodds.export._side_by_side.side_by_side`); scores and output then have a column for
-    each.
+    were rounded. With ``n_models``, the formula is that of several models (see ``side_by_side``);
+    scores and output then have a column for each.
     """
     onnx = require("onnx", "an export to ONNX", "trueodds[onnx]")
     graph = _Graph(onnx, formula, edges_below, n_models)

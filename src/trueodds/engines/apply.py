@@ -1,4 +1,4 @@
-"""One more column on any engine."""
+"""Maps applied where the data is: columns of probabilities on any engine."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.shown import shown
-from trueodds.engines.applying._batches import duckdb_batches, ibis_batches, spark_batches
-from trueodds.engines.applying._rows import apply_to_rows
-from trueodds.engines.grouping import check_columns, open_frame
+from trueodds.engines.batches import duckdb_batches, ibis_batches, spark_batches
+from trueodds.engines.frames import check_columns, open_frame
 from trueodds.exceptions import InputError, SqlTooLargeError
 from trueodds.inputs import (
     Floats,
     as_names,
 )
 from trueodds.maps import CalibrationMap
-from trueodds.maps._formulas import feature_columns, formula_of, score_names
+from trueodds.maps._formulas import feature_columns, formula_of, score_names, usable_rows
 
 __all__ = ["apply_map"]
 
@@ -96,15 +95,15 @@ def apply_map(
             f"apply_map needs a CalibrationMap, such as calibrator.map_; got "
             f"{type(calibration_map).__name__}."
         )
-    frame = _with_columns(_plan(calibration_map, score, into, features), frame)
+    plan = _plan(calibration_map, score, into, features)
+    frame = _with_columns(plan, frame)
     if not interval:
         return frame
-    names = _plan(calibration_map, score, into, features).into
     for end, suffix in (
         (calibration_map.lower_map(), "_low"),
         (calibration_map.upper_map(), "_high"),
     ):
-        new = [f"{name}{suffix}" for name in names]
+        new = [f"{name}{suffix}" for name in plan.into]
         frame = _with_columns(_plan(end, score, new[0] if len(new) == 1 else new, None), frame)
     return frame
 
@@ -163,7 +162,7 @@ class _Plan:
         return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
 
     def selections(self, dialect: Any) -> list[str]:
-        from trueodds.export._sql import quoted
+        from trueodds.export._sql.render import quoted
 
         names = [quoted(name, dialect) for name in self.into]
         return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]
@@ -174,8 +173,8 @@ class _Plan:
     def compute(self, columns: Mapping[str, Any]) -> dict[str, Floats]:
         """The new columns from arrays of those that are read."""
         scores = np.stack([_numbers(columns[name], name) for name in self.scores], axis=1)
-        features = {str(index): columns[name] for index, name in self.features.items()}
-        values = apply_to_rows(self.map, scores, features)
+        features = {index: columns[name] for index, name in self.features.items()}
+        values = _apply_to_rows(self.map, scores, features)
         return {name: values[:, k] for k, name in enumerate(self.into)}
 
 
@@ -320,3 +319,23 @@ def _as_float(number: Any) -> float:
 
 def _with_nulls(values: Floats, kind: Any) -> Any:
     return values if kind.is_pandas_like() else [None if v != v else v for v in values.tolist()]
+
+
+def _apply_to_rows(calibration_map: CalibrationMap, scores: Floats, features: Any) -> Floats:
+    """Probabilities of shape (n, n_outputs) for scores (n, n_scores); NaN for unusable rows.
+
+    ``features`` are columns by their position; those that no node of a tree asks for are not there.
+    """
+    usable = usable_rows(calibration_map, scores)
+    result = np.full(scores.shape, np.nan)
+    if not usable.any():
+        return result
+    kept = scores[usable]
+    arranged = kept.ravel() if scores.shape[1] == 1 else kept
+    columns = None
+    if calibration_map.attributes:
+        columns = np.full((len(kept), len(calibration_map.attributes)), None, dtype=object)
+        for position, values in features.items():
+            columns[:, position] = np.asarray(values, dtype=object)[usable]
+    result[usable] = calibration_map(arranged, columns).reshape(len(kept), -1)
+    return result

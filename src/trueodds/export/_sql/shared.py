@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from trueodds.export import expressions as e
-from trueodds.export._walk import all_nodes, parts_of
+from trueodds.export.expressions import all_nodes, parts_of
 
 __all__ = ["least_nodes", "shared_layers"]
 
