@@ -80,6 +80,7 @@ def test_logits_are_turned_into_probabilities(run, data):
     by_p = run("evaluate", data / "scores.parquet", *columns("--json")).json
     words = ["-s", "z", "-l", "y", "--input", "logit", "--json"]
     by_z = run("evaluate", data / "scores.parquet", *words).json
+    assert "log_loss" in by_p["evaluation"]["metrics"]
     for name, measure in by_p["evaluation"]["metrics"].items():
         other = by_z["evaluation"]["metrics"][name]["estimate"]
         assert other == pytest.approx(measure["estimate"], abs=1e-9)

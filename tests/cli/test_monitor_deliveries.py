@@ -499,7 +499,9 @@ def test_an_acknowledged_alarm_is_kept_and_watching_goes_on(watch):
 def test_lines_of_the_log_have_a_time(watch):
     deliver(0)
     deliver(2)
-    for line in watch("lake").err.splitlines():
+    lines = watch("lake").err.splitlines()
+    assert lines
+    for line in lines:
         assert line[:4].isdigit()
         assert line[19:21] == "Z "
 

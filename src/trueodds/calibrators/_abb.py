@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import BinnedScoresWarning, warn_user
 from trueodds.inputs import Floats, check_integer, check_number
 from trueodds.kernels.binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.rows import Rows
 
 __all__ = ["ABBCalibrator"]
 
@@ -91,8 +91,8 @@ class ABBCalibrator(Calibrator):
             )
         check_integer(self.max_rows, "max_rows", 3)
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         if len(table) > self.max_rows:
             warn_user(
                 f"{len(table)} distinct scores are too many to average over all their binnings "

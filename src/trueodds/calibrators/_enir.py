@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, check_choice, check_integer
 from trueodds.kernels.isotonic import near_isotonic_merges
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["ENIRCalibrator", "NearIsotonicPath", "near_isotonic_path"]
@@ -281,8 +281,8 @@ class ENIRCalibrator(Calibrator):
         if self.max_models is not None:
             check_integer(self.max_models, "max_models", 1, "None or ")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         path = near_isotonic_path(table)
         models = self._models(path)
         cost = _cost(self.criterion, path.n_bins[models], table.total)

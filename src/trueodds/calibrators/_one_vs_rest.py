@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import check_instance
 from trueodds.maps import CalibrationMap
+from trueodds.rows import Rows
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -80,5 +80,5 @@ class OneVsRestCalibrator(Calibrator):
     def _check_options(self) -> None:
         self._inner().check_settings()
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return self._inner().learn(evidence)
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return self._inner().fit_map(rows)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
-from trueodds.evidence import Evidence
 from trueodds.maps import CalibrationMap, QuadraticMap
 from trueodds.numerics.quadratic import fit_quadratic
+from trueodds.rows import Rows
 
 __all__ = ["QuadraticCalibrator"]
 
@@ -52,8 +52,8 @@ class QuadraticCalibrator(Calibrator):
     complexity = 32
     is_monotone = False
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        fit = fit_quadratic(evidence, scale=self.input)
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        fit = fit_quadratic(rows, scale=self.input)
         warn_of_curve(fit)
         return QuadraticMap(
             a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap
 from trueodds.numerics.robust import fit_robust
+from trueodds.rows import Rows
 
 __all__ = ["RobustLogisticCalibrator"]
 
@@ -85,9 +85,9 @@ class RobustLogisticCalibrator(Calibrator):
         if check_number(self.robustness, "robustness", above=True) > 1:
             raise InputError(f"robustness must be at most 1; got {self.robustness!r}.")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         power = max(float(self.robustness), LEAST)
-        fit = fit_robust(evidence, scale=self.input, power=power)
+        fit = fit_robust(rows, scale=self.input, power=power)
         warn_of_curve(fit)
         return LogOddsMap(
             a=fit.b, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input

@@ -7,9 +7,9 @@ import math
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import VectorModel
+from trueodds.rows import Rows
 
 __all__ = ["VectorCalibrator"]
 
@@ -62,12 +62,12 @@ class VectorCalibrator(Calibrator):
     is_monotone = False
     learns_classes_jointly = True
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(evidence, self.input, "beta")
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return fit_log_odds_map(rows, self.input, "beta")
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_softmax_map(
-            evidence,
+            rows,
             model_of=VectorModel,
             scale=self.input,
             per_class=True,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, positive_column, validate_scores
 from trueodds.kernels.isotonic import flattest_slopes
 from trueodds.maps import CalibrationMap, StepMap
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["VennAbersCalibrator"]
@@ -74,8 +74,8 @@ class VennAbersCalibrator(Calibrator):
     p0_: StepMap
     p1_: StepMap
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         p0, p1 = _two_probabilities(table)
         # Below the first score, at it, between it and the second, at that, and so on: with a label
         # of 0 an instance counts as after those of its score, with 1 as before them.

@@ -61,7 +61,7 @@ def fit_quadratic(evidence: BinaryEvidence, *, scale: InputScale) -> QuadraticFi
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
 
@@ -76,11 +76,11 @@ def fit_quadratic(evidence: BinaryEvidence, *, scale: InputScale) -> QuadraticFi
 def fit_curve(evidence: BinaryEvidence, scale: InputScale, fit_finite: FiniteFit) -> QuadraticFit:
     """Fit by a function of finite rows: many are compressed, saturated ones placed as above."""
     if sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
-        summary = compress(evidence.score, scale, evidence.counts)
+        summary = compress(evidence.scores, scale, evidence.counts)
         fit = _fit(summary.with_targets(*evidence.targets), fit_finite)
         if summary.serves(fit.steepest):
             return fit
-    rows = LogOddsRows(log_odds(evidence.score, scale), *evidence.counts())
+    rows = LogOddsRows(log_odds(evidence.scores, scale), *evidence.counts())
     return _fit(rows.with_targets(*evidence.targets), fit_finite)
 
 

@@ -55,7 +55,7 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
     power : float
@@ -68,13 +68,13 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
         reaches to 2.2e-16 and 1 − 2.2e-16 for probabilities.
     """
     fit = fit_curve(evidence, scale, partial(_fit_finite, power=power))
-    low, high = finite_range(evidence.score, scale)
+    low, high = finite_range(evidence.scores, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     first, last = (0.0, 1.0) if scale == "probability" else (-np.inf, np.inf)
     return replace(
         fit,
-        lower=fit.lower if evidence.score.min() == first else min(low, -unseen),
-        upper=fit.upper if evidence.score.max() == last else max(high, unseen),
+        lower=fit.lower if evidence.scores.min() == first else min(low, -unseen),
+        upper=fit.upper if evidence.scores.max() == last else max(high, unseen),
     )
 
 

@@ -43,13 +43,13 @@ SEARCH_CELLS = 256  # rows that a level is searched on
 
 
 class BinaryEvidence(Protocol):
-    """What is read of :class:`trueodds.evidence.Evidence`.
+    """What is read of :class:`trueodds.rows.Rows`.
 
     Many rows are read in pieces, so that nothing of their size is allocated.
     """
 
     @property
-    def score(self) -> Floats:
+    def scores(self) -> Floats:
         """In any order; may be saturated."""
 
     @property
@@ -140,7 +140,7 @@ def fit_log_odds(
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
     design : {"temperature", "logistic", "beta", "beta_half"}
@@ -154,7 +154,7 @@ def fit_log_odds(
         the fit is never worse than that of maximum likelihood.
     """
     fit = None
-    score = evidence.score
+    score = evidence.scores
     # By weight also: a table of counts must take the way that its rows would take.
     if len(score) >= COMPRESS_FROM or sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
         summary = compress(score, scale, evidence.counts)
@@ -173,7 +173,7 @@ def fit_log_odds(
 
 def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
     """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
-    z = log_odds(evidence.score, scale)
+    z = log_odds(evidence.scores, scale)
     if np.isfinite(z).all():
         return z
     fit = fit_log_odds(evidence, scale=scale, design="logistic")

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, InputScale, Labels, as_tuple, check_length, read_rows
+from trueodds.inputs import Floats, InputScale, Labels, as_tuple, check_length
 from trueodds.maps import IdentityMap
+from trueodds.rows import Rows
 
 __all__ = ["ReportRows", "read_report_rows", "sample_rows"]
 
@@ -62,7 +63,7 @@ def read_report_rows(
     class_names: Sequence[Any] | None = None,
 ) -> ReportRows:
     """Validate everything once, and turn scores into the probabilities that they stand for."""
-    given = read_rows(scores, y, sample_weight, scale=scale, classes=classes)
+    given = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
     index = np.arange(len(given)) if given.weight is None else np.flatnonzero(given.weight)
     rows = given.of_positive_weight()
     names = rows.classes

@@ -178,24 +178,24 @@ def _origin(
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli.rows.fetch import score_table
-    from trueodds.evidence import Evidence
-    from trueodds.model_selection import describe_evidence
+    from trueodds.model_selection._describe import describe_rows
+    from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used
     table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the table has one class only; calibration needs two.")
-    evidence = Evidence.of_table(table)
+    rows = Rows.of_table(table)
     start = time.perf_counter()
     if interval is None:
-        learned = calibrator.learn(evidence)
+        learned = calibrator.fit_map(rows)
     else:
-        learned = calibrator.learn_with_band(evidence, level=interval)
+        learned = calibrator.fit_map_with_band(rows, level=interval)
     fitted = learned.with_classes(prepared.classes.labels)
     seconds = time.perf_counter() - start
     logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
-    about = describe_evidence(calibrator, evidence, prepared.classes.counts, weighted=weighted)
+    about = describe_rows(calibrator, rows, prepared.classes.counts, weighted=weighted)
     return Fit(fitted, about, prepared.classes.notes(table))
 
 

@@ -52,6 +52,8 @@ MEMORY = "1GB"
 """What DuckDB may use; what does not fit goes to a temporary folder."""
 FILE = "trueodds file"
 """The column that ``open_source`` adds on request."""
+ENGINE_SHARE = 0.8
+"""DuckDB's part of ``--memory``; the interpreter, its libraries and arrays need the rest."""
 CELLS_AT_ONCE = 5_000_000
 """Values of a batch of rows."""
 COLUMNS_AT_ONCE = 1000
@@ -380,9 +382,8 @@ def in_bytes(memory: str) -> int:
 
 
 def _config(memory: str, scratch: Path) -> dict[str, Any]:
-    in_bytes(memory)
     return {
-        "memory_limit": memory,
+        "memory_limit": f"{ENGINE_SHARE * in_bytes(memory) / 1000:.0f}KB",
         "temp_directory": str(scratch / "spill"),
         "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2,
         # Nothing is fetched from a network, whatever a file is called.

@@ -60,6 +60,8 @@ PATIENCE = 300.0
 SETTLED = 2_000_000_000
 """Nanoseconds after which a file cannot have changed without a new time of change."""
 CHUNK = 1 << 20
+BLOCK = 1 << 20
+"""Rows that are hashed at once."""
 MOST_REFITTED = 1_000_000
 TEXTS = ("csv", "jsonl")
 
@@ -185,13 +187,15 @@ class RowArrays:
     take: Any
 
     def __post_init__(self) -> None:
-        self._order = np.argsort(self.files, kind="stable")
+        # Arrays of ten million rows count: half the size is enough for their positions.
+        self._order = np.argsort(self.files, kind="stable").astype(np.int32)
         self._ordered = self.files[self._order]
 
     def rows_of(self, places: Sequence[int]) -> Any:
         """Positions of all rows of some files."""
         ends = [np.searchsorted(self._ordered, (place, place + 1)) for place in places]
-        return np.concatenate([self._order[start:end] for start, end in ends])
+        parts = [self._order[start:end] for start, end in ends]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @classmethod
     def of(cls, rows: WatchedRows) -> RowArrays:
@@ -216,20 +220,22 @@ class RowArrays:
 
     def digest(self, at: Any) -> int:
         """The sum of rows with their labels."""
-        return rows_digest(self.keys[at], self.codes[at].astype(np.intp))
+        blocks = (at[first : first + BLOCK] for first in range(0, len(at), BLOCK))
+        sums = (rows_digest(self.keys[b], self.codes[b].astype(np.intp)) for b in blocks)
+        return sum(sums) % 2**64
 
     def record(self, one: Delivery, place: int, kind: str | None) -> FileRecord:
         """What to remember of a file."""
         own = self.rows_of([place])
-        held = own[self.held[own]]
-        free = own[~self.held[own]]
-        labelled = free[self.codes[free] >= 0]
-        values = np.sort(self.values(labelled)) if len(labelled) <= MOST_KEPT else None
+        held, has_label = self.held[own], self.codes[own] >= 0
+        counted = has_label & ~held
+        n_counted = int(counted.sum())
+        values = np.sort(self.values(own[counted])) if n_counted <= MOST_KEPT else None
 
         def latest(rows: Any) -> str | None:
-            if self.moments is None or not len(rows):
+            if self.moments is None or not rows.any():
                 return None
-            return _moment_text(float(self.moments[rows].max()), kind)
+            return _moment_text(float(self.moments[own].max(where=rows, initial=-np.inf)), kind)
 
         return FileRecord(
             one.fingerprint,
@@ -237,11 +243,11 @@ class RowArrays:
             one.settled,
             rows=len(own),
             digest=self.digest(own),
-            counted=len(labelled),
-            waiting=int((self.codes[own] < 0).sum()),
-            held=int((self.codes[held] >= 0).sum()),
-            until=latest(free) if len(held) else None,
-            last=latest(labelled),
+            counted=n_counted,
+            waiting=int((~has_label).sum()),
+            held=int((held & has_label).sum()),
+            until=latest(~held) if held.any() else None,
+            last=latest(counted),
             values=values,
         )
 
@@ -263,9 +269,9 @@ class WatchRun:
     """What suggests a mistake in the command rather than a change of the data."""
 
     def __post_init__(self) -> None:
-        if hasattr(self.fitted, "categories"):
+        if self.fitted.attributes:
             raise InputError(
-                "a tree needs attributes of each row; such maps cannot be watched yet."
+                "a tree needs attributes of each row; such maps cannot be monitored yet."
             )
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
         self.columns = self.data.columns(self.fitted)
@@ -483,11 +489,14 @@ class WatchRun:
             folder = os.path.dirname(name)  # noqa: PTH120
             if folder in known and record.counted and self._is_gone(name):
                 known[folder].append(name)
+        files = self.watch.files
         for folder, places in by_folder.items():
-            own = read.rows_of(places)
-            now = read.values(own[read.codes[own] >= 0])
-            files = self.watch.files
-            yield places, [n for n in known[folder] if self._is_replaced(folder, files[n], now)]
+            replaced: list[str] = []
+            if known[folder]:
+                own = read.rows_of(places)
+                now = read.values(own[read.codes[own] >= 0])
+                replaced = [n for n in known[folder] if self._is_replaced(folder, files[n], now)]
+            yield places, replaced
 
     @staticmethod
     def _is_replaced(folder: str, record: FileRecord, now: Any) -> bool:
