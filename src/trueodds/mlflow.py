@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 
 __all__ = ["log_model", "log_report", "trusted_types"]
 

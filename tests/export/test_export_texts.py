@@ -21,9 +21,9 @@ from sql_lexer import tokens
 
 from support.map_examples import examples, tree_of
 from trueodds.exceptions import InputError
-from trueodds.export import _sql
 from trueodds.export import expressions as e
-from trueodds.export._sql_shared import least_nodes, shared_layers
+from trueodds.export._sql import render as _sql
+from trueodds.export._sql.shared import least_nodes, shared_layers
 from trueodds.maps import (
     CharcoalSoftmaxMap,
     IdentityMap,

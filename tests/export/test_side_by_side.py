@@ -4,7 +4,7 @@ import numpy as np
 import onnxruntime
 
 from trueodds.export import render_onnx
-from trueodds.export._side_by_side import side_by_side
+from trueodds.export._onnx.side_by_side import side_by_side
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, PiecewiseLinearMap, StepMap
 from trueodds.maps._formulas import formula_of
 

@@ -522,7 +522,9 @@ class Target:
 def targets() -> dict[str, list[Target]]:
     """Everything that is called, by package and class."""
     found: dict[str, dict[str, Target]] = collections.defaultdict(dict)
-    packages = [f"trueodds.{name}" for name in vars(trueodds)["_MODULES"]]
+    packages = [
+        f"trueodds.{name}" for name, home in vars(trueodds)["_HOMES"].items() if home == "."
+    ]
     for package in ("trueodds", *packages):
         if package in NOT_CALLED:
             continue

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import ndtri
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import (

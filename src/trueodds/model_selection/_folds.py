@@ -14,7 +14,7 @@ import numpy as np
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK
 from trueodds.calibrators import Calibrator
-from trueodds.engines.grouping import sample_positions
+from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap

@@ -18,7 +18,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.basics.wording import (
     fixed,
     p_cell,

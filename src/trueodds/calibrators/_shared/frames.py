@@ -9,14 +9,9 @@ import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.calibrators._shared.intervals import MOST_VALUES
-from trueodds.engines.grouping import (
-    SampledRows,
-    collect_columns,
-    group_scores,
-    is_elsewhere,
-    open_frame,
-    sample_class_rows,
-)
+from trueodds.engines.frames import collect_columns, open_frame
+from trueodds.engines.group import group_scores
+from trueodds.engines.sample import SampledRows, is_elsewhere, sample_class_rows
 from trueodds.exceptions import InputError, SampledRowsWarning, warn_user
 from trueodds.maps import OneVsRestMap
 from trueodds.rows import Rows

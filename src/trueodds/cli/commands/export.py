@@ -41,7 +41,9 @@ Output = Annotated[
 ]
 End = Annotated[
     Literal["lower", "upper"] | None,
-    typer.Option("--end", help="An end of the map's intervals in place of the probability."),
+    typer.Option(
+        "--end", help="Export the lower or upper confidence bound instead of the probability."
+    ),
 ]
 
 

@@ -178,7 +178,7 @@ def _origin(
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli.rows.fetch import score_table
-    from trueodds.model_selection import describe_rows
+    from trueodds.model_selection._describe import describe_rows
     from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used

@@ -164,8 +164,9 @@ def _without_absent_end(names: list[str], row: str, delimiter: str) -> list[str]
 def _refuse_twins(names: Sequence[str], path: Path) -> None:
     folded: dict[str, str] = {}
     for name in filter(None, names):
-        other = folded.setdefault(name.casefold(), name)
-        if other is name:
+        other = folded.get(name.casefold())
+        folded[name.casefold()] = name
+        if other is None:
             continue
         if other == name:
             raise InputError(f"{path.name} has the column {shown(name)} twice.")

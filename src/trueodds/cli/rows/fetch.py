@@ -14,7 +14,8 @@ from trueodds.cli.errors import require
 from trueodds.cli.files.open import arrow_batches
 from trueodds.cli.rows.labels import Classes
 from trueodds.cli.rows.prepare import Prepared
-from trueodds.engines.grouping import MAX_ROWS, group_scores, sample_positions, take_positions
+from trueodds.engines.group import MAX_ROWS, group_scores
+from trueodds.engines.sample import sample_positions, take_positions
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.table import ScoreTable
@@ -128,5 +129,5 @@ def score_table(
         if not mass.any():
             raise InputError(f"weight column {shown(weight)} is zero in all {n_rows} rows.")
         if math.isinf(mass.sum()):
-            raise InputError("the weights sum to infinity; divide them by a large number.")
+            raise InputError("the weights overflow when summed; rescale them, e.g. to mean 1.")
     return ScoreTable.from_codes(found["score"], found["label"] == 1, mass)

@@ -76,6 +76,6 @@ class WatchedRowOptions(LabelOptions, ReadingOptions):
             weight=self.counts,
             others=tuple(name for name in others if name is not None),
             input=fitted.input,
-            sums_to_one=fitted.family != "one_vs_rest",
+            sums_to_one=fitted.rows_sum_to_one,
             scale=self.scale,
         )

@@ -18,7 +18,7 @@ from trueodds.cli.output import note
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import labels_of, matching_label
 from trueodds.cli.rows.prepare import OnBadRows, examine
-from trueodds.engines.grouping import group_scores
+from trueodds.engines.group import group_scores
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, Labels, direction_hint
 from trueodds.table import ScoreTable

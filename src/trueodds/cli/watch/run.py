@@ -269,9 +269,9 @@ class WatchRun:
     """What suggests a mistake in the command rather than a change of the data."""
 
     def __post_init__(self) -> None:
-        if hasattr(self.fitted, "categories"):
+        if self.fitted.attributes:
             raise InputError(
-                "a tree needs attributes of each row; such maps cannot be watched yet."
+                "a tree needs attributes of each row; such maps cannot be monitored yet."
             )
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
         self.columns = self.data.columns(self.fitted)
