@@ -24,7 +24,7 @@ quick: ready
 
 quick-tests: ready
 	$(PYTEST) -m "not slow" $(wildcard tests/test_*.py) $(addprefix tests/,calibrators compare engines/test_cells.py \
-	  engines/test_grouping.py export kernels maps metrics model_selection numerics)
+	  engines/test_grouping.py engines/test_sampling.py export kernels maps metrics model_selection numerics)
 
 lint: ready
 	$(BIN)/ruff check .
