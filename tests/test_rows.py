@@ -1,5 +1,7 @@
 """Every way to fit hands a method the same rows, smoothed in one way."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,3 +161,24 @@ def test_numbers_at_the_ends_of_float64_are_brought_to_where_one_can_calculate()
     found = Rows.of_table(table).bounded("probability")
     assert found.total_pos / found.total_neg == pytest.approx(2, rel=1e-3)
     assert found.counted.n_pos[0] == 0
+
+
+def test_counted_rows_have_no_labels_until_they_are_written_out():
+    p, y = rows(50)
+    counted = Rows.of_table(ScoreTable.from_arrays(p, y), np.array(["no", "yes"]))
+    with pytest.raises(AttributeError, match="uncounted"):
+        _ = counted.codes
+    written = counted.uncounted()
+    np.testing.assert_array_equal(written.classes, ["no", "yes"])
+    assert written.weight[written.codes].sum() == y.sum()
+    assert written.total == len(y)
+
+
+def test_pickled_rows_do_not_carry_what_was_computed_from_them():
+    p, y = rows(300)
+    given = Rows(p, y)
+    size = len(pickle.dumps(given))
+    assert given.table.total_pos == given.total_pos == y.sum()
+    assert len(pickle.dumps(given)) == size
+    again = pickle.loads(pickle.dumps(given))  # noqa: S301
+    np.testing.assert_array_equal(again.table.n_pos, given.table.n_pos)

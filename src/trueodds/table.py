@@ -303,7 +303,7 @@ class ScoreTable:
         )
 
     def coarsen(self, max_rows: int) -> ScoreTable:
-        """Merge neighbouring rows until at most ``max_rows`` are left.
+        """Merge neighboring rows until at most ``max_rows`` are left.
 
         The first and the last row stay as they are, so the range of scores does not change. The
         rows between are cut into groups of equal weight; a group's score is its weighted mean.

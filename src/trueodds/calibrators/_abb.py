@@ -33,7 +33,7 @@ class ABBCalibrator(Calibrator):
     ----------
     expected_boundaries : float or None, default=10.0
         How many boundaries between bins there are a priori, on average. They form a Poisson
-        process along the score: a boundary lies between two neighbouring scores with probability
+        process along the score: a boundary lies between two neighboring scores with probability
         1 − exp(−expected_boundaries·gap/range). None makes all binnings equally probable, which
         gives about half as many bins as distinct scores and so next to no smoothing.
     max_rows : int, default=10000

@@ -203,7 +203,7 @@ def logistic_intervals(
     -------
     low, high : ndarray of shape (n,)
         Probabilities: the logistic function of η ± z·√(xᵀ·Σ·x), where Σ is the inverse of the
-        Hessian of the penalised log-likelihood.
+        Hessian of the penalized log-likelihood.
 
     Examples
     --------

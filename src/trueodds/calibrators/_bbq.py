@@ -67,7 +67,7 @@ class BBQCalibrator(Calibrator):
     Notes
     -----
     For N instances there are histograms of max(1, ⌊N^⅓/10⌋) to min(⌈N/5⌉, ⌈10·N^⅓⌉) bins. Each
-    has ⌊N/b⌋ instances in a bin and the rest in the last; neighbouring bins that hold one and the
+    has ⌊N/b⌋ instances in a bin and the rest in the last; neighboring bins that hold one and the
     same score only are merged. A bin with n₁ positives among n gives (n₁ + p₀)/(n + 1), where p₀
     is the mean of the positives' scores and the bin's midpoint. All this follows the authors'
     program.

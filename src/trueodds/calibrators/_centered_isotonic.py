@@ -1,4 +1,4 @@
-"""Centred isotonic calibration."""
+"""Centered isotonic calibration."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class CenteredIsotonicCalibrator(Calibrator):
     (array([0.1 , 0.25, 0.5 , 0.6 ]), array([0.   , 0.5  , 0.667, 0.667]))
     """
 
-    title = "centred isotonic calibration"
-    label = "centred isotonic"
+    title = "centered isotonic calibration"
+    label = "centered isotonic"
     complexity = 71
 
     tail_smoothing: Literal["laplace"] | None = None

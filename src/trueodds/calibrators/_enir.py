@@ -41,7 +41,7 @@ class NearIsotonicPath:
     """All solutions of near-isotonic regression, for every λ ≥ 0.
 
     Made by :func:`near_isotonic_path`. Bins are runs of rows that share one value; with growing λ
-    they merge and never split, so the path is a forest: each merge joins two neighbouring bins.
+    they merge and never split, so the path is a forest: each merge joins two neighboring bins.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
 
     Notes
     -----
-    Two neighbours count as met when their values differ by less than 1e-13 of their own size.
+    Two neighbors count as met when their values differ by less than 1e-13 of their own size.
     Weights that are whole numbers need no tolerance: all sums and products are then exact up to
     2⁵³. Cost: O(n log n) time and O(n) memory for n rows; a million rows take about three times
     as long as sorting them.

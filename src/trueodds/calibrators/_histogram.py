@@ -40,7 +40,7 @@ class HistogramCalibrator(Calibrator):
     Notes
     -----
     Equal scores are never split, so equal-mass bins may be fewer. An empty bin of equal width
-    gets a value on the line between its nearest neighbours that are not empty.
+    gets a value on the line between its nearest neighbors that are not empty.
 
     References
     ----------

@@ -28,7 +28,7 @@ class MatrixCalibrator(Calibrator):
     ----------
     ridge : "structured" or float, default="structured"
         What holds the parameters back, against the mean log-loss. ``"structured"``: a temperature
-        is fitted first, and what the matrix adds to it is penalised by k/n for each squared bias
+        is fitted first, and what the matrix adds to it is penalized by k/n for each squared bias
         and diagonal weight, and by k·(k − 1)/n for each squared weight off the diagonal, so that
         few instances change little. A number: ½·ridge·Σ w² on the off-diagonal weights alone, the
         larger, the closer to vector scaling; 0 is maximum likelihood.

@@ -14,7 +14,7 @@ __all__ = ["OneVsRestCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OneVsRestCalibrator(Calibrator):
-    """One binary calibrator per class, with rows normalised to sum to 1.
+    """One binary calibrator per class, with rows normalized to sum to 1.
 
     Binary methods do this by themselves on more than two classes. Use this to do the same with a
     method that would otherwise learn all classes together, or with columns that are independent

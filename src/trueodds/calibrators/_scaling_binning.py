@@ -99,7 +99,7 @@ def _cuts(weight: Floats, n_bins: int) -> npt.NDArray[np.intp]:
 
 
 def _halfway(curve: LogOddsMap, below: Floats, above: Floats) -> Floats:
-    """Where the curve is halfway between its values at neighbouring scores."""
+    """Where the curve is halfway between its values at neighboring scores."""
     middle = edges_between(below, above)
     finite = np.isfinite(below) & np.isfinite(above)
     low, high = below[finite], above[finite]

@@ -27,7 +27,7 @@ class TemperatureCalibrator(Calibrator):
     Parameters
     ----------
     input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores. Logits need not be normalised; margins are taken as logits.
+        The scale of the scores. Logits need not be normalized; margins are taken as logits.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class VectorCalibrator(Calibrator):
     Notes
     -----
     On two classes it works on ln p and ln(1−p) and so is beta calibration without a constraint.
-    The log-loss is convex and minimised by Newton's method with conjugate gradients.
+    The log-loss is convex and minimized by Newton's method with conjugate gradients.
     Logits that typically spread by less than 1/65,536 or more than 65,536 within a row are scaled
     by a power of two for the fit.
 

@@ -23,7 +23,7 @@ class VennAbersCalibrator(Calibrator):
     """Isotonic regression twice, with the new instance as a negative and as a positive.
 
     Every score gets two probabilities: p0 by the isotonic regression of the calibration set and
-    the new instance labelled 0, p1 by that with the label 1. One of the two is calibrated, whatever
+    the new instance labeled 0, p1 by that with the label 1. One of the two is calibrated, whatever
     the distribution, and they are merged into one forecast, p1/(1 − p0 + p1), which is never 0 or
     1. Use it as isotonic calibration that does not overfit the ends. With few rows p0 and p1 are
     far apart; what they tell of a single forecast's uncertainty is in :meth:`predict_bounds`.

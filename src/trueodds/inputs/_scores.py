@@ -28,7 +28,7 @@ InputScale = Literal["probability", "logit", "score"]
 SCALES = get_args(InputScale)
 
 ROW_SUM_TOLERANCE = 0.05 + 1e-9
-"""Rows of probabilities are normalised; rows further than 0.05 from 1 are refused.
+"""Rows of probabilities are normalized; rows further than 0.05 from 1 are refused.
 
 The billionth is more than sums in another order can differ by: 0.98, 0.02 and 0.05 sum to 1.05 in
 one order and to the next float64 in another, and the map, exports and engines take the row alike.

@@ -54,7 +54,6 @@ def method_rows(comparison: Any) -> list[dict[str, Any]]:
         for key, value in zip(("gain", "gain_low", "gain_high"), gain or [None] * 3, strict=True):
             plain[key] = number(value)
         plain["seconds"] = number(row.get("seconds"))
-        plain["chosen"] = row["method"] == comparison.best_method
         found.append(plain)
     return found
 

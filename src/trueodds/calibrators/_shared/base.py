@@ -438,12 +438,11 @@ class Calibrator(Estimator, ABC):
         return _share_right(self.predict(scores), y, sample_weight)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Where the true probability of such scores lies, given the evidence of the fit.
+        """Interval of the true probability of such scores, given the rows of the fit.
 
-        It is about the probability, not about the label, and about the truth, not about the
-        method: a method that is wrong somewhere has its error inside the interval. What the
-        method itself says is never outside; if it lies on one of the ends, the evidence speaks
-        against it.
+        It is an interval of the probability, not of the label, and it includes the error of a
+        method that is wrong somewhere. The forecast of the method is never outside; if it lies on
+        one of the ends, the rows contradict it.
 
         Parameters
         ----------
@@ -462,7 +461,7 @@ class Calibrator(Estimator, ABC):
         Notes
         -----
         The first call fits the curves of
-        :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the evidence (some tens of
+        :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the rows (some tens of
         milliseconds for each class). Measured coverage: ``docs/uncertainty.md``.
         """
         self._check_fitted("map_")
@@ -574,9 +573,7 @@ class FeatureCalibrator(Calibrator):
         self._check_fitted("map_")
         if not isinstance(self.map_, TreeMap):
             return super().predict_interval(scores, level=level)
-        banded = self.map_with_band(level=level)
-        assert isinstance(banded, TreeMap)  # noqa: S101  # the same map
-        return banded.interval(scores, features)
+        return self.map_with_band(level=level).interval(scores, features)
 
     def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""

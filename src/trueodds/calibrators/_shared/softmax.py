@@ -135,7 +135,7 @@ def warn_missing_classes(rows: Rows) -> None:
         )
 
 
-def spare_absent(
+def neutralize_absent_classes(
     weights: Floats, bias: Floats, present: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Take back what was fitted for no other reason than that some classes have no rows.
@@ -184,7 +184,7 @@ class _ScaledRows:
             floor = min(self.whole.edge, UNSEEN_FLOOR) if is_probability else -np.inf
         bias = fit.bias
         if self.per_class:
-            weights, bias = spare_absent(weights, bias, self.rows.class_weight > 0)
+            weights, bias = neutralize_absent_classes(weights, bias, self.rows.class_weight > 0)
         largest = np.finfo(np.float64).max
         return SoftmaxMap(
             weights=np.clip(np.ldexp(weights, -self.exponent), -largest, largest),
@@ -227,19 +227,19 @@ def fit_mixed_structured_map(
         rows.row_weight,
         rows.class_weight > 0,
     )
-    warmed = part.fit(TemperatureModel, -np.inf)
-    if warmed.separates and not rows.label_smoothing:
+    heated = part.fit(TemperatureModel, -np.inf)
+    if heated.separates and not rows.label_smoothing:
         warn_separable()
         targets = np.take(rows.smoothed("platt").class_targets.T, rows.codes, axis=1)
         part = SoftmaxEvidence(part.logits, targets, part.row_weight, part.trainable)
-        warmed = part.fit(TemperatureModel, -np.inf)
-    tau = min(max(float(warmed.theta[0]), 0.0), HOTTEST)
+        heated = part.fit(TemperatureModel, -np.inf)
+    tau = min(max(float(heated.theta[0]), 0.0), HOTTEST)
     base = Base(tau, LEAST, 1 / (n + 1), np.full(k, 1 / k))
     mixed = SoftmaxEvidence(base.logs(p), part.targets, part.row_weight, part.trainable)
     fit = mixed.fit(partial(model_of, **structured_ridges(model_of, k, n)), -np.inf)
-    if not (warmed.converged and fit.converged):
+    if not (heated.converged and fit.converged):
         warn_not_converged(fit.n_iter)
-    weights, bias = spare_absent(fit.weights, fit.bias, rows.class_weight > 0)
+    weights, bias = neutralize_absent_classes(fit.weights, fit.bias, rows.class_weight > 0)
     weights = fit.weights if weights.ndim == 1 else weights  # whose neutral weight is 1, beside τ
     return structured_map(
         base,

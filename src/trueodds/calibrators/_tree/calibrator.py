@@ -198,7 +198,7 @@ class TreeCalibrator(FeatureCalibrator):
             keep_two_columns=True,
         )
         given.of_positive_weight().check_two_classes()
-        weight = np.ones(len(given)) if given.weight is None else given.weight
+        weight = given.row_weight
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
         learned = bounded_scores(given.scores, self.input), bounded_weights(weight)
         rows = TreeRows(learned[0], attributes, given.codes, learned[1])
