@@ -53,9 +53,8 @@ def test_results_are_frozen_and_those_with_arrays_equal_only_themselves(package)
     assert [kind for kind in found if has_arrays(kind) and kind.__dataclass_params__.eq] == []
 
 
-def test_every_package_but_report_has_results_with_arrays():
-    without = {name for name in PACKAGES if not any(map(has_arrays, dataclasses_of(name)))}
-    assert without <= {"export", "report"}
+def test_many_results_hold_arrays():
+    assert sum(has_arrays(kind) for name in PACKAGES for kind in dataclasses_of(name)) > 20
 
 
 def test_what_changes_is_among_what_is_looked_at():
