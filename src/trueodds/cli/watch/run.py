@@ -26,13 +26,13 @@ from trueodds.cli.files.find import format_of, matching, no_match, partitions, s
 from trueodds.cli.files.open import DataSource, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
+from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
 from trueodds.cli.watch.options import WatchedRowOptions
 from trueodds.cli.watch.rows import (
     Piece,
     WatchedRows,
     direction_note,
-    label_rule,
     read_once,
     time_rule,
     watched_rows,
@@ -439,7 +439,8 @@ class WatchRun:
         rows = watched_rows(
             source,
             columns,
-            label_rule(source, data.label, self.classes, data.positive, named=named),
+            code_known_classes(source, data.label, self.classes, data.positive, named=named),
+            self.classes,
             rule,
             group=data.group,
             on_bad_rows=data.on_bad_rows,
