@@ -10,7 +10,7 @@ from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.evidence import Evidence
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.saturated import Design
+from trueodds.numerics.logistic_regression import Design
 
 __all__ = ["BetaCalibrator"]
 

@@ -32,10 +32,10 @@ from trueodds.inputs import (
 from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
-from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
 from trueodds.numerics.natural_spline import NaturalSpline
 from trueodds.numerics.saturated import BinaryEvidence
+from trueodds.numerics.separable import is_separable, with_platt_targets
 
 __all__ = ["SplineCalibrator"]
 
@@ -175,10 +175,9 @@ def fit_spline(
 ) -> SplineFit:
     """Fit; parameters are those of :class:`trueodds.SplineCalibrator`."""
     rows = _finite_rows(evidence, scale)
-    separable = prior_weight == 0 and _separable(rows)
+    separable = prior_weight == 0 and is_separable(rows)
     if separable:
-        targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
-        rows = rows.with_targets(*targets)
+        rows = with_platt_targets(rows)
     size = float(np.abs(rows.z).max()) or 1.0
     u, weight = rows.z / size, rows.weight
     spline = NaturalSpline(_knots(u, weight, n_knots))
@@ -206,7 +205,7 @@ def fit_spline(
 def _finite_rows(evidence: BinaryEvidence, scale: InputScale) -> LogOddsRows:
     """Few rows, by increasing log-odds; saturated ones stand beyond the others."""
     # By weight: counts must give what their rows give.
-    if sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
+    if evidence.total >= COMPRESS_FROM:
         rows: LogOddsRows = compress(evidence.score, scale, evidence.counts, cells=CELLS)
     else:
         rows = LogOddsRows(log_odds(evidence.score, scale), *evidence.counts())
@@ -221,13 +220,6 @@ def _finite_rows(evidence: BinaryEvidence, scale: InputScale) -> LogOddsRows:
     z, row = np.unique(np.clip(z, -LARGEST, LARGEST), return_inverse=True)
     n_neg, n_pos = (np.bincount(row, n).astype(np.float64) for n in (rows.n_neg, rows.n_pos))
     return LogOddsRows(z, n_neg, n_pos)
-
-
-def _separable(rows: LogOddsRows) -> bool:
-    """Whether a threshold parts the classes; touching counts."""
-    neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
-    parted = neg[-1] <= pos[0] or pos[-1] <= neg[0]
-    return bool(parted and len(rows.z) > 1)
 
 
 def _knots(u: Floats, weight: Floats, n_knots: int) -> Floats:
