@@ -20,12 +20,12 @@ from trueodds.inputs import (
     encode_labels,
     label_column,
     positive_column,
-    read_rows,
     returns_like_input,
     validate_scores,
     validate_weights,
     where,
 )
+from trueodds.rows import Rows
 
 
 def refused(match, call, *words, **options):
@@ -74,14 +74,14 @@ def test_metrics_speak_of_their_own_arguments():
     )
     refused(
         "y_true and y_prob differ in length: 1 and 2",
-        read_rows,
+        Rows.read,
         [0.1, 0.2],
         [1],
         scale="probability",
         words=METRIC_WORDS,
     )
     refused(
-        "scores and y differ in length: 2 and 1", read_rows, [0.1, 0.2], [1], scale="probability"
+        "scores and y differ in length: 2 and 1", Rows.read, [0.1, 0.2], [1], scale="probability"
     )
     refused(
         r"rows off by more than 0\.05\)\.$",
@@ -133,21 +133,21 @@ def test_two_columns_become_the_positive_one_on_the_same_scale():
     columns = np.array([[1.0, 3.0], [0.5, 0.5]])
     assert positive_column(columns, "probability").tolist() == [0.75, 0.5]
     assert positive_column(columns, "logit").tolist() == [2.0, 0.0]
-    rows = read_rows(columns / 4, [0, 1], scale="score")
+    rows = Rows.read(columns / 4, [0, 1], scale="score")
     assert rows.scores.tolist() == [0.5, 0.0]
-    assert read_rows(columns, [0, 1], scale="score", keep_two_columns=True).scores.shape == (2, 2)
-    assert read_rows(np.ones((3, 3)), [0, 1, 2], scale="score").scores.shape == (3, 3)
+    assert Rows.read(columns, [0, 1], scale="score", keep_two_columns=True).scores.shape == (2, 2)
+    assert Rows.read(np.ones((3, 3)), [0, 1, 2], scale="score").scores.shape == (3, 3)
 
 
 def test_rows_are_taken_with_their_weights():
-    rows = read_rows([0.1, 0.2, 0.3], [0, 1, 1], [1, 0, 2], scale="probability")
+    rows = Rows.read([0.1, 0.2, 0.3], [0, 1, 1], [1, 0, 2], scale="probability")
     assert (len(rows), rows.n_classes) == (3, 2)
     kept = rows.of_positive_weight()
     assert kept.scores.tolist() == [0.1, 0.3]
     assert kept.codes.tolist() == [0, 1]
     assert kept.weight.tolist() == [1, 2]
     assert kept.of_positive_weight() is kept
-    plain = read_rows([0.1, 0.2, 0.3], [0, 1, 1], scale="probability")
+    plain = Rows.read([0.1, 0.2, 0.3], [0, 1, 1], scale="probability")
     assert plain.of_positive_weight() is plain
     assert plain.take([2, 0]).scores.tolist() == [0.3, 0.1]
     assert plain.take([2, 0]).weight is None
@@ -156,19 +156,19 @@ def test_rows_are_taken_with_their_weights():
 def test_one_class_alone():
     kind = "probability"
     for label in (0, 1, 0.0, True):
-        rows = read_rows([0.1, 0.2], [label, label], scale=kind)
+        rows = Rows.read([0.1, 0.2], [label, label], scale=kind)
         assert rows.classes.tolist() == [0, 1]
         assert rows.codes.tolist() == [int(label)] * 2
         refused(rf"one class only \({int(label)}\); calibration needs", rows.check_two_classes)
     for label in (2, "a"):
         match = rf"2 columns \(1-D counts as 2\), but y has one class only \({label!r}\)\. Pass"
-        refused(match, read_rows, [0.1, 0.2], [label, label], scale=kind)
+        refused(match, Rows.read, [0.1, 0.2], [label, label], scale=kind)
     match = r"scores has 2 columns .* y has 3 classes\.$"
-    refused(match, read_rows, [0.1, 0.2, 0.3], [0, 1, 2], scale=kind)
-    refused("3 columns .*one class only", read_rows, [[0.2, 0.3, 0.5]], [1], scale=kind)
-    declared = read_rows([0.1, 0.2], ["b", "b"], scale=kind, classes=["a", "b"])
+    refused(match, Rows.read, [0.1, 0.2, 0.3], [0, 1, 2], scale=kind)
+    refused("3 columns .*one class only", Rows.read, [[0.2, 0.3, 0.5]], [1], scale=kind)
+    declared = Rows.read([0.1, 0.2], ["b", "b"], scale=kind, classes=["a", "b"])
     refused(r"one class only \('b'\)", declared.check_two_classes)
-    read_rows([0.1, 0.2], [1, 0], scale=kind).check_two_classes()
+    Rows.read([0.1, 0.2], [1, 0], scale=kind).check_two_classes()
 
 
 def test_labels_at_their_place():

@@ -1,8 +1,11 @@
 """Importing is light, layers hold, and what is public is reachable."""
 
+import importlib
 import subprocess
 import sys
 import warnings
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ HEAVY = (
     "matplotlib", "pandas", "polars", "pyarrow", "torch", "duckdb", "onnx", "onnxruntime",
     "skl2onnx", "onnxmltools", "lightgbm", "xgboost", "catboost", "mlflow", "skops", "pyspark",
 )  # fmt: skip
+PARAMETERS = "calibrator__parameters"
 
 
 def modules_after(code: str) -> set[str]:
@@ -79,14 +83,42 @@ def test_public_names_are_listed_and_reachable():
 
 def test_type_stubs_are_up_to_date():
     """But for calibrators, which are among what a contribution needs (tests/docs)."""
-    from write_stubs import calibrator_lines, stubs
+    from write_stubs import stubs
 
-    new = set(calibrator_lines())
-    for path, text in stubs().items():
+    written_by_tool = stubs()
+    assert {path.parent.name for path in written_by_tool} >= {"trueodds", "calibrators"}
+    for path, text in written_by_tool.items():
         written = path.read_text(encoding="utf-8").splitlines()
-        assert [x for x in written if x not in new] == [
-            x for x in text.splitlines() if x not in new
+        assert [x for x in written if not x.endswith("Calibrator")] == [
+            x for x in text.splitlines() if not x.endswith("Calibrator")
         ]
+
+
+def test_the_package_works_from_a_zip_file(tmp_path):
+    """Kernels then run as Python: compiled modules cannot be loaded from a zip file."""
+    source = Path(trueodds.__file__).parents[1]
+    with zipfile.ZipFile(tmp_path / "trueodds.zip", "w") as archive:
+        for file in source.glob("trueodds/**/*.py"):
+            archive.write(file, file.relative_to(source))
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'trueodds.zip')!r})\n"
+        "import trueodds\n"
+        "assert '.zip' in trueodds.__file__\n"
+        "assert 'BetaCalibrator' in dir(trueodds)\n"
+        "fitted = trueodds.BetaCalibrator().fit([0.1, 0.4, 0.3, 0.8], [0, 1, 0, 1])\n"
+        "print(fitted.map_.to_python()[:13], trueodds.all_calibrators()['tree'].__name__)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout.split() == ["import", "bisect", "TreeCalibrator"], result.stderr
+
+
+@pytest.mark.parametrize("package", ["engines", "export", "model_selection", "report"])
+def test_every_lazy_name_is_found(package):
+    module = importlib.import_module(f"trueodds.{package}")
+    assert module.__all__
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert name in dir(module)
 
 
 def test_unknown_names_are_attribute_errors():
@@ -104,7 +136,7 @@ def test_the_version_is_that_of_the_distribution():
 def test_calibrators_are_estimators_to_scikit_learn():
     from sklearn.base import clone, is_classifier
     from sklearn.exceptions import SkipTestWarning
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, cross_val_score
     from sklearn.naive_bayes import GaussianNB
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -122,9 +154,20 @@ def test_calibrators_are_estimators_to_scikit_learn():
     model = CalibratedClassifier(GaussianNB(), BetaCalibrator(), cv=2)
     X = [[float(k % 7), float(k % 5)] for k in range(60)]
     y = [k % 3 == 0 for k in range(60)]
-    search = GridSearchCV(model, {"calibrator__parameters": ["abm", "am"]}, cv=2)
+    search = GridSearchCV(model, {PARAMETERS: ["abm", "am"]}, cv=2, scoring="neg_log_loss")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(X, y)
-    assert search.best_params_["calibrator__parameters"] in ("abm", "am")
+        by_hand = [
+            cross_val_score(
+                CalibratedClassifier(GaussianNB(), BetaCalibrator(name), cv=2),
+                *(X, y),
+                cv=2,
+                scoring="neg_log_loss",
+            ).mean()
+            for name in ("abm", "am")
+        ]
+    assert by_hand[0] != by_hand[1]
+    assert search.cv_results_["mean_test_score"].tolist() == by_hand
+    assert search.best_params_[PARAMETERS] == ("abm", "am")[by_hand.index(max(by_hand))]
     assert "BetaCalibrator" in model._repr_html_()

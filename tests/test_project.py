@@ -10,39 +10,47 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from lowest_versions import lowest_versions
+from lowest_versions import lowest_versions, requirements
 
 import trueodds
 
 ROOT = Path(__file__).parents[1]
 
 
+def settings(folder="."):
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))
+
+
 def project(folder="."):
-    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"]
+    return settings(folder)["project"]
+
+
+def all_requirements():
+    """Of the library, its extras and its dependency groups."""
+    sections = [*project()["optional-dependencies"], *settings()["dependency-groups"]]
+    return requirements(settings(), *(name for name in sections if name != "all"))
 
 
 def test_every_dependency_declares_its_lowest_version():
-    declared = project()
-    extras = [name for name in declared["optional-dependencies"] if name != "all"]
-    found = lowest_versions(declared, extras)
-    assert f"numpy=={min_of(declared['dependencies'], 'numpy')}" in found
+    found = lowest_versions(all_requirements())
+    assert f"numpy=={min_of(project()['dependencies'], 'numpy')}" in found
+    assert any(line.startswith("sphinx==") for line in found), "no group was read"
     names = [line.partition("==")[0] for line in found]
     assert len(names) == len(set(names)), "two lowest versions of one library"
 
 
 def test_the_studies_ask_for_the_same_lowest_versions_as_the_library():
-    ours = project()
-    extras = [name for name in ours["optional-dependencies"] if name != "all"]
-    lowest = dict(line.split("==") for line in lowest_versions(ours, extras))
+    lowest = dict(line.split("==") for line in lowest_versions(all_requirements()))
     studies = [line for line in project("studies")["dependencies"] if "trueodds" not in line]
-    for line in lowest_versions({"dependencies": studies}, []):
-        name, number = line.split("==")
-        assert lowest.get(name, number) == number, name
+    asked = dict(line.split("==") for line in lowest_versions(studies))
+    both = asked.keys() & lowest.keys()
+    assert {"numpy", "pandas", "scikit-learn"} <= both
+    assert {name: asked[name] for name in both} == {name: lowest[name] for name in both}
 
 
 def test_a_dependency_without_a_lowest_version_is_refused():
     with pytest.raises(ValueError, match="'numpy<3' declares no lowest version"):
-        lowest_versions({"dependencies": ["numpy<3"]}, [])
+        lowest_versions(["numpy<3"])
 
 
 def test_both_distributions_have_the_version_of_the_package():

@@ -16,10 +16,10 @@ from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap
 from trueodds.maps._about import ABOUT_KEYS, FINGERPRINT, LONGEST_TEXT, LOSSES, TIME
 from trueodds.maps._base import BinaryMap
+from trueodds.maps._binary import STEEPEST
+from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
+from trueodds.maps._classes import LEAST_SHARE
 from trueodds.maps._json import FORMAT, VERSION
-from trueodds.maps._log_odds_curve import STEEPEST
-from trueodds.maps._structured_softmax import LARGEST as COEFFICIENT_LIMIT
-from trueodds.maps._structured_softmax import LEAST_SHARE
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
 from trueodds.numerics.structured_softmax.model import N_SHARED
 

@@ -1,46 +1,35 @@
-"""Write the type stubs of the two lazy packages, so that editors and mypy see every calibrator.
+"""Write the type stubs of the lazy packages from their tables, so that editors and mypy see names.
 
 Usage: python tools/write_stubs.py [--check]
 """
 
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 
 import trueodds
-from trueodds import calibrators
-from trueodds.calibrators import all_calibrators
 
 SOURCE = Path(trueodds.__file__).parent
 HEADER = "# Written by tools/write_stubs.py (make stubs); do not edit.\n"
+PACKAGES = ("calibrators", "engines", "export", "model_selection", "report")
 
 
-def calibrator_lines() -> list[str]:
-    return sorted(
-        f"from {kind.__module__} import {kind.__name__} as {kind.__name__}"
-        for kind in all_calibrators().values()
-    )
+def lines(package: str, homes: dict[str, str]) -> list[str]:
+    """One import for each name, from the module that defines it."""
+    absolute = {name: importlib.util.resolve_name(home, package) for name, home in homes.items()}
+    return sorted(f"from {home} import {name} as {name}" for name, home in absolute.items())
 
 
 def stubs() -> dict[Path, str]:
-    homes = []
     # The stubs hide what is private from mypy.
-    for name, home in vars(trueodds)["_HOMES"].items():
-        value = getattr(importlib.import_module(home), name)
-        module = home if home == "trueodds.calibrators" else getattr(value, "__module__", home)
-        homes.append(f"from {home if name == 'load' else module} import {name} as {name}")
-    modules = [f"from trueodds import {name} as {name}" for name in vars(trueodds)["_MODULES"]]
-    top = [*sorted([*calibrator_lines(), *homes]), *modules, "", "__version__: str", ""]
-    inner = sorted(
-        f"from {getattr(calibrators, name).__module__} import {name} as {name}"
-        for name in {*vars(calibrators)["__all__"], *vars(calibrators)["_HOMES"]} - {"LAST"}
-    )
-    inner += ["from trueodds.calibrators._shared.base import LAST as LAST"]
-    inner += ["from trueodds.calibrators._shared.registry import METHODS as METHODS", ""]
-    return {
-        SOURCE / "__init__.pyi": HEADER + "\n".join(top),
-        SOURCE / "calibrators" / "__init__.pyi": HEADER + "\n".join(inner),
-    }
+    top = [*lines("trueodds", vars(trueodds)["_homes"]()), "", "__version__: str"]
+    written = {SOURCE / "__init__.pyi": top}
+    for name in PACKAGES:
+        module = importlib.import_module(f"trueodds.{name}")
+        own = lines(module.__name__, vars(module)["_HOMES"])
+        written[SOURCE / name / "__init__.pyi"] = [*own, "", "__all__: list[str]"]
+    return {path: HEADER + "\n".join(text) + "\n" for path, text in written.items()}
 
 
 def main() -> int:
@@ -49,7 +38,7 @@ def main() -> int:
         if "--check" not in sys.argv:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(path.name)
+            stale.append(str(path.relative_to(SOURCE)))
     if stale:
         sys.stderr.write(f"stale stubs: {stale}; run make stubs\n")
     return bool(stale)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from trueodds import BBQCalibrator, BetaCalibrator, ENIRCalibrator, IsotonicCalibrator
-from trueodds.engines.grouping import group_scores
+from trueodds.engines.group import group_scores
 
 
 def main() -> None:

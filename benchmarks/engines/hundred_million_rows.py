@@ -62,7 +62,7 @@ def make_file(path: Path, rows: int) -> None:
 
 
 def cell_in_sql(bits: int) -> str:
-    """The cells of trueodds.engines.grouping, as one would write them for DuckDB."""
+    """The cells of trueodds.engines.cells, as one would write them for DuckDB."""
     factor = f"{2.0 ** (53 - bits) + 1!r}::double"
 
     def rounded(x: str) -> str:
@@ -173,7 +173,8 @@ def measure(task: str, path: Path, options: argparse.Namespace) -> dict[str, obj
 
 
 def run(path: Path, options: argparse.Namespace) -> None:
-    from trueodds.engines.grouping import MAX_ROWS, cells_for
+    from trueodds.engines.cells import cells_for
+    from trueodds.engines.group import MAX_ROWS
 
     print(
         f"{options.rows:,} rows, {path.stat().st_size / 2**30:.2f} GiB, {options.threads} threads"

@@ -119,7 +119,7 @@ def tasks(p: np.ndarray, y: np.ndarray) -> list[Task]:
     try:
         from betacal import BetaCalibration
     except ImportError:
-        print("betacal is not installed: pip install 'trueodds[bench]'")
+        print("betacal is not installed: pip install betacal")
         return found
     with warnings.catch_warnings():  # it changes the process's warning filters
         beta = BetaCalibration("abm").fit(p, y)

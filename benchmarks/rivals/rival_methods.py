@@ -105,7 +105,7 @@ def centred_isotonic() -> Method:
         return CenteredIsotonicRegression().fit(p, y).transform
 
     ours = of(CenteredIsotonicCalibrator())
-    return Method("centred isotonic", "cir-model", ours, theirs, tolerance=1e-12)
+    return Method("centered isotonic", "cir-model", ours, theirs, tolerance=1e-12)
 
 
 def venn_abers() -> Method:

@@ -38,7 +38,7 @@ FURTHER = {
     "bayesian_smooth": "Bayesian smooth",
     "quadratic": "quadratic",
     "spline": "spline",
-    "centered_isotonic": "centred isotonic",
+    "centered_isotonic": "centered isotonic",
     "smooth_isotonic": "smooth isotonic",
     "venn_abers": "Venn–Abers",
     "scaling_binning": "scaling and binning",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 
 __all__ = ["log_model", "log_report", "trusted_types"]
 
@@ -54,7 +54,7 @@ def trusted_types() -> tuple[str, ...]:
     Examples
     --------
     >>> from trueodds.mlflow import trusted_types
-    >>> "trueodds.maps._log_odds.LogOddsMap" in trusted_types()
+    >>> "trueodds.maps._binary.LogOddsMap" in trusted_types()
     True
     """
     found = set()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK, side_by_side
-from trueodds.engines.grouping import MAX_ROWS, GroupedScores, group_scores
+from trueodds.engines.group import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
@@ -29,7 +29,7 @@ from trueodds.inputs import (
     validate_scores,
     validate_weights,
 )
-from trueodds.kernels.score_table import merge_classes, part_by_class
+from trueodds.kernels.tables import merge_classes, part_by_class
 from trueodds.numerics.label_targets import binary_targets, smooth_counts
 
 __all__ = ["ScoreTable"]
@@ -242,7 +242,7 @@ class ScoreTable:
 
     @classmethod
     def from_grouped(cls, grouped: GroupedScores, max_rows: int) -> ScoreTable:
-        """The table of what :func:`trueodds.engines.grouping.group_scores` found."""
+        """The table of what :func:`trueodds.engines.group.group_scores` found."""
         # −0.0 and 0.0 are two groups to some engines; two digits can be too many for a short table.
         table = cls.of_sorted(grouped.score, grouped.n_neg, grouped.n_pos)
         if not np.isfinite(table.total):
@@ -303,7 +303,7 @@ class ScoreTable:
         )
 
     def coarsen(self, max_rows: int) -> ScoreTable:
-        """Merge neighbouring rows until at most ``max_rows`` are left.
+        """Merge neighboring rows until at most ``max_rows`` are left.
 
         The first and the last row stay as they are, so the range of scores does not change. The
         rows between are cut into groups of equal weight; a group's score is its weighted mean.

@@ -196,7 +196,9 @@ def test_the_papers_own_numbers_confirm_its_claims():
 
 @pytest.mark.parametrize("noise", [0.0, 5.0])
 def test_every_verdict_but_confirmed_has_a_reason_and_figures(noise):
-    for claim in claims_of(noise):
+    found = claims_of(noise)
+    assert any(claim.reason for claim in found)
+    for claim in found:
         assert claim.evidence
         assert (claim.word == "confirmed") == (claim.reason is None), claim
         assert claim.reason is None or claim.reason in REASONS

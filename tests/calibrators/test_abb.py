@@ -11,8 +11,8 @@ from support.naive_isotonic import naive_abb
 from trueodds.calibrators import all_calibrators
 from trueodds.calibrators._abb import ABBCalibrator
 from trueodds.calibrators._histogram import HistogramCalibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import BinnedScoresWarning, InputError
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 ROWS = st.lists(
@@ -111,7 +111,7 @@ def test_three_classes_are_calibrated_one_against_the_rest():
 def test_a_table_of_one_score_gives_the_posterior_mean():
     table = ScoreTable.from_arrays([0.3] * 10, [0, 1] * 5)
     # One bin from 0 to 1: prior mean ½, worth two instances.
-    assert ABBCalibrator().learn(Evidence.of_table(table)).values.tolist() == [0.5]
+    assert ABBCalibrator().fit_map(Rows.of_table(table)).values.tolist() == [0.5]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Centred isotonic calibration: the reference package's numbers, and the rules of the paper."""
+"""Centered isotonic calibration: the reference package's numbers, and the rules of the paper."""
 
 import numpy as np
 import pytest

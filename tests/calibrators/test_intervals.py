@@ -15,8 +15,8 @@ from trueodds import (
     IsotonicCalibrator,
 )
 from trueodds.calibrators._shared.intervals import FEW_ROWS, MOST_VALUES
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 
@@ -107,7 +107,7 @@ def test_a_fitted_calibrator_stays_small_and_asking_for_intervals_does_not_make_
     assert len(pickle.dumps(fitted)) == size
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     np.testing.assert_array_equal(again.predict_interval([0.1, 0.9]), before)
-    assert fitted._kept.score.base is None  # a copy: the caller's array may change, or go
+    assert fitted._kept.scores.base is None  # a copy: the caller's array may change, or go
     assert len(again._kept.z) <= 1500
     p, codes = class_sample(MOST_VALUES // 3 + 500)
     kept = trueodds.TemperatureCalibrator().fit(p, codes)._kept
@@ -178,7 +178,7 @@ def test_evidence_can_be_learned_with_its_band():
     scores, y = sample()
     calibrator = BetaCalibrator()
     table = ScoreTable.from_arrays(scores, y)
-    banded = calibrator.learn_with_band(Evidence.of_table(table), level=0.8)
+    banded = calibrator.fit_map_with_band(Rows.of_table(table), level=0.8)
     assert banded.band.level == 0.8
     expected = BetaCalibrator().fit(scores, y).predict_interval([0.4], level=0.8)
     np.testing.assert_allclose(banded.interval([0.4]), expected, atol=1e-9)

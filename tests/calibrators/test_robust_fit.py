@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 
 from trueodds.calibrators._robust_logistic import _fences, _PowerProblem, fit_robust
-from trueodds.evidence import Evidence
 from trueodds.numerics.log_odds import LogOddsRows, sigmoid
 from trueodds.numerics.logistic_regression import fit_finite
+from trueodds.rows import Rows
 
 
 def sample(n=300, seed=0, outliers=0):
@@ -34,7 +34,7 @@ def naive_loss(theta, z, y, weight, alpha):
 @pytest.mark.parametrize("outliers", [0, 6])
 def test_no_line_has_a_lower_score(alpha, outliers):
     z, y, weight = sample(outliers=outliers)
-    fit = fit_robust(Evidence(z, y, weight), scale="logit", power=alpha)
+    fit = fit_robust(Rows(z, y, weight), scale="logit", power=alpha)
     found = naive_loss((fit.b, fit.c), z, y, weight, alpha)
     start = [(0.0, 0.0), (0.8, -0.3), (2.0, 0.0), (0.1, 1.0)]
     for first in start:
@@ -61,14 +61,14 @@ def test_derivatives_are_those_of_the_loss():
 
 def test_without_robustness_it_is_the_curve_of_highest_likelihood():
     z, y, weight = sample(outliers=4)
-    fit = fit_robust(Evidence(z, y, weight), scale="logit", power=1e-9)
+    fit = fit_robust(Rows(z, y, weight), scale="logit", power=1e-9)
     likely = fit_finite(LogOddsRows(z, weight * ~y, weight * y), "logistic", nonnegative=False)
     np.testing.assert_allclose([fit.b, fit.c], [likely.a, likely.c], rtol=1e-6)
 
 
 def test_with_the_most_it_is_the_curve_of_least_brier_score():
     z, y, weight = sample()
-    fit = fit_robust(Evidence(z, y, weight), scale="logit", power=1.0)
+    fit = fit_robust(Rows(z, y, weight), scale="logit", power=1.0)
 
     def brier(theta):
         return np.average((sigmoid(theta[0] * z + theta[1]) - y) ** 2, weights=weight)
@@ -82,17 +82,17 @@ def test_an_outlier_that_goes_to_infinity_ends_by_changing_nothing():
     curves = []
     for place in (-50.0, -5e3, -5e300):
         z[0], y[0] = place, True
-        fit = fit_robust(Evidence(z, y, weight), scale="logit", power=0.5)
+        fit = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
         curves.append((fit.b, fit.c))
-    alone = fit_robust(Evidence(z[1:], y[1:], weight[1:]), scale="logit", power=0.5)
+    alone = fit_robust(Rows(z[1:], y[1:], weight[1:]), scale="logit", power=0.5)
     np.testing.assert_allclose(curves, [(alone.b, alone.c)] * 3, rtol=1e-6)
 
 
 def test_many_rows_are_compressed_and_give_what_they_give_themselves(monkeypatch):
     z, y, weight = sample(70_000, outliers=500)
-    quick = fit_robust(Evidence(z, y, weight), scale="logit", power=0.5)
+    quick = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
     monkeypatch.setattr("trueodds.numerics.saturated.COMPRESS_FROM", np.inf)
-    exact = fit_robust(Evidence(z, y, weight), scale="logit", power=0.5)
+    exact = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
     assert quick != exact
     np.testing.assert_allclose([quick.b, quick.c], [exact.b, exact.c], rtol=1e-8)
 
@@ -100,7 +100,7 @@ def test_many_rows_are_compressed_and_give_what_they_give_themselves(monkeypatch
 def test_classes_parted_but_for_an_outlier_are_called_separable():
     z = np.concatenate([np.linspace(-3, -1, 20), np.linspace(1, 3, 20), [-20.0]])
     y = np.concatenate([np.zeros(20, bool), np.ones(21, bool)])
-    fit = fit_robust(Evidence(z, y), scale="logit", power=0.5)
+    fit = fit_robust(Rows(z, y), scale="logit", power=0.5)
     assert fit.separable
     assert 1 < fit.b < 20
 
@@ -108,7 +108,7 @@ def test_classes_parted_but_for_an_outlier_are_called_separable():
 def test_saturated_scores_stand_where_the_curve_reaches_their_frequency():
     z, y, _ = sample(1000)
     z, y = np.append(z, np.full(98, np.inf)), np.append(y, np.ones(98, bool))
-    fit = fit_robust(Evidence(z, y), scale="logit", power=0.5)
+    fit = fit_robust(Rows(z, y), scale="logit", power=0.5)
     np.testing.assert_allclose(fit.b * fit.upper + fit.c, np.log(99 / 1), rtol=1e-12)
     assert fit.lower == -np.inf
 

@@ -5,8 +5,8 @@ import pytest
 
 from trueodds.calibrators import _spline
 from trueodds.calibrators._spline import _finite_rows, _increasing, _knots, fit_spline
-from trueodds.evidence import Evidence
 from trueodds.numerics.log_odds import log_odds
+from trueodds.rows import Rows
 
 OPTIONS = {"n_knots": 20, "strength": None, "prior_weight": 20.0, "monotone": False}
 
@@ -14,7 +14,7 @@ OPTIONS = {"n_knots": 20, "strength": None, "prior_weight": 20.0, "monotone": Fa
 def evidence(n=500, seed=0):
     rng = np.random.default_rng(seed)
     scores = rng.beta(0.6, 0.6, n)
-    return Evidence(scores, rng.random(n) < scores**2)
+    return Rows(scores, rng.random(n) < scores**2)
 
 
 def test_compressed_rows_give_the_curve_of_the_rows(monkeypatch):
@@ -30,7 +30,7 @@ def test_compressed_rows_give_the_curve_of_the_rows(monkeypatch):
 
 def test_saturated_scores_stand_a_tenth_of_the_range_beyond_the_others():
     z = np.array([np.inf, -2.0, 3.0, -np.inf])
-    rows = _finite_rows(Evidence(z, np.array([True, False, True, False])), "logit")
+    rows = _finite_rows(Rows(z, np.array([True, False, True, False])), "logit")
     np.testing.assert_allclose(rows.z, [-2.5, -2.0, 3.0, 3.5])
     np.testing.assert_array_equal(rows.n_pos, [0, 0, 1, 1])
 
@@ -56,10 +56,10 @@ def test_a_curve_that_falls_is_levelled_by_the_weight_of_the_data():
 @pytest.mark.parametrize("size", [1e-300, 1e-8, 1e8, 1e298])
 def test_margins_of_any_size_give_the_same_values(size):
     some = evidence()
-    z = log_odds(some.score, "probability")
+    z = log_odds(some.scores, "probability")
     options = OPTIONS | {"prior_weight": 0.0}
-    ordinary = fit_spline(Evidence(z, some.positive), scale="score", **options)
-    other = fit_spline(Evidence(size * z, some.positive), scale="score", **options)
+    ordinary = fit_spline(Rows(z, some.codes), scale="score", **options)
+    other = fit_spline(Rows(size * z, some.codes), scale="score", **options)
     np.testing.assert_allclose(
         np.interp(z, other.x / size, other.y), np.interp(z, ordinary.x, ordinary.y), atol=1e-6
     )

@@ -80,6 +80,7 @@ def test_logits_are_turned_into_probabilities(run, data):
     by_p = run("evaluate", data / "scores.parquet", *columns("--json")).json
     words = ["-s", "z", "-l", "y", "--input", "logit", "--json"]
     by_z = run("evaluate", data / "scores.parquet", *words).json
+    assert "log_loss" in by_p["evaluation"]["metrics"]
     for name, measure in by_p["evaluation"]["metrics"].items():
         other = by_z["evaluation"]["metrics"][name]["estimate"]
         assert other == pytest.approx(measure["estimate"], abs=1e-9)
@@ -357,7 +358,7 @@ def test_without_typer_the_program_says_what_to_install():
 def test_the_first_second_loads_no_library_that_is_not_needed(data, words, needed):
     script = (
         "import sys, json\n"
-        "from trueodds.cli.run import run\n"
+        "from trueodds.cli.app import run\n"
         "run(sys.argv[1:])\n"
         "sys.stderr.write(json.dumps(list(sys.modules)))\n"
     )
@@ -377,7 +378,7 @@ def test_the_first_second_loads_no_library_that_is_not_needed(data, words, neede
 def test_only_the_command_that_is_called_is_imported(data):
     script = (
         "import sys\n"
-        "from trueodds.cli.run import run\n"
+        "from trueodds.cli.app import run\n"
         "run(['methods'])\n"
         "assert 'trueodds.cli.commands.methods' in sys.modules\n"
         "assert 'trueodds.cli.commands.fit' not in sys.modules\n"

@@ -15,7 +15,7 @@ NUMBERS = [0, 1, -1, 1_000_000, 2**31 - 1, -(2**31)]
 # A crash would take the tests along, so the files are read in a process of its own.
 READ_ALL = textwrap.dedent("""
     import contextlib, io, json, sys
-    from trueodds.cli.run import run
+    from trueodds.cli.app import run
 
     for words in json.load(sys.stdin):
         said = io.StringIO()

@@ -122,7 +122,7 @@ def test_a_name_that_ends_in_gz_is_compressed(run, data, tmp_path, kind):
 def test_a_name_that_the_encoding_has_not_is_refused(run, data, csv_file, tmp_path):
     path, out = csv_file("p", "0.5"), tmp_path / "o.csv"
     words = ["apply", data / "map.json", path, "-s", "p", "-o", out, "--encoding", "latin-1"]
-    result = run(*words, "--into", "π")
+    result = run(*words, "--output-column", "π")
     assert result.code == 1
     assert "'π' cannot be written in latin-1; pass --plain" in result.err
     assert not out.exists()

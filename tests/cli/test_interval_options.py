@@ -53,7 +53,7 @@ def test_another_level_than_that_of_the_map_is_refused(run, data, tmp_path):
     words = ["-s", "p", "--interval", "0.5", "-o", tmp_path / "out.csv"]
     result = run("apply", made, data / "scores.csv", *words)
     assert result.code == 2
-    assert "have the level 0.9, not 0.5" in result.err
+    assert "have confidence level 0.9, not 0.5" in result.err
     result = run("fit", data / "scores.csv", "-s", "p", "-l", "y", "--interval", "90")
     assert result.code == 2
     assert "--interval must lie strictly between 0 and 1; got 90" in result.err

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from trueodds.cli.files import line_ends
+from trueodds.cli.files import text as text_files
 from trueodds.exceptions import InputError
 
 ROWS = "".join(f"0.{k % 90 + 5:02},{k % 2},x\n" for k in range(400))
@@ -44,8 +44,8 @@ def test_a_very_long_last_line_is_refused(refused, name, end):
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 @pytest.mark.parametrize("inner", ["z", "zz\n", '""'])
 def test_a_long_record_is_refused_wherever_it_stands(refused, monkeypatch, where, inner):
-    monkeypatch.setattr(line_ends, "LONGEST_LINE", 50_000)
-    monkeypatch.setattr(line_ends, "BLOCK", 7_000)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 50_000)
+    monkeypatch.setattr(text_files, "BLOCK", 7_000)
     record = f'0.5,1,"{inner * 60_000}"\n'
     text = {"first": record + ROWS, "middle": ROWS + record + ROWS, "last": ROWS + record}[where]
     line = 2 if where == "first" else 402
@@ -98,7 +98,7 @@ def _naive(text):
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 1000])
 def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_path, block):
-    monkeypatch.setattr(line_ends, "BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK", block)
     rng, path = random.Random(block), tmp_path / "s.csv"  # noqa: S311
     refusals = 0
     for _ in range(1500):
@@ -107,7 +107,7 @@ def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_pat
         ends, lost = _naive(text)
         try:
             with path.open("rb") as stream:
-                found = line_ends._Scan(path, ",").run(stream)
+                found = text_files._Scan(path, ",").run(stream)
         except InputError:
             assert lost, text
             refusals += 1
@@ -115,6 +115,48 @@ def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_pat
             assert not lost, text
             assert found.ends == ends, text
     assert refusals > 100
+
+
+def _naive_even(text):
+    """Line feeds outside quotes, and blanks for breaks inside the header, by character."""
+    even, inside, header, field_begins, k = [], False, True, True, 0
+    while k < len(text):
+        char = text[k]
+        if inside and char == '"' and text[k + 1 : k + 2] == '"':
+            even.append('""')
+            k += 2
+            continue
+        if char == '"' and (inside or field_begins):
+            inside = not inside
+        elif char in "\r\n" and inside:
+            char = " " if header else char
+        elif char in "\r\n":
+            k += text[k : k + 2] == "\r\n"
+            char, header = "\n", False
+        field_begins = char in ",\n" and not inside
+        even.append(char)
+        k += 1
+    return "".join(even)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 1000])
+def test_a_copy_with_even_lines_agrees_with_a_writer_of_single_characters(
+    monkeypatch, tmp_path, block
+):
+    monkeypatch.setattr(text_files, "BLOCK", block)
+    rng, path = random.Random(block), tmp_path / "s.csv"  # noqa: S311
+    compared = 0
+    for _ in range(400):
+        text = _pieces(rng)
+        if _naive(text)[1]:
+            continue
+        path.write_bytes(text.encode())
+        even = io.BytesIO()
+        with path.open("rb") as stream:
+            text_files._Scan(path, ",").run(stream, even)
+        assert even.getvalue().decode() == _naive_even(text), text
+        compared += 1
+    assert compared > 100
 
 
 def test_quoted_breaks_and_quotes_inside_values_are_no_harm(run, tmp_path):

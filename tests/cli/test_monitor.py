@@ -59,7 +59,7 @@ def test_nothing_is_counted_twice(folder, run):
     run(*words)
     before = (folder / "watch.json").read_bytes()
     again = run(*words)
-    assert "nothing new: 1 files were read before" in again.err
+    assert "no new rows (1 file already read)" in again.err
     assert (folder / "watch.json").read_bytes() == before
     grown = [
         a + b for a, b in zip(days(1, 3), days(4, 1, seed=3), strict=True) if isinstance(a, list)

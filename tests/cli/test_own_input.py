@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from trueodds.cli.app import app
-from trueodds.cli.files.own_input import DATA, MAP, OUTPUT
+from trueodds.cli.files.own_input import DATA, MAPS, OUTPUTS
 
 WRITERS = {
     "fit": [("data", "-m", "beta")],
@@ -154,5 +154,6 @@ def test_every_command_that_reads_and_writes_files_is_checked():
                 writers[name] = parameter.name
                 arguments = {p.name for p in command.params if p.param_type_name == "argument"}
                 # The check goes by these names; it would not see a file under another.
-                assert name == "study" or arguments <= {DATA, MAP}, name
-    assert writers == dict.fromkeys([*WRITERS, "study"], OUTPUT)
+                assert name == "study" or arguments <= {*DATA, *MAPS}, name
+    assert writers == dict.fromkeys([*WRITERS, "study"], "output")
+    assert "output" in OUTPUTS

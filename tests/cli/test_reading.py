@@ -211,3 +211,12 @@ def test_a_terminal_is_not_waited_for(run, monkeypatch):
     result = run("evaluate", "-", "--format", "csv")
     assert result.code == 2
     assert "terminal" in result.err
+
+
+@pytest.mark.parametrize("name", ["a", "1", "long name"])
+def test_a_name_that_occurs_twice_is_refused(run, tmp_path, name):
+    path = tmp_path / "s.csv"
+    path.write_text(f"p,y,{name},{name}\n0.2,0,3,4\n0.3,1,5,6\n")
+    result = run("evaluate", path, "-s", "p", "-l", "y")
+    assert result.code == 1
+    assert f"s.csv has the column '{name}' twice" in result.err

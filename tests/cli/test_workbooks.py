@@ -208,7 +208,7 @@ def test_a_new_workbook_has_the_values_with_their_types(run, data, tmp_path, kin
         out,
         "-s",
         "p",
-        "--into",
+        "--output-column",
         "again",
         "-o",
         "-",

@@ -8,7 +8,7 @@ import pytest
 
 from support.map_examples import examples, tree_of
 from trueodds.calibrators import all_calibrators
-from trueodds.export import _sql_engines
+from trueodds.export._sql import engines as _sql_engines
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, OneVsRestMap, StepMap, TreeMap
 from trueodds.testing._sample import binary_sample, fit, multiclass_sample
 
@@ -76,7 +76,7 @@ def test_numbers_are_read_as_the_same_float64():
 
 
 def sqlite_writer():
-    from trueodds.export._sql import _SqlWriter
+    from trueodds.export._sql.render import _SqlWriter
 
     return _SqlWriter(["p"], {}, "sqlite", "probability")
 

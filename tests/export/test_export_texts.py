@@ -21,9 +21,9 @@ from sql_lexer import tokens
 
 from support.map_examples import examples, tree_of
 from trueodds.exceptions import InputError
-from trueodds.export import _sql
 from trueodds.export import expressions as e
-from trueodds.export._sql_shared import least_nodes, shared_layers
+from trueodds.export._sql import render as _sql
+from trueodds.export._sql.shared import least_nodes, shared_layers
 from trueodds.maps import (
     CharcoalSoftmaxMap,
     IdentityMap,
@@ -338,7 +338,7 @@ def test_a_formula_that_would_be_too_long_is_refused_with_the_other_ways():
 
 
 def test_the_size_is_foretold_within_a_factor_of_two():
-    from trueodds.maps.exporting import formula_of
+    from trueodds.maps._formulas import formula_of
 
     k = 12
     names = [f"s{i}" for i in range(k)]

@@ -4,9 +4,9 @@ import numpy as np
 import onnxruntime
 
 from trueodds.export import render_onnx
-from trueodds.export._side_by_side import side_by_side
+from trueodds.export._onnx.side_by_side import side_by_side
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, PiecewiseLinearMap, StepMap
-from trueodds.maps.exporting import formula_of
+from trueodds.maps._formulas import formula_of
 
 P = np.concatenate([[0.0, 1.0, 1e-20, 0.5], np.random.default_rng(0).random(500)])
 

@@ -77,8 +77,8 @@ NOT_CALLED = {
     "SqlDialect": "a type",
     "CalibratedClassifier.score": "scikit-learn's own",
     # What validation has made comes in here, not what callers have.
-    **dict.fromkeys(("learn", "learn_with_band", "read_rows", "take_map"), "takes evidence"),
-    **dict.fromkeys(("apply", "apply_to_both"), "takes validated scores; maps are called instead"),
+    **dict.fromkeys(("fit_map", "fit_map_with_band", "read_rows"), "takes validated rows"),
+    **dict.fromkeys(("apply", "apply_to_all"), "takes validated scores; maps are called instead"),
     **dict.fromkeys(("from_codes", "from_grouped", "of_sorted"), "takes validated columns"),
     "expression": "takes nodes of a formula",
     **dict.fromkeys(("get_metadata_routing", "set_fit_request", "set_score_request"), "sklearn's"),
@@ -522,7 +522,9 @@ class Target:
 def targets() -> dict[str, list[Target]]:
     """Everything that is called, by package and class."""
     found: dict[str, dict[str, Target]] = collections.defaultdict(dict)
-    packages = [f"trueodds.{name}" for name in vars(trueodds)["_MODULES"]]
+    packages = [
+        f"trueodds.{name}" for name, home in vars(trueodds)["_HOMES"].items() if home == "."
+    ]
     for package in ("trueodds", *packages):
         if package in NOT_CALLED:
             continue

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import json
 import tempfile
 import zlib
 from functools import cache
@@ -13,19 +15,12 @@ from unittest import mock
 
 import duckdb
 
-from trueodds.cli.errors import BAD_INPUT, USAGE, code_and_sentence
-from trueodds.cli.files.csv import csv_header
-from trueodds.cli.files.find import InputFiles
-from trueodds.cli.files.line_ends import even_lines
-from trueodds.cli.files.open import DataSource, Reading, open_source
-from trueodds.cli.rows.columns import ColumnNames
-from trueodds.cli.rows.fetch import fetch_rows
-from trueodds.cli.rows.prepare import prepare
+from trueodds.cli import main
+from trueodds.maps import IdentityMap
 
 __all__ = ["TOKENS", "change", "check", "seeds"]
 
 FOLDER = tempfile.TemporaryDirectory(prefix="trueodds-fuzz-")
-COLUMNS = ColumnNames(score=("p",), label="y")
 TOKENS = [
     *("p", "y", "p,y\n", "0.5", "1", ",", ";", "\t", "|", '"', '""', '","', "\n", "\r", "\r\n"),
     *("\ufeff", "\0", "nan", "inf", "1e999", "0,5", "50%", "#", "\\", "'", " ", "NULL", "€"),
@@ -57,52 +52,72 @@ def change(data: bytes, seed: int) -> bytes | None:
 
 
 def check(data: bytes) -> None:
-    """Make the lines of the file even; take the rows of one in three, as every command does."""
+    """Run a command on the file: it answers with the file's own values, or with one sentence."""
     path = Path(FOLDER.name) / "rows.csv"
     path.write_bytes(data)
-    try:
-        if zlib.crc32(data) % 3:
-            _even_lines(path)
-        else:
-            _take_rows(path, data)
-    except AssertionError:
-        raise
-    except Exception as error:
-        code, sentence = code_and_sentence(error)
-        if code not in (BAD_INPUT, USAGE) or not sentence or any(word in sentence for word in RAW):
-            raise
+    kind = zlib.crc32(data)
+    if kind % 3:
+        _apply(path, data, "error" if kind % 2 else "blank")
+    else:
+        _evaluate(path, "skip" if kind % 2 else "error")
 
 
-def _even_lines(path: Path) -> None:
-    """A copy with even lines has the same columns, and no more breaks in their names."""
-    header, delimiter = csv_header(path)
-    with tempfile.TemporaryDirectory(dir=FOLDER.name) as scratch:
-        files = InputFiles(path.name, (path,), "csv")
-        copy = even_lines(files, header, delimiter, Path(scratch))[0].paths[0]
-        if copy != path:
-            plain = [name.replace("\r", " ").replace("\n", " ") for name in header]
-            assert csv_header(copy) == (plain, delimiter), (header, plain)
-            assert b"\r" not in copy.read_bytes() or b'"' in path.read_bytes()
+def _apply(path: Path, data: bytes, on_bad_rows: str) -> None:
+    """All columns come back as they came, with a probability next to them."""
+    words = ["apply", _map(), str(path), "-s", "p", "--on-bad-rows", on_bad_rows, "--plain"]
+    answer = _run(*words, "-o", "-", "--output-format", "csv")
+    if answer is None:
+        return
+    header, *rows = csv.reader(io.StringIO(answer, newline=""), strict=True)
+    assert header[-1] == "probability", header
+    assert all(len(row) == len(header) for row in rows), rows
+    assert all(not row[-1] or 0 <= float(row[-1]) <= 1 for row in rows), rows
+    expected = _plain_rows(data, header[:-1])
+    assert expected is None or [row[:-1] for row in rows] == expected, (rows, expected)
 
 
-def _take_rows(path: Path, data: bytes) -> None:
-    kind = zlib.crc32(data) // 3
-    skip, typed = kind % 2 == 0, kind % 4 == 1
+def _evaluate(path: Path, on_bad_rows: str) -> None:
+    """Every row is used or counted as left out."""
+    words = ["evaluate", str(path), "-s", "p", "-l", "y", "--on-bad-rows", on_bad_rows]
+    answer = _run(*words, "--resamples", "20", "--json")
+    if answer is not None:
+        found = json.loads(answer)
+        skipped = sum(found["rows_skipped"].values())
+        assert found["rows"] == found["rows_used"] + skipped, found
+        assert not skipped or on_bad_rows == "skip", found
+
+
+def _run(*words: str) -> str | None:
+    """What a command printed; None if it refused the file in one sentence."""
+    printed, said = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), io.StringIO()
     with (
         mock.patch.object(duckdb, "connect", _cursor),
-        mock.patch(
-            "trueodds.cli.files.open.LONGEST_LINE", 200_000
-        ),  # as much is cleared for each file
-        open_source(
-            str(path), Reading(skip_malformed=skip), detect_types=typed, columns=COLUMNS
-        ) as source,
+        # As much is cleared for each file.
+        mock.patch("trueodds.cli.files.open.LONGEST_LINE", 200_000),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(said),
     ):
-        if not (skip or typed):
-            _compare(data, source)
-        prepared = prepare(source, COLUMNS, on_bad_rows="skip" if skip else "error")
-        rows = fetch_rows(prepared, 1_000)
-    assert ((rows.scores >= 0) & (rows.scores <= 1)).all(), rows.scores
-    assert len(rows) == prepared.tally.used
+        code: Any = None
+        try:
+            main(words)
+        except SystemExit as leave:
+            code = leave.code
+    sentence = said.getvalue()
+    assert code in (0, 1, 2), (code, sentence)
+    if code == 0:
+        printed.flush()
+        return printed.buffer.getvalue().decode()
+    assert sentence.startswith("trueodds: "), sentence
+    assert sentence.count("\n") == 1, sentence
+    assert not any(word in sentence for word in RAW), sentence
+    return None
+
+
+@cache
+def _map() -> str:
+    path = Path(FOLDER.name) / "map.json"
+    IdentityMap().save(path)
+    return str(path)
 
 
 def _cursor(name: str, config: dict[str, Any]) -> Any:
@@ -114,15 +129,6 @@ def _cursor(name: str, config: dict[str, Any]) -> Any:
 def _shared_engine(memory: str, connect: Any = duckdb.connect) -> Any:
     config = {"threads": 1, "autoload_known_extensions": "false", "memory_limit": memory}
     return connect(":memory:", config=config)
-
-
-def _compare(data: bytes, source: DataSource) -> None:
-    """Cells as Python's own reader has them, wherever it has no doubt about them."""
-    expected = _plain_rows(data, list(source.header))
-    if expected is None:
-        return
-    found = [["" if cell is None else cell for cell in row] for row in source.relation.fetchall()]
-    assert found == expected, (found, expected)
 
 
 def _plain_rows(data: bytes, header: list[str]) -> list[list[str]] | None:

@@ -208,7 +208,7 @@ def test_maps_are_frozen():
     ],
 )
 def test_the_rows_that_a_formula_answers_are_those_that_the_map_takes(scale, rows, usable):
-    from trueodds.maps.exporting import usable_rows
+    from trueodds.maps._formulas import usable_rows
 
     found = usable_rows(maps.IdentityMap(input=scale), np.array(rows))
     assert found.tolist() == [bool(each) for each in usable]

@@ -23,6 +23,7 @@ def test_every_number_is_that_of_its_own_function(weighted):
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weighted else None
     found = metrics.evaluate_classes(y, 3 * p, sample_weight=weight, n_resamples=20)
     assert found.n == 400
+    assert {"log_loss", "brier_score"} < found.metrics.keys()
     for name, interval in found.metrics.items():
         function = getattr(metrics, name)
         assert interval.estimate == pytest.approx(function(y, p, sample_weight=weight), abs=1e-12)

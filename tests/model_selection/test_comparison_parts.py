@@ -53,7 +53,7 @@ def test_folds_share_out_every_instance_once_and_classes_evenly():
         np.testing.assert_allclose(both, cells.weight)
         rows = np.bincount(cells.cell_of_row[folds.fold_of_row == fold], minlength=len(both))
         np.testing.assert_array_equal(rows, folds.counts[:, fold])
-        table = folds.train_evidence(fold).table
+        table = folds.train_rows(fold).table
         assert table.total == pytest.approx(folds.train_weight(fold).sum())
         assert table.total_pos == pytest.approx(folds.train_weight(fold)[cells.codes == 1].sum())
 

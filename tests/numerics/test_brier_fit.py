@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from trueodds.evidence import Evidence
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import (
     fit_finite,
@@ -13,6 +12,7 @@ from trueodds.numerics.logistic_regression import (
     fit_log_odds,
     squared_error,
 )
+from trueodds.rows import Rows
 
 from .test_finite_fit import sample
 
@@ -114,7 +114,7 @@ def test_saturated_scores_and_smoothed_labels_are_never_worse_either():
         p[rng.random(n) < 0.2] = 0.0
         p[rng.random(n) < 0.2] = 1.0
         y = (rng.random(n) < 0.15 + 0.7 * p).astype(np.int8)
-        evidence = Evidence(p, y, label_smoothing=None if seed % 2 else 0.1)
+        evidence = Rows(p, y, label_smoothing=None if seed % 2 else 0.1)
         errors = []
         for loss in ("brier", "log"):
             fit = fit_log_odds(
@@ -133,9 +133,7 @@ def test_saturated_scores_get_their_own_frequency():
     rng = np.random.default_rng(3)
     p = np.concatenate([rng.uniform(0.05, 0.95, 400), np.zeros(98), np.ones(98)])
     y = np.concatenate([rng.random(400) < p[:400], np.arange(98) < 1, np.arange(98) > 1])
-    fit = fit_log_odds(
-        Evidence(p, y.astype(np.int8)), scale="probability", design="beta", loss="brier"
-    )
+    fit = fit_log_odds(Rows(p, y.astype(np.int8)), scale="probability", design="beta", loss="brier")
     ends = expit([fit(fit.lower), fit(fit.upper)])
     np.testing.assert_allclose(ends, [2 / 100, 97 / 100], atol=1e-9)
 
@@ -180,7 +178,7 @@ def test_many_rows_are_compressed_without_changing_the_fit():
     p = rng.beta(0.6, 0.8, 70_000)
     y = (rng.random(70_000) < 0.1 + 0.7 * p).astype(np.int8)
     options = {"scale": "probability", "design": "beta", "nonnegative": True, "loss": "brier"}
-    many = fit_log_odds(Evidence(p, y), **options)
+    many = fit_log_odds(Rows(p, y), **options)
     z = np.log(p / (1 - p))
     direct = fit_finite_brier(LogOddsRows(z, 1.0 - y, y * 1.0), "beta", nonnegative=True)
     np.testing.assert_allclose((many.a, many.b, many.c), (direct.a, direct.b, direct.c), rtol=1e-7)

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit
 
 from trueodds import BetaCalibrator, LogisticCalibrator, TemperatureCalibrator
-from trueodds.evidence import Evidence
 from trueodds.numerics import saturated
 from trueodds.numerics.compression import CELLS, compress
+from trueodds.rows import Rows
 
 
 def sample(kind, n=200_000, seed=0):
@@ -26,7 +26,7 @@ def sample(kind, n=200_000, seed=0):
 @pytest.mark.parametrize("slope", [0.01, 0.4, 3.0])
 def test_sums_of_logistic_functions_are_kept(kind, slope):
     z, y = sample(kind)
-    counts = Evidence(z, y).counts
+    counts = Rows(z, y).counts
     small = compress(z, "logit", counts)
     assert len(small.z) <= 4 * (CELLS + 2)
     assert small.n_pos.sum() == pytest.approx(y.sum(), rel=1e-12)
@@ -43,7 +43,7 @@ def test_sums_of_logistic_functions_are_kept(kind, slope):
 
 def test_saturated_scores_become_one_row_for_each_end():
     z, y = sample("saturated")
-    small = compress(z, "logit", Evidence(z, y).counts)
+    small = compress(z, "logit", Rows(z, y).counts)
     for end in (-np.inf, np.inf):
         row = small.z == end
         assert row.sum() == 1

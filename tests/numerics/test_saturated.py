@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from trueodds.evidence import Evidence
 from trueodds.numerics import saturated
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import fit_finite, fit_log_odds
 from trueodds.numerics.saturated import UNSEEN_LEVEL
+from trueodds.rows import Rows
 
 DESIGNS = ["temperature", "logistic", "beta", "beta_half"]
 every_design = pytest.mark.parametrize("design", DESIGNS)
@@ -34,7 +34,7 @@ def with_ends(*ends, seed=0):
 
 
 def fit(z, y, design, weight=None, scale="logit", smoothing=None, **options):
-    evidence = Evidence(np.asarray(z, dtype=float), y, weight, label_smoothing=smoothing)
+    evidence = Rows(np.asarray(z, dtype=float), y, weight, label_smoothing=smoothing)
     return fit_log_odds(evidence, scale=scale, design=design, **options)
 
 
@@ -203,9 +203,9 @@ def test_counts_as_heavy_as_many_rows_take_their_way_to_the_same_fit(monkeypatch
 
 def test_classes_that_only_a_level_parts_are_not_called_separable():
     z, y = np.array([-np.inf, -2.0, -1.0, 1.0, 2.0, np.inf]), np.array([0, 0, 1, 0, 1, 1])
-    fit = fit_log_odds(Evidence(z, y), scale="logit", design="logistic")
+    fit = fit_log_odds(Rows(z, y), scale="logit", design="logistic")
     brought_together = np.clip(z, fit.lower, fit.upper)
     assert brought_together[y == 0].max() <= brought_together[y == 1].min()
     assert not fit.separable
-    parted = fit_log_odds(Evidence(z, np.sort(y)), scale="logit", design="logistic")
+    parted = fit_log_odds(Rows(z, np.sort(y)), scale="logit", design="logistic")
     assert parted.separable

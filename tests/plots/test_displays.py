@@ -314,20 +314,3 @@ def test_from_predictions_draws_at_once_on_axes_that_are_given():
     other = ReliabilityDisplay.from_predictions(rng.random(300) < p, p, name="mine")
     assert other.ax_ is None
     plt.close(figure)
-
-
-def test_a_display_has_what_skore_asks_for(capsys):
-    """Its protocol: plot, frame, set_style and help."""
-    p = np.linspace(0.05, 0.95, 200)
-    y = (np.random.default_rng(0).random(200) < p).astype(int)
-    display = ReliabilityDisplay.from_predictions(y, {"a": p, "b": p**2}, n_bins=4, band=None)
-    frame = display.frame()
-    assert frame.columns.tolist() == ["name", "prob_pred", "prob_true", "weight"]
-    assert frame.groupby("name")["weight"].sum().tolist() == [200, 200]
-    display.set_style(lw=3).set_style(color="red")
-    line = display.plot().ax_.get_lines()[1]
-    assert (line.get_color(), line.get_linewidth()) == ("red", 3)
-    line = display.set_style(policy="override", color="blue").plot().ax_.get_lines()[1]
-    assert (line.get_color(), line.get_linewidth()) == ("blue", 1.6)
-    display.help()
-    assert ".frame(): The points of all curves" in capsys.readouterr().out

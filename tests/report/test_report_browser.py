@@ -86,7 +86,7 @@ def test_hovering_a_point_says_what_it_is(open_report, binary_report):
     watched.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     curve = binary_report.to_json()["diagrams"][0]["before"]
     text = watched.text("#plot-before .tooltip")
-    assert f"came true: {curve['observed'][3]:.3f}" in text
+    assert f"observed: {curve['observed'][3]:.3f}" in text
     assert f"{curve['weight'][3]:.0f} rows" in text
     watched.page.mouse.move(5, 5)
     assert not watched.page.locator("#plot-before .tooltip").is_visible()
@@ -110,10 +110,10 @@ def test_the_keyboard_reads_the_points_one_by_one(open_report, binary_report):
         if page.evaluate("document.activeElement.parentElement.id") == "plot-before":
             break
     curve = binary_report.to_json()["diagrams"][0]["before"]
-    assert f"came true: {curve['observed'][0]:.3f}" in watched.text("#plot-before .tooltip")
+    assert f"observed: {curve['observed'][0]:.3f}" in watched.text("#plot-before .tooltip")
     page.keyboard.press("ArrowRight")
-    assert f"came true: {curve['observed'][1]:.3f}" in watched.text("#plot-before .tooltip")
-    assert f"came true: {curve['observed'][1]:.3f}" in page.locator("#announce").text_content()
+    assert f"observed: {curve['observed'][1]:.3f}" in watched.text("#plot-before .tooltip")
+    assert f"observed: {curve['observed'][1]:.3f}" in page.locator("#announce").text_content()
     page.keyboard.press("Escape")
     assert not page.locator("#plot-before .tooltip").is_visible()
     for _ in range(3):  # past the two buttons that save the picture

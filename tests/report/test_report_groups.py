@@ -5,8 +5,8 @@ from report_samples import over_confident
 from support.services import library
 from trueodds.metrics._groups import read_groups
 from trueodds.report import build_report
-from trueodds.report._evidence import read_report_rows
-from trueodds.report._groups import group_table
+from trueodds.report._rows import read_report_rows
+from trueodds.report._sections import group_table
 
 
 def table_of(p, y, groups, weight=None):

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 import pytest
 from report_samples import HOSTILE
 
+from trueodds.basics.wording import fixed, places_of
 from trueodds.report import Report
-from trueodds.report._digits import fixed, places_of
-from trueodds.report._html import embedded_json
+from trueodds.report._page import embedded_json
 
 
 class Page(HTMLParser):
@@ -115,14 +115,14 @@ def test_a_summary_that_was_saved_gives_the_same_page(binary_report):
 
 
 def test_a_missing_jinja2_is_an_error_that_names_the_extra(binary_report, monkeypatch):
-    from trueodds.report import _html
+    from trueodds.report import _page
 
-    _html._environment.cache_clear()
+    _page.templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r'pip install "trueodds\[report\]"'):
         binary_report.to_html()
     monkeypatch.undo()
-    _html._environment.cache_clear()
+    _page.templates.cache_clear()
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trueodds.report._evidence import ReportRows
+from trueodds.report._rows import ReportRows
 from trueodds.report._verdict import diagnose, verdict
 
 

@@ -1,21 +1,22 @@
-"""Files that appear whole or not at all, and locks between processes."""
+"""Files that appear whole or not at all, locks between processes, and strict JSON."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING
 from trueodds.exceptions import InputError
 
-__all__ = ["as_path", "atomic_file", "exclusive", "write_text"]
+__all__ = ["as_path", "atomic_file", "exclusive", "parse_json", "write_text"]
 
 O_BINARY = getattr(os, "O_BINARY", 0)
 """Windows only: bytes are written as they are."""
@@ -151,3 +152,46 @@ def _lock(handle: int) -> bool:
     except OSError:  # no locks on this file system
         return True
     return True
+
+
+def parse_json(text: str, name: str, error: type[Exception]) -> Any:
+    """Python's own values, or ``error`` with one sentence on what is wrong.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        Where the text comes from.
+    error : type of exception
+
+    Examples
+    --------
+    >>> parse_json('{"a": 1}', "a.json", ValueError)
+    {'a': 1}
+    >>> parse_json('{"a": 1, "a": 2}', "a.json", ValueError)
+    Traceback (most recent call last):
+    ...
+    ValueError: a.json: a key stands twice in the same object.
+    """
+
+    def refuse_constant(constant: str) -> Any:
+        raise _NotStrictError(f"{constant} is not JSON; infinities are written as texts.")
+
+    def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            raise _NotStrictError("a key stands twice in the same object.")
+        return result
+
+    try:
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
+    except RecursionError:
+        raise error(f"{name} is nested too deeply.") from None
+    except _NotStrictError as refused:
+        raise error(f"{name}: {refused}") from None
+    except ValueError as malformed:  # or an integer of thousands of digits
+        raise error(f"{name} is not valid JSON: {malformed}") from None
+
+
+class _NotStrictError(Exception):
+    pass

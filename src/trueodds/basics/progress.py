@@ -1,10 +1,11 @@
-"""A progress line on stderr: quiet unless somebody watches, or it is asked for."""
+"""The one progress bar, on stderr: quiet unless somebody watches, or it is asked for."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,14 +23,24 @@ class Progress:
 
     Parameters
     ----------
-    total : int
+    total : int or None
+        Number of steps. None if it is not known: the bar is then shown at once, and vanishes.
     title : str
     show : bool or None
         None: only on a terminal, and only if it takes longer than two seconds.
+    percent : callable, default=None
+        Returns the percentage that is done, for work of unknown length; outside (0, 100] it is not
+        known. Another thread calls it.
     """
 
-    def __init__(self, total: int, title: str, show: bool | None) -> None:
-        self._total, self._title = total, title
+    def __init__(
+        self,
+        total: int | None,
+        title: str,
+        show: bool | None,
+        percent: Callable[[], float] | None = None,
+    ) -> None:
+        self._total, self._title, self._percent = total, title, percent
         if show is not None and type(show) is not bool:
             raise InputError(f"progress must be None, True or False; got {shown(show)}.")
         self._wanted = sys.stderr.isatty() if show is None else show
@@ -50,18 +61,23 @@ class Progress:
 
     def _draw(self) -> None:
         if self._bar is None:
-            self._bar = _rich_bar() or "plain"
+            self._bar = _rich_bar(self._percent, transient=self._total is None) or "plain"
             if self._bar != "plain":
                 self._bar.start()
                 self._task = self._bar.add_task(self._title, total=self._total)
         if self._bar == "plain":
-            share = 100 * self._done // self._total
-            sys.stderr.write(f"\r{self._title}: {self._done} of {self._total} ({share}%)")
+            share = " …"
+            if self._total:
+                percent = 100 * self._done // self._total
+                share = f": {self._done} of {self._total} ({percent}%)"
+            sys.stderr.write(f"\r{self._title}{share}")
             sys.stderr.flush()
         else:
             self._bar.update(self._task, completed=self._done)
 
     def __enter__(self) -> Self:
+        if self._wanted and self._total is None:
+            self._draw()
         return self
 
     def __exit__(
@@ -76,10 +92,29 @@ class Progress:
             self._bar.stop()
 
 
-def _rich_bar() -> Any:
+def _rich_bar(percent: Callable[[], float] | None, *, transient: bool) -> Any:
     try:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import Progress as RichProgress
     except ImportError:
         return None
-    return RichProgress(console=Console(stderr=True))
+
+    class Bar(progress.Progress):
+        def get_renderables(self) -> Iterator[Any]:
+            """Called for each drawing, so the percentage is asked for here."""
+            if percent is not None:
+                done = float(percent())
+                known = 0 < done <= 100
+                for task in self.tasks:
+                    task.total, task.completed = (100, done) if known else (None, 0)
+            yield from super().get_renderables()
+
+    columns = Bar.get_default_columns()
+    if transient:
+        columns = (
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TimeElapsedColumn(),
+        )
+    return Bar(*columns, console=Console(stderr=True), transient=transient)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 __all__ = [
     "count_text",
     "e_value_text",
+    "fixed",
     "interval_percent_text",
     "p_cell",
     "p_text",
     "percent_text",
+    "places_of",
+    "places_of_values",
     "probability_text",
     "share_percent_text",
     "signed_percent_text",
+    "significant",
 ]
 
 NOTHING = "–"
+MOST_PLACES = 9
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -47,7 +55,7 @@ def p_cell(p: float | None) -> str:
 
 
 def percent_text(share: float) -> str:
-    """A share from 0 to 1 in per cent, in two digits that count.
+    """A share from 0 to 1 in percent, with two significant digits.
 
     Examples
     --------
@@ -61,7 +69,7 @@ def percent_text(share: float) -> str:
 
 
 def share_percent_text(share: float | None) -> str:
-    """A change or a share of any sign in per cent, with a decimal below 10%.
+    """A change or a share of any sign in percent, with a decimal below 10%.
 
     Examples
     --------
@@ -76,7 +84,7 @@ def share_percent_text(share: float | None) -> str:
 
 
 def signed_percent_text(share: float | None) -> str:
-    """A gain or a loss in per cent, with its sign and one decimal.
+    """A gain or a loss in percent, with its sign and one decimal.
 
     Examples
     --------
@@ -89,7 +97,7 @@ def signed_percent_text(share: float | None) -> str:
 
 
 def interval_percent_text(low: float | None, high: float | None) -> str:
-    """The ends of an interval in per cent, as a range.
+    """The ends of an interval in percent, as a range.
 
     Examples
     --------
@@ -100,7 +108,7 @@ def interval_percent_text(low: float | None, high: float | None) -> str:
 
 
 def probability_text(p: float | None) -> str:
-    """A probability in two digits that count.
+    """A probability with two significant digits.
 
     Examples
     --------
@@ -145,3 +153,46 @@ def e_value_text(value: float) -> str:
         return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
     power = math.floor(math.log10(value))
     return f"{value / 10.0**power:.1f}·10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+def places_of(intervals: Iterable[Mapping[str, Any]], key: str = "") -> int:
+    """Decimals that show two digits of the half-width of a typical interval.
+
+    Parameters
+    ----------
+    intervals : iterable of dict
+        With the ends ``{key}low`` and ``{key}high``; missing ends do not count.
+    """
+    ends = ((row[f"{key}low"], row[f"{key}high"]) for row in intervals)
+    halves = [(high - low) / 2 for low, high in ends if None not in (low, high) and high > low]
+    if not halves:
+        return 3
+    return min(max(1 - math.floor(math.log10(statistics.median(halves))), 1), MOST_PLACES)
+
+
+def places_of_values(values: Iterable[float | None]) -> int:
+    """Decimals that show two digits of a typical value."""
+    return places_of({"low": -abs(value or 0.0), "high": abs(value or 0.0)} for value in values)
+
+
+def fixed(value: float | None, places: int) -> str:
+    """A number with this many decimals; zero is "0"."""
+    if value is None:
+        return NOTHING
+    return f"{value:.{places}f}".replace("-", "−") if value else "0"
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with this many significant digits, never as a power of ten.
+
+    Examples
+    --------
+    >>> [significant(v) for v in (0.0033129, 0.45921, 12345.6, -0.02, 0.0, None)]
+    ['0.00331', '0.459', '12346', '−0.0200', '0', '–']
+    """
+    if value is None:
+        return NOTHING
+    if not value:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return fixed(value, min(max(places, 0), MOST_PLACES))

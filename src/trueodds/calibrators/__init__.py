@@ -5,15 +5,8 @@ Nothing is imported before it is used.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
-from trueodds.calibrators._shared.registry import (
-    METHODS,
-    all_calibrators,
-    calibrator_names,
-    find_calibrator,
-)
+from trueodds.basics.imports import import_lazily
+from trueodds.calibrators._shared.registry import METHODS
 
 __all__ = [
     "Calibrator",
@@ -25,19 +18,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "LAST": "_shared.base",
-    "Calibrator": "_shared.base",
-    "FeatureCalibrator": "_shared.base",
-    "PosteriorCalibrator": "_shared.base",
-    "logistic_intervals": "_acp",
-    "method_name": "_shared.registry",
-    "near_isotonic_path": "_enir",
-} | {place.split(":")[1]: place.split(":")[0] for place in METHODS.values()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    "LAST": "._shared.base",
+    "Calibrator": "._shared.base",
+    "FeatureCalibrator": "._shared.base",
+    "METHODS": "._shared.registry",
+    "PosteriorCalibrator": "._shared.base",
+    "all_calibrators": "._shared.registry",
+    "calibrator_names": "._shared.registry",
+    "find_calibrator": "._shared.registry",
+    "logistic_intervals": "._acp",
+    "method_name": "._shared.registry",
+    "near_isotonic_path": "._enir",
+} | {place.split(":")[1]: f".{place.split(':')[0]}" for place in METHODS.values()}
+__getattr__, __dir__ = import_lazily(__name__, _HOMES)

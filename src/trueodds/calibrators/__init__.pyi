@@ -2,13 +2,13 @@
 from trueodds.calibrators._abb import ABBCalibrator as ABBCalibrator
 from trueodds.calibrators._acp import ACPCalibrator as ACPCalibrator
 from trueodds.calibrators._acp import logistic_intervals as logistic_intervals
-from trueodds.calibrators._bayesian_isotonic.calibrator import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
+from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator as BayesianIsotonicCalibrator
 from trueodds.calibrators._bayesian_smooth import BayesianSmoothCalibrator as BayesianSmoothCalibrator
 from trueodds.calibrators._bayesian_structured import BayesianStructuredCalibrator as BayesianStructuredCalibrator
 from trueodds.calibrators._bbq import BBQCalibrator as BBQCalibrator
 from trueodds.calibrators._beta import BetaCalibrator as BetaCalibrator
 from trueodds.calibrators._centered_isotonic import CenteredIsotonicCalibrator as CenteredIsotonicCalibrator
-from trueodds.calibrators._charcoal_grill.calibrator import CharcoalGrillCalibrator as CharcoalGrillCalibrator
+from trueodds.calibrators._charcoal_grill import CharcoalGrillCalibrator as CharcoalGrillCalibrator
 from trueodds.calibrators._dirichlet import DirichletCalibrator as DirichletCalibrator
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators._enir import near_isotonic_path as near_isotonic_path
@@ -25,7 +25,9 @@ from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as Ro
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.base import Calibrator as Calibrator
 from trueodds.calibrators._shared.base import FeatureCalibrator as FeatureCalibrator
+from trueodds.calibrators._shared.base import LAST as LAST
 from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCalibrator
+from trueodds.calibrators._shared.registry import METHODS as METHODS
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
@@ -35,8 +37,8 @@ from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator
 from trueodds.calibrators._structured_vector import StructuredVectorCalibrator as StructuredVectorCalibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator as TemperatureCalibrator
-from trueodds.calibrators._tree.calibrator import TreeCalibrator as TreeCalibrator
+from trueodds.calibrators._tree import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator
 from trueodds.calibrators._venn_abers import VennAbersCalibrator as VennAbersCalibrator
-from trueodds.calibrators._shared.base import LAST as LAST
-from trueodds.calibrators._shared.registry import METHODS as METHODS
+
+__all__: list[str]

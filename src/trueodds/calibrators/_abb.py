@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import BinnedScoresWarning, warn_user
 from trueodds.inputs import Floats, check_integer, check_number
 from trueodds.kernels.binnings import average_over_binnings
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.rows import Rows
 
 __all__ = ["ABBCalibrator"]
 
@@ -33,7 +33,7 @@ class ABBCalibrator(Calibrator):
     ----------
     expected_boundaries : float or None, default=10.0
         How many boundaries between bins there are a priori, on average. They form a Poisson
-        process along the score: a boundary lies between two neighbouring scores with probability
+        process along the score: a boundary lies between two neighboring scores with probability
         1 − exp(−expected_boundaries·gap/range). None makes all binnings equally probable, which
         gives about half as many bins as distinct scores and so next to no smoothing.
     max_rows : int, default=10000
@@ -91,8 +91,8 @@ class ABBCalibrator(Calibrator):
             )
         check_integer(self.max_rows, "max_rows", 3)
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         if len(table) > self.max_rows:
             warn_user(
                 f"{len(table)} distinct scores are too many to average over all their binnings "

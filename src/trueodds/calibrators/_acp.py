@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
@@ -22,6 +21,7 @@ from trueodds.inputs import (
     validate_scores,
 )
 from trueodds.maps import CalibrationMap, StepMap
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["ACPCalibrator", "logistic_intervals"]
@@ -88,10 +88,10 @@ class ACPCalibrator(Calibrator):
         if self.interval_size is not None:
             check_number(self.interval_size, "interval_size", above=True, otherwise="None or ")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         from scipy.special import expit, logit  # slow to import
 
-        self.table_ = table = evidence.table
+        self.table_ = table = rows.table
         score = table.score if self.input == "probability" else expit(table.score)
         size = table.total ** (2 / 3) if self.interval_size is None else float(self.interval_size)
         # x lies in Wilson's interval around s if and only if |s − x| ≤ z·√(x(1 − x)/size). Within
@@ -203,7 +203,7 @@ def logistic_intervals(
     -------
     low, high : ndarray of shape (n,)
         Probabilities: the logistic function of η ± z·√(xᵀ·Σ·x), where Σ is the inverse of the
-        Hessian of the penalised log-likelihood.
+        Hessian of the penalized log-likelihood.
 
     Examples
     --------

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trueodds.calibrators import PosteriorCalibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
@@ -16,6 +15,7 @@ from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
 from trueodds.numerics.smooth_curve.kept import margin_unit
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
+from trueodds.rows import Rows
 
 __all__ = ["BayesianSmoothCalibrator"]
 
@@ -24,7 +24,7 @@ __all__ = ["BayesianSmoothCalibrator"]
 class BayesianSmoothCalibrator(PosteriorCalibrator):
     """A smooth curve of the log-odds: the average of many Bayesian models of it.
 
-    Use it when you do not want to choose. It changes scores little where there is little evidence,
+    Use it when you do not want to choose. It changes scores little where there is little rows,
     finds any smooth shape where there is much, never says 0 or 1, and knows how sure it is. What it
     does not assume is that higher scores deserve higher probabilities; ask for that with
     ``monotone=True``.
@@ -97,8 +97,8 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     def _check_options(self) -> None:
         check_choice(self.monotone, (True, False), "monotone")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         unit = margin_unit(table.score, table.weight) if self.input == "score" else 1.0
         posterior = fit_smooth_curve(
             log_odds(table.score, self.input) / unit,

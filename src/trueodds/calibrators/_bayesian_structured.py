@@ -7,12 +7,10 @@ import numpy as np
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.softmax import structured_map
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
-from trueodds.maps._pairs import as_pair
-from trueodds.numerics.label_targets import smooth_counts
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.structured_softmax.pool import Member, fit_pool
 from trueodds.numerics.structured_softmax.rows import (
     ClassRows,
@@ -20,6 +18,7 @@ from trueodds.numerics.structured_softmax.rows import (
     margin_unit,
     tops_of,
 )
+from trueodds.rows import Rows
 
 __all__ = ["BayesianStructuredCalibrator"]
 
@@ -78,20 +77,20 @@ class BayesianStructuredCalibrator(Calibrator):
     is_monotone = False
     learns_classes_jointly = True
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        counts = np.stack(smooth_counts(*evidence.counts(), *evidence.targets))
-        return _fit_map(as_pair(evidence.score, self.input), counts, self.input)
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        counts = np.stack(rows.smoothed_counts())
+        return _fit_map(as_pair(rows.scores, self.input), counts, self.input)
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
-        absent = np.flatnonzero(evidence.class_weight == 0).tolist()
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
+        absent = np.flatnonzero(rows.class_weight == 0).tolist()
         if absent:
             warn_user(
                 f"classes {absent} have no instance to calibrate on; their probabilities are "
                 "lowered as far as the number of rows supports.",
                 MissingClassWarning,
             )
-        counts = np.take(evidence.targets.T, evidence.codes, axis=1) * evidence.row_weight
-        return _fit_map(evidence.scores, counts, self.input)
+        counts = np.take(rows.class_targets.T, rows.codes, axis=1) * rows.row_weight
+        return _fit_map(rows.scores, counts, self.input)
 
 
 def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, InputScale, Labels, check_choice
 from trueodds.kernels.binnings import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.rows import Rows
 
 __all__ = ["BBQCalibrator"]
 
@@ -67,7 +67,7 @@ class BBQCalibrator(Calibrator):
     Notes
     -----
     For N instances there are histograms of max(1, ⌊N^⅓/10⌋) to min(⌈N/5⌉, ⌈10·N^⅓⌉) bins. Each
-    has ⌊N/b⌋ instances in a bin and the rest in the last; neighbouring bins that hold one and the
+    has ⌊N/b⌋ instances in a bin and the rest in the last; neighboring bins that hold one and the
     same score only are merged. A bin with n₁ positives among n gives (n₁ + p₀)/(n + 1), where p₀
     is the mean of the positives' scores and the bin's midpoint. All this follows the authors'
     program.
@@ -116,14 +116,14 @@ class BBQCalibrator(Calibrator):
         check_choice(self.average, ("elbow", "all", "best"), "average")
         check_choice(self.ties, ("whole", "share", "input"), "ties")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         if self.ties != "input":
-            table = evidence.table
+            table = rows.table
             score, n_neg, n_pos = table.score, table.n_neg, table.n_pos
         else:
-            order = np.argsort(evidence.score, kind="stable")
-            score = evidence.score[order]
-            n_neg, n_pos = (counts[order] for counts in evidence.smoothed_counts())
+            order = np.argsort(rows.scores, kind="stable")
+            score = rows.scores[order]
+            n_neg, n_pos = (counts[order] for counts in rows.smoothed_counts())
         whole = self.ties == "whole"
         bins = _HistogramBins.of_all_models(score, n_neg, n_pos, self.input, whole=whole)
         self.scores_ = bins.model_scores()
@@ -229,10 +229,10 @@ class _HistogramBins:
         """−2·ln of each histogram's marginal likelihood (BDeu)."""
         q = np.clip(self.midpoint, PRIOR_LIMIT, 1 - PRIOR_LIMIT)
         a, b = EQUIVALENT_SAMPLE * q, EQUIVALENT_SAMPLE * (1 - q)
-        evidence = log_gammas(self.n_pos + a) - log_gammas(a)
-        evidence += log_gammas(self.n - self.n_pos + b) - log_gammas(b)
-        evidence += log_gamma(EQUIVALENT_SAMPLE) - log_gammas(self.n + EQUIVALENT_SAMPLE)
-        return np.asarray(-2 * np.bincount(self.model, evidence))
+        log_evidence = log_gammas(self.n_pos + a) - log_gammas(a)
+        log_evidence += log_gammas(self.n - self.n_pos + b) - log_gammas(b)
+        log_evidence += log_gamma(EQUIVALENT_SAMPLE) - log_gammas(self.n + EQUIVALENT_SAMPLE)
+        return np.asarray(-2 * np.bincount(self.model, log_evidence))
 
     def averaged(self, weights: Floats, scale: InputScale) -> StepMap:
         """The weighted sum of the histograms as one."""

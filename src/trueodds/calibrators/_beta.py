@@ -7,10 +7,10 @@ from typing import Literal
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
-from trueodds.evidence import Evidence
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.logistic_regression import Design
+from trueodds.rows import Rows
 
 __all__ = ["BetaCalibrator"]
 
@@ -89,8 +89,8 @@ class BetaCalibrator(Calibrator):
         check_choice(self.monotone, ("auto", True, False), "monotone")
         check_choice(self.loss, ("log", "brier"), "loss")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         design = DESIGNS[self.parameters]
         return fit_log_odds_map(
-            evidence, self.input, design, nonnegative=self.is_monotone, loss=self.loss
+            rows, self.input, design, nonnegative=self.is_monotone, loss=self.loss
         )

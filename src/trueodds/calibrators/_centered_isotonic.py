@@ -1,4 +1,4 @@
-"""Centred isotonic calibration."""
+"""Centered isotonic calibration."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
+from trueodds.rows import Rows
 
 __all__ = ["CenteredIsotonicCalibrator"]
 
@@ -56,8 +56,8 @@ class CenteredIsotonicCalibrator(Calibrator):
     (array([0.1 , 0.25, 0.5 , 0.6 ]), array([0.   , 0.5  , 0.667, 0.667]))
     """
 
-    title = "centred isotonic calibration"
-    label = "centred isotonic"
+    title = "centered isotonic calibration"
+    label = "centered isotonic"
     complexity = 71
 
     tail_smoothing: Literal["laplace"] | None = None
@@ -65,8 +65,8 @@ class CenteredIsotonicCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.tail_smoothing, ("laplace", None), "tail_smoothing")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         level, first, last = values[starts], table.score[starts], table.score[ends]
         centre = block_means(table.score, table.weight, starts)

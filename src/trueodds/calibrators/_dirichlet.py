@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.inputs import check_number
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
+from trueodds.rows import Rows
 
 __all__ = ["DirichletCalibrator"]
 
@@ -77,12 +77,12 @@ class DirichletCalibrator(Calibrator):
         check_number(self.off_diagonal_penalty, "off_diagonal_penalty")
         check_number(self.intercept_penalty, "intercept_penalty")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(evidence, self.input, "beta")
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return fit_log_odds_map(rows, self.input, "beta")
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_softmax_map(
-            evidence,
+            rows,
             model_of=MatrixModel,
             scale=self.input,
             per_class=True,

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, check_choice, check_integer
 from trueodds.kernels.isotonic import near_isotonic_merges
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["ENIRCalibrator", "NearIsotonicPath", "near_isotonic_path"]
@@ -41,7 +41,7 @@ class NearIsotonicPath:
     """All solutions of near-isotonic regression, for every λ ≥ 0.
 
     Made by :func:`near_isotonic_path`. Bins are runs of rows that share one value; with growing λ
-    they merge and never split, so the path is a forest: each merge joins two neighbouring bins.
+    they merge and never split, so the path is a forest: each merge joins two neighboring bins.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
 
     Notes
     -----
-    Two neighbours count as met when their values differ by less than 1e-13 of their own size.
+    Two neighbors count as met when their values differ by less than 1e-13 of their own size.
     Weights that are whole numbers need no tolerance: all sums and products are then exact up to
     2⁵³. Cost: O(n log n) time and O(n) memory for n rows; a million rows take about three times
     as long as sorting them.
@@ -281,8 +281,8 @@ class ENIRCalibrator(Calibrator):
         if self.max_models is not None:
             check_integer(self.max_models, "max_models", 1, "None or ")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         path = near_isotonic_path(table)
         models = self._models(path)
         cost = _cost(self.criterion, path.n_bins[models], table.total)

@@ -6,10 +6,10 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._temperature import TemperatureCalibrator
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.inputs import Floats
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.mixture_weights import mixture_weights
+from trueodds.rows import Rows
 
 __all__ = ["EnsembleTemperatureCalibrator"]
 
@@ -59,27 +59,25 @@ class EnsembleTemperatureCalibrator(Calibrator):
     complexity = 30
     learns_classes_jointly = True
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         uniform = LogOddsMap(a=0.0, b=0.0, c=0.0, input=self.input)
-        maps = self._members(evidence, uniform)
-        p = np.stack([m.apply(evidence.score) for m in maps], axis=1)
-        n_neg, n_pos = evidence.smoothed_counts()
+        maps = self._members(rows, uniform)
+        p = np.stack([m.apply(rows.scores) for m in maps], axis=1)
+        n_neg, n_pos = rows.smoothed_counts()
         return self._mixed(maps, np.concatenate([1 - p, p]), np.concatenate([n_neg, n_pos]))
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
-        nothing = np.zeros(evidence.n_classes)
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
+        nothing = np.zeros(rows.n_classes)
         uniform = SoftmaxMap(weights=nothing, bias=nothing, input=self.input)
-        maps = self._members(evidence, uniform)
-        counts = evidence.targets[evidence.codes] * evidence.row_weight[:, None]
+        maps = self._members(rows, uniform)
+        counts = rows.class_targets[rows.codes] * rows.row_weight[:, None]
         seen = np.nonzero(counts)
-        p = np.stack([m.apply(evidence.scores)[seen] for m in maps], axis=1)
+        p = np.stack([m.apply(rows.scores)[seen] for m in maps], axis=1)
         return self._mixed(maps, p, counts[seen])
 
-    def _members(
-        self, evidence: Evidence | ClassEvidence, uniform: CalibrationMap
-    ) -> tuple[CalibrationMap, ...]:
+    def _members(self, rows: Rows, uniform: CalibrationMap) -> tuple[CalibrationMap, ...]:
         plain = TemperatureCalibrator(input=self.input, label_smoothing=self.label_smoothing)
-        return plain.learn(evidence), IdentityMap(input=self.input), uniform
+        return plain.fit_map(rows), IdentityMap(input=self.input), uniform
 
     def _mixed(self, maps: tuple[CalibrationMap, ...], p: Floats, counts: Floats) -> CalibrationMap:
         seen = counts > 0

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, check_choice, check_integer
-from trueodds.kernels.score_table import equal_mass_starts
+from trueodds.kernels.tables import equal_mass_starts
 from trueodds.maps import CalibrationMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.label_targets import smooth_counts
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
+from trueodds.rows import Rows
 
 __all__ = ["HistogramCalibrator"]
 
@@ -40,7 +40,7 @@ class HistogramCalibrator(Calibrator):
     Notes
     -----
     Equal scores are never split, so equal-mass bins may be fewer. An empty bin of equal width
-    gets a value on the line between its nearest neighbours that are not empty.
+    gets a value on the line between its nearest neighbors that are not empty.
 
     References
     ----------
@@ -67,25 +67,28 @@ class HistogramCalibrator(Calibrator):
         check_integer(self.n_bins, "n_bins", 1, most=2**53)
         check_choice(self.strategy, ("quantile", "uniform"), "strategy")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         by_mass = self.strategy == "quantile"
-        edges, values = self._equal_mass(evidence) if by_mass else self._equal_width(evidence)
+        edges, values = self._equal_mass(rows) if by_mass else self._equal_width(rows)
         return StepMap(edges=edges, values=values, input=self.input)
 
-    def _equal_mass(self, evidence: Evidence) -> tuple[Floats, Floats]:
+    def _equal_mass(self, rows: Rows) -> tuple[Floats, Floats]:
         """Edges, and the frequency of positives between them."""
-        table = evidence.table
+        table = rows.table
         starts = equal_mass_starts(table.weight, int(self.n_bins))
         cuts = starts[1:]
         n_pos = np.add.reduceat(table.n_pos, starts)
         edges = edges_between(table.score[cuts - 1], table.score[cuts])
         return edges, n_pos / (n_pos + np.add.reduceat(table.n_neg, starts))
 
-    def _equal_width(self, evidence: Evidence) -> tuple[Floats, Floats]:
+    def _equal_width(self, rows: Rows) -> tuple[Floats, Floats]:
         """Edges, and the frequency of positives between them; on a line where there is no row."""
-        edges = self._uniform_edges(evidence.score)
-        sums = bin_sums(*evidence.rows(), edges, uniform=self.input == "probability")
-        n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *evidence.targets)
+        edges = self._uniform_edges(rows.scores)
+        each = rows.uncounted()
+        sums = bin_sums(
+            each.scores, each.codes, each.weight, edges, uniform=self.input == "probability"
+        )
+        n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *rows.targets)
         if sums.weight.all():
             return edges, n_pos / (n_neg + n_pos)
         filled = np.flatnonzero(sums.weight)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap, IdentityMap
+from trueodds.rows import Rows
 
 __all__ = ["IdentityCalibrator"]
 
@@ -34,8 +34,8 @@ class IdentityCalibrator(Calibrator):
     compared = (2, math.inf)
     learns_classes_jointly = True
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         return IdentityMap(input=self.input)
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return IdentityMap(input=self.input)

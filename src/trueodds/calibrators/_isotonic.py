@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap, StepMap
 from trueodds.numerics.binning import edges_between
 from trueodds.numerics.isotonic import isotonic_blocks
+from trueodds.rows import Rows
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -74,8 +74,8 @@ class IsotonicCalibrator(Calibrator):
         check_choice(self.interpolation, ("linear", "step"), "interpolation")
         check_choice(self.tail_smoothing, ("laplace", None), "tail_smoothing")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, check_number
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.log_odds import log_odds, sigmoid
+from trueodds.rows import Rows
 
 __all__ = ["KernelCalibrator"]
 
@@ -81,11 +81,11 @@ class KernelCalibrator(Calibrator):
         if self.bandwidth is not None:
             check_number(self.bandwidth, "bandwidth", above=True, otherwise="None or ")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        bandwidth = float(self.bandwidth or evidence.total**-0.4)
-        score = evidence.score
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        bandwidth = float(self.bandwidth or rows.total**-0.4)
+        score = rows.scores
         p = score if self.input == "probability" else sigmoid(log_odds(score, self.input))
-        kernel = BetaKernel(p, *evidence.smoothed_counts(), bandwidth)
+        kernel = BetaKernel(p, *rows.smoothed_counts(), bandwidth)
         self.bandwidth_ = bandwidth
         x, y = kernel.curve()
         return LogOddsCurveMap(x=x, y=y, input=self.input)

@@ -7,9 +7,9 @@ from typing import Literal
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
-from trueodds.evidence import Evidence
 from trueodds.inputs import LabelSmoothing, check_choice
 from trueodds.maps import CalibrationMap
+from trueodds.rows import Rows
 
 __all__ = ["LogisticCalibrator"]
 
@@ -70,8 +70,8 @@ class LogisticCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.axis, ("log_odds", "raw"), "axis")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         if self.axis == "raw":
-            fitted = fit_log_odds_map(evidence, "score", "logistic")
+            fitted = fit_log_odds_map(rows, "score", "logistic")
             return replace(fitted, axis="raw", input=self.input)
-        return fit_log_odds_map(evidence, self.input, "logistic")
+        return fit_log_odds_map(rows, self.input, "logistic")

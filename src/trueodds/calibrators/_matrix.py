@@ -8,11 +8,11 @@ from typing import Any, Literal
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_number
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import MatrixModel
+from trueodds.rows import Rows
 
 __all__ = ["MatrixCalibrator"]
 
@@ -28,7 +28,7 @@ class MatrixCalibrator(Calibrator):
     ----------
     ridge : "structured" or float, default="structured"
         What holds the parameters back, against the mean log-loss. ``"structured"``: a temperature
-        is fitted first, and what the matrix adds to it is penalised by k/n for each squared bias
+        is fitted first, and what the matrix adds to it is penalized by k/n for each squared bias
         and diagonal weight, and by k·(k − 1)/n for each squared weight off the diagonal, so that
         few instances change little. A number: ½·ridge·Σ w² on the off-diagonal weights alone, the
         larger, the closer to vector scaling; 0 is maximum likelihood.
@@ -93,16 +93,14 @@ class MatrixCalibrator(Calibrator):
         if not isinstance(ridge, str):
             check_number(ridge, "ridge")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(evidence, self.input, "beta")
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return fit_log_odds_map(rows, self.input, "beta")
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         if self.ridge == "structured":
-            return fit_structured_map(
-                evidence, model_of=MatrixModel, scale=self.input, strength=1.0
-            )
+            return fit_structured_map(rows, model_of=MatrixModel, scale=self.input, strength=1.0)
         return fit_softmax_map(
-            evidence,
+            rows,
             model_of=MatrixModel,
             scale=self.input,
             per_class=True,

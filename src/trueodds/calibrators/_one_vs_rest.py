@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import check_instance
 from trueodds.maps import CalibrationMap
+from trueodds.rows import Rows
 
 __all__ = ["OneVsRestCalibrator"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OneVsRestCalibrator(Calibrator):
-    """One binary calibrator per class, with rows normalised to sum to 1.
+    """One binary calibrator per class, with rows normalized to sum to 1.
 
     Binary methods do this by themselves on more than two classes. Use this to do the same with a
     method that would otherwise learn all classes together, or with columns that are independent
@@ -80,5 +80,5 @@ class OneVsRestCalibrator(Calibrator):
     def _check_options(self) -> None:
         self._inner().check_settings()
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return self._inner().learn(evidence)
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return self._inner().fit_map(rows)

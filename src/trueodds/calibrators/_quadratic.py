@@ -12,12 +12,12 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, QuadraticMap
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import fit_logistic
 from trueodds.numerics.saturated import BinaryEvidence, CurveFit, fit_curve
+from trueodds.rows import Rows
 
 __all__ = ["QuadraticCalibrator"]
 
@@ -63,8 +63,8 @@ class QuadraticCalibrator(Calibrator):
     complexity = 32
     is_monotone = False
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        fit = fit_quadratic(evidence, scale=self.input)
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        fit = fit_quadratic(rows, scale=self.input)
         warn_of_curve(fit)
         return QuadraticMap(
             a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input

@@ -25,7 +25,6 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_of_curve
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, InputScale, LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap
@@ -42,6 +41,7 @@ from trueodds.numerics.logistic_regression import (
 )
 from trueodds.numerics.saturated import BinaryEvidence, fit_curve
 from trueodds.numerics.separable import is_separable, with_platt_targets
+from trueodds.rows import Rows
 
 __all__ = ["RobustLogisticCalibrator"]
 
@@ -116,9 +116,9 @@ class RobustLogisticCalibrator(Calibrator):
         if check_number(self.robustness, "robustness", above=True) > 1:
             raise InputError(f"robustness must be at most 1; got {self.robustness!r}.")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         power = max(float(self.robustness), LEAST)
-        fit = fit_robust(evidence, scale=self.input, power=power)
+        fit = fit_robust(rows, scale=self.input, power=power)
         warn_of_curve(fit)
         return LogOddsMap(
             a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input
@@ -138,7 +138,7 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
     power : float

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
-from trueodds.evidence import Evidence
 from trueodds.inputs import (
     Floats,
     check_choice,
@@ -18,6 +17,7 @@ from trueodds.inputs import (
 )
 from trueodds.maps import CalibrationMap, LogOddsMap, StepMap
 from trueodds.numerics.binning import edges_between
+from trueodds.rows import Rows
 
 __all__ = ["ScalingBinningCalibrator"]
 
@@ -72,9 +72,9 @@ class ScalingBinningCalibrator(Calibrator):
         check_integer(self.n_bins, "n_bins", 1)
         check_choice(self.scaling, ("logistic", "beta"), "scaling")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        curve = fit_log_odds_map(evidence, self.input, self.scaling, nonnegative=True)
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        curve = fit_log_odds_map(rows, self.input, self.scaling, nonnegative=True)
+        table = rows.table
         cuts = _cuts(table.weight, int(self.n_bins))
         scaled = curve.apply(np.ascontiguousarray(table.score))
         starts = np.append(0, cuts)
@@ -99,7 +99,7 @@ def _cuts(weight: Floats, n_bins: int) -> npt.NDArray[np.intp]:
 
 
 def _halfway(curve: LogOddsMap, below: Floats, above: Floats) -> Floats:
-    """Where the curve is halfway between its values at neighbouring scores."""
+    """Where the curve is halfway between its values at neighboring scores."""
     middle = edges_between(below, above)
     finite = np.isfinite(below) & np.isfinite(above)
     low, high = below[finite], above[finite]

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.isotonic import block_means, isotonic_blocks
+from trueodds.rows import Rows
 
 __all__ = ["SmoothIsotonicCalibrator"]
 
@@ -76,8 +76,8 @@ class SmoothIsotonicCalibrator(Calibrator):
     def _check_options(self) -> None:
         check_choice(self.tail_smoothing, ("laplace", None), "tail_smoothing")
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         values, starts, _ = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         level, centre = values[starts], block_means(table.score, table.weight, starts)
         finite = np.isfinite(centre)

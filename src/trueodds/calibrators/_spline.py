@@ -20,7 +20,6 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
-from trueodds.evidence import Evidence
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -34,8 +33,8 @@ from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
 from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
 from trueodds.numerics.natural_spline import NaturalSpline
-from trueodds.numerics.saturated import BinaryEvidence
 from trueodds.numerics.separable import is_separable, with_platt_targets
+from trueodds.rows import Rows
 
 __all__ = ["SplineCalibrator"]
 
@@ -117,12 +116,12 @@ class SplineCalibrator(Calibrator):
         if not is_choice(self.prior_weight, "auto"):
             check_number(self.prior_weight, "prior_weight", otherwise='"auto" or ')
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         prior = self.prior_weight
         if prior == "auto":
             prior = 0.0 if self.input == "score" else PRIOR_WEIGHT
         fit = fit_spline(
-            evidence,
+            rows,
             scale=self.input,
             n_knots=int(self.n_knots),
             strength=self.strength,
@@ -165,7 +164,7 @@ class SplineFit:
 
 
 def fit_spline(
-    evidence: BinaryEvidence,
+    given: Rows,
     *,
     scale: InputScale,
     n_knots: int,
@@ -174,7 +173,7 @@ def fit_spline(
     monotone: bool,
 ) -> SplineFit:
     """Fit; parameters are those of :class:`trueodds.SplineCalibrator`."""
-    rows = _finite_rows(evidence, scale)
+    rows = _finite_rows(given, scale)
     separable = prior_weight == 0 and is_separable(rows)
     if separable:
         rows = with_platt_targets(rows)
@@ -202,14 +201,14 @@ def fit_spline(
     return SplineFit(x * size, y, fit.strength, fit.converged, fit.n_iter, separable)
 
 
-def _finite_rows(evidence: BinaryEvidence, scale: InputScale) -> LogOddsRows:
+def _finite_rows(given: Rows, scale: InputScale) -> LogOddsRows:
     """Few rows, by increasing log-odds; saturated ones stand beyond the others."""
     # By weight: counts must give what their rows give.
-    if evidence.total >= COMPRESS_FROM:
-        rows: LogOddsRows = compress(evidence.score, scale, evidence.counts, cells=CELLS)
+    if given.total >= COMPRESS_FROM:
+        rows: LogOddsRows = compress(given.scores, scale, given.counts, cells=CELLS)
     else:
-        rows = LogOddsRows(log_odds(evidence.score, scale), *evidence.counts())
-    rows = rows.with_targets(*evidence.targets)
+        rows = LogOddsRows(log_odds(given.scores, scale), *given.counts())
+    rows = rows.with_targets(*given.targets)
     finite = rows.z[np.isfinite(rows.z)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
     low, high = max(low, -LARGEST), min(high, LARGEST)

@@ -9,10 +9,10 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import NonMonotoneWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap
 from trueodds.numerics.softmax.regression import TemperatureModel
+from trueodds.rows import Rows
 
 __all__ = ["TemperatureCalibrator"]
 
@@ -27,7 +27,7 @@ class TemperatureCalibrator(Calibrator):
     Parameters
     ----------
     input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores. Logits need not be normalised; margins are taken as logits.
+        The scale of the scores. Logits need not be normalized; margins are taken as logits.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class TemperatureCalibrator(Calibrator):
             inverse = fitted.a
         return 1 / inverse if inverse else np.inf
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(evidence, self.input, "temperature", nonnegative=True)
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return fit_log_odds_map(rows, self.input, "temperature", nonnegative=True)
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         fitted = fit_softmax_map(
-            evidence,
+            rows,
             model_of=TemperatureModel,
             scale=self.input,
             per_class=False,
@@ -86,5 +86,5 @@ class TemperatureCalibrator(Calibrator):
             "the classes' scores rank them the wrong way round; the best temperature is infinite.",
             NonMonotoneWarning,
         )
-        nothing = np.zeros(evidence.n_classes)
+        nothing = np.zeros(rows.n_classes)
         return SoftmaxMap(weights=nothing, bias=nothing, input=self.input)

@@ -7,9 +7,9 @@ import math
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import VectorModel
+from trueodds.rows import Rows
 
 __all__ = ["VectorCalibrator"]
 
@@ -37,7 +37,7 @@ class VectorCalibrator(Calibrator):
     Notes
     -----
     On two classes it works on ln p and ln(1−p) and so is beta calibration without a constraint.
-    The log-loss is convex and minimised by Newton's method with conjugate gradients.
+    The log-loss is convex and minimized by Newton's method with conjugate gradients.
     Logits that typically spread by less than 1/65,536 or more than 65,536 within a row are scaled
     by a power of two for the fit.
 
@@ -62,12 +62,12 @@ class VectorCalibrator(Calibrator):
     is_monotone = False
     learns_classes_jointly = True
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return fit_log_odds_map(evidence, self.input, "beta")
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return fit_log_odds_map(rows, self.input, "beta")
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_softmax_map(
-            evidence,
+            rows,
             model_of=VectorModel,
             scale=self.input,
             per_class=True,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, positive_column, validate_scores
 from trueodds.kernels.isotonic import flattest_slopes
 from trueodds.maps import CalibrationMap, StepMap
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["VennAbersCalibrator"]
@@ -23,7 +23,7 @@ class VennAbersCalibrator(Calibrator):
     """Isotonic regression twice, with the new instance as a negative and as a positive.
 
     Every score gets two probabilities: p0 by the isotonic regression of the calibration set and
-    the new instance labelled 0, p1 by that with the label 1. One of the two is calibrated, whatever
+    the new instance labeled 0, p1 by that with the label 1. One of the two is calibrated, whatever
     the distribution, and they are merged into one forecast, p1/(1 − p0 + p1), which is never 0 or
     1. Use it as isotonic calibration that does not overfit the ends. With few rows p0 and p1 are
     far apart; what they tell of a single forecast's uncertainty is in :meth:`predict_bounds`.
@@ -74,8 +74,8 @@ class VennAbersCalibrator(Calibrator):
     p0_: StepMap
     p1_: StepMap
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         p0, p1 = _two_probabilities(table)
         # Below the first score, at it, between it and the second, at that, and so on: with a label
         # of 0 an instance counts as after those of its score, with 1 as before them.

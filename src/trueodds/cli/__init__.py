@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _code_of(arguments: Sequence[str]) -> int:
     try:
-        from trueodds.cli.run import run
+        from trueodds.cli.app import run
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise

@@ -1,26 +1,121 @@
-"""The program: its commands, and the options that stand before them."""
+"""The program: its commands, the options before them, and one run from words to an exit code."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+import os
+import shlex
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from trueodds.cli.loader import Commands, help_text
+from trueodds.basics.shown import printable
+from trueodds.basics.signals import STOPPING
+from trueodds.cli import errors
+from trueodds.exceptions import MissingLibraryError, TrueoddsWarning
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app", "run"]
 
-app = typer.Typer(
-    name="trueodds",
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["--help", "-h"]},
-    epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
-    "3 a library is missing, 4 monitor has raised an alarm, 5 monitor found a delivery that "
-    "--fail-on names, 70 a bug, 130 interrupted, 141 nobody reads the output, 143 terminated.",
-)
+STUDIES = "trueodds_studies"
+"""The package of the command ``study``; its distribution is trueodds-studies."""
+COMMANDS = {
+    name: f"trueodds.cli.commands.{name}"
+    for name in (
+        *("evaluate", "compare", "report"),
+        *("fit", "apply", "monitor", "show", "diff", "export"),
+        *("methods", "demo"),
+    )
+} | {"study": f"{STUDIES}.cli"}
+"""The module of each command, which has a function of that name; in the order of the help."""
+FLAGS = {"--debug", "--verbose"}
+"""Options of the program that may follow the command, too."""
+
+
+# ----- commands ------------------------------------------------------------------------------
+
+
+class _PlainFlags:
+    """Shows flags without a type: they take no value, and <bool> looks as if they did."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options, ``--help`` among them."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # of a typer class
+        for option in found:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""
+        return found
+
+
+class _Command(_PlainFlags, TyperCommand):
+    pass
+
+
+class Commands(_PlainFlags, TyperGroup):
+    """All commands; each is imported when it is called or listed."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name; None if there is none."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            try:
+                self.add_command(_load(cmd_name))
+            except ImportError:
+                if ctx.resilient_parsing:  # completion in a shell
+                    return None
+                raise
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names of commands that can be imported; ``study`` may not be installed."""
+        for name in COMMANDS:
+            with suppress(ImportError):
+                self.get_command(ctx, name)
+        return [name for name in COMMANDS if name in self.commands]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As typer does, but near misses are sought among all commands."""
+        if args and args[0] not in COMMANDS:
+            self.list_commands(ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _load(name: str) -> Any:
+    from trueodds.cli.files.own_input import keeps_its_input
+    from trueodds.cli.options import with_option_sets
+
+    try:
+        function = getattr(import_module(COMMANDS[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != STUDIES:
+            raise
+        raise MissingLibraryError(
+            f"{name} is a command of trueodds-studies, which is not installed; "
+            "run: pip install trueodds-studies"
+        ) from None
+    alone = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    )
+    command = alone.command(name=name, help=_help_text(function), cls=_Command)
+    command(keeps_its_input(with_option_sets(function)))
+    return typer.main.get_command(alone)
+
+
+def _help_text(function: Callable[..., None]) -> str:
+    """A docstring for the terminal: prose flows, examples keep their lines."""
+    prose, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
+    paragraphs = [" ".join(part.split()) for part in prose.strip().split("\n\n")]
+    lines = "\n".join(f"  {line}" for line in examples.splitlines())
+    # \b is typer's mark for lines that must not be joined.
+    return "\n\n".join([*paragraphs, f"\b\nExamples:\n{lines}"])
+
+
+# ----- the program ---------------------------------------------------------------------------
 
 
 def _version(wanted: bool) -> None:
@@ -37,10 +132,14 @@ def _program(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")
+        bool,
+        typer.Option(
+            "--debug", help="Show full tracebacks. Can be given before or after the command."
+        ),
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Say what is being done; may stand anywhere.")
+        bool,
+        typer.Option("--verbose", help="Log each step. Can be given before or after the command."),
     ] = False,
 ) -> None:
     """Turn the scores of any classifier into probabilities people can act on.
@@ -58,4 +157,119 @@ def _program(
     """
 
 
-app.callback(help=help_text(_program))(_program)
+app = typer.Typer(
+    name="trueodds",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
+    "3 a library is missing, 4 monitor has raised an alarm, 5 monitor found a delivery that "
+    "--fail-on names, 70 a bug, 130 interrupted, 141 nobody reads the output, 143 terminated.",
+)
+app.callback(help=_help_text(_program))(_program)
+
+
+# ----- one run -------------------------------------------------------------------------------
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line without the program's name; returns the exit code."""
+    words, flags = _without_flags(list(arguments))
+    debug = "--debug" in flags or bool(os.environ.get("TRUEODDS_DEBUG"))
+    command = typer.main.get_command(app)
+    try:
+        with _warnings(debug), _messages("--verbose" in flags):
+            result = command.main(
+                args=words, prog_name="trueodds", standalone_mode=False, obj={"words": words}
+            )
+            sys.stdout.flush()
+    except SystemExit as leave:  # typer: 0 after shell completion, 1 if the reader has gone
+        if STOPPING.received is not None:
+            return _report(leave, words, debug)
+        return errors.BROKEN_PIPE if leave.code else errors.OK
+    except BaseException as error:  # every way out must end in one sentence and a code
+        return _report(error, words, debug)
+    if result == errors.INTERRUPTED:  # typer turns Ctrl-C into a code
+        return _report(KeyboardInterrupt(), words, debug)
+    return result if isinstance(result, int) else errors.OK
+
+
+def _without_flags(words: list[str]) -> tuple[list[str], set[str]]:
+    """``--debug`` and ``--verbose`` may stand anywhere before ``--``."""
+    end = words.index("--") if "--" in words else len(words)
+    kept = [word for word in words[:end] if word not in FLAGS] + words[end:]
+    return kept, FLAGS.intersection(words[:end])
+
+
+def _report(error: BaseException, words: list[str], debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    if STOPPING.received is not None:  # whatever a library has made of it
+        error = STOPPING.received()
+    if isinstance(error, BrokenPipeError):
+        errors.silence_pipe()
+    if isinstance(error, typer.Abort):
+        error = KeyboardInterrupt()
+    if hasattr(error, "format_message"):  # typer's own: wrong or missing options
+        code, sentence = getattr(error, "exit_code", errors.USAGE), error.format_message()
+        for words_of_a_library, ours in (("Value error, ", ""), ("Input should be", "it must be")):
+            sentence = sentence.replace(words_of_a_library, ours)
+    else:
+        code, sentence = errors.code_and_sentence(error)
+    options = getattr(error, "options", ())
+    if options:
+        sentence = f"{sentence} Try: {shlex.join(['trueodds', *words, *options])}"
+    if sentence:
+        if code == errors.USAGE:
+            path = getattr(getattr(error, "ctx", None), "command_path", "trueodds")
+            sentence = sentence.rstrip(" .")
+            stop = "" if sentence.endswith("?") else "."
+            sentence = f"{sentence}{stop} See '{path} --help'."
+        sys.stderr.write(f"trueodds: {printable(' '.join(sentence.split()))}\n")
+    return int(code)
+
+
+@contextmanager
+def _warnings(debug: bool) -> Iterator[None]:
+    """Our warnings as one line each; those of other libraries only for debugging."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        text = printable(" ".join(str(message).split()))
+        if text not in seen and (debug or issubclass(category, TrueoddsWarning)):
+            seen.add(text)
+            sys.stderr.write(f"trueodds: warning: {text}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always" if debug else "ignore")
+        warnings.simplefilter("always", TrueoddsWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+@contextmanager
+def _messages(wanted: bool) -> Iterator[None]:
+    """What the library logs, on standard error, one line each."""
+    if not wanted:
+        yield
+        return
+    import logging
+
+    from trueodds.basics.log import logger
+
+    class Printable(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return printable(super().format(record))
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Printable("trueodds: %(message)s"))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from trueodds.basics import optional
+from trueodds.basics import imports
 from trueodds.basics.signals import Terminated
 from trueodds.exceptions import InputError, MapFormatError
 
@@ -67,7 +67,7 @@ class AdvisedError(InputError):
         self.options, self.hint = tuple(options), hint
 
 
-require = partial(optional.require, purpose="this", install="trueodds[cli]")
+require = partial(imports.require, purpose="this", install="trueodds[cli]")
 """Import an optional library, or say how to install it."""
 
 

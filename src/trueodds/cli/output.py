@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from trueodds.basics.progress import Progress
 from trueodds.basics.shown import json_printable, printable
 
 __all__ = ["console", "emit_json", "interval", "note", "number", "say", "show_table", "working"]
@@ -92,31 +92,6 @@ def show_table(
 @contextmanager
 def working(text: str, connection: Any = None) -> Iterator[None]:
     """On a terminal, show that something is going on, with the engine's progress if it tells."""
-    if not sys.stderr.isatty():
+    percent = getattr(connection, "query_progress", None)
+    with Progress(None, text, sys.stderr.isatty(), percent):
         yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=None)
-        done = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(connection, bar, task, done), daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-
-
-def _watch(connection: Any, bar: Any, task: Any, done: threading.Event) -> None:
-    while not done.wait(0.2):
-        percent = -1.0
-        if connection is not None and hasattr(connection, "query_progress"):
-            percent = float(connection.query_progress())
-        if 0 < percent <= 100:
-            bar.update(task, total=100, completed=percent)
-        else:
-            bar.update(task, total=None)

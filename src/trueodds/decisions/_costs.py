@@ -19,9 +19,9 @@ from trueodds.inputs import (
     check_number,
     encode_labels,
     is_label,
-    read_rows,
     validate_scores,
 )
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -184,7 +184,7 @@ def realised_cost(
     >>> realised_cost([0, 1, 1], [0.3, 0.05, 0.8], [[0, 1], [9, 0]])  # (1 + 9 + 0) / 3
     3.3333333333333335
     """
-    rows = read_rows(
+    rows = Rows.read(
         y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     )
     costs = _costs(cost_matrix, rows.n_classes)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.decisions._net_benefit import (
     ActionShares,
     Outcomes,

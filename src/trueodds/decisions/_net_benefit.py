@@ -16,8 +16,8 @@ from trueodds.inputs import (
     as_floats,
     check_flag,
     number_text,
-    read_rows,
 )
+from trueodds.rows import Rows
 
 __all__ = ["ActionShares", "Outcomes", "check_thresholds", "net_benefit", "read_outcomes"]
 
@@ -152,7 +152,7 @@ class ActionShares:
 
 def read_outcomes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Outcomes:
     """Validate rows of two classes and sort them."""
-    rows = read_rows(
+    rows = Rows.read(
         y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     ).of_positive_weight()
     if rows.scores.ndim != 1:

@@ -1,17 +1,11 @@
-"""Frames of any library, on their own engine: maps applied (:func:`apply_map`), rows grouped.
+"""Frames of any library, on their own engine: rows grouped for calibrators, maps applied.
 
-Grouping stands below tables and applying above maps, so nothing is imported before it is asked for.
+One code path (narwhals) serves pandas, polars, PyArrow, DuckDB, Spark, Dask and Ibis. Only grouped
+rows, a few numbers, or the columns asked for ever leave the engine. ``frames``, ``checks``,
+``cells``, ``group`` and ``sample`` stand below tables; ``apply`` and ``batches`` stand above maps.
 """
 
-from __future__ import annotations
+from trueodds.basics.imports import import_lazily
 
-import importlib
-from typing import Any
-
-__all__ = ["apply_map"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("trueodds.engines.applying"), name)
+_HOMES = {"apply_map": ".apply"}
+__getattr__, __dir__ = import_lazily(__name__, _HOMES)

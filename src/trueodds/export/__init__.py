@@ -4,53 +4,23 @@ This package knows no map. It has a small tree of typed expressions and one rend
 language; every family of maps says its formula once, as such a tree.
 """
 
-from __future__ import annotations
+from trueodds.basics.imports import import_lazily
 
-from typing import TYPE_CHECKING
-
-from trueodds.basics.lazy import import_lazily
-from trueodds.export.expressions import Expression, Feature, Formula, Score
-
-if TYPE_CHECKING:
-    from trueodds.export._dbt import render_dbt
-    from trueodds.export._javascript import render_javascript
-    from trueodds.export._model_onnx import register_onnx_converters, to_onnx
-    from trueodds.export._onnx import render_onnx
-    from trueodds.export._python import render_python
-    from trueodds.export._sql import SqlDialect, render_sql
-    from trueodds.export._torch import render_torch
-    from trueodds.export._walk import features_in
-
-__all__ = [
-    "Expression",
-    "Feature",
-    "Formula",
-    "Score",
-    "SqlDialect",
-    "features_in",
-    "register_onnx_converters",
-    "render_dbt",
-    "render_javascript",
-    "render_onnx",
-    "render_python",
-    "render_sql",
-    "render_torch",
-    "to_onnx",
-]
-
+# Renderers wait until they are used: maps are fitted more often than exported.
 _HOMES = {
-    "SqlDialect": "_sql",
-    "features_in": "_walk",
-    "register_onnx_converters": "_model_onnx",
-    "render_dbt": "_dbt",
-    "render_javascript": "_javascript",
-    "render_onnx": "_onnx",
-    "render_python": "_python",
-    "render_sql": "_sql",
-    "render_torch": "_torch",
-    "to_onnx": "_model_onnx",
+    "Expression": ".expressions",
+    "Feature": ".expressions",
+    "Formula": ".expressions",
+    "Score": ".expressions",
+    "SqlDialect": "._sql.render",
+    "features_in": ".expressions",
+    "register_onnx_converters": "._onnx.model",
+    "render_dbt": "._sql.dbt",
+    "render_javascript": "._javascript",
+    "render_onnx": "._onnx.formula",
+    "render_python": "._python",
+    "render_sql": "._sql.render",
+    "render_torch": "._torch",
+    "to_onnx": "._onnx.model",
 }
-"""Renderers, each imported when it is asked for: maps are fitted more often than exported."""
-
-
 __getattr__, __dir__ = import_lazily(__name__, _HOMES)

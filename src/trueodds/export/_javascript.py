@@ -1,9 +1,4 @@
-"""Formulas as the source of a JavaScript module with one function and no dependencies.
-
-The Python renderer's twin: it names what is used more than once and opens a block for each choice.
-Names and texts enter the source as ASCII literals or not at all, so whatever a column or a category
-is called, it cannot become code.
-"""
+"""Formulas as the source of a JavaScript module with one function and no dependencies."""
 
 from __future__ import annotations
 
@@ -15,7 +10,7 @@ from dataclasses import dataclass
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
-from trueodds.export._python import PythonWriter
+from trueodds.export._blocks import BlockWriter
 
 __all__ = ["render_javascript"]
 
@@ -26,7 +21,7 @@ RESERVED = frozenset(
     false finally for function if implements import in instanceof interface let new null package
     private protected public return static super switch this throw true try typeof var void while
     with yield arguments eval undefined NaN Infinity Math Number score scores features
-    place line softmax number attribute DECIMAL
+    place line softmax number feature DECIMAL
     """.split()  # noqa: SIM905  # a list of one word each would fill a page
 )
 
@@ -61,7 +56,7 @@ function number(value) {
   if (typeof value === "number") return value;
   return typeof value === "string" && DECIMAL.test(value) ? Number(value) : NaN;
 }
-function attribute(value) {
+function feature(value) {
   return typeof value === "boolean" ? Number(value) : number(value);
 }
 """
@@ -84,35 +79,32 @@ def render_javascript(formula: e.Formula, name: str, *, named_features: bool) ->
 
 
 @dataclass
-class _JavaScriptWriter(PythonWriter):
+class _JavaScriptWriter(BlockWriter):
     AND = " && "
     OR = " || "
+    EQUAL = "==="
     NEW = "const "
     END = ";"
 
     def source(self) -> str:
-        several = self.formula.n_scores > 1
-        self.count_uses()
-        self._emit_inputs(several)
-        missing = f"new Array({len(self.formula.outputs)}).fill(NaN)" if several else "NaN"
-        self._line(f"if (!({self.condition(self.formula.usable)})) return {missing};")
+        self.write_inputs()
+        missing = f"new Array({len(self.formula.outputs)}).fill(NaN)" if self.several else "NaN"
+        self.line(f"if (!({self.condition(self.formula.usable)})) return {missing};")
         results = [self.number(output) for output in self.formula.outputs]
-        self._line(f"return [{', '.join(results)}];" if several else f"return {results[0]};")
-        parameters = "scores" if several else "score"
-        parameters += ", features" if self.formula.features else ""
+        self.line(f"return [{', '.join(results)}];" if self.several else f"return {results[0]};")
         constants = "".join(f"{constant}\n" for constant in self.constants)
         body = "\n".join(self.lines)
         return (
             f"{HELPERS.lstrip()}{constants}"
-            f"/** {self._summary(several)} */\n"
-            f"export function {self.name}({parameters}) {{\n{body}\n}}\n"
+            f"/** {self.summary()} */\n"
+            f"export function {self.name}({self.parameters}) {{\n{body}\n}}\n"
         )
 
     def number_of(self, given: str) -> str:
         return f"number({given})"
 
-    def attribute_of(self, given: str) -> str:
-        return f"attribute({given})"
+    def feature_of(self, given: str) -> str:
+        return f"feature({given})"
 
     def text(self, value: str) -> str:
         return json.dumps(value)
@@ -130,37 +122,28 @@ class _JavaScriptWriter(PythonWriter):
         return f"softmax({logits})"
 
     def _steplookup(self, node: e.StepLookup) -> str:
-        edges, values = self._table("edges", node.edges), self._table("values", node.values)
+        edges, values = self.table("edges", node.edges), self.table("values", node.values)
         return f"{values}[place({edges}, {self.number(node.at)})]"
 
     def _linearlookup(self, node: e.LinearLookup) -> str:
-        x, y = self._table("x", node.x), self._table("y", node.y)
+        x, y = self.table("x", node.x), self.table("y", node.y)
         return f"line({self.number(node.at)}, {x}, {y})"
 
     def table_of(self, table: str, items: str) -> str:
         return f"const {table} = [{items}];"
 
-    # Choices --------------------------------------------------------------------------------
-
-    def _branch(
-        self,
-        branches: list[tuple[e.Condition, e.Expression]],
-        otherwise: e.Expression,
-        result: str,
-        word: str = "if",
+    def write_choice(
+        self, branches: list[tuple[e.Condition, e.Expression]], otherwise: e.Expression, result: str
     ) -> None:
-        if word == "if":
-            self._line(f"let {result};")
         condition, value = branches[0]
-        self._line(f"{word} ({self.condition(condition)}) {{")
-        self._block(result, value)
+        self.line(f"let {result};")
+        self.line(f"if ({self.condition(condition)}) {{")
+        self.block(result, value)
         if len(branches) > 1:
             otherwise = e.Choose(tuple(branches[1:]), otherwise)
-        self._line("} else {")
-        self._block(result, otherwise)
-        self._line("}")
-
-    # Conditions -----------------------------------------------------------------------------
+        self.line("} else {")
+        self.block(result, otherwise)
+        self.line("}")
 
     def _usable(self, node: e.Usable) -> str:
         score = self._score(node.score)
@@ -169,10 +152,6 @@ class _JavaScriptWriter(PythonWriter):
         if node.scale == "score":
             return f"Number.isFinite({score})"
         return f"{score} < Infinity" if node.several else f"!Number.isNaN({score})"
-
-    def _featureis(self, node: e.FeatureIs) -> str:
-        value = self.text(node.value) if isinstance(node.value, str) else self.literal(node.value)
-        return f"f{node.feature.index} === {value}"
 
     def _featuremissing(self, node: e.FeatureMissing) -> str:
         name = f"f{node.feature.index}"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer

@@ -50,11 +50,14 @@ __all__ = [
     "Truth",
     "Usable",
     "absolute",
+    "all_nodes",
     "clip",
     "exp",
+    "features_in",
     "log",
     "maximum",
     "minimum",
+    "parts_of",
     "sigmoid",
     "total",
 ]
@@ -370,3 +373,48 @@ def _node(value: Expression | Number) -> Expression:
 
 def _is(value: Expression | Number, number: int) -> bool:
     return not isinstance(value, (Expression, Named)) and value == number
+
+
+Node = Expression | Condition
+
+
+def parts_of(node: Node) -> Sequence[Node]:
+    """The nodes that a node asks for, each as often as it does."""
+    match node:
+        case Arithmetic() | Comparison():
+            return (node.left, node.right)
+        case Function():
+            return node.arguments
+        case Choose():
+            return [*(part for branch in node.branches for part in branch), node.otherwise]
+        case StepLookup() | LinearLookup():
+            return (node.at,)
+        case Dot():
+            return node.terms
+        case Softmax():
+            return node.logits
+        case All() | Any():
+            return node.conditions
+        case Usable():
+            return (node.score,)
+        case _:
+            return ()
+
+
+def all_nodes(roots: Sequence[Node]) -> list[Node]:
+    """Some nodes and all that they ask for, each once."""
+    found: dict[int, Node] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting.extend(parts_of(node))
+    return list(found.values())
+
+
+def features_in(roots: Sequence[Node]) -> tuple[Feature, ...]:
+    """The features that some nodes ask for, in the order of the fit."""
+    asking = (FeatureAbove, FeatureAtMost, FeatureIs, FeatureMissing)
+    found = {n.feature.index: n.feature for n in all_nodes(roots) if isinstance(n, asking)}
+    return tuple(found[index] for index in sorted(found))

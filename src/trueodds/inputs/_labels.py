@@ -15,13 +15,13 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, Labels, as_dense, number_text
-from trueodds.kernels.scan import has_zeros_and_ones_only
 
 __all__ = [
     "LabelOrder",
     "check_positive_class",
     "dense_labels",
     "direction_hint",
+    "encode_groups",
     "encode_labels",
     "is_missing",
     "label_column",
@@ -260,7 +260,7 @@ def _are_distinct(labels: npt.NDArray[Any]) -> bool:
 def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
     if array.dtype.kind in "biu":
         codes = np.ascontiguousarray(array, dtype=np.intp)
-        if has_zeros_and_ones_only(codes):  # the common case, at the price of one pass
+        if codes.size and codes.min() == 0 and codes.max() == 1:  # the common case
             return codes, np.array([0, 1], dtype=array.dtype)
     try:
         classes, codes = np.unique(array, return_inverse=True)
@@ -307,3 +307,16 @@ def is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas' NA is neither equal nor not; an array is both
         return type(label).__name__ == "NAType"
+
+
+def encode_groups(groups: Any, n_rows: int) -> tuple[Labels, npt.NDArray[Any]]:
+    """Code groups of rows as 0 … n_groups − 1, and what the codes stand for."""
+    array = as_dense(groups, "groups")
+    if array.shape != (n_rows,):
+        raise InputError(f"groups must have shape ({n_rows},); got {array.shape}.")
+    try:
+        names, unit = np.unique(array, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(name).__name__ for name in array.tolist()})
+        raise InputError(f"groups must be of one type that sorts; got {kinds}.") from None
+    return unit.astype(np.intp, copy=False), names

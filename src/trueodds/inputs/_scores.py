@@ -11,7 +11,7 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, as_floats, number_text, where
 from trueodds.inputs._options import check_choice
-from trueodds.kernels.scan import extremes, first_row_off
+from trueodds.kernels.tables import first_row_off
 
 __all__ = [
     "METRIC_WORDS",
@@ -28,7 +28,7 @@ InputScale = Literal["probability", "logit", "score"]
 SCALES = get_args(InputScale)
 
 ROW_SUM_TOLERANCE = 0.05 + 1e-9
-"""Rows of probabilities are normalised; rows further than 0.05 from 1 are refused.
+"""Rows of probabilities are normalized; rows further than 0.05 from 1 are refused.
 
 The billionth is more than sums in another order can differ by: 0.98, 0.02 and 0.05 sum to 1.05 in
 one order and to the next float64 in another, and the map, exports and engines take the row alike.
@@ -105,7 +105,7 @@ def validate_scores(
 
 
 def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
-    lowest, highest = extremes(array.ravel())
+    lowest, highest = array.min(), array.max()
     if math.isnan(lowest):
         raise InputError(f"{words.scores} must not contain NaN; found {where(np.isnan(array))}.")
     if scale == "probability" and (lowest < 0 or highest > 1):

@@ -1,7 +1,17 @@
-"""Weights and counts.
+"""The two meanings of a weight: a count and an importance.
 
-``sample_weight`` is how much a row matters: the row stays one observation. ``counts`` is how
-often it occurred. Averages are the same with either; tests and intervals are not.
+A **count** says how often a row occurred: a row of count k equals k rows. ``counts``, and the
+columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`, are counts.
+
+An **importance** says how much a row matters; the row remains one observation. ``sample_weight``
+of tests, intervals and comparisons is an importance.
+
+Fits, losses and averages are the same with either, so their ``sample_weight`` may be both: a weight
+of k equals k rows. Two parts of a fit depend on the total weight, Platt's correction and the levels
+of scores of exactly 0 and 1. Scale importances to sum to the number of rows for them.
+
+``None`` means a weight of one for each row, here and in kernels, which then read no weights;
+``Rows.row_weight`` is always an array.
 """
 
 from __future__ import annotations

@@ -47,16 +47,24 @@ def _mix(z: cython.ulonglong) -> cython.ulonglong:
 class RandomStream:
     """Stream ``index`` of a seed, both below 2⁶⁴."""
 
+    state: cython.ulonglong
+
     def __init__(self, seed: cython.ulonglong, index: cython.ulonglong) -> None:
         self.begin(seed, index)
 
-    def begin(self, seed, index):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def begin(self, seed: cython.ulonglong, index: cython.ulonglong) -> cython.void:
         """Go to the beginning of another stream."""
         where: cython.ulonglong = (seed + GOLDEN) & ALL_BITS
         offset: cython.ulonglong = (((index + 1) & ALL_BITS) * MIX_2) & ALL_BITS
         self.state = _mix(_mix(where) ^ _mix(offset))
 
-    def uniform(self):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def uniform(self) -> cython.double:
         """The next number of the stream, uniform and strictly between 0 and 1."""
         self.state = (self.state + GOLDEN) & ALL_BITS
         return (cython.cast(cython.double, _mix(self.state) >> 11) + 0.5) * UNIT
@@ -96,6 +104,24 @@ class SearchTree:
         What :meth:`list_ranks` found.
     """
 
+    n: cython.Py_ssize_t
+    bounded: cython.bint
+    stream: RandomStream
+    values = cython.declare(object, visibility="readonly")
+    first = cython.declare(object, visibility="readonly")
+    last = cython.declare(object, visibility="readonly")
+    order = cython.declare(object, visibility="readonly")
+    place = cython.declare(object, visibility="readonly")
+    v: cython.double[::1]
+    lower: cython.double[::1]
+    upper: cython.double[::1]
+    lo: cython.longlong[::1]
+    hi: cython.longlong[::1]
+    listed: cython.longlong[::1]
+    at: cython.longlong[::1]
+    rows: cython.double[:, ::1]
+    columns: cython.double[:, ::1]
+
     def __init__(self, n, stream, bounds=None):
         lower, upper = (np.zeros(n), np.ones(n)) if bounds is None else bounds
         self.n, self.stream, self.bounded = n, stream, bounds is not None
@@ -108,7 +134,10 @@ class SearchTree:
         side = min(n, LARGEST) + 2
         self.rows, self.columns = np.empty((side, side)), np.empty((side, side))
 
-    def draw(self):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def draw(self) -> cython.void:
         """Draw tree and values from the prior."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
@@ -131,13 +160,21 @@ class SearchTree:
             ceiling: cython.double = min(self.v[j + 1], self.upper[k])
             self.v[k] = floor + self.stream.uniform() * (ceiling - floor)
 
-    def width(self, i, j, k):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def width(
+        self, i: cython.Py_ssize_t, j: cython.Py_ssize_t, k: cython.Py_ssize_t
+    ) -> cython.double:
         """Of the interval from which rank k is drawn as the root of i…j."""
         ceiling: cython.double = min(self.v[j + 1], self.upper[k])
         floor: cython.double = max(self.v[i - 1], self.lower[k])
         return max(ceiling - floor, TINY)
 
-    def list_ranks(self):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def list_ranks(self) -> cython.void:
         """Ranks with every subtree in a row after its root, and the place of each among them.
 
         That is the order of lo; those that share it are a line from an ancestor down to the left.
@@ -156,7 +193,12 @@ class SearchTree:
         for i in range(self.n):
             self.at[self.listed[i]] = i
 
-    def weigh_roots(self, begin, i, j):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def weigh_roots(
+        self, begin: cython.Py_ssize_t, i: cython.Py_ssize_t, j: cython.Py_ssize_t
+    ) -> cython.double:
         """Σ_k Z(i, k − 1)·Z(k + 1, j)/width; places are counted from ``begin``."""
         total: cython.double = 0.0
         k: cython.Py_ssize_t
@@ -168,7 +210,12 @@ class SearchTree:
             )
         return total
 
-    def weigh_roots_of_one_width(self, begin, i, j):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def weigh_roots_of_one_width(
+        self, begin: cython.Py_ssize_t, i: cython.Py_ssize_t, j: cython.Py_ssize_t
+    ) -> cython.double:
         """The same without bounds, where all roots have the same width."""
         first: cython.double = 0.0
         second: cython.double = 0.0
@@ -182,7 +229,16 @@ class SearchTree:
         width: cython.double = max(self.v[begin + j + 1] - self.v[begin + i - 1], TINY)
         return (first + second) / (width * (j - i + 1))
 
-    def pick_root(self, begin, i, j, enough):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def pick_root(
+        self,
+        begin: cython.Py_ssize_t,
+        i: cython.Py_ssize_t,
+        j: cython.Py_ssize_t,
+        enough: cython.double,
+    ) -> cython.Py_ssize_t:
         """The k at which the sum of :meth:`weigh_roots` reaches ``enough``."""
         total: cython.double = 0.0
         k: cython.Py_ssize_t = i
@@ -195,7 +251,10 @@ class SearchTree:
                 return k
             k += 1
 
-    def redraw(self, begin, end):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def redraw(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
         """Draw the tree over the ranks begin…end from its law given the values.
 
         Every tree contains every rank once, so Z may be scaled by a factor per rank: the width
@@ -236,7 +295,10 @@ class SearchTree:
             self.lo[begin + k] = begin + i
             self.hi[begin + k] = begin + j
 
-    def rotate(self, k):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def rotate(self, k: cython.Py_ssize_t) -> cython.void:
         """Perhaps turn the edge above rank k round, with the odds of the two trees.
 
         Every tree has n − 1 edges, and turning one round twice restores the tree.

@@ -15,7 +15,10 @@ __all__ = ["average_over_binnings", "log_gamma", "log_gammas"]
 HALF_LOG_2_PI = cython.declare(cython.double, 0.9189385332046727)
 
 
-def log_gamma(x):
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def log_gamma(x: cython.double) -> cython.double:
     """Ln Γ(x) for x > 0, by Stirling's series for x ≥ 10; several times faster than libm's."""
     product: cython.double = 1.0
     while x < 10.0:

@@ -374,7 +374,10 @@ def apply_log_odds_curve(
 FAR = cython.declare(cython.double, 8e307)
 
 
-def softmax_row(rows, i):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def softmax_row(rows: cython.double[:, ::1], i: cython.Py_ssize_t) -> cython.void:
     """Replace the logits in row i by probabilities."""
     top: cython.double = rows[i, 0]
     total: cython.double = 0.0
@@ -388,7 +391,10 @@ def softmax_row(rows, i):
         rows[i, k] /= total
 
 
-def _largest(weights):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _largest(weights: cython.const[cython.double][:, ::1]) -> cython.double:
     largest: cython.double = 1e-8
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -398,14 +404,20 @@ def _largest(weights):
     return largest
 
 
-def far_enough(weights):
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def far_enough(weights: cython.const[cython.double][:, ::1]) -> cython.double:
     """How far from 0 a logit may be, such that no sum of products with the weights overflows."""
     largest: cython.double = _largest(weights)
     n: cython.double = weights.shape[1]
     return FAR / n / largest if n * largest > 1.0 else FAR
 
 
-def deep_enough(weights):
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def deep_enough(weights: cython.const[cython.double][:, ::1]) -> cython.double:
     """How far below 0 a logit of −inf is put, such that no sum overflows."""
     return min(1e300 / min(_largest(weights), 1.0), far_enough(weights))
 

@@ -49,6 +49,18 @@ INFINITY = cython.declare(cython.double, float("inf"))
 class BoostedRows:
     """Up to ``capacity`` rows, laid out with rows last: scores (A, n), F and p (K, n)."""
 
+    n = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    n_models: cython.Py_ssize_t
+    n_columns: cython.Py_ssize_t
+    n_classes: cython.Py_ssize_t
+    scores: cython.double[:, ::1]
+    F: cython.double[:, ::1]
+    y: cython.int[::1]
+    weight: cython.double[::1]
+    top: cython.double[::1]
+    total: cython.double[::1]
+    p = cython.declare(cython.double[:, ::1], visibility="readonly")
+
     def __init__(self, n_columns, n_classes, capacity):
         n_models = 1 if n_classes == 2 else n_classes
         self.n, self.n_columns, self.n_classes, self.n_models = 0, n_columns, n_classes, n_models
@@ -57,14 +69,32 @@ class BoostedRows:
         self.top, self.total = np.empty(BLOCK), np.empty(BLOCK)
         self.F, self.p = np.empty((n_models, capacity)), np.empty((n_models, capacity))
 
-    def take(self, scores, y, weight, rows):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def take(
+        self,
+        scores: cython.const[cython.double][:, ::1],
+        y: cython.const[cython.int][::1],
+        weight: cython.const[cython.double][::1],
+        rows: cython.const[cython.int][::1],
+    ) -> cython.void:
         """Replace the rows by these rows of the arrays."""
         i: cython.Py_ssize_t
         self.n = 0
         for i in range(rows.shape[0]):
             self.add(scores, y[rows[i]], weight[rows[i]], rows[i])
 
-    def add(self, scores, label, weight, row):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def add(
+        self,
+        scores: cython.const[cython.double][:, ::1],
+        label: cython.int,
+        weight: cython.double,
+        row: cython.Py_ssize_t,
+    ) -> cython.void:
         """One more row."""
         a: cython.Py_ssize_t
         for a in range(self.n_columns):
@@ -72,7 +102,10 @@ class BoostedRows:
         self.y[self.n], self.weight[self.n] = label, weight
         self.n += 1
 
-    def evaluate(self, coef):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate(self, coef: cython.const[cython.double][:, ::1]) -> cython.void:
         """Fill F and p from the coefficients."""
         k: cython.Py_ssize_t
         a: cython.Py_ssize_t
@@ -90,7 +123,10 @@ class BoostedRows:
             self.link(begin, min(begin + BLOCK, self.n))
             begin += BLOCK
 
-    def link(self, begin, end):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def link(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
         """Fill p from F in a block of rows."""
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -123,7 +159,10 @@ class BoostedRows:
             for i in range(n):
                 self.p[k, begin + i] *= self.total[i]
 
-    def squared_error(self):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def squared_error(self) -> cython.double:
         """Weighted sum over rows of the mean over classes of (p − y)², the paper's equation 3."""
         total: cython.double = 0.0
         d: cython.double
@@ -141,7 +180,10 @@ class BoostedRows:
                 total += self.weight[i] * row / self.n_classes
         return total
 
-    def wrong_weight(self):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def wrong_weight(self) -> cython.double:
         """Weight of the rows whose most probable class (the first of equals) is not theirs."""
         total: cython.double = 0.0
         k: cython.Py_ssize_t
@@ -175,6 +217,24 @@ class Booster:
         See :meth:`choose_iterations`.
     """
 
+    train: BoostedRows
+    test: BoostedRows
+    targets: cython.const[cython.double][:, ::1]
+    most: cython.Py_ssize_t
+    patience: cython.Py_ssize_t
+    slack: cython.double
+    share: cython.double
+    error: cython.double[::1]
+    wanted: cython.double[:, ::1]
+    centre: cython.double[:, ::1]
+    sums: cython.double[:, :, ::1]
+    spread: cython.double[::1]
+    slope: cython.double[::1]
+    intercept: cython.double[::1]
+    work: cython.double[::1]
+    resid: cython.double[::1]
+    column: cython.longlong[::1]
+
     def __init__(self, targets, n_columns, capacity, *, most, patience, slack):
         n_classes = len(targets)
         n_models = 1 if n_classes == 2 else n_classes
@@ -191,7 +251,12 @@ class Booster:
         self.work, self.resid = np.empty(BLOCK), np.empty(BLOCK)
         self.sums = np.empty((n_models, n_columns + 1, 3))
 
-    def boost(self, sample, n_iterations, coef):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def boost(
+        self, sample: BoostedRows, n_iterations: cython.Py_ssize_t, coef: cython.double[:, ::1]
+    ) -> cython.Py_ssize_t:
         """Run iterations from the sample's F and p; returns how many could be done."""
         iteration: cython.Py_ssize_t
         self.prepare(sample)
@@ -202,7 +267,15 @@ class Booster:
             self.advance(sample)
         return n_iterations
 
-    def choose_iterations(self, sample, start, test_weight):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def choose_iterations(
+        self,
+        sample: BoostedRows,
+        start: cython.const[cython.double][:, ::1],
+        test_weight: cython.const[cython.double][:, ::1],
+    ) -> cython.Py_ssize_t:
         """The number of iterations with the least cross-validated RMSE, summed over the folds.
 
         A fold stops early at the iteration after ``patience`` consecutive ones that did not improve
@@ -235,7 +308,10 @@ class Booster:
                 return i
         return shortest
 
-    def run_fold(self, shortest):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def run_fold(self, shortest: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Boost on ``train`` and add the errors on ``test``; returns the number of iterations."""
         total: cython.double = 0.0
         least: cython.double = INFINITY
@@ -259,7 +335,10 @@ class Booster:
                 failures += 1
         return done
 
-    def prepare(self, sample):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def prepare(self, sample: BoostedRows) -> cython.void:
         """What the rows are to be taken for; range and weighted mean of each column."""
         a: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -282,7 +361,10 @@ class Booster:
             for k in range(sample.n_models):
                 self.centre[k, a] = first + mean / total
 
-    def regress(self, sample):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def regress(self, sample: BoostedRows) -> cython.bint:
         """Fit one regression for each modelled class; False if some class has no weight left."""
         k: cython.Py_ssize_t
         begin: cython.Py_ssize_t = 0
@@ -296,7 +378,12 @@ class Booster:
             fitted = fitted and self.choose_column(sample, k)
         return fitted
 
-    def measure(self, sample, k, begin):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def measure(
+        self, sample: BoostedRows, k: cython.Py_ssize_t, begin: cython.Py_ssize_t
+    ) -> cython.void:
         """Add what the regressions of a class need to know of a block of rows.
 
         The working response of a row is z = 1/p, at most 3, for its own class and −1/(1−p), at
@@ -317,7 +404,10 @@ class Booster:
             sample.scores, begin, self.work, self.resid, n, self.centre[k], self.sums[k]
         )
 
-    def choose_column(self, sample, k):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def choose_column(self, sample: BoostedRows, k: cython.Py_ssize_t) -> cython.bint:
         """The column whose regression explains most of a class; False if it has no weight left."""
         a: cython.Py_ssize_t
         begin: cython.Py_ssize_t
@@ -360,7 +450,10 @@ class Booster:
                 self.intercept[k] = mean - self.slope[k] * self.centre[k, a]
         return True
 
-    def advance(self, sample):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def advance(self, sample: BoostedRows) -> cython.void:
         """Add the regressions, centred over the classes and times (m−1)/m, to F; fill p."""
         m: cython.Py_ssize_t = sample.n_models
         k: cython.Py_ssize_t
@@ -389,7 +482,10 @@ class Booster:
             sample.link(begin, begin + n)
             begin += BLOCK
 
-    def accumulate(self, coef):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def accumulate(self, coef: cython.double[:, ::1]) -> cython.void:
         """Add the regressions, centred likewise, to the coefficients."""
         m: cython.Py_ssize_t = coef.shape[0]
         last: cython.Py_ssize_t = coef.shape[1] - 1
@@ -456,6 +552,45 @@ class Splitter:
         Between the values on both sides of a cut.
     """
 
+    n_attributes: cython.Py_ssize_t
+    n_classes: cython.Py_ssize_t
+    min_gap: cython.double
+    all_many_valued: cython.bint
+    unit_weight: cython.bint
+    # The whole training set.
+    attributes: cython.const[cython.double][:, ::1]
+    n_values: cython.const[cython.longlong][::1]
+    many_valued: cython.const[cython.uchar][::1]
+    sorted_rows: cython.const[cython.int][:, ::1]
+    y: cython.const[cython.int][::1]
+    table: cython.const[cython.double][::1]
+    # The rows of the tree: a node owns a segment.
+    n_train = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    n_test = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    weight: cython.const[cython.double][::1]
+    rows: cython.int[::1]
+    test_rows: cython.int[::1]
+    order: cython.int[:, ::1]
+    values: cython.double[:, ::1]
+    # The node of the moment.
+    total = cython.declare(cython.double, visibility="readonly")
+    largest = cython.declare(cython.double, visibility="readonly")
+    cut = cython.declare(cython.double, visibility="readonly")
+    counts: cython.double[::1]
+    left: cython.double[::1]
+    right: cython.double[::1]
+    gains: cython.double[::1]
+    ratios: cython.double[::1]
+    cuts: cython.double[::1]
+    cells: cython.double[:, ::1]
+    n_branches = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    offsets: cython.longlong[::1]
+    test_offsets: cython.longlong[::1]
+    place: cython.longlong[::1]
+    branch: cython.ushort[::1]
+    buffer: cython.int[::1]
+    value_buffer: cython.double[::1]
+
     def __init__(self, attributes, n_values, y, weight, n_classes, min_gap):
         d, n = attributes.shape
         self.n_attributes, self.n_classes, self.min_gap = d, n_classes, min_gap
@@ -511,7 +646,10 @@ class Splitter:
                     self.order[a, n], self.values[a, n] = row, self.attributes[a, row]
                     n += 1
 
-    def count(self, begin, end):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def count(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
         """Weigh the classes of a node: ``total`` and ``largest`` are then known."""
         c: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -524,7 +662,10 @@ class Splitter:
             self.total += self.counts[c]
             self.largest = max(self.largest, self.counts[c])
 
-    def choose(self, begin, end):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def choose(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """The attribute to split the counted node on, and its ``cut``; −1 if none is worth it."""
         a: cython.Py_ssize_t
         usable: cython.Py_ssize_t = 0
@@ -552,13 +693,21 @@ class Splitter:
                 best, best_ratio, self.cut = a, self.ratios[a], self.cuts[a]
         return best
 
-    def x_log_x(self, x):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def x_log_x(self, x: cython.double) -> cython.double:
         """x·log₂x."""
         if self.table.shape[0] > 1:
             return self.table[cython.cast(cython.Py_ssize_t, x)]
         return x * math.log2(x) if x > SMALL else 0.0
 
-    def find_cut(self, a, begin, end):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_cut(
+        self, a: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.void:
         """Gain (less the price of choosing among the cuts), ratio and place of the best cut."""
         i: cython.Py_ssize_t
         c: cython.Py_ssize_t
@@ -613,7 +762,12 @@ class Splitter:
         self.gains[a], self.ratios[a] = best, best / bits if bits * total > SMALL else 0.0
         self.cuts[a] = low if middle >= high else middle
 
-    def weigh_branches(self, a, begin, end):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def weigh_branches(
+        self, a: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.void:
         """Gain and ratio of one branch for each value, if two have enough weight."""
         c: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -646,7 +800,17 @@ class Splitter:
         self.gains[a] = 0.0 if abs(gain) < SMALL else gain / self.total
         self.ratios[a] = self.gains[a] * self.total / bits if bits > SMALL else 0.0
 
-    def split(self, a, begin, end, test_begin, test_end):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def split(
+        self,
+        a: cython.Py_ssize_t,
+        begin: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        test_begin: cython.Py_ssize_t,
+        test_end: cython.Py_ssize_t,
+    ) -> cython.void:
         """Sort the node's rows into the branches of ``a``, which begin at the offsets."""
         other: cython.Py_ssize_t
         self.n_branches = 2
@@ -664,7 +828,10 @@ class Splitter:
         self.send(a, self.test_rows, test_begin, test_end, self.test_offsets)
         self.partition(self.test_rows, test_begin, test_end, self.test_offsets)
 
-    def largest_value_up_to(self, a, limit):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def largest_value_up_to(self, a: cython.Py_ssize_t, limit: cython.double) -> cython.double:
         """Among all values of an attribute."""
         low: cython.Py_ssize_t = 0
         high: cython.Py_ssize_t = self.sorted_rows.shape[1]
@@ -676,7 +843,17 @@ class Splitter:
                 high = middle
         return self.attributes[a, self.sorted_rows[a, low - 1]]
 
-    def send(self, a, rows, begin, end, offsets):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def send(
+        self,
+        a: cython.Py_ssize_t,
+        rows: cython.int[::1],
+        begin: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        offsets: cython.longlong[::1],
+    ) -> cython.void:
         """Note each row's branch, and where each branch will begin."""
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -693,7 +870,16 @@ class Splitter:
         for b in range(self.n_branches):
             offsets[b + 1] += offsets[b]
 
-    def partition(self, rows, begin, end, offsets):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def partition(
+        self,
+        rows: cython.int[::1],
+        begin: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        offsets: cython.longlong[::1],
+    ) -> cython.void:
         """Stable counting sort of rows[begin:end] by branch."""
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -706,7 +892,12 @@ class Splitter:
         for i in range(begin, end):
             rows[i] = self.buffer[i - begin]
 
-    def partition_sorted(self, a, begin, end):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def partition_sorted(
+        self, a: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.void:
         """The same for the rows that are sorted by an attribute, together with their values."""
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -749,13 +940,25 @@ class TreeFolds:
         Rows in the order of the authors' folds: each is a block of it.
     """
 
+    decks: cython.const[cython.longlong][:, ::1]
+    weka: cython.bint
+    whole_rows: cython.bint
+    weight_in: cython.double[:, ::1]
+    grouped: cython.int[::1]
+    sequence: cython.int[::1]
+    test_weight = cython.declare(object, visibility="readonly")
+    order = cython.declare(object, visibility="readonly")
+
     def __init__(self, decks, weka, whole_rows, capacity):
         self.decks, self.weka, self.whole_rows = decks, weka, whole_rows
         self.test_weight = np.empty((decks.shape[1], capacity))
         self.order, self.grouped = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
         self.weight_in, self.sequence = self.test_weight, self.order
 
-    def deal(self, sample):
+    @cython.ccall
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def deal(self, sample: BoostedRows) -> cython.void:
         """Fill ``test_weight`` of a sample's rows."""
         fold: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -767,7 +970,10 @@ class TreeFolds:
         else:
             self.deal_decks(sample)
 
-    def deal_as_weka(self, sample):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def deal_as_weka(self, sample: BoostedRows) -> cython.void:
         """Positions s, s+k, s+2k, … of the grouped rows, cut into k consecutive blocks."""
         n: cython.Py_ssize_t = sample.n
         n_folds: cython.Py_ssize_t = self.decks.shape[1]
@@ -798,7 +1004,10 @@ class TreeFolds:
                 self.weight_in[fold, self.sequence[i]] = sample.weight[self.sequence[i]]
                 j += 1
 
-    def deal_decks(self, sample):
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def deal_decks(self, sample: BoostedRows) -> cython.void:
         """Deal the rows of one class after the other, in the order of the decks."""
         n_folds: cython.Py_ssize_t = self.decks.shape[1]
         dealt: cython.Py_ssize_t = 0

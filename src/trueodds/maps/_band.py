@@ -1,4 +1,4 @@
-"""The band of a map: between which bounds the truth lies."""
+"""A map's band: the curves between which the true probability lies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Band:
     Parameters
     ----------
     level : float
-        How probable it is that the truth at a score lies within.
+        Probability that the true probability at a score lies within.
     lower, upper : tuple of maps
         With two classes one binary map of the scores each. With several, one for each class, of
         the probability that the map gives to it, or of its score if the map is a

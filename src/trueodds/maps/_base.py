@@ -1,26 +1,32 @@
-"""What every family of maps shares: the call, JSON, and equality."""
+"""A calibration map: what every family shares, from the call and JSON to bands and exports."""
 
 from __future__ import annotations
 
+import copy
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 
+from trueodds import export
 from trueodds.basics.files import as_path
 from trueodds.basics.shown import shown
 from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression
+from trueodds.export.expressions import Named, maximum, minimum
 from trueodds.inputs import (
     Floats,
     InputScale,
     as_number,
     as_tuple,
+    check_choice,
+    check_flag,
+    check_number,
     check_scale,
     positive_column,
     returns_like_input,
@@ -28,25 +34,32 @@ from trueodds.inputs import (
     where,
 )
 from trueodds.maps import _json
-from trueodds.maps._about import function_alone
+from trueodds.maps._about import check_about, fingerprint_of, function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
-from trueodds.maps._banded import Banded
-from trueodds.maps._exported import Exported
-from trueodds.maps._formulas import positive_expression
-from trueodds.maps._provenance import Described
+from trueodds.maps._formulas import (
+    feature_columns,
+    formula_of,
+    one_vs_rest_expressions,
+    positive_expression,
+    score_names,
+)
+from trueodds.numerics.softmax.logits import one_vs_rest_scores
 
-__all__ = ["BinaryMap", "CalibrationMap", "ClassMap", "check_reach"]
+if TYPE_CHECKING:
+    from trueodds.export import SqlDialect
+
+__all__ = ["BandEndMap", "BinaryMap", "CalibrationMap"]
 
 SHARED = {"input", "classes", "band"}
 """Fields of every family, which stand in the header of the file."""
 LONGEST_REASON = 300
 """Characters of what is said of a malformed document."""
-FARTHEST = float(np.finfo(np.float64).max) / 2
-"""The difference of two such numbers is finite."""
+Columns = list[str] | tuple[str, ...]
+Features = Sequence[str] | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap(Described, Banded, Exported, ABC):
+class CalibrationMap(ABC):
     """A learned function from scores to probabilities.
 
     Parameters
@@ -74,7 +87,11 @@ class CalibrationMap(Described, Banded, Exported, ABC):
 
     family: ClassVar[str]
     compiled: ClassVar[bool] = False
-    """Whether :meth:`_apply` is a compiled loop, which knows no warnings of NumPy."""
+    """Whether :meth:`_apply` is a compiled loop, which raises no warnings of NumPy."""
+    reduces_pairs: ClassVar[bool] = True
+    """Whether two columns are reduced to the score of the positive class before the formula."""
+    trained_in_torch: ClassVar[tuple[str, ...]] = ()
+    """Fields that can be trained further in torch."""
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
 
     def __init_subclass__(cls, *, saved: bool = True, **kwargs: Any) -> None:
@@ -121,12 +138,17 @@ class CalibrationMap(Described, Banded, Exported, ABC):
     @property
     @abstractmethod
     def n_classes(self) -> int | None:
-        """How many classes the map is for; None if for any number."""
+        """Number of classes; None if the map takes any number."""
+
+    @property
+    def class_count(self) -> int:
+        """Number of classes; two if nothing says otherwise."""
+        return self.n_classes or len(self.classes or (0, 1))
 
     @property
     def takes_one_score(self) -> bool:
         """Whether scores may be those of the positive class alone."""
-        return False
+        return self.reduces_pairs and self.n_classes == 2
 
     @property
     def rows_sum_to_one(self) -> bool:
@@ -134,8 +156,13 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         return True
 
     @property
+    def band_of_forecasts(self) -> bool:
+        """Whether a band is a function of the map's probabilities instead of the scores."""
+        return self.class_count > 2
+
+    @property
     def attributes(self) -> tuple[str | int, ...]:
-        """What the map asks for beside scores; empty for all families but trees.
+        """Features that the map needs besides scores; empty for all families but trees.
 
         Names of columns, or their positions if the map was fitted on an array.
         """
@@ -149,8 +176,44 @@ class CalibrationMap(Described, Banded, Exported, ABC):
     def _apply(self, scores: Floats) -> Floats:
         """Map validated scores of the shape that the family works on."""
 
-    def apply(self, scores: Floats) -> Floats:
+    @abstractmethod
+    def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The probability of the positive class from one score, or of each class from as many."""
+
+    @returns_like_input
+    def __call__(self, scores: Any, features: Any = None) -> Floats:
+        """Turn scores into probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the scale that ``input`` says.
+        features : array-like or frame of shape (n, n_features), default=None
+            The original features, which a tree needs; may hold missing values.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Of the positive class if scores are 1-D.
+        """
+        array = self._validated(scores)
+        if array.ndim == 1 or not (self.reduces_pairs and self.n_classes == 2):
+            return self.apply(array, features)
+        return self.apply_to_all(positive_column(array, self.input))
+
+    def _validated(self, scores: Any) -> Floats:
+        """Scores as float64, of a shape that the map takes."""
+        array = validate_scores(
+            scores, self.input, n_columns=self.n_classes, rows_sum_to_one=self.rows_sum_to_one
+        )
+        if array.ndim == 1 and not self.takes_one_score:
+            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
+        return array
+
+    def apply(self, scores: Floats, features: Any = None) -> Floats:
         """Map validated scores, in blocks that stay in the cache and on all cores if many."""
+        if features is not None:
+            raise InputError(f"a map of the family {self.family!r} takes no features.")
         if len(scores) <= BLOCK:
             return self._apply_quietly(scores)
         out = np.empty(scores.shape)
@@ -162,17 +225,20 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         return out
 
     def _apply_quietly(self, scores: Floats) -> Floats:
-        """Without warnings of NumPy: log-odds beyond float64 are infinite, as they should be."""
+        """Without warnings of NumPy: log-odds beyond float64 are infinite, which is right."""
         if self.compiled:
             return self._apply(scores)
         with np.errstate(all="ignore"):
             return self._apply(scores)
 
-    def apply_to_both(self, scores: Floats) -> Floats:
-        """Probabilities of both classes, of shape (n, 2), from validated scores of the positive.
+    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+        """Probabilities of all classes, of shape (n, n_classes), from validated scores.
 
-        In memory there is one row for each class, which is faster to fill.
+        Scores of the positive class alone give both classes, with one row for each class in
+        memory, which is faster to fill.
         """
+        if scores.ndim == 2 or features is not None:
+            return self.apply(scores, features)
         both = np.empty((2, len(scores)))
 
         def work(rows: slice) -> None:
@@ -183,11 +249,6 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         in_blocks(work, len(scores))
         return both.T
 
-    @abstractmethod
-    def __call__(self, scores: Any) -> Floats:
-        """Turn scores into probabilities of the same shape."""
-
-    @abstractmethod
     def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The family's formula, from which SQL, ONNX and Python are written.
 
@@ -201,6 +262,137 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         tuple of Expression
             The probability of the positive class, or of each class.
         """
+        if len(scores) == 1 or not (self.reduces_pairs and self.n_classes == 2):
+            return self._formulas(scores)
+        p = self._formulas((positive_expression(scores, self.input),))[0]
+        return 1 - p, p
+
+    @property
+    def about(self) -> dict[str, Any] | None:
+        """Where the map comes from, as far as it is known; see ``docs/map-format.md``.
+
+        A copy: a map does not change. Nothing in it is trusted, and it takes no part in forecasts,
+        exports or the comparison of two maps. A map with other parameters, as
+        :func:`dataclasses.replace` makes it, has none.
+        """
+        return copy.deepcopy(self.__dict__.get("_about"))
+
+    def with_about(self, about: Mapping[str, Any] | None) -> Self:
+        """The same map with another ``about``; see ``docs/map-format.md`` for what may stand in it.
+
+        Parameters
+        ----------
+        about : mapping or None
+            Plain JSON values; what :func:`trueodds.model_selection.describe_fit` returns, or your
+            own. None takes away what was there.
+
+        Examples
+        --------
+        >>> from trueodds.maps import LogOddsMap
+        >>> plain = LogOddsMap(a=0.5, b=0.5, c=0.0)
+        >>> signed = plain.with_about({"method": "temperature", "notes": "for the spring campaign"})
+        >>> signed.about["method"], signed == plain, signed.fingerprint == plain.fingerprint
+        ('temperature', True, True)
+        """
+        block = None if about is None else check_about(about) or None
+        other = copy.copy(self)
+        object.__setattr__(other, "_about", block)
+        return other
+
+    @property
+    def fingerprint(self) -> str:
+        """A SHA-256 of what the map does: the same for two maps of the same numbers and classes.
+
+        ``about`` and the version of the format do not count, so it stays the same when a map is
+        saved by a later version, or described anew.
+
+        Examples
+        --------
+        >>> from trueodds.maps import IdentityMap
+        >>> IdentityMap().fingerprint[:15]
+        'sha256:9dd8047c'
+        """
+        return fingerprint_of(self.to_dict())
+
+    def with_band(
+        self,
+        lower: CalibrationMap | Sequence[CalibrationMap],
+        upper: CalibrationMap | Sequence[CalibrationMap],
+        *,
+        level: float,
+    ) -> Self:
+        """The same map with a band; ``calibrator.map_with_band()`` makes one from evidence.
+
+        Parameters
+        ----------
+        lower, upper : map, or sequence of maps
+            With two classes one binary map of the scores each. With several (or a tree), one for
+            each class, of the probability that this map gives to it; of its score if each class
+            has a map of its own.
+        level : float
+            How probable it is that the truth lies within.
+
+        Examples
+        --------
+        >>> from trueodds.maps import IdentityMap, LogOddsMap
+        >>> low, high = (LogOddsMap(a=1.0, b=1.0, c=c) for c in (-0.5, 0.5))
+        >>> banded = IdentityMap().with_band(low, high, level=0.9)
+        >>> [end.round(2) for end in banded.interval([0.1, 0.5])]
+        [array([0.06, 0.38]), array([0.15, 0.62])]
+        """
+        ends = [tuple(e) if isinstance(e, Sequence) else (e,) for e in (lower, upper)]
+        return replace(self, band=Band(level, *ends)).with_about(self.about)
+
+    def interval(self, scores: Any, features: Any = None) -> tuple[Floats, Floats]:
+        """Where the true probability of such scores lies; for a map that carries a band.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            On the scale that ``input`` says.
+        features : array-like or frame of shape (n, n_features), default=None
+            The original features, which a tree needs.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n,), or (n, n_classes) with several classes
+            With two classes those of the positive one. The map's own probability is never outside.
+        """
+        band = self._known_band()
+        array = self._validated(scores)
+        if array.ndim == 2 and self.class_count == 2 and not self.band_of_forecasts:
+            array = positive_column(array, self.input)
+        p = self.apply(array, features)
+        if p.ndim == 2 and self.class_count == 2:  # a tree of both columns
+            p = p[:, 1]
+        axis = self._band_axis(array, p)
+        return _outer(band.lower, axis, p, "lower"), _outer(band.upper, axis, p, "upper")
+
+    def _band_axis(self, scores: Floats, p: Floats) -> Floats:
+        """What the curves of a band are called on."""
+        if self.band_of_forecasts:
+            return np.clip(p, 0.0, 1.0)
+        return scores if p.ndim == 1 else one_vs_rest_scores(scores, self.input)
+
+    def lower_map(self) -> BandEndMap:
+        """The lower end of the interval as a map, to be exported or applied to a frame."""
+        return self._end("lower")
+
+    def upper_map(self) -> BandEndMap:
+        """The upper end of the interval as a map."""
+        return self._end("upper")
+
+    def _end(self, end: Literal["lower", "upper"]) -> BandEndMap:
+        curves = getattr(self._known_band(), end)
+        return BandEndMap(map=self, curves=curves, end=end, input=self.input, classes=self.classes)
+
+    def _known_band(self) -> Band:
+        if self.band is None:
+            raise InputError(
+                "this map carries no band; take calibrator.map_with_band(level=0.9), or "
+                "trueodds fit --interval 0.9."
+            )
+        return self.band
 
     def _freeze(self, name: str) -> Floats:
         """Make a field a read-only float64 array without NaN."""
@@ -320,6 +512,219 @@ class CalibrationMap(Described, Banded, Exported, ABC):
         """
         return cls.from_dict(_json.read(as_path(path)))
 
+    @overload
+    def to_sql(
+        self, column: str = ..., *, dialect: SqlDialect = ..., features: Features = ...
+    ) -> str: ...
+
+    @overload
+    def to_sql(
+        self, column: Columns, *, dialect: SqlDialect = ..., features: Features = ...
+    ) -> list[str]: ...
+
+    def to_sql(
+        self,
+        column: str | Columns = "score",
+        *,
+        dialect: SqlDialect = "duckdb",
+        features: Features = None,
+    ) -> str | list[str]:
+        """The map as an SQL expression over a column of scores; see ``docs/export.md``.
+
+        Parameters
+        ----------
+        column : str or list of str, default="score"
+            The column of the positive class's scores, or one column for each class. Names are
+            quoted, so they must be spelled as the engine stores them.
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"}, \
+                default="duckdb"
+        features : list of str, or mapping, default=None
+            For a tree: the columns of its attributes, in the order of the fit, or a mapping from
+            the names of the fit to columns. None if they have the names of the fit.
+
+        Returns
+        -------
+        str or list of str
+            The probability of the positive class, or of each class if columns are a list. NULL if
+            a score is NULL, NaN, or outside the range of its scale.
+
+        Examples
+        --------
+        >>> from trueodds.maps import StepMap
+        >>> print(StepMap(edges=[0.5], values=[0.2, 0.7]).to_sql("p"))
+        CAST(CASE WHEN CAST("p" AS DOUBLE) BETWEEN 0.0e0 AND 1.0e0 THEN CASE WHEN
+        CAST("p" AS DOUBLE) < 0.5e0 THEN 0.2e0 ELSE 0.7e0 END ELSE NULL END AS DOUBLE)
+        """
+        names = score_names(column)
+        formula = formula_of(self, len(names))
+        written = export.render_sql(
+            formula, names, dialect, feature_columns(self, formula, features)
+        )
+        return written[0] if isinstance(column, str) else written
+
+    def to_dbt(
+        self,
+        name: str = "calibrate",
+        *,
+        dialect: SqlDialect = "duckdb",
+        features: Features = None,
+    ) -> str:
+        """The map as a macro for dbt, to be saved as a file in ``macros/``.
+
+        Parameters
+        ----------
+        name : str, default="calibrate"
+            Of the macro. With a column for each class there is a macro for each, numbered from 0.
+        dialect : str, default="duckdb"
+            As in :meth:`to_sql`.
+        features : list of str, or mapping, default=None
+            As in :meth:`to_sql`.
+
+        Returns
+        -------
+        str
+            To be used in a model as ``select {{ calibrate("p") }} as probability``; the argument is
+            any SQL expression.
+
+        Examples
+        --------
+        >>> from trueodds.maps import StepMap
+        >>> print(StepMap(edges=[0.5], values=[0.2, 0.7]).to_dbt())
+        {% macro calibrate(score) %}
+        CAST(CASE WHEN CAST({{ score }} AS DOUBLE) BETWEEN 0.0e0 AND 1.0e0 THEN CASE WHEN
+        CAST({{ score }} AS DOUBLE) < 0.5e0 THEN 0.2e0 ELSE 0.7e0 END ELSE NULL END AS DOUBLE)
+        {% endmacro %}
+        """
+        formula = formula_of(self, self._n_scores)
+        return export.render_dbt(formula, name, dialect, feature_columns(self, formula, features))
+
+    def to_onnx(self, *, edges_below: float = 0.0) -> Any:
+        """The map as an ONNX graph in float64; see ``docs/export.md``.
+
+        Parameters
+        ----------
+        edges_below : float, default=0.0
+            By which share of themselves the edges of steps are lowered, so that scores that were
+            rounded to float32 (2.5e-7) stay on their side.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the input ``scores`` of shape (N,), or (N, n_classes) if the map needs a column
+            for each class, and the output ``probability`` or ``probabilities`` of the same shape;
+            NaN where a score is NaN or outside the range of its scale. A tree has one more input
+            for each attribute that it asks for, ``feature_<name>`` of shape (N,).
+        """
+        formula = formula_of(self, self._n_scores)
+        classes = None if self.classes is None else list(self.classes)
+        metadata = {"family": self.family, "input": self.input, "classes": classes}
+        lowered = check_number(edges_below, "edges_below", 0.0, 1.0)
+        return export.render_onnx(formula, metadata, edges_below=lowered)
+
+    def to_python(self, name: str = "calibrate") -> str:
+        """The map as the source of a Python function without dependencies; see ``docs/export.md``.
+
+        Parameters
+        ----------
+        name : str, default="calibrate"
+            What the function is called.
+
+        Returns
+        -------
+        str
+            The function takes one score and returns a float, or takes a sequence of one score for
+            each class and returns a list. NaN if a score is no number, NaN, or outside the range of
+            its scale. That of a tree takes the attributes, too: a mapping by their names, or a
+            sequence if it was fitted on an array.
+
+        Examples
+        --------
+        >>> from trueodds.maps import StepMap
+        >>> namespace = {}
+        >>> exec(StepMap(edges=[0.5], values=[0.2, 0.7]).to_python(), namespace)
+        >>> namespace["calibrate"](0.5)
+        0.7
+        """
+        formula = formula_of(self, self._n_scores)
+        named = any(isinstance(attribute, str) for attribute in self.attributes)
+        return export.render_python(formula, name, named_features=named)
+
+    def to_javascript(self, name: str = "calibrate") -> str:
+        """The map as the source of a JavaScript module without dependencies.
+
+        Parameters
+        ----------
+        name : str, default="calibrate"
+            What the exported function is called.
+
+        Returns
+        -------
+        str
+            An ES module. Its function takes one score and returns a number, or takes an array of
+            one score for each class and returns an array. A score is a number or the text of a
+            decimal number; NaN if it is anything else, or outside the range of its scale. That of
+            a tree takes the attributes, too: an object by their names,
+            or an array if it was fitted on an array.
+
+        Examples
+        --------
+        >>> from trueodds.maps import StepMap
+        >>> source = StepMap(edges=[0.5], values=[0.2, 0.7]).to_javascript()
+        >>> print(source[source.index("export"):])
+        export function calibrate(score) {
+            const s0 = number(score);
+            if (!((0.0 <= s0 && s0 <= 1.0))) return NaN;
+            return _calibrate_values_1[place(_calibrate_edges_0, s0)];
+        }
+        <BLANKLINE>
+        """
+        formula = formula_of(self, self._n_scores)
+        named = any(isinstance(attribute, str) for attribute in self.attributes)
+        return export.render_javascript(formula, name, named_features=named)
+
+    def to_torch(self, *, trainable: bool = False) -> Any:
+        """The map as a torch module; see ``docs/export.md``.
+
+        Parameters
+        ----------
+        trainable : bool, default=False
+            Whether the map's numbers are parameters that an optimiser can train further: a, b and c
+            of a log-odds map (logistic, temperature, beta), weights and bias of a softmax map.
+
+        Returns
+        -------
+        torch.nn.Module
+            It takes scores of any shape, or with one column for each class last, on any device, and
+            returns their dtype, or torch's default for integers and booleans. It computes in
+            float64, and ``half()`` of a network around it leaves its tables in float64. NaN where
+            a score is NaN or outside the range of its scale. That of a tree takes numeric
+            attributes as a second tensor, a column for each in the order of the fit. It can be
+            scripted and exported (``torch.export``).
+
+        Examples
+        --------
+        >>> import torch
+        >>> from trueodds.maps import LogOddsMap
+        >>> module = LogOddsMap(a=0.5, b=0.5, c=0.0).to_torch()
+        >>> module(torch.tensor([0.2, 0.5]))
+        tensor([0.3333, 0.5000])
+        """
+        check_flag(trainable, "trainable")
+        drawn, parameters = self, {}
+        if trainable:
+            if not self.trained_in_torch:
+                raise InputError(
+                    f"a map of the family {self.family!r} has nothing to train further; those of "
+                    "log_odds and softmax have."
+                )
+            drawn = copy.copy(drawn)
+            for name in self.trained_in_torch:
+                parameters[name] = np.array(getattr(drawn, name), dtype=np.float64)
+                object.__setattr__(drawn, name, _named(parameters[name], name))
+            if parameters.get("a") is not None and parameters["a"] == parameters["b"]:
+                del parameters["b"]  # one slope for both
+        return export.render_torch(formula_of(drawn, drawn._n_scores), parameters)
+
     @property
     def _n_scores(self) -> int:
         """One column of scores if that is enough, else one for each class."""
@@ -338,61 +743,121 @@ class BinaryMap(CalibrationMap):
 
     @property
     def n_classes(self) -> int:
-        """Always 2."""
+        """Two."""
         return 2
 
-    @property
-    def takes_one_score(self) -> bool:
-        """Always."""
-        return True
-
-    @returns_like_input
-    def __call__(self, scores: Any) -> Floats:
-        """Turn scores into probabilities.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 2)
-            On the scale that ``input`` says.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, 2)
-            Of the positive class, or of both.
-        """
-        array = validate_scores(scores, self.input, n_columns=2)
-        if array.ndim == 1:
-            return self.apply(array)
-        return self.apply_to_both(positive_column(array, self.input))
-
-    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        """The formula of one score, or of the two columns of both classes."""
-        if len(scores) == 1:
-            return (self._formula(scores[0]),)
-        p = self._formula(positive_expression(scores, self.input))
-        return 1 - p, p
+    def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        return (self._formula(scores[0]),)
 
     @abstractmethod
     def _formula(self, score: Expression) -> Expression:
         """The probability of the positive class."""
 
 
-class ClassMap(CalibrationMap):
-    """A map of one score for each of several classes."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BandEndMap(CalibrationMap, saved=False):
+    """The lower or the upper end of an interval around what a map says.
 
-    @returns_like_input
-    def __call__(self, scores: Any) -> Floats:
-        """Turn rows of class scores, of shape (n, n_classes), into rows of probabilities."""
-        return self.apply(self._checked(scores))
+    It is the end of the band, or the map's own forecast where the band does not reach it: a
+    forecast is never outside its interval. :meth:`CalibrationMap.lower_map` and ``upper_map`` make
+    them, to be called, exported and applied to frames; what is saved is the map with its band.
 
-    def _checked(self, scores: Any) -> Floats:
-        array = validate_scores(scores, self.input, rows_sum_to_one=self.rows_sum_to_one)
-        if array.ndim != 2 or array.shape[1] != self.n_classes:
-            raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
-        return array
+    Parameters
+    ----------
+    map : CalibrationMap
+        Without a tree's attributes.
+    curves : tuple of binary maps
+        With two classes one, of the scores; with several, one for each class, of the probability
+        that ``map`` gives to it, or of its score if ``map`` is a :class:`OneVsRestMap`.
+    end : {"lower", "upper"}
+
+    Examples
+    --------
+    >>> from trueodds.maps import BandEndMap, IdentityMap, StepMap
+    >>> curve = StepMap(edges=[0.5], values=[0.1, 0.6])
+    >>> BandEndMap(map=IdentityMap(), curves=(curve,), end="lower")([0.05, 0.3, 0.9])
+    array([0.05, 0.1 , 0.6 ])
+    """
+
+    map: CalibrationMap
+    curves: tuple[CalibrationMap, ...]
+    end: Literal["lower", "upper"]
+
+    family: ClassVar[str] = "band_end"
+
+    @property
+    def n_classes(self) -> int:
+        """As many as the map has."""
+        return max(len(self.curves), 2)
+
+    @property
+    def rows_sum_to_one(self) -> bool:
+        """As the map asks."""
+        return self.map.rows_sum_to_one
+
+    def _check(self) -> None:
+        check_choice(self.end, ("lower", "upper"), "end")
+        object.__setattr__(self, "curves", as_tuple(self.curves, "curves"))
+        if not isinstance(self.map, CalibrationMap) or isinstance(self.map, BandEndMap):
+            raise InputError("map must be a calibration map, and not an end of a band itself.")
+        if self.map.band_of_forecasts and self.map.class_count == 2:
+            raise InputError(
+                "the interval of a tree needs its attributes: call map.interval(scores, features)."
+            )
+        if self.map.input != self.input:
+            raise InputError(f"map must have input={self.input!r}; got {self.map.input!r}.")
+        if self.n_classes == 2 and not self.map.takes_one_score:
+            raise InputError("with two classes, map must take the positive class's score alone.")
+        check_band(Band(0.5, self.curves, self.curves), self.map)
+        object.__setattr__(self, "map", replace(self.map, band=None))
+
+    def save(self, path: str | Path) -> None:
+        """Refused: save the map, which carries its band."""
+        raise InputError("an end of a band is not saved by itself: save the map that carries it.")
+
+    def _apply(self, scores: Floats) -> Floats:
+        p = self.map._apply(scores)
+        return _outer(self.curves, self.map._band_axis(scores, p), p, self.end)
+
+    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+        """The end for each class; with two classes that of the positive one, of shape (n,)."""
+        return self.apply(scores, features)
+
+    def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        outer = minimum if self.end == "lower" else maximum
+        forecasts, axis = self.map.expression(scores), scores
+        if self.map.band_of_forecasts:
+            axis = [minimum(p, 1.0) for p in forecasts]
+        elif len(scores) > 1:
+            axis = one_vs_rest_expressions(scores, self.input)
+        return tuple(
+            outer(curve.expression((x,))[0], p)
+            for curve, x, p in zip(self.curves, axis, forecasts, strict=True)
+        )
+
+    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The end of the curve or the forecast, whichever is farther out."""
+        if self.n_classes == 2 and len(scores) != 1:
+            raise InputError(
+                "the interval of two classes is that of the positive one: give its score alone."
+            )
+        return self._formulas(scores)
 
 
-def check_reach(knots: Floats, name: str) -> None:
-    """Refuse increasing knots so far apart that their distance is no float64."""
-    if len(knots) and max(-knots[0], knots[-1]) > FARTHEST:
-        raise InputError(f"{name} must lie within ±{FARTHEST:g}; got {knots[0]} to {knots[-1]}.")
+def _outer(curves: tuple[CalibrationMap, ...], axis: Floats, p: Floats, end: str) -> Floats:
+    """One end of a band, or the forecast where the band does not reach it."""
+    outer = np.minimum if end == "lower" else np.maximum
+    if p.ndim == 1:
+        return np.asarray(outer(curves[0].apply(axis), p))
+    columns = [curve.apply(np.ascontiguousarray(axis[:, k])) for k, curve in enumerate(curves)]
+    return np.asarray(outer(np.stack(columns, axis=1), p))
+
+
+def _named(values: Any, name: str) -> Any:
+    """Numbers that know where they came from."""
+    if values.ndim == 0:
+        return Named(float(values), name)
+    named = np.empty(values.shape, dtype=object)
+    for index in np.ndindex(values.shape):
+        named[index] = Named(float(values[index]), name, index)
+    return named

@@ -10,9 +10,8 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from trueodds.basics.files import write_text
+from trueodds.basics.files import parse_json, write_text
 from trueodds.basics.shown import shown
-from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.inputs import InputScale
 from trueodds.maps._about import check_about

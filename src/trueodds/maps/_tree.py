@@ -1,9 +1,10 @@
-"""A tree of maps: attributes choose the node, and the node's map calibrates the score."""
+"""A tree of maps: features choose the node, and the node's map calibrates the score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -11,24 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, MapFormatError
-from trueodds.export import Expression
-from trueodds.inputs import (
-    Floats,
-    as_tuple,
-    check_integer,
-    positive_column,
-    returns_like_input,
-    validate_scores,
+from trueodds.export import Expression, Feature
+from trueodds.export.expressions import (
+    INFINITE,
+    Choose,
+    Condition,
+    Constant,
+    FeatureAbove,
+    FeatureAtMost,
+    FeatureIs,
+    FeatureMissing,
 )
+from trueodds.export.expressions import Any as AnyOf
+from trueodds.inputs import Floats, as_tuple, check_integer, positive_column
+from trueodds.kernels.maps import linear_probabilities, route
 from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap
-from trueodds.maps._log_odds import LogOddsMap
-from trueodds.maps._softmax import SoftmaxMap
-from trueodds.maps._tree_formula import tree_expressions
+from trueodds.maps._binary import LogOddsMap
+from trueodds.maps._classes import SoftmaxMap
+from trueodds.maps._formulas import positive_expression, probability_log_odds
 from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
-from trueodds.maps.tree_text import tree_text
 
-__all__ = ["TreeMap"]
+__all__ = ["TreeMap", "branch_text", "children_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -87,6 +92,7 @@ class TreeMap(CalibrationMap):
     fill: Floats
 
     family: ClassVar[str] = "tree"
+    reduces_pairs: ClassVar[bool] = False
 
     @property
     def n_classes(self) -> int:
@@ -227,8 +233,6 @@ class TreeMap(CalibrationMap):
 
     def nodes_of(self, features: Any) -> npt.NDArray[np.int32]:
         """The node (a leaf, unless a category is unknown) that each row of attributes leads to."""
-        from trueodds.kernels.maps import route
-
         space = self.space
         first, children = self.__dict__["_first_child"], self.__dict__["_children"]
         nodes: npt.NDArray[np.int32] = route(
@@ -242,50 +246,21 @@ class TreeMap(CalibrationMap):
         )
         return nodes
 
-    @returns_like_input
-    def __call__(self, scores: Any, features: Any = None) -> Floats:
-        """Turn scores into probabilities.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, n_classes)
-            On the scale that ``input`` says.
-        features : array-like or frame of shape (n, n_attributes)
-            The original attributes; may hold missing values.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, n_classes)
-            Of the positive class if scores are 1-D.
-        """
-        array = validate_scores(scores, self.input, n_columns=self.n_classes)
-        result = self._apply_at(array, features)
-        return result[:, 1] if array.ndim == 1 else result
-
     @property
     def band_of_forecasts(self) -> bool:
         """Always: attributes matter as well as scores."""
         return True
 
-    def interval(self, scores: Any, features: Any = None) -> tuple[Floats, Floats]:
-        """Where the true probability of rows lies that are given such a probability."""
-        band = self._known_band()
-        array = validate_scores(scores, self.input, n_columns=self.n_classes)
-        p = np.clip(self._apply_at(array, features), 0.0, 1.0)
-        columns = [p[:, 1]] if self.n_classes == 2 else list(p.T)
-        ends = [
-            [curve(x) for curve, x in zip(curves, columns, strict=True)]
-            for curves in (band.lower, band.upper)
-        ]
-        low = np.minimum(np.stack(ends[0], axis=1), np.stack(columns, axis=1))
-        high = np.maximum(np.stack(ends[1], axis=1), np.stack(columns, axis=1))
-        return (low[:, 0], high[:, 0]) if self.n_classes == 2 else (low, high)
-
     def _apply(self, scores: Floats) -> Floats:
         raise InputError("a tree map needs the original attributes: pass features=.")
 
-    def _apply_at(self, scores: Floats, features: Any) -> Floats:
-        """Probabilities (n, n_classes) of validated scores."""
+    def apply(self, scores: Floats, features: Any = None) -> Floats:
+        """Map validated scores of rows with these features."""
+        result = self.apply_to_all(scores, features)
+        return result[:, 1] if scores.ndim == 1 else result
+
+    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+        """Probabilities of all classes, of shape (n, n_classes), from validated scores."""
         nodes = self.nodes_of(features)
         if len(nodes) != len(scores):
             raise InputError(
@@ -298,18 +273,16 @@ class TreeMap(CalibrationMap):
     def at_node(self, node: int, scores: Any) -> Floats:
         """Probabilities (n, n_classes) by the map of one node, whatever the attributes."""
         node = check_integer(node, "node", 0, most=len(self.maps) - 1)
-        array = validate_scores(scores, self.input, n_columns=self.n_classes)
+        array = self._validated(scores)
         return self._apply_maps(array, np.full(len(array), node, dtype=np.int32))
 
     def _apply_maps(self, scores: Floats, nodes: npt.NDArray[np.int32]) -> Floats:
         if self.n_classes == 2:
-            scores = self._as_the_maps_want(scores)
+            scores = self._scores_for_maps(scores)
         if self.maps[0].input != self.input:
             scores = score_columns(scores, self.input)
         coef = self._linear()
         if coef is not None:
-            from trueodds.kernels.maps import linear_probabilities
-
             columns = np.ascontiguousarray(scores.reshape(len(scores), -1))
             p = linear_probabilities(columns, nodes, coef)
             return np.concatenate([1 - p, p], axis=1) if p.shape[1] == 1 else p
@@ -322,7 +295,7 @@ class TreeMap(CalibrationMap):
                 result[rows] = _both(fitted, scores[rows])
         return result
 
-    def _as_the_maps_want(self, scores: Floats) -> Floats:
+    def _scores_for_maps(self, scores: Floats) -> Floats:
         """Two columns as one for binary maps, one as two for maps of both columns."""
         if not isinstance(self.maps[0], SoftmaxMap):
             return positive_column(scores, self.input) if scores.ndim == 2 else scores
@@ -345,13 +318,86 @@ class TreeMap(CalibrationMap):
         ]
         return np.array(planes) if len(planes) == len(self.maps) else None
 
-    def expression(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        """A choice among the nodes' formulas by the attributes."""
-        return tree_expressions(self, scores, (ZERO, ONE))
+    def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        wanted = self._expressions_for_maps(scores)
+        if self.maps[0].input != self.input:
+            wanted = tuple(_log_odds(score, self.input) for score in wanted)
+        children = children_of(self)
+
+        @cache
+        def at_node(node: int) -> tuple[Expression, ...]:
+            return self.maps[node].expression(wanted)
+
+        def below(node: int, output: int) -> Expression:
+            own = at_node(node)[output]
+            if not children[node]:
+                return own
+            return self._choice(node, [below(child, output) for child in children[node]], own)
+
+        n_outputs = len(at_node(0))
+        if len(scores) == 1:
+            return (below(0, n_outputs - 1),)
+        if n_outputs == 1:
+            p = below(0, 0)
+            return 1 - p, p
+        return tuple(below(0, output) for output in range(n_outputs))
+
+    def _expressions_for_maps(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The twin of :meth:`_scores_for_maps`."""
+        if self.n_classes != 2:
+            return tuple(scores)
+        if not isinstance(self.maps[0], SoftmaxMap):
+            return tuple(scores) if len(scores) == 1 else (positive_expression(scores, self.input),)
+        if len(scores) == 2:
+            return tuple(scores)
+        (score,) = scores
+        return (1 - score, score) if self.input == "probability" else (-score / 2, score / 2)
+
+    def _choice(self, node: int, values: list[Expression], own: Expression) -> Expression:
+        """The branch of an inner node, or its own formula for a category that was not seen."""
+        index = int(self.attribute[node])
+        known, fill = self.categories[index], float(self.fill[index])
+        text = known is not None and isinstance(known[0], str)
+        feature = Feature(index, self.space.name(index), text)
+        if known is None:
+            cut, (left, right) = float(self.cut[node]), values
+            # A missing value fails both conditions, so it goes where the other branch is.
+            if fill <= cut:
+                return Choose(((FeatureAbove(feature, cut), right),), left)
+            return Choose(((FeatureAtMost(feature, cut), left),), right)
+        branches: list[tuple[Condition, Expression]] = []
+        for code, (category, value) in enumerate(zip(known, values, strict=True)):
+            condition: Condition = FeatureIs(feature, category)
+            if code == fill:
+                condition = AnyOf((condition, FeatureMissing(feature)))
+            branches.append((condition, value))
+        return Choose(tuple(branches), own)
 
     def export_text(self, decimals: int = 3) -> str:
         """The tree as lines of text, one for each branch, with the leaves' weights and maps."""
-        return tree_text(self, check_integer(decimals, "decimals", 0, most=17))
+        decimals = check_integer(decimals, "decimals", 0, most=17)
+        children = children_of(self)
+        if len(self.maps) == 1:
+            return f"one leaf: {self._leaf_text(0, decimals)}"
+        lines = []
+        # Nodes still to write, with their depth and the condition that leads to them.
+        waiting = [(0, -1, "")]
+        while waiting:
+            node, depth, condition = waiting.pop()
+            if node > 0:
+                leaf = "" if children[node] else f": {self._leaf_text(node, decimals)}"
+                lines.append("|   " * depth + condition + leaf)
+            for branch in reversed(range(len(children[node]))):
+                child = children[node][branch]
+                waiting.append((child, depth + 1, branch_text(self, node, branch, decimals)))
+        return "\n".join(lines)
+
+    def _leaf_text(self, node: int, decimals: int) -> str:
+        """The map of a leaf, as short as its family allows, and the training weight."""
+        fitted, text = self.maps[node], self.maps[node].family
+        if isinstance(fitted, LogOddsMap) and fitted.a == fitted.b:
+            text = f"σ({fitted.a:.{decimals}f}·z {fitted.c:+.{decimals}f})"
+        return f"{text}  (n={self.weight[node]:g})"
 
 
 def _plain(known: Any) -> tuple[str | float, ...] | None:
@@ -371,3 +417,33 @@ def _both(fitted: CalibrationMap, scores: Floats) -> Floats:
     """Probabilities of all classes by a node's own map."""
     p = fitted._apply(scores)
     return np.stack([1 - p, p], axis=1) if scores.ndim == 1 else p
+
+
+def _log_odds(score: Expression, scale: str) -> Expression:
+    """The twin of :func:`trueodds.maps.tree_features.score_columns`."""
+    low, high = (Constant(float(np.log(p / (1 - p)))) for p in (ZERO, ONE))
+    if scale == "probability":
+        inner = probability_log_odds(score)
+        return Choose(((score <= 0, low), (score >= 1, high)), inner)
+    # Of infinite log-odds, both count as the upper end in size.
+    low = Constant(-high.value)
+    return Choose(((score >= INFINITE, high), (score <= -INFINITE, low)), score)
+
+
+def children_of(tree: TreeMap) -> list[list[int]]:
+    """The children of every node, in order."""
+    children: list[list[int]] = [[] for _ in tree.maps]
+    for node, parent in enumerate(tree.parent.tolist()):
+        if parent >= 0:
+            children[parent].append(node)
+    return children
+
+
+def branch_text(tree: TreeMap, node: int, branch: int, decimals: int) -> str:
+    """What a row must satisfy to go from a node into one of its branches."""
+    a = int(tree.attribute[node])
+    name, known = tree.space.name(a), tree.categories[a]
+    if known is not None:
+        value = known[branch]
+        return f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+    return f"{name} {'<=' if branch == 0 else '>'} {tree.cut[node]:.{decimals}f}"

@@ -6,8 +6,9 @@ All functions take ``y_true, y_prob`` and keyword-only options. Names ending in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from trueodds.basics.imports import import_lazily
 from trueodds.metrics._calibration_band import CalibrationBand, calibration_band
 from trueodds.metrics._curve_errors import (
     e50_error,
@@ -118,10 +119,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("accuracy_score", "roc_auc_score"):
-        # Half a second that nothing else here needs.
-        from sklearn import metrics
-
-        return getattr(metrics, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# scikit-learn's own: half a second that nothing else here needs.
+__getattr__, __dir__ = import_lazily(
+    __name__, {"accuracy_score": "sklearn.metrics", "roc_auc_score": "sklearn.metrics"}
+)

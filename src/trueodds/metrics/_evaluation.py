@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.engines.grouping import ScoreCells
+from trueodds.engines.cells import ScoreCells
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,

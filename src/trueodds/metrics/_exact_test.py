@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 from trueodds.compare import holm_adjust
-from trueodds.engines.grouping import ScoreCells
+from trueodds.engines.cells import ScoreCells
 from trueodds.inputs import Floats
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.table import ScoreTable

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
 from trueodds.metrics._sample import Event, read_sample
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.logistic_regression import placed_log_odds
+from trueodds.rows import Rows
 
 __all__ = [
     "binary_view",
@@ -194,7 +194,7 @@ def intercept_model(view: Event) -> LogisticModel:
 
 def finite_log_odds(view: Event) -> Floats:
     """Log-odds, with those of exactly 0 and 1 where the likelihood places them."""
-    return placed_log_odds(Evidence(view.prob, view.hit, view.weight))
+    return placed_log_odds(Rows(view.prob, view.hit, view.weight))
 
 
 def slope_model(view: Event, z: Floats | None = None) -> LogisticModel:

@@ -14,13 +14,13 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
-    LabelledScores,
     Labels,
     as_dense,
     check_choice,
     encode_labels,
     is_label,
 )
+from trueodds.rows import Rows
 
 __all__ = [
     "TOP_LABEL",
@@ -40,7 +40,7 @@ TOP_LABEL = -1
 Multiclass = Literal["top_label", "classwise", "pooled"]
 
 
-class Forecasts(LabelledScores):
+class Forecasts(Rows):
     """Validated rows whose scores are probabilities; rows of weight zero are left out."""
 
     @property

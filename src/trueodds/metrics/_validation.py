@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtri, ndtri
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.basics.wording import p_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_rows

@@ -12,11 +12,11 @@ import numpy as np
 from trueodds.basics.log import logger
 from trueodds.calibrators import Calibrator, FeatureCalibrator, IdentityCalibrator, find_calibrator
 from trueodds.estimator import unfitted
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
-from trueodds.inputs import Floats, InputScale, LabelledScores, Labels, check_choice
+from trueodds.inputs import Floats, InputScale, check_choice
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
 from trueodds.numerics.mixture_weights import mixture_weights
+from trueodds.rows import Rows
 
 # Comparing methods loads scipy and joblib, which the recommended method does not need.
 if TYPE_CHECKING:
@@ -208,22 +208,21 @@ class AutoCalibrator(FeatureCalibrator):
             self.map_, self.classes_ = self._choose(compared), compared.rows.classes
         return self
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         if self._rule == "recommended":
-            return self._learn_recommended(evidence, RECOMMENDED["two"])
-        score, positive, weight = evidence.rows()
-        return self._choose_of(score, positive.astype(np.intp), weight, 2)
+            return self._fit_recommended(rows, RECOMMENDED["two"])
+        return self._choose_of(rows.uncounted())
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         if self._rule == "recommended":
-            return self._learn_recommended(evidence, RECOMMENDED["several"])
-        return self._choose_of(evidence.scores, evidence.codes, evidence.weight, evidence.n_classes)
+            return self._fit_recommended(rows, RECOMMENDED["several"])
+        return self._choose_of(rows)
 
-    def _keep(self, evidence: Evidence | ClassEvidence) -> None:
+    def _keep(self, rows: Rows) -> None:
         if self.calibrator_ is None:
-            super()._keep(evidence)
+            super()._keep(rows)
         else:
-            self.calibrator_._keep(evidence)
+            self.calibrator_._keep(rows)
             self._kept, self._posteriors = self.calibrator_._kept, None
 
     def _band_curves(self, level: float) -> Any:
@@ -232,27 +231,24 @@ class AutoCalibrator(FeatureCalibrator):
             return super()._band_curves(level)
         return self.calibrator_._band_curves(level)
 
-    def _learn_recommended(self, evidence: Evidence | ClassEvidence, name: str) -> CalibrationMap:
+    def _fit_recommended(self, rows: Rows, name: str) -> CalibrationMap:
         """Fit the recommended method, and say how much it changes."""
         kind: Any = find_calibrator(name)
         calibrator: Calibrator = kind(input=self.input, label_smoothing=self.label_smoothing)
         try:
-            calibrator.map_ = calibrator.learn(evidence)
+            calibrator.map_ = calibrator.fit_map(rows)
         except InputError as error:
-            n_classes = 2 if isinstance(evidence, Evidence) else evidence.n_classes
-            return self._leave_alone(n_classes, [], {name: str(error)}, FAILED)
+            return self._leave_alone(rows.n_classes, [], {name: str(error)}, FAILED)
         calibrator.classes_ = np.arange(calibrator.map_.n_classes or 2)
         self.calibrator_: Any = calibrator
-        self._say(name, [], {}, explain_recommended(name, calibrator, evidence))
+        self._say(name, [], {}, explain_recommended(name, calibrator, rows))
         return calibrator.map_
 
-    def _choose_of(
-        self, scores: Floats, codes: Labels, weight: Floats | None, n_classes: int
-    ) -> CalibrationMap:
+    def _choose_of(self, rows: Rows) -> CalibrationMap:
         from trueodds.model_selection._comparison import ComparedRows
 
-        rows = LabelledScores(scores, codes, weight, np.arange(n_classes))
-        return self._choose(ComparedRows.of(rows, self.input))
+        plain = Rows(rows.scores, rows.codes.astype(np.intp, copy=False), rows.weight)
+        return self._choose(ComparedRows.of(plain, self.input))
 
     def _choose(self, compared: ComparedRows) -> CalibrationMap:
         """Compare, say so in the attributes, and fit the choice."""
@@ -400,7 +396,7 @@ def fit_those(
     return fitted
 
 
-def pool_weights(out_of_fold: Mapping[str, Floats], rows: LabelledScores) -> dict[str, float]:
+def pool_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, float]:
     """The mixture with the lowest out-of-fold log-loss; methods without a share are left out."""
     given = []
     for forecast in out_of_fold.values():
@@ -448,10 +444,9 @@ TOO_FEW = (
 FAILED = "what should have been taken could not be fitted: the scores are left as they are."
 
 
-def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | ClassEvidence) -> str:
+def explain_recommended(name: str, fitted: Calibrator, rows: Rows) -> str:
     """A sentence on what was taken, and whether it was worth it."""
-    several = isinstance(evidence, ClassEvidence)
-    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
+    scores = rows.scores
     said = f"{name} was taken without a comparison, as the method that is best on average"
     if fitted.input == "score":
         return f"{said}."
@@ -459,8 +454,8 @@ def explain_recommended(name: str, fitted: Calibrator, evidence: Evidence | Clas
     scores = np.ascontiguousarray(scores[::every])
     before = IdentityMap(input=fitted.input).apply(scores)
     change = np.abs(fitted.map_.apply(scores) - before)
-    weight = None if evidence.row_weight is None else evidence.row_weight[::every]
-    size = float(np.average(change.max(axis=1) if several else change, weights=weight))
+    weight = None if rows.weight is None else rows.weight[::every]
+    size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
     said += f"; it moves the scores by {size:.2g} on average"
     if size < UNCHANGED:
         said += ", so they could as well be left as they are"

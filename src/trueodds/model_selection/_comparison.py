@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import ndtri
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import (
@@ -28,14 +28,12 @@ from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarnin
 from trueodds.inputs import (
     Floats,
     InputScale,
-    LabelledScores,
     Labels,
     as_generator,
     check_choice,
     check_integer,
     check_jobs,
     check_level,
-    read_rows,
 )
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._folds import (
@@ -46,6 +44,7 @@ from trueodds.model_selection._folds import (
     deal_folds,
     group_cells,
 )
+from trueodds.rows import Rows
 
 __all__ = [
     "ECE",
@@ -609,7 +608,7 @@ class ComparedRows:
 
     Parameters
     ----------
-    rows : LabelledScores
+    rows : Rows
         1-D scores if there are two classes.
     features : array or frame of n rows, or None
     scale : str
@@ -617,13 +616,13 @@ class ComparedRows:
         The same rows, grouped.
     """
 
-    rows: LabelledScores
+    rows: Rows
     features: Any
     scale: InputScale
     cells: FoldCells
 
     @classmethod
-    def of(cls, rows: LabelledScores, scale: InputScale, features: Any = None) -> ComparedRows:
+    def of(cls, rows: Rows, scale: InputScale, features: Any = None) -> ComparedRows:
         """Group validated rows."""
         cells = group_cells(rows.scores, rows.codes, rows.weight, rows.n_classes)
         return cls(rows, features, scale, cells)
@@ -648,7 +647,7 @@ def read_compared_rows(
     scores: Any, y: Any, scale: InputScale, sample_weight: Any, features: Any, classes: Any
 ) -> ComparedRows:
     """Validate rows and group them. Rows of weight zero stay: they are forecast too."""
-    rows = read_rows(scores, y, sample_weight, scale=scale, classes=classes)
+    rows = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
     rows.of_positive_weight().check_two_classes()
     return ComparedRows.of(rows, scale, features)
 
@@ -757,7 +756,7 @@ def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> H
     ours = unfitted(method).set_params(input=compared.scale)
     ours.check_settings()
     test = folds.test_cells(fold)
-    prob = ours.learn(folds.train_evidence(fold)).apply(folds.cells.scores[test])
+    prob = ours.fit_map(folds.train_rows(fold)).apply(folds.cells.scores[test])
     return HeldOut(test, folds.test_weight(fold)[test], prob)
 
 

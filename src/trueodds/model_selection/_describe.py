@@ -12,7 +12,6 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator, method_name
 from trueodds.estimator import Estimator
-from trueodds.evidence import ClassEvidence, Evidence, evidence_of
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
@@ -20,8 +19,9 @@ from trueodds.inputs import (
 )
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection._folds import fold_losses
+from trueodds.rows import Rows
 
-__all__ = ["describe_evidence", "describe_fit"]
+__all__ = ["describe_fit", "describe_rows"]
 
 LONGEST_OPTION = 500
 CLOCK = "SOURCE_DATE_EPOCH"
@@ -83,26 +83,24 @@ def describe_fit(
     calibrator._check_fitted("map_")
     rows = calibrator.read_rows(scores, y, sample_weight, calibrator.classes_)
     counts = np.bincount(rows.codes, minlength=rows.n_classes).tolist()
-    about = describe_evidence(
-        calibrator, evidence_of(rows), counts, weighted=rows.weight is not None
-    )
+    about = describe_rows(calibrator, rows, counts, weighted=rows.weight is not None)
     if parent is not None:
         check_instance(parent, CalibrationMap, "parent")
         about["parent"] = parent.fingerprint
     return about if notes is None else {**about, "notes": notes}
 
 
-def describe_evidence(
+def describe_rows(
     calibrator: Calibrator,
-    evidence: Evidence | ClassEvidence,
+    rows: Rows,
     class_rows: Sequence[int],
     *,
     weighted: bool = False,
 ) -> dict[str, Any]:
-    """:func:`describe_fit` of evidence that has been validated, with the rows of each class."""
+    """:func:`describe_fit` of validated rows, with the number of rows of each class."""
     import trueodds
 
-    several = isinstance(evidence, ClassEvidence)
+    several = rows.scores.ndim == 2
     about: dict[str, Any] = {
         "method": method_name(type(calibrator).__name__),
         "options": _options(calibrator),
@@ -118,12 +116,10 @@ def describe_evidence(
         **({"class_rows": list(class_rows)} if several else {"positives": class_rows[1]}),
     }
     if weighted:
-        mass: Any = evidence.row_weight
-        about["total_weight"] = float(mass.sum())
-    scores = evidence.scores if isinstance(evidence, ClassEvidence) else evidence.score
-    about["score_range"] = [_json_number(scores.min()), _json_number(scores.max())]
-    about["data"] = _fingerprint(evidence)
-    losses = None if learned is None else fold_losses(learned, evidence)
+        about["total_weight"] = float(rows.row_weight.sum())
+    about["score_range"] = [_json_number(rows.scores.min()), _json_number(rows.scores.max())]
+    about["data"] = _fingerprint(rows)
+    losses = None if learned is None else fold_losses(learned, rows)
     return about if losses is None else {**about, "losses": losses}
 
 
@@ -163,15 +159,15 @@ def _now() -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _fingerprint(evidence: Evidence | ClassEvidence) -> str:
+def _fingerprint(rows: Rows) -> str:
     """Of the table, whatever the order of its rows; of several classes, row by row."""
     columns: list[Floats]
-    if isinstance(evidence, Evidence):
-        table = evidence.smoothed(None).table
+    if rows.scores.ndim == 1:
+        table = rows.smoothed(None).table
         columns = [table.score, table.n_neg, table.n_pos]
     else:
-        columns = [evidence.scores, evidence.codes.astype(np.float64)]
-        columns += [] if evidence.weight is None else [evidence.weight]
+        columns = [rows.scores, rows.codes.astype(np.float64)]
+        columns += [] if rows.weight is None else [rows.weight]
     found = hashlib.sha256()
     for column in columns:
         found.update(np.ascontiguousarray(column, dtype="<f8").tobytes())

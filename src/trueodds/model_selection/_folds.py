@@ -14,11 +14,11 @@ import numpy as np
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK
 from trueodds.calibrators import Calibrator
-from trueodds.engines.grouping import sample_positions
-from trueodds.evidence import ClassEvidence, Evidence
+from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ class Folds:
         rest = self.cells.units - self.counts[:, fold]
         return self.cells.weight * rest / np.maximum(self.cells.units, 1)
 
-    def train_evidence(self, fold: int) -> Evidence | ClassEvidence:
+    def train_rows(self, fold: int) -> Rows:
         """What is left to learn from when the fold is held out."""
         if self.cells.n_classes == 2:
-            return Evidence.of_table(self._train_table(fold))
+            return Rows.of_table(self._train_table(fold))
         weight = self.train_weight(fold)
         used = weight > 0
-        return ClassEvidence(self.cells.scores[used], self.cells.codes[used], weight[used])
+        return Rows(self.cells.scores[used], self.cells.codes[used], weight[used])
 
     def _train_table(self, fold: int) -> ScoreTable:
         """The sum of the other folds' tables (two classes)."""
@@ -309,23 +309,22 @@ SEED = 0
 METRICS = ("log_loss", "brier_score")
 
 
-def fold_losses(
-    calibrator: Calibrator, evidence: Evidence | ClassEvidence
-) -> dict[str, Any] | None:
+def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     """Losses of all rows before the map and, out of fold, after it; None if not to be had.
 
     ``before`` is exact. What the map changes is measured out of fold on at most ten thousand
     rows, whose number is ``rows``, and added to it: a paired difference varies much less from
     sample to sample than a loss does. If a loss is infinite, ``after`` is that of these rows.
 
-    A method that goes by attributes or by the order of rows has none, and neither has evidence of
-    which no part can be held out.
+    A method that goes by attributes or by the order of rows has none, and neither have rows of
+    which none can be held out.
     """
     if calibrator.needs_features or not calibrator.ignores_row_order:
         return None
-    n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
-    most = MOST_ROWS if calibrator.suits(n_classes) else MOST_ROWS_OF_SLOW
-    cells = _sampled_cells(evidence, n_classes, most)
+    most = MOST_ROWS if calibrator.suits(rows.n_classes) else MOST_ROWS_OF_SLOW
+    rows = rows.uncounted()
+    codes, mass = rows.codes.astype(np.intp, copy=False), rows.row_weight
+    cells = _sampled_cells(rows.scores, codes, mass, rows.n_classes, most)
     n_rows = int(cells.units.sum())
     start = time.perf_counter()
     try:
@@ -342,7 +341,6 @@ def fold_losses(
     seconds = time.perf_counter() - start
     logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)
     found: dict[str, Any] = {"folds": folds.n_folds, "rows": n_rows}
-    rows = _rows(evidence)
     for metric in METRICS:
         after = sum(
             float(weight @ row_losses(metric, cells.codes[test], prob))
@@ -352,7 +350,7 @@ def fold_losses(
         if calibrator.input == "score":  # margins have no loss
             found[metric] = {"after": _json_number(after)}
             continue
-        before = _mean_loss(metric, calibrator.input, *rows)
+        before = _mean_loss(metric, calibrator.input, rows.scores, codes, mass)
         sampled = _mean_loss(metric, calibrator.input, cells.scores, cells.codes, cells.weight)
         if np.isfinite([before, sampled, after]).all():
             after = max(before + (after - sampled), 0.0)
@@ -373,13 +371,14 @@ def _mean_loss(
 
 def _forecast(calibrator: Calibrator, folds: Any, fold: int, test: Labels) -> Floats:
     options = copy.deepcopy(calibrator.get_params(deep=False))
-    learned = type(calibrator)(**options).learn(folds.train_evidence(fold))
+    learned = type(calibrator)(**options).fit_map(folds.train_rows(fold))
     return learned.apply(folds.cells.scores[test])
 
 
-def _sampled_cells(evidence: Evidence | ClassEvidence, n_classes: int, most: int) -> FoldCells:
+def _sampled_cells(
+    scores: Floats, codes: Labels, mass: Floats, n_classes: int, most: int
+) -> FoldCells:
     """Distinct rows with their weight; of many, a sample in which every instance is as likely."""
-    scores, codes, mass = _rows(evidence)
     units = np.maximum(np.rint(mass), mass > 0).astype(np.int64)
     ends = np.cumsum(units)
     if ends[-1] > most:
@@ -388,15 +387,6 @@ def _sampled_cells(evidence: Evidence | ClassEvidence, n_classes: int, most: int
         scores, codes = scores[rows], codes[rows]
         mass = mass[rows] / units[rows] * counts
     return group_cells(scores, codes, mass, n_classes)
-
-
-def _rows(evidence: Evidence | ClassEvidence) -> tuple[Floats, Labels, Floats]:
-    """Scores, codes and weights."""
-    if isinstance(evidence, ClassEvidence):
-        return evidence.scores, evidence.codes, evidence.row_weight
-    scores, positive, weight = evidence.rows()
-    codes = positive.astype(np.intp)
-    return scores, codes, np.ones(len(codes)) if weight is None else weight
 
 
 def _json_number(value: float) -> float | str:

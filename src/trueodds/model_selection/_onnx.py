@@ -24,10 +24,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
 from trueodds.export import render_onnx
-from trueodds.export._model_onnx import PRECISION
-from trueodds.export._side_by_side import side_by_side
+from trueodds.export._onnx.model import PRECISION
+from trueodds.export._onnx.side_by_side import side_by_side
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.maps.exporting import formula_of
+from trueodds.maps._formulas import formula_of
 from trueodds.model_selection._onnx_trees import TreeScores, trees_of
 
 __all__ = ["convert", "parse", "set_shapes"]

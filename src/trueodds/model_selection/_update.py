@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import chdtrc
 
-from trueodds.evidence import Evidence
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
@@ -16,7 +15,6 @@ from trueodds.inputs import (
     as_floats,
     check_choice,
     check_level,
-    read_rows,
     validate_scores,
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
@@ -26,6 +24,7 @@ from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, 
 from trueodds.numerics.logistic_regression import placed_log_odds
 from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
 from trueodds.numerics.saturated import UNSEEN_LEVEL
+from trueodds.rows import Rows
 
 __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
 
@@ -186,7 +185,7 @@ default="closed_test"
     """
     check_choice(method, METHODS, "method")
     alpha = check_level(alpha, "alpha")
-    rows = read_rows(
+    rows = Rows.read(
         y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
     )
     if rows.scores.ndim != 1:
@@ -218,7 +217,7 @@ class _Updates:
         kept = slice(None) if weight is None else weight > 0
         self.prob, self.hit = prob[kept], hit[kept].astype(np.float64)
         self.weight = np.ones(len(prob)) if weight is None else weight[kept]
-        self.z = placed_log_odds(Evidence(self.prob, hit[kept], self.weight))
+        self.z = placed_log_odds(Rows(self.prob, hit[kept], self.weight))
         self.spline = NaturalSpline(harrell_knots(self.z, self.weight, N_KNOTS))
         self.features = None if features is None else features[kept]
         # A row is one observation, whatever its weight.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
-from trueodds.basics.strict_json import parse_json
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import Floats
 

@@ -89,7 +89,7 @@ SHORTEST = 64
 """Rows of a new stretch; of a long stream, one row in 512."""
 
 
-@dataclass
+@dataclass(eq=False)
 class History:
     """Stretches of rows, the older the longer.
 

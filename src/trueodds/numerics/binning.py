@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.inputs import Floats
-from trueodds.kernels.score_table import equal_mass_starts
+from trueodds.kernels.tables import equal_mass_starts
 
 __all__ = ["bin_index", "edges_between", "equal_mass_edges"]
 

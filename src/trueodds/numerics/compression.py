@@ -17,7 +17,7 @@ import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.inputs import Floats, InputScale
-from trueodds.kernels.cell_moments import add_cell_moments
+from trueodds.kernels.tables import add_cell_moments
 from trueodds.numerics.log_odds import LogOddsRows, log_odds
 
 __all__ = [

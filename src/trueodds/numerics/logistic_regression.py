@@ -279,7 +279,7 @@ def fit_log_odds(
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
     design : {"temperature", "logistic", "beta", "beta_half"}
@@ -317,7 +317,7 @@ def fit_log_odds(
 
 def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
     """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
-    z = log_odds(evidence.score, scale)
+    z = log_odds(evidence.scores, scale)
     if np.isfinite(z).all():
         return z
     fit = fit_log_odds(evidence, scale=scale, design="logistic")

@@ -84,13 +84,13 @@ EQUAL = 1e-11  # losses per unit of weight that differ by no more than rounding
 
 
 class BinaryEvidence(Protocol):
-    """What is read of :class:`trueodds.evidence.Evidence`.
+    """What is read of :class:`trueodds.rows.Rows`.
 
     Many rows are read in pieces, so that nothing of their size is allocated.
     """
 
     @property
-    def score(self) -> Floats:
+    def scores(self) -> Floats:
         """In any order; may be saturated."""
 
     @property
@@ -178,7 +178,7 @@ def fit_curve(
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
     fit : callable
@@ -209,7 +209,7 @@ def fit_curve(
 
 def fit_summary(evidence: BinaryEvidence, scale: InputScale, fit: Callable[[LogOddsRows], F]) -> F:
     """Fit to a summary of many rows, or to the rows if they are few or the curve too steep."""
-    score = evidence.score
+    score = evidence.scores
     # By weight also: a table of counts must be fitted as its rows would be.
     if len(score) >= COMPRESS_FROM or evidence.total >= COMPRESS_FROM:
         summary = compress(score, scale, evidence.counts)
@@ -225,7 +225,7 @@ def fit_summary(evidence: BinaryEvidence, scale: InputScale, fit: Callable[[LogO
 
 def open_to_unseen(fit: F, evidence: BinaryEvidence, scale: InputScale) -> F:
     """Continue the curve where no score was saturated; 0 and 1 then stand at the unseen level."""
-    low, high = finite_range(evidence.score, scale)
+    low, high = finite_range(evidence.scores, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
     upper = fit.upper if np.isfinite(fit.upper) else max(high, unseen)

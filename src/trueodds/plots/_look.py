@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueodds.basics.optional import require
+from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 

@@ -16,7 +16,7 @@ from trueodds.inputs import (
     validate_scores,
 )
 from trueodds.maps import TreeMap
-from trueodds.maps.tree_text import branch_text, children_of
+from trueodds.maps._tree import branch_text, children_of
 from trueodds.plots._look import (
     NEUTRAL,
     axes_or_new,

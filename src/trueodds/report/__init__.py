@@ -4,30 +4,12 @@
 needs no network. Rendering needs jinja2: ``pip install "trueodds[report]"``.
 """
 
-from __future__ import annotations
+from trueodds.basics.imports import import_lazily
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from trueodds.report._build import build_report
-    from trueodds.report._report import Report
-    from trueodds.report._timeline import render_timeline
-
-__all__ = ["Report", "build_report", "render_timeline"]
-
-
-def __getattr__(name: str) -> Any:
-    # They compare methods and so need scikit-learn, which takes a second to import.
-    if name == "build_report":
-        from trueodds.report._build import build_report
-
-        return build_report
-    if name == "Report":
-        from trueodds.report._report import Report
-
-        return Report
-    if name == "render_timeline":
-        from trueodds.report._timeline import render_timeline
-
-        return render_timeline
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# They compare methods and so need scikit-learn, which takes a second to import.
+_HOMES = {
+    "Report": "._content",
+    "build_report": "._content",
+    "render_timeline": "._timeline",
+}
+__getattr__, __dir__ = import_lazily(__name__, _HOMES)

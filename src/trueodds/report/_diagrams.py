@@ -10,8 +10,8 @@ from trueodds.inputs import Floats
 from trueodds.metrics import reliability_curve
 from trueodds.metrics._sample import TOP_LABEL, Event, event_of
 from trueodds.numerics.log_odds import log_odds
-from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, numbers
+from trueodds.report._rows import ReportRows
 
 __all__ = ["diagrams"]
 

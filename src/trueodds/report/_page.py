@@ -1,24 +1,144 @@
-"""What pages without a script share with the report: style, policy, filters."""
+"""The page: a template filled with the numbers, and a script that draws them.
+
+Names from the data are hostile until shown otherwise. They enter the page in three ways, each
+made safe in one place: as text (jinja2 escapes all of it), as JSON (where ``<``, ``>`` and ``&``
+are written as escapes, so that no tag can end the script element), and by the page's script,
+which only ever sets text. The page's own policy then forbids every script, style and request
+that is not in the file from the start.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
+from datetime import datetime
+from functools import cache
+from importlib import resources
 from typing import Any
 
-from trueodds.report._html import _asset, _environment, _policy
+from trueodds.basics.imports import require
+from trueodds.basics.wording import (
+    fixed,
+    p_cell,
+    p_text,
+    places_of,
+    places_of_values,
+    probability_text,
+    share_percent_text,
+    significant,
+)
+from trueodds.report._plain import show_method
+from trueodds.report._svg import SURENESS_BOX, gain_axis, gain_marks, group_marks, sureness_lines
 
-__all__ = ["page_environment", "page_policy", "page_style"]
+__all__ = ["asset", "embedded_json", "policy", "render", "templates"]
+
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', re.MULTILINE)
 
 
-def page_style() -> str:
-    """The style sheet of the report and what is added for a timeline."""
-    return _asset("report.css") + _asset("timeline.css")
+@cache
+def asset(name: str) -> str:
+    """The text of a file in the folder of assets."""
+    return (resources.files("trueodds.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def page_policy(style: str) -> str:
-    """A policy that lets this style apply and nothing run."""
-    return _policy(style, "")
+@cache
+def script() -> str:
+    """All modules in one closed scope, each after those that it imports."""
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = asset(name)
+        for other in IMPORT.findall(text):
+            if other not in texts:
+                add(other)
+        texts[name] = re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.MULTILINE)
+
+    add("page.js")
+    return "(() => {\n'use strict';\n" + "\n".join(texts.values()) + "})();\n"
 
 
-def page_environment() -> Any:
-    """Templates, with everything from the data escaped."""
-    return _environment()
+def policy(style: str, script: str = "") -> str:
+    """A Content-Security-Policy that lets these two texts run and nothing else."""
+
+    def hashed(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    return (
+        f"default-src 'none'; style-src {hashed(style)}; script-src {hashed(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def embedded_json(content: Any) -> str:
+    """JSON that stays inert inside a script element, whatever its strings hold."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
+def templates() -> Any:
+    """The environment of the templates, in which everything from the data is escaped."""
+    jinja2 = require("jinja2", "a report", "trueodds[report]")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(asset),
+    )
+    environment.filters.update(
+        digits=fixed,
+        places=places_of,
+        places_of_values=places_of_values,
+        significant=significant,
+        percent=share_percent_text,
+        p_value=p_text,
+        p_cell=p_cell,
+        probability=probability_text,
+        count=lambda v: f"{v:,}",
+        method=show_method,
+        signed=lambda v, places=3: ("+" if (v or 0) > 0 else "") + fixed(v, places),
+        date=_date,
+    )
+    return environment
+
+
+def _date(moment: str) -> str:
+    """A date as people write it, of an ISO time."""
+    day = datetime.fromisoformat(moment)
+    return f"{day.day} {day:%B %Y}"
+
+
+def render(content: dict[str, Any]) -> str:
+    """The page as text."""
+    environment = templates()
+    from markupsafe import Markup  # comes with jinja2
+
+    style, code = asset("report.css"), script()
+    return str(
+        environment.get_template("report.html.j2").render(
+            report=content,
+            policy=policy(style, code),
+            # The three texts that are not escaped: two are ours, the third is made safe above.
+            style=Markup(style),  # noqa: S704
+            script=Markup(code),  # noqa: S704
+            data=Markup(embedded_json(content)),  # noqa: S704
+            methods_shown=_sorted(content["methods"]),
+            gain_axis=gain_axis(content["methods"]),
+            sureness_lines=sureness_lines(content.get("sureness")),
+            sureness_box=SURENESS_BOX,
+            group_marks=group_marks(content["groups"]["worst"]),
+        )
+    )
+
+
+def _sorted(methods: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
+    """The baseline, then the others by their log-loss, each with its mark; infinite losses last."""
+    pairs = list(zip(methods, gain_marks(methods), strict=True))
+    others = sorted(pairs[1:], key=lambda pair: (pair[0]["log_loss"] is None, pair[0]["log_loss"]))
+    return [*pairs[:1], *others]

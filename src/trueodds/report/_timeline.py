@@ -9,8 +9,8 @@ from trueodds.basics.wording import e_value_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_instance, check_text
 from trueodds.monitoring._watch import event_text
-from trueodds.report._page import page_environment, page_policy, page_style
-from trueodds.report._timeline_chart import MARKS, Chart, e_value_chart, ratio_chart
+from trueodds.report._page import asset, policy, templates
+from trueodds.report._svg import MARKS, Chart, e_value_chart, ratio_chart
 
 __all__ = ["render_timeline"]
 
@@ -53,8 +53,8 @@ def render_timeline(
     """
     check_text(title, "title")
     _check_lines(periods, summary, events)
-    environment = page_environment()
-    style = page_style()
+    environment = templates()
+    style = asset("report.css") + asset("timeline.css")
     from markupsafe import Markup  # comes with jinja2
 
     charts: list[Chart] = []
@@ -64,7 +64,7 @@ def render_timeline(
     return str(
         environment.get_template("timeline.html.j2").render(
             title=title,
-            policy=page_policy(style),
+            policy=policy(style),
             style=Markup(style),  # noqa: S704 (ours)
             charts=charts,
             periods=shown[::-1],

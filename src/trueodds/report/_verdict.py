@@ -11,8 +11,8 @@ from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, eval
 from trueodds.metrics._exact_test import miscalibrated_regions
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
-from trueodds.report._evidence import ReportRows
 from trueodds.report._plain import number, phrase_method
+from trueodds.report._rows import ReportRows
 from trueodds.table import ScoreTable
 
 __all__ = ["diagnose", "verdict"]

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from trueodds.basics.shown import shown, suggestion
-from trueodds.cli.plugin import RESULT, Json, UsageError, emit_json, note
+from trueodds.cli.errors import UsageError
+from trueodds.cli.options import RESULT, Json
+from trueodds.cli.output import emit_json, note
 
 __all__ = ["study"]
 

@@ -14,7 +14,6 @@ from trueodds.calibrators._bayesian_isotonic.posterior import (
     chain_posterior,
     importance_posterior,
 )
-from trueodds.evidence import Evidence
 from trueodds.exceptions import DegenerateWeightsWarning, PoorMixingWarning, warn_user
 from trueodds.inputs import (
     as_seed,
@@ -25,6 +24,7 @@ from trueodds.inputs import (
     is_choice,
 )
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
+from trueodds.rows import Rows
 
 __all__ = ["BayesianIsotonicCalibrator"]
 
@@ -161,8 +161,8 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         as_seed(self.random_state, draw=False)
         check_jobs(self.n_jobs)
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         seed = as_seed(self.random_state)
         from joblib import effective_n_jobs  # slow to import
 

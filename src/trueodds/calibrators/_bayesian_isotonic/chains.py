@@ -176,8 +176,8 @@ def effective_sample_size(draws: Draws) -> Floats:
 
 def _autocovariance(parts: Draws, lags: int) -> Draws:
     """Of each part, at lags 0, 1, …: shape (n_parts, lags, n_quantities)."""
-    centred = parts - parts.mean(axis=1, keepdims=True)
+    centered = parts - parts.mean(axis=1, keepdims=True)
     length = parts.shape[1]
-    spectrum = np.fft.rfft(centred, n=int(2 ** np.ceil(np.log2(length + lags))), axis=1)
+    spectrum = np.fft.rfft(centered, n=int(2 ** np.ceil(np.log2(length + lags))), axis=1)
     covariance = np.fft.irfft(spectrum * spectrum.conj(), axis=1)[:, :lags]
     return np.asarray(covariance / length)

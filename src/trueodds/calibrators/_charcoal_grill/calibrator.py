@@ -14,7 +14,6 @@ from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillEvidence, fit
 from trueodds.calibrators._charcoal_grill.folds import choose_n_coals
 from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.calibrators._shared.log_odds import warn_separable
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -31,6 +30,7 @@ from trueodds.inputs import (
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_regression import LogOddsFit, fit_log_odds
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 __all__ = ["CharcoalGrillCalibrator"]
@@ -127,8 +127,8 @@ class CharcoalGrillCalibrator(Calibrator):
         if self.solver == "paper" and self.n_components == "auto":
             raise InputError('n_components="auto" needs solver="joint".')
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        table = evidence.table
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        table = rows.table
         base = self._one_coal(table)
         if base.separable:
             warn_separable()
@@ -154,9 +154,9 @@ class CharcoalGrillCalibrator(Calibrator):
             warn_user("the fit of the coals did not converge.", ConvergenceWarning)
         return _as_map(fit, grill, base, unit, self.input)
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_charcoal_softmax_map(
-            evidence,
+            rows,
             n_coals=None if self.n_components == "auto" else int(self.n_components),
             most_coals=MOST_COALS,
             bias=self.bias,
@@ -168,7 +168,7 @@ class CharcoalGrillCalibrator(Calibrator):
 
     def _one_coal(self, table: ScoreTable) -> LogOddsFit:
         return fit_log_odds(
-            Evidence.of_table(table),
+            Rows.of_table(table),
             scale=self.input,
             design="logistic" if self.bias else "temperature",
             nonnegative=True,

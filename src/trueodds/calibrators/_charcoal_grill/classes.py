@@ -11,7 +11,6 @@ from trueodds.calibrators._charcoal_grill.classes_fit import (
 )
 from trueodds.calibrators._shared.log_odds import warn_separable
 from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
-from trueodds.evidence import ClassEvidence
 from trueodds.exceptions import MissingClassWarning, NonMonotoneWarning, warn_user
 from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing
 from trueodds.maps import CharcoalSoftmaxMap
@@ -25,6 +24,7 @@ from trueodds.numerics.softmax.logits import (
     scaled_logits,
 )
 from trueodds.numerics.softmax.regression import SoftmaxFit, TemperatureModel
+from trueodds.rows import Rows
 
 __all__ = ["fit_charcoal_softmax_map"]
 
@@ -32,7 +32,7 @@ HOTTEST = 1e6  # stands for an infinite temperature
 
 
 def fit_charcoal_softmax_map(
-    evidence: ClassEvidence,
+    rows: Rows,
     *,
     n_coals: int | None,
     most_coals: int,
@@ -47,10 +47,10 @@ def fit_charcoal_softmax_map(
     Very large margins are scaled by a power of two, and what was fitted back again. Logarithms of
     probabilities are much the same for all rows of very small margins: there is one coal.
     """
-    n_classes = evidence.n_classes
-    logits = class_logits(evidence.scores, scale)
-    order = _canonical_order(logits, evidence.codes)
-    logits, codes, row_weight = logits[order], evidence.codes[order], evidence.row_weight[order]
+    n_classes = rows.n_classes
+    logits = class_logits(rows.scores, scale)
+    order = _canonical_order(logits, rows.codes)
+    logits, codes, row_weight = logits[order], rows.codes[order], rows.row_weight[order]
     counts = np.bincount(codes, row_weight, n_classes).astype(np.float64)
     absent = np.flatnonzero(counts == 0).tolist()
     if bias and absent:
@@ -60,7 +60,7 @@ def fit_charcoal_softmax_map(
         )
     exponent = 0 if scale == "probability" else margin_exponent(logits)
     base, floor, smoothing = _temperature(
-        logits, exponent, codes, row_weight, counts, evidence.label_smoothing
+        logits, exponent, codes, row_weight, counts, rows.label_smoothing
     )
     inverse = float(base.theta[0])
     if inverse <= 1 / HOTTEST:

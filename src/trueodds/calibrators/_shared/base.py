@@ -16,19 +16,18 @@ from trueodds.basics.log import logger
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators._shared.docs import document_inherited
 from trueodds.calibrators._shared.intervals import (
-    KeptClasses,
-    KeptRows,
-    keep_classes,
-    keep_evidence,
+    ForecastRows,
+    cells_of,
+    keep_rows,
+    sample_rows,
+    smaller,
 )
-from trueodds.engines.grouping import MAX_ROWS, group_scores
+from trueodds.engines.group import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
-from trueodds.evidence import ClassEvidence, Evidence, calculating, evidence_of
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
     InputScale,
-    LabelledScores,
     Labels,
     LabelSmoothing,
     as_dense,
@@ -42,12 +41,12 @@ from trueodds.inputs import (
     encode_labels,
     label_column,
     positive_column,
-    read_rows,
     returns_like_input,
     validate_scores,
     validate_weights,
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap, TreeMap
+from trueodds.rows import Rows, errors_as_input_errors
 from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -66,9 +65,9 @@ Curves = tuple[CalibrationMap, ...]
 class Calibrator(Estimator, ABC):
     """Base of all calibrators.
 
-    A subclass writes :meth:`_fit`, which turns binary evidence into a map, and is a dataclass if it
-    has options of its own. More than two classes are then handled one against the rest, unless the
-    subclass also writes :meth:`_fit_multiclass`.
+    A subclass writes :meth:`_fit`, which turns rows of two classes into a map, and is a dataclass
+    if it has options of its own. More than two classes are then handled one against the rest,
+    unless the subclass also writes :meth:`_fit_multiclass`.
 
     Facts on the class say what the method is (``title``, ``complexity``, ``compared``) and what it
     guarantees (``is_monotone``, ``needs_features``, …); :mod:`trueodds.testing` holds it to them.
@@ -158,8 +157,8 @@ class Calibrator(Estimator, ABC):
         return cls.compared is not None and cls.compared[0] <= n_classes <= cls.compared[1]
 
     @abstractmethod
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        """Learn a binary map. Both classes have weight."""
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        """The map of rows of two classes, both of which have weight."""
 
     def _check_options(self) -> None:
         """Refuse options of this method that make no sense, before anything is computed."""
@@ -170,21 +169,24 @@ class Calibrator(Estimator, ABC):
         check_smoothing(self.label_smoothing)
         self._check_options()
 
-    def learn(self, evidence: Evidence | ClassEvidence) -> CalibrationMap:
-        """The map of evidence that has been validated; classes have no names in it.
+    def fit_map(self, rows: Rows) -> CalibrationMap:
+        """The map of validated rows; classes have no names in it.
 
-        Everything that is ever fitted comes through here, so that labels are smoothed in one way,
-        numbers are bounded, and what goes wrong all the same becomes an InputError. BLAS
-        has one thread: matrices of a few columns gain nothing from several, and lose much where
-        other work has the cores.
+        Every fit passes here, so that labels are smoothed in one way, numbers are bounded, and an
+        arithmetic error becomes an InputError. BLAS has one thread: matrices of a few columns gain
+        nothing from several, and lose much where other work has the cores.
         """
+        return self._fit_bounded(self._bounded(rows))
+
+    def _bounded(self, rows: Rows) -> Rows:
+        return rows.bounded(self.input, by_order_alone=self.by_order_alone)
+
+    def _fit_bounded(self, rows: Rows) -> CalibrationMap:
+        smoothed = rows.smoothed(self.label_smoothing)
+        fit = self._fit if rows.scores.ndim == 1 else self._fit_multiclass
         name = type(self).__name__
-        bounded = evidence.bounded(self.input, by_order_alone=self.by_order_alone)
-        if isinstance(bounded, Evidence):
-            with calculating(name, bounded.score, bounded.weight), single_threaded_blas():
-                return self._fit(bounded.smoothed(self.label_smoothing))
-        with calculating(name, bounded.scores, bounded.weight), single_threaded_blas():
-            return self._fit_multiclass(bounded.smoothed(self.label_smoothing))
+        with errors_as_input_errors(name, rows.scores, rows.weight), single_threaded_blas():
+            return fit(smoothed)
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the map.
@@ -208,11 +210,11 @@ class Calibrator(Estimator, ABC):
         self.check_settings()
         rows = self.read_rows(scores, y, sample_weight, self.classes)
         rows.check_two_classes()
-        return self._learn_classes(evidence_of(rows), rows.classes)
+        return self._fit_rows(rows)
 
-    def read_rows(self, scores: Any, y: Any, sample_weight: Any, classes: Any) -> LabelledScores:
+    def read_rows(self, scores: Any, y: Any, sample_weight: Any, classes: Any) -> Rows:
         """Rows as ``fit`` takes them, validated; those of weight zero are left out."""
-        return read_rows(
+        return Rows.read(
             scores,
             y,
             sample_weight,
@@ -221,24 +223,21 @@ class Calibrator(Estimator, ABC):
             rows_sum_to_one=self.rows_sum_to_one,
         ).of_positive_weight()
 
-    def _learn_classes(self, evidence: Evidence | ClassEvidence, classes: npt.NDArray[Any]) -> Self:
+    def _fit_rows(self, rows: Rows) -> Self:
+        """Fit to validated rows, and have the fitted attributes."""
         start = time.perf_counter()
+        rows = self._bounded(rows)
         with self._fitting():
-            self.take_map(self.learn(evidence), evidence, classes)
+            self._set_fitted(self._fit_bounded(rows), rows)
         name, family = type(self).__name__, self.map_.family
         logger.info("%s learned a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
 
-    def take_map(
-        self,
-        learned: CalibrationMap,
-        evidence: Evidence | ClassEvidence,
-        classes: npt.NDArray[Any],
-    ) -> None:
-        """Have a map that was learned, with the names of the classes and what intervals need."""
-        self.map_ = learned.with_classes(classes.tolist())
-        self.classes_ = classes
-        self._keep(evidence.bounded(self.input, by_order_alone=self.by_order_alone))
+    def _set_fitted(self, fitted: CalibrationMap, rows: Rows) -> None:
+        """Have a map, the names of its classes, and as much of the rows as intervals need."""
+        self.map_ = fitted.with_classes(rows.classes.tolist())
+        self.classes_ = rows.classes
+        self._keep(rows)
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -280,14 +279,14 @@ class Calibrator(Estimator, ABC):
         if not isinstance(table, ScoreTable):
             raise InputError(f"fit_table needs a ScoreTable; got {type(table).__name__}.")
         validate_scores(table.score, self.input, n_columns=1)
-        return self._fit_counts(table, _declared_pair(self.classes))
+        return self._fit_table(table, _declared_pair(self.classes))
 
-    def _fit_counts(self, table: ScoreTable, classes: npt.NDArray[Any]) -> Self:
+    def _fit_table(self, table: ScoreTable, classes: npt.NDArray[Any]) -> Self:
         self.check_settings()
         self._check_that_counts_suffice()
         if not (table.total_neg and table.total_pos):
             raise InputError("the table has one class only; calibration needs two.")
-        return self._learn_classes(Evidence.of_table(table), classes)
+        return self._fit_rows(Rows.of_table(table, classes))
 
     def fit_frame(
         self,
@@ -362,7 +361,7 @@ class Calibrator(Estimator, ABC):
                     f"label column {label!r} has other labels than classes={declared.tolist()!r}."
                 )
             classes = declared
-        return self._fit_counts(ScoreTable.from_grouped(grouped, max_rows), classes)
+        return self._fit_table(ScoreTable.from_grouped(grouped, max_rows), classes)
 
     def _check_that_counts_suffice(self) -> None:
         if self.needs_features:
@@ -374,18 +373,18 @@ class Calibrator(Estimator, ABC):
                 f"{self!r} goes by the order of the rows, which counts do not keep: use fit."
             )
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
-        """Learn a map of several classes; by default one binary map for each, normalised.
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
+        """The map of rows of several classes; by default one binary map for each, normalized.
 
         What :meth:`_fit` leaves in attributes would be that of the last class, so it is dropped;
         see :meth:`_keep_of_classes`.
         """
         maps: list[CalibrationMap] = []
         seen: list[dict[str, Any]] = []
-        for k, problem in enumerate(evidence.one_vs_rest(self.input)):
+        for k, problem in enumerate(rows.one_vs_rest(self.input)):
             if problem is None:
                 warn_user(
-                    f"class {k} of {evidence.n_classes} has no instance to calibrate on; its "
+                    f"class {k} of {rows.n_classes} has no instance to calibrate on; its "
                     "scores are left as they are.",
                     MissingClassWarning,
                 )
@@ -419,7 +418,7 @@ class Calibrator(Estimator, ABC):
             return self.map_.apply(array)
         if array.ndim == 2:
             array = positive_column(array, self.input)
-        return self.map_.apply_to_both(array)
+        return self.map_.apply_to_all(array)
 
     def _check_scores(self, scores: Any) -> Floats:
         return validate_scores(
@@ -439,12 +438,11 @@ class Calibrator(Estimator, ABC):
         return _share_right(self.predict(scores), y, sample_weight)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Where the true probability of such scores lies, given the evidence of the fit.
+        """Interval of the true probability of such scores, given the rows of the fit.
 
-        It is about the probability, not about the label, and about the truth, not about the
-        method: a method that is wrong somewhere has its error inside the interval. What the
-        method itself says is never outside; if it lies on one of the ends, the evidence speaks
-        against it.
+        It is an interval of the probability, not of the label, and it includes the error of a
+        method that is wrong somewhere. The forecast of the method is never outside; if it lies on
+        one of the ends, the rows contradict it.
 
         Parameters
         ----------
@@ -463,7 +461,7 @@ class Calibrator(Estimator, ABC):
         Notes
         -----
         The first call fits the curves of
-        :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the evidence (some tens of
+        :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the rows (some tens of
         milliseconds for each class). Measured coverage: ``docs/uncertainty.md``.
         """
         self._check_fitted("map_")
@@ -496,26 +494,23 @@ class Calibrator(Estimator, ABC):
         lower, upper = self._band_curves(level)
         return self.map_.with_band(lower, upper, level=level)
 
-    def learn_with_band(
-        self, evidence: Evidence | ClassEvidence, *, level: float = 0.9
-    ) -> CalibrationMap:
-        """As :meth:`learn`, with the intervals of the evidence in the map."""
+    def fit_map_with_band(self, rows: Rows, *, level: float = 0.9) -> CalibrationMap:
+        """As :meth:`fit_map`, with intervals in the map."""
         level = check_level(level)
-        self.map_ = self.learn(evidence)
-        n_classes = evidence.n_classes if isinstance(evidence, ClassEvidence) else 2
-        self.classes_ = np.arange(n_classes)
-        self._keep(evidence)
+        self.map_ = self.fit_map(rows)
+        self.classes_ = np.arange(rows.n_classes)
+        self._keep(rows)
         return self.map_with_band(level=level)
 
-    def _keep(self, evidence: Evidence | ClassEvidence) -> None:
-        """Remember as much of the evidence as intervals need."""
-        self._kept, self._posteriors = keep_evidence(evidence, self.input), None
+    def _keep(self, rows: Rows) -> None:
+        """Keep as much of the rows as intervals need."""
+        self._kept, self._posteriors = keep_rows(rows, self.input), None
 
     def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
         """The same for a method whose forecasts depend on more than the scores."""
         own = weight > 0
         forecasts = p[own, 1] if p.shape[1] == 2 else p[own]
-        kept = keep_classes(forecasts, codes[own], weight[own], forecasts=True)
+        kept = sample_rows(ForecastRows(forecasts, codes[own], weight[own], self.classes_))
         self._kept, self._posteriors = kept, None
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
@@ -531,9 +526,8 @@ class Calibrator(Estimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         """All but the curves, which can be fitted again and take more room than the rest."""
         state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
-        kept = state.get("_kept")
-        if isinstance(kept, KeptRows) and not kept.are_few:
-            state["_kept"] = kept.cells(self.input)
+        if "_kept" in state:
+            state["_kept"] = smaller(state["_kept"], self.input)
         return state
 
     def _truth(self) -> tuple[CurvePosterior, ...]:
@@ -543,13 +537,10 @@ class Calibrator(Estimator, ABC):
             scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
             if kept is None:
                 raise InputError(
-                    f"this {type(self).__name__} has no evidence for an interval, as it was fitted "
-                    "by an earlier version of trueodds: fit it again."
+                    f"this {type(self).__name__} has kept no rows for an interval, as it was "
+                    "fitted by an earlier version of trueodds: fit it again."
                 )
-            if isinstance(kept, KeptClasses):
-                found = kept.cells(self.map_)
-            else:
-                found = [kept.cells(scale) if isinstance(kept, KeptRows) else kept]
+            found = cells_of(kept, self.map_, scale) if isinstance(kept, Rows) else [kept]
             self._posteriors = tuple(_posterior(cells, scale) for cells in found)
         return self._posteriors
 
@@ -582,9 +573,7 @@ class FeatureCalibrator(Calibrator):
         self._check_fitted("map_")
         if not isinstance(self.map_, TreeMap):
             return super().predict_interval(scores, level=level)
-        banded = self.map_with_band(level=level)
-        assert isinstance(banded, TreeMap)  # noqa: S101  # the same map
-        return banded.interval(scores, features)
+        return self.map_with_band(level=level).interval(scores, features)
 
     def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""

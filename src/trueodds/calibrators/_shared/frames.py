@@ -9,17 +9,12 @@ import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.calibrators._shared.intervals import MOST_VALUES
-from trueodds.engines.grouping import (
-    SampledRows,
-    collect_columns,
-    group_scores,
-    is_elsewhere,
-    open_frame,
-    sample_class_rows,
-)
-from trueodds.evidence import Evidence, evidence_of
+from trueodds.engines.frames import collect_columns, open_frame
+from trueodds.engines.group import group_scores
+from trueodds.engines.sample import SampledRows, is_elsewhere, sample_class_rows
 from trueodds.exceptions import InputError, SampledRowsWarning, warn_user
 from trueodds.maps import OneVsRestMap
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -101,9 +96,9 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
             max_rows=max_rows,
         )
         table = ScoreTable.from_grouped(grouped, max_rows)
-        maps.append(calibrator.learn(Evidence.of_table(table)))
+        maps.append(calibrator.fit_map(Rows.of_table(table)))
     fitted = OneVsRestMap(maps=tuple(maps), input=calibrator.input)
-    calibrator.take_map(fitted, evidence_of(read), read.classes)
+    calibrator._set_fitted(fitted, calibrator._bounded(read))
 
 
 def _fit_sample(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:

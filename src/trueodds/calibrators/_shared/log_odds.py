@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trueodds.evidence import Evidence
 from trueodds.exceptions import (
     ConvergenceWarning,
     NonMonotoneWarning,
@@ -13,12 +12,13 @@ from trueodds.inputs import InputScale
 from trueodds.maps import LogOddsMap
 from trueodds.numerics.logistic_regression import Design, Loss, fit_log_odds
 from trueodds.numerics.saturated import CurveFit
+from trueodds.rows import Rows
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_separable"]
 
 
 def fit_log_odds_map(
-    evidence: Evidence,
+    rows: Rows,
     scale: InputScale,
     design: Design,
     *,
@@ -26,7 +26,7 @@ def fit_log_odds_map(
     loss: Loss = "log",
 ) -> LogOddsMap:
     """Fit ``design`` and return its map; see :func:`fit_log_odds`."""
-    fit = fit_log_odds(evidence, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
+    fit = fit_log_odds(rows, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
     if fit.separable:
         warn_separable(loss)
     if not fit.converged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,11 +12,10 @@ import numpy.typing as npt
 
 from trueodds.calibrators._shared.base import Calibrator
 from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
-from trueodds.evidence import ClassEvidence, Evidence
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap
-from trueodds.maps._pairs import as_pair
+from trueodds.maps._formulas import as_pair
 from trueodds.numerics.softmax.floor import ModelOf, SoftmaxEvidence, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
 from trueodds.numerics.softmax.regression import (
@@ -29,6 +29,7 @@ from trueodds.numerics.softmax.regression import (
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.model import N_SHARED
 from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
+from trueodds.rows import Rows
 
 __all__ = [
     "UNSEEN_FLOOR",
@@ -54,7 +55,7 @@ HOTTEST = 1e6
 
 
 def fit_softmax_map(
-    evidence: ClassEvidence,
+    rows: Rows,
     *,
     model_of: Callable[..., SoftmaxModel],
     scale: InputScale,
@@ -68,24 +69,24 @@ def fit_softmax_map(
     ``ridge`` is that of a matrix model off the diagonal, on the weights as the map has them;
     ``bias_ridge`` is that on its biases.
     """
-    rows = _ScaledRows(evidence, scale, per_class)
+    scaled_rows = _ScaledRows(rows, scale, per_class)
     of_logits: ModelOf = model_of
     if ridge or bias_ridge:
         with np.errstate(over="ignore", under="ignore"):
-            ridge = min(float(np.ldexp(ridge, -2 * rows.exponent)), MOST_RIDGE)
+            ridge = min(float(np.ldexp(ridge, -2 * scaled_rows.exponent)), MOST_RIDGE)
         bias_ridge = min(bias_ridge, MOST_RIDGE)
         of_logits = partial(model_of, off_diagonal_ridge=ridge, bias_ridge=bias_ridge)
-    is_large = model_of is MatrixModel and evidence.n_classes > MOST_BLOCKS
+    is_large = model_of is MatrixModel and rows.n_classes > MOST_BLOCKS
     level_by = VectorModel if is_large else None
-    fit, floor = fit_with_floor(rows.whole, of_logits, level_by=level_by)
-    if fit.separates and not evidence.label_smoothing:
+    fit, floor = fit_with_floor(scaled_rows.whole, of_logits, level_by=level_by)
+    if fit.separates and not rows.label_smoothing:
         warn_separable()
-        fit, floor = fit_with_floor(rows.smoothed(), of_logits, fit.theta, level_by)
-    return rows.as_map(fit, fit.weights, floor)
+        fit, floor = fit_with_floor(scaled_rows.smoothed(), of_logits, fit.theta, level_by)
+    return scaled_rows.as_map(fit, fit.weights, floor)
 
 
 def fit_structured_map(
-    evidence: ClassEvidence,
+    rows: Rows,
     *,
     model_of: Callable[..., SoftmaxModel],
     scale: InputScale,
@@ -98,20 +99,20 @@ def fit_structured_map(
     more parameters a part has, the more each is held back. Weights are in units of the
     temperature, so the penalty is the same on every scale of the logits.
     """
-    rows = _ScaledRows(evidence, scale, per_class=True)
-    part = rows.whole
+    scaled_rows = _ScaledRows(rows, scale, per_class=True)
+    part = scaled_rows.whole
     base, floor = fit_with_floor(part, TemperatureModel)
-    if base.separates and not evidence.label_smoothing:
+    if base.separates and not rows.label_smoothing:
         warn_separable()
-        part = rows.smoothed()
+        part = scaled_rows.smoothed()
         base, floor = fit_with_floor(part, TemperatureModel)
     slope = float(base.theta[0])
-    k, n = evidence.n_classes, max(float(evidence.row_weight.sum()), LEAST_TOTAL)
+    k, n = rows.n_classes, max(float(rows.row_weight.sum()), LEAST_TOTAL)
     held = structured_ridges(model_of, k, n, strength)
     raised = part.raised(-np.inf if floor is None else floor)
     scaled = SoftmaxEvidence(slope * raised, part.targets, part.row_weight, part.trainable)
     fit = scaled.fit(partial(model_of, **held), -np.inf)
-    return rows.as_map(fit, slope * fit.weights, floor)
+    return scaled_rows.as_map(fit, slope * fit.weights, floor)
 
 
 def structured_ridges(
@@ -124,9 +125,9 @@ def structured_ridges(
     return held
 
 
-def warn_missing_classes(evidence: ClassEvidence) -> None:
+def warn_missing_classes(rows: Rows) -> None:
     """Name the classes that have no rows."""
-    absent = np.flatnonzero(evidence.class_weight == 0).tolist()
+    absent = np.flatnonzero(rows.class_weight == 0).tolist()
     if absent:
         warn_user(
             f"classes {absent} have no instance to calibrate on; their parameters stay neutral.",
@@ -134,7 +135,7 @@ def warn_missing_classes(evidence: ClassEvidence) -> None:
         )
 
 
-def spare_absent(
+def neutralize_absent_classes(
     weights: Floats, bias: Floats, present: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Take back what was fitted for no other reason than that some classes have no rows.
@@ -155,25 +156,25 @@ def spare_absent(
 
 
 class _ScaledRows:
-    """The rows of the evidence as a fit wants them, and the way back to a map."""
+    """Rows as a fit takes them, and the way back to a map."""
 
-    def __init__(self, evidence: ClassEvidence, scale: InputScale, per_class: bool) -> None:
-        self.evidence, self.scale, self.per_class = evidence, scale, per_class
+    def __init__(self, rows: Rows, scale: InputScale, per_class: bool) -> None:
+        self.rows, self.scale, self.per_class = rows, scale, per_class
         if per_class:
-            warn_missing_classes(evidence)
-        logits = class_logits(evidence.scores, scale)
+            warn_missing_classes(rows)
+        logits = class_logits(rows.scores, scale)
         self.exponent = 0 if scale == "probability" else margin_exponent(logits)
         self.logits = np.ascontiguousarray(scaled_logits(logits, self.exponent).T)
-        self.whole = self._with_targets(evidence)
+        self.whole = self._with_targets(rows)
 
-    def _with_targets(self, evidence: ClassEvidence) -> SoftmaxEvidence:
-        targets = np.take(evidence.targets.T, evidence.codes, axis=1)
-        trainable = self.evidence.class_weight > 0
-        return SoftmaxEvidence(self.logits, targets, evidence.row_weight, trainable)
+    def _with_targets(self, rows: Rows) -> SoftmaxEvidence:
+        targets = np.take(rows.class_targets.T, rows.codes, axis=1)
+        trainable = self.rows.class_weight > 0
+        return SoftmaxEvidence(self.logits, targets, rows.row_weight, trainable)
 
     def smoothed(self) -> SoftmaxEvidence:
         """The same rows with Platt's correction."""
-        return self._with_targets(self.evidence.smoothed("platt"))
+        return self._with_targets(self.rows.smoothed("platt"))
 
     def as_map(self, fit: SoftmaxFit, weights: Floats, floor: float | None) -> SoftmaxMap:
         if not fit.converged:
@@ -183,7 +184,7 @@ class _ScaledRows:
             floor = min(self.whole.edge, UNSEEN_FLOOR) if is_probability else -np.inf
         bias = fit.bias
         if self.per_class:
-            weights, bias = spare_absent(weights, bias, self.evidence.class_weight > 0)
+            weights, bias = neutralize_absent_classes(weights, bias, self.rows.class_weight > 0)
         largest = np.finfo(np.float64).max
         return SoftmaxMap(
             weights=np.clip(np.ldexp(weights, -self.exponent), -largest, largest),
@@ -198,47 +199,47 @@ class MixedStructuredCalibrator(Calibrator):
 
     model: ClassVar[type[SoftmaxModel]]
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
-        return self._fit_multiclass(as_classes(evidence, self.input))
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        return self._fit_multiclass(as_classes(rows, self.input))
 
-    def _fit_multiclass(self, evidence: ClassEvidence) -> CalibrationMap:
-        return fit_mixed_structured_map(evidence, model_of=self.model, scale=self.input)
+    def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
+        return fit_mixed_structured_map(rows, model_of=self.model, scale=self.input)
 
 
-def as_classes(evidence: Evidence, scale: InputScale) -> ClassEvidence:
-    """Evidence of two classes as that of any number."""
-    score, positive, weight = evidence.rows()
-    codes = positive.astype(np.int64)
-    return ClassEvidence(as_pair(score, scale), codes, weight, evidence.label_smoothing)
+def as_classes(rows: Rows, scale: InputScale) -> Rows:
+    """Rows of two classes as those of any number: two columns of scores."""
+    rows = rows.uncounted()
+    pair = as_pair(rows.scores, scale)
+    return replace(rows, scores=pair, codes=rows.codes.astype(np.intp))
 
 
 def fit_mixed_structured_map(
-    evidence: ClassEvidence, *, model_of: Callable[..., SoftmaxModel], scale: InputScale
+    rows: Rows, *, model_of: Callable[..., SoftmaxModel], scale: InputScale
 ) -> StructuredSoftmaxMap:
     """Fit a temperature, mix in 1/(n + 1) of chance, and then fit what the model adds."""
-    warn_missing_classes(evidence)
-    k, n = evidence.n_classes, max(float(evidence.row_weight.sum()), LEAST_TOTAL)
-    unit = margin_unit(evidence.scores, scale, ORDINARY_EXPONENT)
-    p = class_probabilities(evidence.scores, scale, unit)
+    warn_missing_classes(rows)
+    k, n = rows.n_classes, max(float(rows.row_weight.sum()), LEAST_TOTAL)
+    unit = margin_unit(rows.scores, scale, ORDINARY_EXPONENT)
+    p = class_probabilities(rows.scores, scale, unit)
     part = SoftmaxEvidence(
         np.log(p + LEAST),
-        np.take(evidence.targets.T, evidence.codes, axis=1),
-        evidence.row_weight,
-        evidence.class_weight > 0,
+        np.take(rows.class_targets.T, rows.codes, axis=1),
+        rows.row_weight,
+        rows.class_weight > 0,
     )
-    warmed = part.fit(TemperatureModel, -np.inf)
-    if warmed.separates and not evidence.label_smoothing:
+    heated = part.fit(TemperatureModel, -np.inf)
+    if heated.separates and not rows.label_smoothing:
         warn_separable()
-        targets = np.take(evidence.smoothed("platt").targets.T, evidence.codes, axis=1)
+        targets = np.take(rows.smoothed("platt").class_targets.T, rows.codes, axis=1)
         part = SoftmaxEvidence(part.logits, targets, part.row_weight, part.trainable)
-        warmed = part.fit(TemperatureModel, -np.inf)
-    tau = min(max(float(warmed.theta[0]), 0.0), HOTTEST)
+        heated = part.fit(TemperatureModel, -np.inf)
+    tau = min(max(float(heated.theta[0]), 0.0), HOTTEST)
     base = Base(tau, LEAST, 1 / (n + 1), np.full(k, 1 / k))
     mixed = SoftmaxEvidence(base.logs(p), part.targets, part.row_weight, part.trainable)
     fit = mixed.fit(partial(model_of, **structured_ridges(model_of, k, n)), -np.inf)
-    if not (warmed.converged and fit.converged):
+    if not (heated.converged and fit.converged):
         warn_not_converged(fit.n_iter)
-    weights, bias = spare_absent(fit.weights, fit.bias, evidence.class_weight > 0)
+    weights, bias = neutralize_absent_classes(fit.weights, fit.bias, rows.class_weight > 0)
     weights = fit.weights if weights.ndim == 1 else weights  # whose neutral weight is 1, beside τ
     return structured_map(
         base,

@@ -19,7 +19,6 @@ from trueodds.calibrators._tree.growth import (
 )
 from trueodds.calibrators._tree.leaves import leaf_maps, linear_map
 from trueodds.calibrators._tree.rows import TreeRows, canonical_rows
-from trueodds.evidence import Evidence, bounded_scores, bounded_weights, calculating
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
@@ -30,12 +29,12 @@ from trueodds.inputs import (
     check_number,
     is_choice,
     positive_column,
-    read_rows,
     validate_scores,
 )
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.tree_features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
+from trueodds.rows import Rows, bounded_scores, bounded_weights, errors_as_input_errors
 
 __all__ = ["TreeCalibrator"]
 
@@ -190,7 +189,7 @@ class TreeCalibrator(FeatureCalibrator):
         self
         """
         self.check_settings()
-        given = read_rows(
+        given = Rows.read(
             scores,
             y,
             sample_weight,
@@ -199,13 +198,13 @@ class TreeCalibrator(FeatureCalibrator):
             keep_two_columns=True,
         )
         given.of_positive_weight().check_two_classes()
-        weight = np.ones(len(given)) if given.weight is None else given.weight
+        weight = given.row_weight
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
         learned = bounded_scores(given.scores, self.input), bounded_weights(weight)
         rows = TreeRows(learned[0], attributes, given.codes, learned[1])
-        with self._fitting(), calculating(type(self).__name__, *learned):
+        with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
-        forecasts = self._tree()._apply_at(given.scores, features)
+        forecasts = self._tree().apply_to_all(given.scores, features)
         self._keep_forecasts(forecasts, given.codes, weight)
         return self
 
@@ -228,7 +227,7 @@ class TreeCalibrator(FeatureCalibrator):
         self.n_leaves_ = int((tree.attribute < 0).sum())
         self.map_ = self._tree_map(tree, space, rows, classes)
 
-    def _fit(self, evidence: Evidence) -> CalibrationMap:
+    def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError("a calibration tree is not learned from scores alone.")
 
     def _columns(self, scores: Floats, n_classes: int) -> Floats:
@@ -306,7 +305,7 @@ class TreeCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.input, n_columns=len(self.classes_))
-        return self._tree()._apply_at(array, features)
+        return self._tree().apply_to_all(array, features)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""

@@ -130,7 +130,7 @@ class _Grower:
 
     def _best_alpha(self, alphas: Floats) -> float:
         """The alpha whose trees in the folds have the least error together."""
-        # The geometric means of neighbouring alphas, as in CART; 1 ends the sequence.
+        # The geometric means of neighboring alphas, as in CART; 1 ends the sequence.
         middle = np.sqrt(alphas * np.append(alphas[1:], 1.0))
         score = np.zeros(len(middle))
         for test in self.test_weight:

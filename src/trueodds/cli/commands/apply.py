@@ -24,9 +24,7 @@ from trueodds.cli.files.write import (
     table_writer,
 )
 from trueodds.cli.files.xlsx import Sheet, add_columns
-from trueodds.cli.maps import MapFile, load_map
 from trueodds.cli.output import emit_json, note, working
-from trueodds.cli.row_options import RowOptions
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import GOOD, examine, in_words
 from trueodds.exceptions import InputError
@@ -60,12 +58,14 @@ Plain = Annotated[
 ]
 OutputFormat = Annotated[
     Format | None,
-    o.result_option("--output-format", help="Format of the output; by default, its name tells."),
+    o.result_option(
+        "--output-format", help="Output format. Default: inferred from the file extension."
+    ),
 ]
-Into = Annotated[
+OutputColumn = Annotated[
     str,
     o.result_option(
-        "--into",
+        "--output-column",
         metavar="COLUMN",
         help="Name of the new column; for several classes, what their names begin with.",
     ),
@@ -83,24 +83,24 @@ Interval = Annotated[
     o.result_option(
         "--interval",
         metavar="LEVEL",
-        help="Add intervals of the truth, COLUMN_low and COLUMN_high. The map must have been "
+        help="Also write confidence bounds, as COLUMN_low and COLUMN_high. The map must have been "
         "fitted with the same --interval.",
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnlabelledRowOptions(RowOptions):
+class UnlabelledRowOptions(o.RowOptions):
     """Rows that may be left blank."""
 
     on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]
 
 
 def apply(
-    map_file: MapFile,
+    map_file: o.MapFile,
     data: UnlabelledRowOptions,
     output: Output,
-    into: Into = "probability",
+    output_column: OutputColumn = "probability",
     interval: Interval = None,
     output_format_name: OutputFormat = None,
     plain: Plain = False,
@@ -121,7 +121,7 @@ def apply(
     --------
     trueodds apply map.json scores.csv --score p -o calibrated.parquet
     trueodds apply map.json scores.csv --score p --interval 0.9 -o calibrated.parquet
-    trueodds apply map.json 'scores/*.parquet' --score p --into p_calibrated -o all.parquet
+    trueodds apply map.json 'scores/*.parquet' --score p --output-column p_calibrated -o all.parquet
     trueodds apply map.json scores.xlsx --score p -o calibrated.xlsx
     cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
     """
@@ -129,21 +129,21 @@ def apply(
         raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
     kind = output_format(output, output_format_name)
     check_target(output, force=force)
-    fitted = load_map(map_file)
+    fitted = o.load_map(map_file)
     _check_interval(fitted, interval, map_file)
     features = _features_of(fitted)
     columns = ColumnNames(
         tuple(data.score),
         features=features,
         input=fitted.input,
-        sums_to_one=fitted.family != "one_vs_rest",
+        sums_to_one=fitted.rows_sum_to_one,
         scale=data.scale,
     )
     typed = kind != "csv" or bool(features)
     with data.open(columns, detect_types=typed, verbatim=kind == "csv") as source:
         columns = columns.found_in(source)
         rows_at_once = _rows_in_memory(source)
-        names = _new_columns(fitted, into, len(columns.score))
+        names = _new_columns(fitted, output_column, len(columns.score))
         if interval is not None:
             names = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
         sheet = source.sheet if kind == "xlsx" else None
@@ -156,7 +156,7 @@ def apply(
             if name.casefold() in {other.casefold() for other in present}:
                 raise InputError(
                     f"{source.name} already has a column {shown(name)}; "
-                    "name the new one with --into."
+                    "name the new one with --output-column."
                 )
         scores = [
             f"{columns.number(source, name)} AS {quoted(f'{SCRATCH}{number}')}"
@@ -238,29 +238,29 @@ def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
         )
     if fitted.band.level != interval:
         raise UsageError(
-            f"the intervals of {name} have the level {fitted.band.level:g}, not {interval:g}."
+            f"the intervals of {name} have confidence level {fitted.band.level:g}, "
+            f"not {interval:g}."
         )
 
 
 def _features_of(fitted: Any) -> tuple[str, ...]:
     """Columns that a tree asks for."""
-    if not hasattr(fitted, "categories"):
-        return ()
-    if fitted.names is None:
+    names = tuple(name for name in fitted.attributes if isinstance(name, str))
+    if len(names) < len(fitted.attributes):
         raise InputError("the map's attributes have no names, so they cannot be found in a file.")
-    return tuple(fitted.names)
+    return names
 
 
-def _new_columns(fitted: Any, into: str, n_scores: int) -> list[str]:
+def _new_columns(fitted: Any, name: str, n_scores: int) -> list[str]:
     n_classes = fitted.n_classes or max(2, n_scores)
     if n_classes == 2 and n_scores <= 2:
-        return [into]
+        return [name]
     if n_scores != n_classes:
         raise UsageError(
             f"the map is for {n_classes} classes; pass one --score for each (got {n_scores})."
         )
     classes = fitted.classes or range(n_classes)
-    return [f"{into}_{label}" for label in classes]
+    return [f"{name}_{label}" for label in classes]
 
 
 def _predictor(

@@ -9,9 +9,8 @@ import typer
 
 from trueodds.basics.wording import signed_percent_text
 from trueodds.cli import options as o
-from trueodds.cli.commands.methods_list import complete_method, method_class
+from trueodds.cli.commands.methods import complete_method, method_class
 from trueodds.cli.output import emit_json, interval, number, say, show_table
-from trueodds.cli.row_options import LabelledRowOptions
 
 __all__ = ["Folds", "Methods", "chosen_methods", "compare"]
 
@@ -31,7 +30,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all c
 
 
 def compare(
-    data: LabelledRowOptions,
+    data: o.LabelledRowOptions,
     method: Methods = None,
     cv: Folds = 5,
     repeats: Repeats = 1,

@@ -89,7 +89,7 @@ def _command(
     *words: str, shown: Callable[[list[str]], list[str]] = _last, full: bool = False
 ) -> None:
     """Show a command line, run it, and show what matters of its output, or all of it."""
-    from trueodds.cli.run import run
+    from trueodds.cli.app import run
 
     _say(f"$ {shlex.join(['trueodds', *words])}")
     printed = io.StringIO()

@@ -10,8 +10,6 @@ import typer
 from trueodds.basics.shown import one_line
 from trueodds.cli import options as o
 from trueodds.cli.commands.show import in_brief
-from trueodds.cli.draw import text_plot
-from trueodds.cli.maps import load_map
 from trueodds.cli.output import emit_json, number, say, show_table
 
 __all__ = ["diff"]
@@ -60,7 +58,7 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
     --------
     trueodds diff map.json map.json
     """
-    a, b = load_map(first), load_map(second)
+    a, b = o.load_map(first), o.load_map(second)
     found = [row for row in _differences(a.to_dict(), b.to_dict(), "") if row[0] != "version"]
     reason = _why_not(a, b)
     gap = None if reason else _gap(a, b)
@@ -117,7 +115,7 @@ def _differences(a: Any, b: Any, place: str) -> list[tuple[str, Any, Any]]:
 
 def _why_not(a: Any, b: Any) -> str:
     """Why forecasts cannot be compared; empty if they can."""
-    from trueodds.cli.map_curves import score_scale
+    from trueodds.cli.draw import score_scale
     from trueodds.maps import TreeMap
 
     if score_scale([a, b]) is None:
@@ -137,7 +135,7 @@ def _equal(a: Any, b: Any, name: str) -> bool:
 
 
 def _gap(a: Any, b: Any) -> Gap:
-    from trueodds.cli.map_curves import curves_of, score_axis, score_scale
+    from trueodds.cli.draw import curves_of, score_axis, score_scale
 
     scale = score_scale([a, b]) or ""
     x = score_axis([a, b], scale)
@@ -147,6 +145,8 @@ def _gap(a: Any, b: Any) -> Gap:
 
 
 def _in_words(gap: Gap) -> list[str]:
+    from trueodds.cli.draw import text_plot
+
     found = gap.to_dict()
     low, high = (f"{end:.4g}" for end in found["score_range"])
     of = f", {one_line(found['of'], 30)}" if found["of"] else ""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueodds.basics.wording import p_cell
+from trueodds.basics.wording import p_cell, p_text
 from trueodds.cli import options as o
 from trueodds.cli.errors import UsageError
-from trueodds.cli.output import emit_json, interval, number, say, show_table, working
-from trueodds.cli.row_options import LabelledRowOptions
+from trueodds.cli.output import emit_json, interval, note, number, say, show_table, working
 from trueodds.cli.rows.columns import refuse_margins
 from trueodds.cli.rows.groups import find_groups
 from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
-    from trueodds.cli.commands.validation_section import Validation
-    from trueodds.metrics import ClassEvaluation, Evaluation
+    from trueodds.decisions import DecisionCurve
+    from trueodds.metrics import ClassEvaluation, Evaluation, ValidationTable
     from trueodds.table import ScoreTable
 
 __all__ = ["evaluate"]
@@ -34,7 +34,7 @@ Tolerance = Annotated[
     o.result_option(
         "--tolerance",
         min=0.0,
-        help="Call a significant error small if it is at most this share.",
+        help='Label statistically significant miscalibration as "small" below this size.',
     ),
 ]
 Resamples = Annotated[
@@ -64,7 +64,7 @@ MaxGroups = Annotated[
 
 
 def evaluate(
-    data: LabelledRowOptions,
+    data: o.LabelledRowOptions,
     group: o.Group = None,
     max_groups: MaxGroups = 100,
     validation: WithValidation = False,
@@ -115,13 +115,13 @@ def evaluate(
 
 
 def _whole(
-    data: LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
+    data: o.LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
     """The figures of all rows, and the counts of two classes."""
     from trueodds.metrics import evaluate_classes, evaluate_table
 
     if len(prepared.scores) == 1:
-        from trueodds.cli.rows.table import score_table
+        from trueodds.cli.rows.fetch import score_table
 
         used = prepared.tally.used
         table = score_table(prepared.relation, used, weight=prepared.columns.weight)
@@ -147,7 +147,7 @@ def _whole(
 
 
 def _validation(
-    data: LabelledRowOptions,
+    data: o.LabelledRowOptions,
     prepared: Prepared,
     wanted: bool,
     thresholds: list[float],
@@ -155,13 +155,11 @@ def _validation(
 ) -> Validation | None:
     if not wanted and not thresholds:
         return None
-    from trueodds.cli.commands.validation_section import measure
-
-    return measure(data, prepared, thresholds, table=wanted, **options)
+    return _measure(data, prepared, thresholds, table=wanted, **options)
 
 
 def _groups(
-    data: LabelledRowOptions, prepared: Prepared, max_groups: int, level: float
+    data: o.LabelledRowOptions, prepared: Prepared, max_groups: int, level: float
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
 
@@ -245,3 +243,93 @@ def _show_groups(groups: dict[str, Any]) -> None:
     )
     if groups["left_out"]:
         say(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """What papers on prediction models report: the figures, the net benefit, or both."""
+
+    table: ValidationTable | None
+    curve: DecisionCurve | None
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the JSON document of the command."""
+        found: dict[str, Any] = {}
+        if self.table is not None:
+            found["validation"] = self.table.to_dict()
+        if self.curve is not None:
+            found["net_benefit"] = self.curve.rows()
+        return found
+
+    def show(self) -> None:
+        """Print the tables."""
+        ends = f"{100 * self.level:g}% interval"
+        if self.table is not None:
+            rows = [
+                [row["title"], number(row["estimate"]), interval(row["low"], row["high"])]
+                for row in self.table.rows()
+            ]
+            title = f"\nvalidation: {self.table.n:,} rows, {self.table.events:,} with the event"
+            show_table(title, ["figure", "value", ends], rows)
+            cox, groups = self.table.cox_test.p_value, self.table.hosmer_lemeshow.p_value
+            say(f"Cox's test: {p_text(cox)}; Hosmer–Lemeshow: {p_text(groups)}.")
+            for line in self.table.notes:
+                say(line)
+        if self.curve is not None:
+            rows = [
+                [
+                    row["model"],
+                    number(row["threshold"]),
+                    number(row["net_benefit"]),
+                    interval(row["low"], row["high"]),
+                    number(100 * row["avoided"], 1),
+                ]
+                for row in self.curve.rows()
+            ]
+            header = ["who is treated", "threshold", "net benefit", ends, "avoided per 100"]
+            show_table("\nnet benefit (treat none: 0)", header, rows)
+
+
+def _measure(
+    data: o.LabelledRowOptions,
+    prepared: Prepared,
+    thresholds: list[float],
+    *,
+    table: bool,
+    level: float,
+    n_resamples: int,
+    random_state: int,
+) -> Validation:
+    """Compute what was asked for, on the rows of a file."""
+    from trueodds.cli.rows.fetch import fetch_rows
+    from trueodds.decisions import decision_curve
+    from trueodds.metrics import validation_table
+
+    if len(prepared.scores) > 1:
+        raise UsageError("--validation and --threshold need a single score column.")
+    rows = fetch_rows(prepared, data.max_rows, random_state)
+    if rows.is_sample:
+        note(
+            f"a sample of {len(rows):,} of {rows.n_available:,} rows is used for the validation "
+            "(--max-rows)."
+        )
+    options: dict[str, Any] = {
+        "level": level,
+        **data.named_weight(rows.weight),
+        "classes": [0, 1],
+    }
+    with working("validating"):
+        found = curve = None
+        if table:
+            found = validation_table(
+                rows.codes,
+                rows.scores,
+                n_resamples=n_resamples,
+                random_state=random_state,
+                **options,
+            )
+        if thresholds:
+            given = {"by the model": rows.scores}
+            curve = decision_curve(rows.codes, given, thresholds=thresholds, **options)
+    return Validation(found, curve, level)

@@ -9,7 +9,6 @@ import typer
 from trueodds.cli import options as o
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.write import STANDARD_OUTPUT, atomic_stream, check_target, write_text
-from trueodds.cli.maps import MapFile, load_map
 from trueodds.cli.output import note
 from trueodds.exceptions import InputError
 
@@ -42,12 +41,14 @@ Output = Annotated[
 ]
 End = Annotated[
     Literal["lower", "upper"] | None,
-    typer.Option("--end", help="An end of the map's intervals in place of the probability."),
+    typer.Option(
+        "--end", help="Export the lower or upper confidence bound instead of the probability."
+    ),
 ]
 
 
 def export(
-    map_file: MapFile,
+    map_file: o.MapFile,
     to: Target,
     output: Output = STANDARD_OUTPUT,
     column: Column = ["score"],  # noqa: B006
@@ -69,7 +70,7 @@ def export(
     trueodds export map.json --to dbt --dialect snowflake -o macros/calibrate.sql
     """
     check_target(output, force=force)
-    fitted = load_map(map_file)
+    fitted = o.load_map(map_file)
     if end is not None:
         if fitted.band is None:
             raise UsageError(f"{map_file} carries no intervals: fit it with --interval 0.9.")

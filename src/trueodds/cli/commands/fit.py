@@ -11,13 +11,12 @@ import typer
 
 from trueodds.basics.log import logger
 from trueodds.cli import options as o
-from trueodds.cli.commands.methods_list import AUTO, complete_method, make_calibrator
+from trueodds.cli.commands.methods import AUTO, complete_method, make_calibrator
+from trueodds.cli.commands.show import losses_text
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
-from trueodds.cli.maps import load_map, losses_text
 from trueodds.cli.output import emit_json, note, working
-from trueodds.cli.row_options import LabelledRowOptions
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import Prepared
 from trueodds.exceptions import InputError
@@ -93,7 +92,7 @@ class Fit(NamedTuple):
 
 
 def fit(
-    data: LabelledRowOptions,
+    data: o.LabelledRowOptions,
     method: Method = AUTO,
     output: MapOutput = STANDARD_OUTPUT,
     option: MethodOption = None,
@@ -120,7 +119,7 @@ def fit(
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
     check_target(output, force=force)
-    replaced = None if parent is None else load_map(parent)
+    replaced = None if parent is None else o.load_map(parent)
     if interval is not None and not 0 < interval < 1:
         raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     calibrator = make_calibrator(method, data.input_scale, option or ())
@@ -178,30 +177,30 @@ def _origin(
 
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """From a table: every row was checked by the engine and is not looked at again."""
-    from trueodds.cli.rows.table import score_table
-    from trueodds.evidence import Evidence
-    from trueodds.model_selection import describe_evidence
+    from trueodds.cli.rows.fetch import score_table
+    from trueodds.model_selection._describe import describe_rows
+    from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used
     table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the table has one class only; calibration needs two.")
-    evidence = Evidence.of_table(table)
+    rows = Rows.of_table(table)
     start = time.perf_counter()
     if interval is None:
-        learned = calibrator.learn(evidence)
+        learned = calibrator.fit_map(rows)
     else:
-        learned = calibrator.learn_with_band(evidence, level=interval)
+        learned = calibrator.fit_map_with_band(rows, level=interval)
     fitted = learned.with_classes(prepared.classes.labels)
     seconds = time.perf_counter() - start
     logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
-    about = describe_evidence(calibrator, evidence, prepared.classes.counts, weighted=weighted)
+    about = describe_rows(calibrator, rows, prepared.classes.counts, weighted=weighted)
     return Fit(fitted, about, prepared.classes.notes(table))
 
 
 def _fit_rows(
-    calibrator: Calibrator, prepared: Prepared, data: LabelledRowOptions, interval: float | None
+    calibrator: Calibrator, prepared: Prepared, data: o.LabelledRowOptions, interval: float | None
 ) -> Fit:
     from trueodds.model_selection import describe_fit
 

@@ -1,15 +1,23 @@
-"""``trueodds methods``: every calibrator, what it learns and what it guarantees."""
+"""``trueodds methods``: every calibrator; and a calibrator by its name and options."""
 
 from __future__ import annotations
 
 import inspect
+import json
+from collections.abc import Sequence
 from typing import Any
 
+from trueodds.basics.shown import shown, suggestion
+from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli import options as o
-from trueodds.cli.commands.methods_list import method_class, method_names
+from trueodds.cli.errors import UsageError
 from trueodds.cli.output import emit_json, show_table
+from trueodds.exceptions import InputError
 
-__all__ = ["describe", "methods"]
+__all__ = ["AUTO", "complete_method", "describe", "make_calibrator", "method_class", "methods"]
+
+AUTO = "auto"
+OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram"}
 
 
 def methods(as_json: o.Json = False) -> None:
@@ -52,3 +60,52 @@ def describe(name: str, kind: type[Any]) -> dict[str, Any]:
         "needs_features": default.needs_features,
         "options": [p for p in inspect.signature(kind).parameters if p != "input"],
     }
+
+
+def method_names() -> list[str]:
+    """Names of all methods."""
+    return sorted([*calibrator_names(), AUTO])
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """For shell completion."""
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+def method_class(name: str) -> type[Any]:
+    """The class of a method; a wrong name is answered with the nearest ones."""
+    if name == AUTO:
+        from trueodds.model_selection import AutoCalibrator
+
+        return AutoCalibrator
+    try:
+        return find_calibrator(name)
+    except InputError:
+        other = OTHER_NAMES.get(name)
+        names = method_names() if other is None else [other]
+        hint = suggestion(other or name, names, has="there are")
+        raise UsageError(f"there is no method {shown(name)}; {hint}") from None
+
+
+def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:
+    """A calibrator with the options that are given as ``name=value``, values being JSON or text."""
+    kind = method_class(name)
+    known = [p for p in inspect.signature(kind).parameters if p not in ("input", "classes")]
+    chosen: dict[str, Any] = {}
+    for text in options:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--option must look like name=value; got {text!r}.")
+        if key not in known:
+            raise UsageError(f"{name} has no option {key!r}; it has {', '.join(known)}.")
+        chosen[key] = _value(value)
+    calibrator = kind(input=scale, **chosen)
+    calibrator.check_settings()
+    return calibrator
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None if text in ("None", "none") else text

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from trueodds.cli import options as o
 from trueodds.cli.errors import ALARM, DELIVERY, UsageError
-from trueodds.cli.files.open import MEMORY, Reading
-from trueodds.cli.files.own_input import _refuse_input
 from trueodds.cli.files.write import check_target, write_text
-from trueodds.cli.maps import MapFile, load_map
 from trueodds.cli.output import emit_json, say
-from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.watch.options import WatchedRowOptions
 
 __all__ = ["monitor"]
 
 WATCH = "Watch"
 
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILES",
-        help="CSV, Parquet, Arrow or JSON lines, folders or globs; no row is counted twice.",
-    ),
-]
 State = Annotated[
     str,
     typer.Option(
@@ -36,48 +26,11 @@ State = Annotated[
         rich_help_panel=WATCH,
     ),
 ]
-Time = Annotated[
-    str | None,
-    o.data_option(
-        "--time",
-        "-t",
-        metavar="COLUMN",
-        help="Column of times: rows are taken in this order, and late ones are named.",
-    ),
-]
-TimeFormat = Annotated[
-    str | None,
-    o.data_option(
-        "--time-format",
-        metavar="FORMAT",
-        help="Form of the times, such as %d.%m.%Y; by default ISO (2026-10-01) or numbers.",
-    ),
-]
-OneGroup = Annotated[
-    str | None,
-    o.data_option(
-        "--group", "-g", metavar="COLUMN", help="Column of groups that are watched one by one."
-    ),
-]
 Force = Annotated[
     bool,
     o.result_option(
         "--force",
         help="Let --refit replace a map that exists; state, page and metrics are always replaced.",
-    ),
-]
-Period = Annotated[
-    Literal["hour", "day", "week", "month", "quarter", "year"] | None,
-    o.result_option(
-        "--period", help="What one line stands for; by default a day, or a file without --time."
-    ),
-]
-Until = Annotated[
-    str | None,
-    o.rows_option(
-        "--until",
-        metavar="TIME",
-        help="Leave rows after this time for later, because their labels may not be in yet.",
     ),
 ]
 Alpha = Annotated[
@@ -135,28 +88,12 @@ Acknowledge = Annotated[
 
 
 def monitor(
-    map_file: MapFile,
-    files: Files,
+    map_file: o.MapFile,
+    data: WatchedRowOptions,
     state: State,
-    score: o.Score = ["score"],  # noqa: B006
-    label: o.LabelColumn = "label",
-    time: Time = None,
-    time_format: TimeFormat = None,
-    counts: o.Counts = None,
-    group: OneGroup = None,
-    positive: o.Positive = None,
     alpha: Alpha = None,
     tolerance: Tolerance = None,
     acknowledge: Acknowledge = False,
-    until: Until = None,
-    period: Period = None,
-    scale: o.ScaleOption = "fraction",
-    input_format: o.InputFormat = None,
-    decimal: o.Decimal = ".",
-    na: o.Missing = None,
-    encoding: o.Encoding = "utf-8",
-    on_bad_rows: o.OnBad = "error",
-    memory: o.Memory = MEMORY,
     html: Html = None,
     metrics: Metrics = None,
     refit: Refit = None,
@@ -164,12 +101,11 @@ def monitor(
     force: Force = False,
     as_json: o.Json = False,
 ) -> None:
-    """Watch a map's forecasts, night after night, without false alarms.
+    """Check whether calibrated predictions are still calibrated as new labels arrive.
 
-    Counts the rows that are new, prints a line for each period, and keeps what it needs for the
-    next run in a state file. The chance of ever raising an alarm while the forecasts are right is
-    at most --alpha, however often it runs. After the alarm the exit code is 4, until
-    --acknowledge.
+    At most --alpha (5%) of monitors ever raise a false alarm, however often they run. A run counts
+    the rows that are new, prints a line for each period, and keeps what it needs for the next run
+    in a state file. After an alarm the exit code is 4, until --acknowledge.
 
     Examples
     --------
@@ -182,61 +118,35 @@ def monitor(
     from trueodds.cli.watch.run import WatchRun, find_files, locked, open_watch
     from trueodds.cli.watch.words import log, log_events, metrics_text, say_result
 
-    if time is None and (until or period or refit or time_format):
+    if data.time is None and (data.until or data.period or refit or data.time_format):
         raise UsageError("--until, --period, --refit and --time-format need --time.")
     unknown = [kind for kind in fail_on or () if kind not in DELIVERIES]
     if unknown:
         raise UsageError(f"--fail-on must be one of {', '.join(DELIVERIES)}; got {unknown[0]}.")
-    fitted = load_map(map_file)
-    paths = find_files(files)
+    fitted = o.load_map(map_file)
+    paths = find_files(data.files)
     for output in (state, html, metrics, refit):
         if output is not None:
             check_target(output)
-            for path in paths:
-                _refuse_input(output, str(path), [map_file])
-    columns = ColumnNames(
-        tuple(score),
-        weight=counts,
-        features=tuple(name for name in (label, time, group) if name is not None),
-        input=fitted.input,
-        sums_to_one=fitted.family != "one_vs_rest",
-        scale=scale,
-    )
-    reading = Reading(
-        input_format, memory, on_bad_rows == "skip", decimal, tuple(na or ()), encoding
-    )
     with locked(state):
-        watch = open_watch(state, fitted, time, alpha, tolerance)
-        run = WatchRun(
-            watch=watch,
-            state=state,
-            fitted=fitted,
-            columns=columns,
-            label=label,
-            time=time,
-            time_format=time_format,
-            group=group,
-            positive=positive,
-            until=until,
-            period=period,
-            on_bad_rows=on_bad_rows,
-            reading=reading,
-        )
+        watch = open_watch(state, fitted, data.time, alpha, tolerance)
+        run = WatchRun(watch=watch, state=state, fitted=fitted, data=data)
         if acknowledge and not watch.acknowledge(run.at):
             log("there is no alarm to acknowledge.")
         fresh = run.look(paths)
         before = watch.n_rows
-        lines = run.read(fresh, files, quiet=as_json)
+        lines = run.read(fresh, quiet=as_json)
         if fresh:
             counted = watch.n_rows - before
             log(f"{counted:,} rows counted of {len(fresh):,} new or changed files.")
         else:
-            log(f"nothing new: {len(paths):,} files were read before.")
+            files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
+            log(f"no new rows ({files} already read).")
         log_events(run.events)
         if html is not None:
             from trueodds.report import render_timeline
 
-            title = f"{Path(map_file).name}: {', '.join(score)} against {label}"
+            title = f"{Path(map_file).name}: {', '.join(data.score)} against {data.label}"
             page = render_timeline(title, watch.periods, watch.summary(), watch.events)
             write_text(page, html)
         if metrics is not None:
@@ -245,7 +155,7 @@ def monitor(
         if refit is not None and Path(refit).is_file() and not force:
             log(f"{refit} exists and was kept; --force replaces it.")
         elif refit is not None:
-            new_map = run.refit(paths, files, refit)
+            new_map = run.refit(paths, refit)
         # Last: a run that fails before has counted nothing.
         watch.save(state)
     if as_json:

@@ -12,7 +12,6 @@ from trueodds.cli import options as o
 from trueodds.cli.commands.compare import Folds, Jobs, Methods, chosen_methods
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note
-from trueodds.cli.row_options import LabelledRowOptions
 from trueodds.cli.rows.columns import refuse_margins, shortened
 
 __all__ = ["report"]
@@ -26,7 +25,7 @@ Title = Annotated[str | None, typer.Option("--title", help="Heading of the page.
 
 def report(
     context: typer.Context,
-    data: LabelledRowOptions,
+    data: o.LabelledRowOptions,
     output: Output = "report.html",
     group: o.Group = None,
     title: Title = None,

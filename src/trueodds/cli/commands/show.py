@@ -6,19 +6,18 @@ from typing import Any
 
 from trueodds.basics.shown import one_line
 from trueodds.cli import options as o
-from trueodds.cli.draw import text_plot
-from trueodds.cli.maps import MapFile, load_map, losses_text
 from trueodds.cli.output import emit_json, say
 
-__all__ = ["in_brief", "show"]
+__all__ = ["in_brief", "losses_text", "show"]
 
 SHOWN_POINTS = 51
 MARKS = "*abcdef"
+PAIR = ("before", "after")
 LENGTH = 200
 """Of what is shown of one value."""
 
 
-def show(map_file: MapFile, as_json: o.Json = False) -> None:
+def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     """Show a saved map: its family, what it says of its origin, and its curve.
 
     What a file says of its origin is shown as it is; nobody has checked it.
@@ -28,9 +27,9 @@ def show(map_file: MapFile, as_json: o.Json = False) -> None:
     trueodds show map.json
     trueodds show map.json --json
     """
-    from trueodds.cli.map_curves import curves_of, score_axis
+    from trueodds.cli.draw import curves_of, score_axis
 
-    fitted = load_map(map_file)
+    fitted = o.load_map(map_file)
     x = score_axis([fitted], fitted.input)
     curves = curves_of(fitted, x, fitted.input)
     if as_json:
@@ -85,7 +84,7 @@ def in_brief(value: Any) -> str:
 
 
 def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
-    from trueodds.cli.map_curves import unchanged
+    from trueodds.cli.draw import text_plot, unchanged
 
     behind = unchanged(x, fitted.input)
     marks = MARKS[:1] if len(curves) == 1 else MARKS[1:]
@@ -118,3 +117,28 @@ def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> 
             for name, y in curves
         ],
     }
+
+
+def losses_text(about: dict[str, Any]) -> str:
+    """Losses before and after, and on which rows they were measured; may be empty."""
+    losses = about.get("losses", {})
+    words = [
+        f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
+        for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
+        if name in losses
+    ]
+    if not words:
+        return ""
+    sizes = []
+    if "folds" in losses:
+        sizes.append(f"{losses['folds']:,} folds")
+    if "rows" in losses:
+        whole = round(about.get("total_weight", about.get("rows", 0)))  # a weight of k is k rows
+        of_all = f" of {whole:,}" if losses["rows"] < whole else ""
+        sizes.append(f"{losses['rows']:,}{of_all} rows")
+    measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ""
+    return f"{', '.join(words)}{measured}"
+
+
+def _loss(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"

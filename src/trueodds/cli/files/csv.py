@@ -1,4 +1,4 @@
-"""The header of a CSV file: its names and its delimiter, and where it stands among titles."""
+"""CSV files: names and delimiter, how values are written, and the types of columns."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trueodds.basics.shown import shown
 from trueodds.cli.files.find import uncompressed
+from trueodds.cli.files.sql import as_number, quoted
+from trueodds.cli.files.text import LONGEST_LINE
 from trueodds.exceptions import InputError
 
 __all__ = [
-    "LONGEST_LINE",
     "Dialect",
     "NotUtf8Error",
     "csv_header",
@@ -23,11 +25,10 @@ __all__ = [
     "named",
     "records_near_top",
     "total_rows",
+    "with_types",
 ]
 
 DELIMITERS = ",\t;|"
-LONGEST_LINE = 32_000_000
-"""Bytes; what the reader keeps in memory at once, and so the longest line that it can take."""
 MOST_COLUMNS = 10_000
 """The engine's time grows with the square of their number."""
 FIRST_LOOK = 1 << 16
@@ -38,6 +39,11 @@ QUOTED = rf'{FIELD_BEGINS}"(?:[^"]++|"")*+"'
 RECORD = re.compile(rf'(?:{QUOTED}|[^"\r\n]++|(?!{FIELD_BEGINS})")*+')
 
 
+# 007 is a name, not a number: as a number it would lose its zeros.
+WHOLE = "^-?(0|[1-9][0-9]*)$"
+PADDED = "^[-+]?0[0-9]"
+KINDS = ("BIGINT", "DOUBLE", "BOOLEAN")
+AT_ONCE = 200
 LOOKED_AT = 50
 """Lines in which a header is looked for."""
 TOTALS = (
@@ -158,8 +164,9 @@ def _without_absent_end(names: list[str], row: str, delimiter: str) -> list[str]
 def _refuse_twins(names: Sequence[str], path: Path) -> None:
     folded: dict[str, str] = {}
     for name in filter(None, names):
-        other = folded.setdefault(name.casefold(), name)
-        if other is name:
+        other = folded.get(name.casefold())
+        folded[name.casefold()] = name
+        if other is None:
             continue
         if other == name:
             raise InputError(f"{path.name} has the column {shown(name)} twice.")
@@ -237,3 +244,39 @@ def total_rows(tail: bytes, delimiter: str) -> int:
             break
         count += 1
     return count
+
+
+def with_types(relation: Any, decimal: str = ".", kept: Sequence[str] = ()) -> Any:
+    """Cast columns of text to numbers and booleans where every value is one.
+
+    Columns in ``kept`` stay texts.
+    A pass looks at a few hundred columns: the engine's time grows with the square of what it is
+    asked at once.
+    """
+    names = [name for name in relation.columns if name not in kept]
+    numbers = {name: as_number(name, "VARCHAR", decimal) for name in names}
+    answers: list[bool] = []
+    for begin in range(0, len(names), AT_ONCE):
+        answers += _answers(relation, names[begin : begin + AT_ONCE], numbers)
+    parts = []
+    for position, name in enumerate(names):
+        fits = answers[3 * position : 3 * position + 3]
+        kind = next((k for k, fit in zip(KINDS, fits, strict=True) if fit), "VARCHAR")
+        value = numbers[name] if kind == "DOUBLE" else f"CAST({quoted(name)} AS {kind})"
+        parts.append(f"{value} AS {quoted(name)}")
+    return relation.project(", ".join([*parts, *map(quoted, kept)]))
+
+
+def _answers(relation: Any, names: list[str], numbers: dict[str, str]) -> list[bool]:
+    """For each column, whether all values are whole numbers, numbers, or truths."""
+    tests = []
+    for name in names:
+        column = quoted(name)
+        number = f"{numbers[name]} IS NULL OR regexp_matches({column}, '{PADDED}')"
+        whole = f"TRY_CAST({column} AS BIGINT) IS NULL OR NOT regexp_matches({column}, '{WHOLE}')"
+        truth = f"lower({column}) NOT IN ('true', 'false')"
+        tests += [
+            f"count({column}) > 0 AND coalesce(bool_and(NOT ({test})), false)"
+            for test in (f"{column} IS NOT NULL AND ({bad})" for bad in (whole, number, truth))
+        ]
+    return list(relation.aggregate(", ".join(tests)).fetchall()[0])

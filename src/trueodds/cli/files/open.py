@@ -17,8 +17,8 @@ from trueodds.basics.shown import shown
 from trueodds.cli.errors import AdvisedError, UsageError, require
 from trueodds.cli.files.arrow import sound_arrow_file
 from trueodds.cli.files.csv import (
-    LONGEST_LINE,
     MOST_COLUMNS,
+    WHOLE,
     Dialect,
     NotUtf8Error,
     csv_header,
@@ -26,13 +26,19 @@ from trueodds.cli.files.csv import (
     named,
     records_near_top,
     total_rows,
+    with_types,
 )
-from trueodds.cli.files.encoding import UTF_8, guess_encoding, in_utf8
 from trueodds.cli.files.find import Format, InputFiles, resolve, scratch_folder
 from trueodds.cli.files.json import check_columns, check_keys
-from trueodds.cli.files.line_ends import check_whole, even_lines, without_margins
 from trueodds.cli.files.sql import literal, quoted, values
-from trueodds.cli.files.types import WHOLE, with_types
+from trueodds.cli.files.text import (
+    LONGEST_LINE,
+    UTF_8,
+    check_whole,
+    even_lines,
+    guess_encoding,
+    rows_in_utf8,
+)
 from trueodds.cli.files.xlsx import Sheet, as_csv, header_in_sheets
 from trueodds.exceptions import InputError
 
@@ -46,6 +52,8 @@ MEMORY = "1GB"
 """What DuckDB may use; what does not fit goes to a temporary folder."""
 FILE = "trueodds file"
 """The column that ``open_source`` adds on request."""
+ENGINE_SHARE = 0.8
+"""DuckDB's part of ``--memory``; the interpreter, its libraries and arrays need the rest."""
 CELLS_AT_ONCE = 5_000_000
 """Values of a batch of rows."""
 COLUMNS_AT_ONCE = 1000
@@ -75,8 +83,6 @@ class Reading:
     """Row of the column names, counted from 1; by default the first that is not blank."""
     footer_rows: int = 0
     """Rows at the end to leave out, such as totals."""
-    can_trim: bool = False
-    """Whether the command has options for the three above, so that they can be proposed."""
 
     def check(self, files: InputFiles) -> None:
         """Refuse options that mean nothing for files of this format."""
@@ -231,12 +237,10 @@ class _Text:
     ) -> None:
         self.connection, self.reading, self.sheet = connection, reading, sheet
         self.files = files
-        if reading.encoding != UTF_8:
-            self.files = in_utf8(self.files, reading.encoding, scratch)
         above = below = b""
-        if sheet is None and ((reading.header_row or 1) > 1 or reading.footer_rows):
-            self.files, (above, below) = without_margins(
-                self.files, reading.header_row or 1, reading.footer_rows, scratch
+        if sheet is None:  # the copy of a sheet has no margins
+            self.files, (above, below) = rows_in_utf8(
+                self.files, reading.encoding, reading.header_row or 1, reading.footer_rows, scratch
             )
         self.header, self.delimiter = _common_header(self.files)
         first = self.files.paths[0]
@@ -319,7 +323,7 @@ def _advised(
             return error  # that was the proposal
         encoding = guess_encoding(given.paths[0])
         changes, hint = {"encoding": encoding}, f"It reads as {encoding}."
-    elif columns is not None and reading.can_trim and reading.header_row is None:
+    elif columns is not None and reading.header_row is None:
         changes, hint = _header_elsewhere(given, files, reading, columns)
     if not changes:
         return error
@@ -378,9 +382,8 @@ def in_bytes(memory: str) -> int:
 
 
 def _config(memory: str, scratch: Path) -> dict[str, Any]:
-    in_bytes(memory)
     return {
-        "memory_limit": memory,
+        "memory_limit": f"{ENGINE_SHARE * in_bytes(memory) / 1000:.0f}KB",
         "temp_directory": str(scratch / "spill"),
         "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2,
         # Nothing is fetched from a network, whatever a file is called.

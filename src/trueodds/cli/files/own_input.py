@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -13,27 +13,33 @@ from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT, matching
 from trueodds.cli.files.write import STANDARD_OUTPUT
 
-__all__ = ["DATA", "MAP", "OUTPUT", "PARENT", "keeps_its_input"]
+__all__ = ["DATA", "MAPS", "OUTPUTS", "keeps_its_input"]
 
-DATA, MAP, PARENT, OUTPUT = "file", "map_file", "parent", "output"
+DATA, MAPS = ("file", "files"), ("map_file", "parent")
+OUTPUTS = ("output", "state", "html", "metrics", "refit")
 """What the arguments of every command are called that name files."""
 
 
 def keeps_its_input(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, refusing an ``-o`` that is its data or its map under any name."""
+    """The command, refusing an output that is its data or its map under any name."""
 
     @wraps(command)  # the options are read from the signature
     def checked(**values: Any) -> None:
-        output = values.get(OUTPUT)
-        if output not in (None, STANDARD_OUTPUT):
-            maps = [values.get(MAP), values.get(PARENT)]
-            _refuse_input(output, values.get(DATA), [file for file in maps if file is not None])
+        for output in _named(values, OUTPUTS):
+            if output != STANDARD_OUTPUT:
+                _refuse_input(output, _named(values, DATA), _named(values, MAPS))
         command(**values)
 
     return checked
 
 
-def _refuse_input(output: str, data: str | None, maps: list[str]) -> None:
+def _named(values: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """The files that some arguments name; one may name several."""
+    given = [values[name] for name in names if values.get(name) is not None]
+    return [file for one in given for file in ([one] if isinstance(one, str) else one)]
+
+
+def _refuse_input(output: str, data: list[str], maps: list[str]) -> None:
     target = _identity(output)
     if target is None:
         return
@@ -45,13 +51,14 @@ def _refuse_input(output: str, data: str | None, maps: list[str]) -> None:
             )
 
 
-def _inputs(data: str | None, maps: list[str]) -> Iterator[tuple[str, str | int | Path]]:
+def _inputs(data: list[str], maps: list[str]) -> Iterator[tuple[str, str | int | Path]]:
     """What to call each input, and its path or descriptor."""
-    if data == STANDARD_INPUT:
-        yield "standard input", 0
-    elif data is not None:
-        for path in matching(data):
-            yield f"the input {path}", path
+    for file in data:
+        if file == STANDARD_INPUT:
+            yield "standard input", 0
+        else:
+            for path in matching(file):
+                yield f"the input {path}", path
     for map_file in maps:
         yield f"the map {map_file}", map_file
 

@@ -25,7 +25,7 @@ from typing import IO, Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from trueodds.basics import optional
+from trueodds.basics import imports
 from trueodds.basics.shown import shown
 from trueodds.cli.files.find import InputFiles
 from trueodds.cli.output import note
@@ -140,7 +140,7 @@ class _Rows:
 
 
 def _rows(path: Path, memory: int, name: str | None, header_row: int = 1) -> _Rows:
-    calamine: Any = optional.require("python_calamine", "xlsx files", "trueodds[excel]")
+    calamine: Any = imports.require("python_calamine", "xlsx files", "trueodds[excel]")
     with _archive(path) as book:
         sheets = _sheets(book, path)
         if not sheets:
@@ -563,7 +563,7 @@ def _excel_text(text: str) -> str:
 @contextmanager
 def new_workbook(stream: IO[bytes], title: str, names: Sequence[str]) -> Iterator[Any]:
     """A workbook of one sheet; Arrow batches are written to it with ``write_batch``."""
-    openpyxl: Any = optional.require("openpyxl", "writing xlsx files", "trueodds[excel]")
+    openpyxl: Any = imports.require("openpyxl", "writing xlsx files", "trueodds[excel]")
     if len(names) > MOST_COLUMNS:
         raise InputError(
             f"a sheet holds {MOST_COLUMNS:,} columns, and there are {len(names):,}; write CSV or "

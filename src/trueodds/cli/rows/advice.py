@@ -34,7 +34,7 @@ class ReadingAdvice:
 def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
     """Look at all scores and say which options would make probabilities of them."""
     options, reasons = [], []
-    if source.totals and source.reading.can_trim:
+    if source.totals:
         options += ["--footer-rows", str(source.totals)]
         reasons.append(totals_found(source.totals))
         rows = source.relation.aggregate("count(*)").fetchall()[0][0]

@@ -46,6 +46,8 @@ class ColumnNames:
     weight: str | None = None
     groups: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Columns that must be there, for whoever asked for them."""
     input: InputScale = "probability"
     classes: tuple[str, ...] = ()
     """What --class says the labels are, in the order of the score columns."""
@@ -80,7 +82,7 @@ class ColumnNames:
 
     def _meant(self, name: str, present: list[str]) -> list[str]:
         """The columns of a range or a pattern, but not those that mean something else."""
-        others = {self.label, self.weight, *self.groups, *self.features}
+        others = {self.label, self.weight, *self.groups, *self.features, *self.others}
         first, colon, last = name.partition(":")
         if colon and first in present and last in present:
             names = present[present.index(first) : present.index(last) + 1]
@@ -91,7 +93,7 @@ class ColumnNames:
     def all_names(self) -> list[str]:
         """Every column that is needed."""
         single = [name for name in (self.label, self.weight) if name is not None]
-        return [*self.score, *single, *self.groups, *self.features]
+        return [*self.score, *single, *self.groups, *self.features, *self.others]
 
 
 def refuse_margins(scale: InputScale) -> None:

@@ -1,22 +1,29 @@
-"""Rows as NumPy arrays: all of them, or a sample that is the same every time."""
+"""Good rows as arrays, a sample that is the same every time, or counts of each class."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.cli.errors import require
 from trueodds.cli.files.open import arrow_batches
 from trueodds.cli.rows.labels import Classes
 from trueodds.cli.rows.prepare import Prepared
-from trueodds.engines.grouping import sample_positions, take_positions
-from trueodds.inputs import Floats, Labels
+from trueodds.engines.group import MAX_ROWS, group_scores
+from trueodds.engines.sample import sample_positions, take_positions
+from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.table import ScoreTable
 
-__all__ = ["FileRows", "fetch_rows"]
+__all__ = ["FileRows", "fetch_rows", "score_table"]
+
+IN_MEMORY = MAX_ROWS
+"""More rows are counted on the engine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +99,35 @@ def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
     return np.array(
         ["(missing)" if v is None else str(v) for v in column.to_pylist()], dtype=object
     )
+
+
+def score_table(
+    relation: Any, n_rows: int, *, weight: str | None, scale: InputScale = "probability"
+) -> ScoreTable:
+    """Count good rows: in memory, or on the engine if there are more than a million.
+
+    Parameters
+    ----------
+    relation : DuckDB relation
+        With the columns that :func:`trueodds.cli.rows.prepare.prepare` makes.
+    n_rows : int
+        How many rows it has.
+    weight : str or None
+        What the file calls the column of weights, if there is one.
+    scale : {"probability", "logit", "score"}, default="probability"
+    """
+    if n_rows > IN_MEMORY:
+        named = None if weight is None else "weight"
+        grouped = group_scores(
+            relation, score="score", label="label", weight=named, scale=scale, checked=True
+        )
+        return ScoreTable.from_grouped(grouped, MAX_ROWS)
+    found = relation.fetchnumpy()
+    mass = None
+    if weight is not None:
+        mass = found["weight"]
+        if not mass.any():
+            raise InputError(f"weight column {shown(weight)} is zero in all {n_rows} rows.")
+        if math.isinf(mass.sum()):
+            raise InputError("the weights overflow when summed; rescale them, e.g. to mean 1.")
+    return ScoreTable.from_codes(found["score"], found["label"] == 1, mass)

@@ -38,7 +38,7 @@ class FileGroups:
 
     def counts(self) -> Iterator[GroupCounts]:
         """Read one group after the other."""
-        from trueodds.cli.rows.table import score_table
+        from trueodds.cli.rows.fetch import score_table
         from trueodds.metrics import GroupCounts
 
         weight = self.prepared.columns.weight

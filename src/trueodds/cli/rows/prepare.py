@@ -167,7 +167,7 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
         if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
             message = _refusal(source, reason, rules, bad, rows, advice, on_bad_rows)
             raise AdvisedError(message, advice.options, advice.hint)
-    if source.totals and source.reading.can_trim:
+    if source.totals:
         note(
             f"{source.name}: {totals_found(source.totals)}, read as data; to leave out totals, "
             f"pass --footer-rows {source.totals}."

@@ -18,7 +18,7 @@ from trueodds.cli.output import note
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import labels_of, matching_label
 from trueodds.cli.rows.prepare import OnBadRows, examine
-from trueodds.engines.grouping import group_scores
+from trueodds.engines.group import group_scores
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, Labels, direction_hint
 from trueodds.table import ScoreTable
@@ -332,14 +332,15 @@ class WatchedRows:
             yield self._piece(batch)
 
     def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
-        """In the order of time, only the positions that are to be taken, by period.
+        """In the order of time (without times, of positions), by period, as far as ``take`` says.
 
         Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
         must not look like a change in the middle of the day.
         """
-        timed = "number" in self.relation.columns
-        order = "number, hash(position + 1), position" if timed else "position"
-        for batch in arrow_batches(self.relation.order(order)):
+        rows = self.relation
+        if "number" in rows.columns:
+            rows = rows.order("number, hash(position + 1), position")
+        for batch in arrow_batches(rows):
             whole = self._piece(batch)
             kept = np.flatnonzero(take[whole.positions])
             if not len(kept):

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from trueodds.basics.files import exclusive
 from trueodds.basics.shown import shown
-from trueodds.cli.commands.methods_list import AUTO, make_calibrator
+from trueodds.cli.commands.methods import AUTO, make_calibrator
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import format_of, matching, no_match, partitions, scratch_folder
-from trueodds.cli.files.open import DataSource, Reading, open_source
+from trueodds.cli.files.open import DataSource, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
-from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import in_words
+from trueodds.cli.watch.options import WatchedRowOptions
 from trueodds.cli.watch.rows import (
     Piece,
     WatchedRows,
@@ -60,6 +60,8 @@ PATIENCE = 300.0
 SETTLED = 2_000_000_000
 """Nanoseconds after which a file cannot have changed without a new time of change."""
 CHUNK = 1 << 20
+BLOCK = 1 << 20
+"""Rows that are hashed at once."""
 MOST_REFITTED = 1_000_000
 TEXTS = ("csv", "jsonl")
 
@@ -185,13 +187,15 @@ class RowArrays:
     take: Any
 
     def __post_init__(self) -> None:
-        self._order = np.argsort(self.files, kind="stable")
+        # Arrays of ten million rows count: half the size is enough for their positions.
+        self._order = np.argsort(self.files, kind="stable").astype(np.int32)
         self._ordered = self.files[self._order]
 
     def rows_of(self, places: Sequence[int]) -> Any:
         """Positions of all rows of some files."""
         ends = [np.searchsorted(self._ordered, (place, place + 1)) for place in places]
-        return np.concatenate([self._order[start:end] for start, end in ends])
+        parts = [self._order[start:end] for start, end in ends]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @classmethod
     def of(cls, rows: WatchedRows) -> RowArrays:
@@ -216,20 +220,22 @@ class RowArrays:
 
     def digest(self, at: Any) -> int:
         """The sum of rows with their labels."""
-        return rows_digest(self.keys[at], self.codes[at].astype(np.intp))
+        blocks = (at[first : first + BLOCK] for first in range(0, len(at), BLOCK))
+        sums = (rows_digest(self.keys[b], self.codes[b].astype(np.intp)) for b in blocks)
+        return sum(sums) % 2**64
 
     def record(self, one: Delivery, place: int, kind: str | None) -> FileRecord:
         """What to remember of a file."""
         own = self.rows_of([place])
-        held = own[self.held[own]]
-        free = own[~self.held[own]]
-        labelled = free[self.codes[free] >= 0]
-        values = np.sort(self.values(labelled)) if len(labelled) <= MOST_KEPT else None
+        held, has_label = self.held[own], self.codes[own] >= 0
+        counted = has_label & ~held
+        n_counted = int(counted.sum())
+        values = np.sort(self.values(own[counted])) if n_counted <= MOST_KEPT else None
 
         def latest(rows: Any) -> str | None:
-            if self.moments is None or not len(rows):
+            if self.moments is None or not rows.any():
                 return None
-            return _moment_text(float(self.moments[rows].max()), kind)
+            return _moment_text(float(self.moments[own].max(where=rows, initial=-np.inf)), kind)
 
         return FileRecord(
             one.fingerprint,
@@ -237,11 +243,11 @@ class RowArrays:
             one.settled,
             rows=len(own),
             digest=self.digest(own),
-            counted=len(labelled),
-            waiting=int((self.codes[own] < 0).sum()),
-            held=int((self.codes[held] >= 0).sum()),
-            until=latest(free) if len(held) else None,
-            last=latest(labelled),
+            counted=n_counted,
+            waiting=int((~has_label).sum()),
+            held=int((held & has_label).sum()),
+            until=latest(~held) if held.any() else None,
+            last=latest(counted),
             values=values,
         )
 
@@ -253,16 +259,7 @@ class WatchRun:
     watch: Watch
     state: str
     fitted: Any
-    columns: ColumnNames
-    label: str
-    time: str | None
-    time_format: str | None
-    group: str | None
-    positive: str | None
-    until: str | None
-    period: str | None
-    on_bad_rows: Literal["error", "skip"]
-    reading: Reading
+    data: WatchedRowOptions
     at: str = field(default_factory=time_stamp)
     events: list[dict[str, Any]] = field(default_factory=list)
     """What was unusual about the deliveries of this run."""
@@ -272,11 +269,12 @@ class WatchRun:
     """What suggests a mistake in the command rather than a change of the data."""
 
     def __post_init__(self) -> None:
-        if hasattr(self.fitted, "categories"):
+        if self.fitted.attributes:
             raise InputError(
-                "a tree needs attributes of each row; such maps cannot be watched yet."
+                "a tree needs attributes of each row; such maps cannot be monitored yet."
             )
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
+        self.columns = self.data.columns(self.fitted)
         self.folder = Path(self.state).absolute().parent
 
     def _event(self, kind: str, **more: Any) -> None:
@@ -354,11 +352,12 @@ class WatchRun:
 
     # ----- which rows ------------------------------------------------------------------------
 
-    def read(self, fresh: list[Delivery], files: list[str], *, quiet: bool) -> list[dict[str, Any]]:
+    def read(self, fresh: list[Delivery], *, quiet: bool) -> list[dict[str, Any]]:
         """Take all new rows; returns the line of each period, which is also printed."""
         lines: list[dict[str, Any]] = []
+        files = self.data.files
         # Without times, files are taken one after the other, and each is a period.
-        for batch in ([fresh] if self.time else [[one] for one in fresh]) if fresh else ():
+        for batch in ([fresh] if self.data.time else [[one] for one in fresh]) if fresh else ():
             name = files[0] if len(files) == 1 and len(batch) > 1 else str(batch[0].path)
             for line in self._read_batch(name, batch):
                 lines.append(line)
@@ -394,7 +393,7 @@ class WatchRun:
         """The files as one table that does not change."""
         paths = [one.source for one in batch]
         with open_source(
-            name, self.reading, found=paths, columns=self.columns, with_file=True
+            name, self.data.reading, found=paths, columns=self.columns, with_file=True
         ) as source:
             columns = self.columns.found_in(source)
             with working("reading rows", source.connection):
@@ -410,7 +409,9 @@ class WatchRun:
         inside.mkdir(parents=True)
         copy = inside / one.path.name
         with one.path.open("rb") as stream, copy.open("wb") as target:
-            if (self.reading.format or format_of(one.path)) in TEXTS and one.path.suffix != ".gz":
+            if (
+                self.data.input_format or format_of(one.path)
+            ) in TEXTS and one.path.suffix != ".gz":
                 _copy_lines(stream, target, one.size)
             else:
                 shutil.copyfileobj(stream, target, CHUNK)
@@ -426,23 +427,23 @@ class WatchRun:
             raise UsageError(
                 f"the map is for {len(self.classes)} classes; pass one --score for each."
             )
-        rule = None
-        if self.time is not None:
-            rule = time_rule(source, self.time, self.period, self.time_format)
+        data, rule = self.data, None
+        if data.time is not None:
+            rule = time_rule(source, data.time, data.period, data.time_format)
             if self.watch.kind not in (None, rule.kind):
                 raise InputError(
-                    f"column {shown(self.time)} holds {rule.kind}s now, "
+                    f"column {shown(data.time)} holds {rule.kind}s now, "
                     f"and held {self.watch.kind}s before; times must be of one kind."
                 )
             self.watch.kind = rule.kind
         rows = watched_rows(
             source,
             columns,
-            label_rule(source, self.label, self.classes, self.positive, named=named),
+            label_rule(source, data.label, self.classes, data.positive, named=named),
             rule,
-            group=self.group,
-            on_bad_rows=self.on_bad_rows,
-            until=self.until,
+            group=data.group,
+            on_bad_rows=data.on_bad_rows,
+            until=data.until,
             last=self.watch.last,
             horizon=self.watch.horizon,
             names=[f"…{name[-199:]}" if len(name) > 200 else name for name in names],
@@ -488,11 +489,14 @@ class WatchRun:
             folder = os.path.dirname(name)  # noqa: PTH120
             if folder in known and record.counted and self._is_gone(name):
                 known[folder].append(name)
+        files = self.watch.files
         for folder, places in by_folder.items():
-            own = read.rows_of(places)
-            now = read.values(own[read.codes[own] >= 0])
-            files = self.watch.files
-            yield places, [n for n in known[folder] if self._is_replaced(folder, files[n], now)]
+            replaced: list[str] = []
+            if known[folder]:
+                own = read.rows_of(places)
+                now = read.values(own[read.codes[own] >= 0])
+                replaced = [n for n in known[folder] if self._is_replaced(folder, files[n], now)]
+            yield places, replaced
 
     @staticmethod
     def _is_replaced(folder: str, record: FileRecord, now: Any) -> bool:
@@ -591,7 +595,7 @@ class WatchRun:
 
     # ----- a new map -------------------------------------------------------------------------
 
-    def refit(self, paths: Sequence[Path], files: list[str], output: str) -> dict[str, Any] | None:
+    def refit(self, paths: Sequence[Path], output: str) -> dict[str, Any] | None:
         """Fit the default method to the rows since the change, of all files that were named.
 
         Returns
@@ -612,7 +616,7 @@ class WatchRun:
             mark = name if record is None else record.fingerprint
             once.setdefault(mark, Delivery(path, name, mark, 0, 0))
         batch = list(once.values())
-        with self._open(files[0], batch) as source:
+        with self._open(self.data.files[0], batch) as source:
             with working("reading rows since the change", source.connection):
                 rows = self._select(source, [str(one.path) for one in batch])
                 scores, codes, mass = _newest(rows, str(change.time), str(self.watch.kind))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.inputs import Floats, InputScale, Labels
-from trueodds.kernels.score_cells import count_in_cells
+from trueodds.kernels.tables import count_in_cells
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.cells import FARTHEST, cells_of
 

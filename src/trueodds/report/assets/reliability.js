@@ -1,4 +1,104 @@
-/* Reliability diagrams before and after, each above the spread of its probabilities. */
+/* Reliability diagrams before and after, each above the histogram of its probabilities; small ones by class. */
+import { drawnMethods, labelOf, looks, methodKey, onChange, report } from "./data.js";
+import { clamp, CursorPlot, drawLegend, expit, fillTable, html, linearScale, logit, logOddsTicks, niceTicks, roundUp, svg, upwardTitle } from "./draw.js";
+import { countText, probabilityText } from "./words.js";
+
+/* Which part of which axis is shown. */
+const view = { diagram: 0, axis: "linear", axisChosen: false, range: [0, 1], moved: false, smooth: true };
+const LOG_ODDS_LIMIT = 12;
+const CROWDED = 2 / 3;
+const AXIS_ENDS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+
+const current = () => report.diagrams[view.diagram];
+
+/* The points that decide where an axis ends: those before, and those of the method that is shown. */
+function decidingPoints(diagram) {
+  const curves = [diagram.before, diagram.methods[report.shown_method]];
+  return curves.flatMap((curve) => [curve, curve.smooth ?? curve])
+    .flatMap((line) => [...line.predicted, ...line.observed]);
+}
+
+/* Everything there is: probabilities end at 0 and 1, log-odds as far out as the points. */
+function wholeRange(diagram = current(), axis = view.axis) {
+  if (axis === "linear") return [0, 1];
+  const inside = decidingPoints(diagram).filter((p) => p > 0 && p < 1).map(logit);
+  if (!inside.length) return [-2.2, 2.2];
+  const [low, high] = [Math.min(...inside) - 0.3, Math.max(...inside) + 0.3];
+  const missing = Math.max(0, 2 - (high - low)) / 2;
+  return [Math.max(low - missing, -LOG_ODDS_LIMIT), Math.min(high + missing, LOG_ODDS_LIMIT)];
+}
+
+/* The same without an empty half: probabilities that stay below 0.5, or above it, fill the picture. */
+function fittedRange(diagram = current(), axis = view.axis) {
+  if (axis !== "linear") return wholeRange(diagram, axis);
+  const points = decidingPoints(diagram);
+  const [low, high] = [Math.min(...points), Math.max(...points)];
+  if (high <= 0.5) return [0, Math.max(roundUp(1.03 * high + 1e-9, AXIS_ENDS), 1e-6)];
+  if (low >= 0.5) return [1 - Math.max(roundUp(1.03 * (1 - low) + 1e-9, AXIS_ENDS), 1e-6), 1];
+  return [0, 1];
+}
+
+/* Log-odds where most rows would be crowded into one tenth of a linear axis. */
+function suitableAxis(diagram) {
+  const [low, high] = fittedRange(diagram, "linear");
+  const tenth = (high - low) / 10;
+  const { predicted, weight } = diagram.before;
+  const mass = (inside) => weight.reduce((sum, w, i) => sum + (inside(predicted[i]) ? w : 0), 0);
+  const most = Math.max(mass((p) => p < low + tenth), mass((p) => p > high - tenth));
+  return most > CROWDED * mass(() => true) ? "log_odds" : "linear";
+}
+
+/* Where a probability stands on an axis; 0 and 1 have no log-odds and stand at its ends. */
+function placeOn(p, axis, whole) {
+  if (axis === "linear") return p;
+  return p <= 0 ? whole[0] : p >= 1 ? whole[1] : clamp(logit(p), ...whole);
+}
+const fromAxis = (value) => (view.axis === "linear" ? clamp(value, 0, 1) : expit(value));
+
+/* Keeps a range within the whole one, without changing its width if that can be helped. */
+function setRange(low, high, moved = true) {
+  const [least, most] = wholeRange();
+  const width = Math.min(Math.max(high - low, 1e-6), most - least);
+  const from = clamp(low, least, most - width);
+  view.range = [from, from + width];
+  view.moved = moved;
+  drawReliability();
+}
+
+/* Zooming in keeps the low end where it is: that is where rare events are. */
+function zoom(factor) {
+  const [low, high] = view.range;
+  setRange(low, low + (high - low) * factor);
+}
+
+function setAxis(axis) {
+  view.axis = axis;
+  document.getElementById("axis-linear").setAttribute("aria-pressed", axis === "linear");
+  document.getElementById("axis-log").setAttribute("aria-pressed", axis === "log_odds");
+  setRange(...fittedRange(), false);
+}
+
+/* The reader's choice stays when another diagram is looked at; so does a part that was zoomed to. */
+function chooseAxis(axis) {
+  const [low, high] = view.range.map(fromAxis);
+  const keep = view.moved;
+  view.axisChosen = true;
+  setAxis(axis);
+  if (keep) setRange(...[low, high].map((p) => placeOn(p, axis, wholeRange())));
+}
+
+export function setDiagram(index) {
+  view.diagram = index;
+  setAxis(view.axisChosen ? view.axis : suitableAxis(current()));
+}
+
+function setSmooth(smooth) {
+  view.smooth = smooth;
+  document.getElementById("curve-smooth").setAttribute("aria-pressed", smooth);
+  document.getElementById("curve-bins").setAttribute("aria-pressed", !smooth);
+  drawReliability();
+}
+
 const HISTOGRAM_HEIGHT = 84;
 const MARGIN = { left: 60, right: 12, top: 10, bottom: 40 };
 const HISTOGRAM_GAP = 44;
@@ -11,16 +111,18 @@ function merged({ events, others }, share) {
   return merged({ events: pairs(events), others: pairs(others) }, share);
 }
 
-class ReliabilityPlot {
+class ReliabilityPlot extends CursorPlot {
   constructor(place, side) {
-    this.place = place;
+    super(place);
     this.side = side;
-    this.at = -1;
     this.points = [];
-    this.root = svg("svg", { tabindex: 0, role: "img" }, place);
-    this.tooltip = new Tooltip(place);
-    this.listen();
+    this.drag = null;
+    this.root.addEventListener("pointerup", (event) => this.drop(event));
+    this.root.addEventListener("pointercancel", () => { this.drag = null; this.draw(); });
+    this.root.addEventListener("dblclick", () => setRange(...wholeRange(), false));
   }
+
+  count() { return this.points.length; }
 
   curves() {
     if (this.side === "before") return [[report.baseline, current().before]];
@@ -28,15 +130,11 @@ class ReliabilityPlot {
   }
 
   draw() {
-    const width = this.place.clientWidth || 320;
-    const side = width - MARGIN.left - MARGIN.right;
+    const side = (this.place.clientWidth || 320) - MARGIN.left - MARGIN.right;
     const bottom = MARGIN.top + side;
     const height = bottom + HISTOGRAM_GAP + HISTOGRAM_HEIGHT + MARGIN.bottom;
     const root = this.root;
-    root.replaceChildren();
-    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    root.setAttribute("width", width);
-    root.setAttribute("height", height);
+    this.clear(height);
     root.setAttribute("aria-label", this.description());
     const [low, high] = view.range;
     this.whole = wholeRange();
@@ -57,7 +155,7 @@ class ReliabilityPlot {
     curves.forEach(([name, curve]) => this.drawCurve(inside, above, name, curve));
     drawLegend(root, MARGIN.left + 8, MARGIN.top + 8, MARGIN.left + 0.62 * side, curves.map(([name]) => methodKey(name)));
     this.drawHistogram(root, curves, side);
-    if (this.at >= this.points.length) this.at = -1;
+    if (this.at >= this.points.length) this.at = null;
     this.tooltip.hide();
   }
 
@@ -86,8 +184,8 @@ class ReliabilityPlot {
       svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, root).textContent = text;
     });
     svg("rect", { class: "frame", x: left, y: MARGIN.top, width: side, height: side }, root);
-    svg("text", { x: left + side / 2, y: this.bottom + 33, "text-anchor": "middle" }, root).textContent = "probability";
-    upwardTitle(root, "came true", 11, MARGIN.top + side / 2);
+    svg("text", { x: left + side / 2, y: this.bottom + 33, "text-anchor": "middle" }, root).textContent = "predicted probability";
+    upwardTitle(root, "observed frequency", 11, MARGIN.top + side / 2);
   }
 
   placed(p, q) {
@@ -159,12 +257,11 @@ class ReliabilityPlot {
     svg("line", { class: "frame", x1: MARGIN.left, x2: MARGIN.left + side, y1: middle, y2: middle }, root);
     svg("text", { x: MARGIN.left - 6, y: middle - 8, "text-anchor": "end" }, root).textContent = words.up;
     svg("text", { x: MARGIN.left - 6, y: middle + 17, "text-anchor": "end" }, root).textContent = words.down;
-    const foot = curves.length > 1 ? `spread of ${labelOf(name)}` : "spread of probabilities";
+    const foot = curves.length > 1 ? `distribution: ${labelOf(name)}` : "distribution of probabilities";
     svg("text", { x: MARGIN.left + side / 2, y: this.histogramTop + HISTOGRAM_HEIGHT + 20, "text-anchor": "middle" }, root).textContent = foot;
   }
 
   select(index, aloud = false) {
-    this.byKeyboard = aloud;
     this.points.forEach((point) => point.element.classList.remove("current"));
     this.at = index;
     const point = this.points[index];
@@ -172,80 +269,62 @@ class ReliabilityPlot {
     point.element.classList.add("current");
     const { curve, i } = point;
     this.tooltip.show(point.x, point.y, [
-      `${labelOf(point.name)}: says ${probabilityText(curve.predicted[i])}`,
-      `came true: ${probabilityText(curve.observed[i])}`,
+      `${labelOf(point.name)}: predicted ${probabilityText(curve.predicted[i])}`,
+      `observed: ${probabilityText(curve.observed[i])}`,
       `chance band: ${probabilityText(curve.band_low[i])} to ${probabilityText(curve.band_high[i])}${point.outside ? ", outside" : ""}`,
       `${countText(curve.weight[i])} ${report.data.weighted ? "of weight" : "rows"}`,
     ], aloud);
   }
 
-  placeOf(event) {
-    const box = this.root.getBoundingClientRect();
-    const ratio = this.root.viewBox.baseVal.width / box.width;
-    return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+  leave() {
+    if (!this.drag) this.select(null);
   }
 
+  /* The nearest point, or the bar of the histogram; a mouse that is held down marks a range. */
   hover(event) {
     const [x, y] = this.placeOf(event);
-    if (y > this.histogramTop - 6 && this.bars) {
+    if (event.type === "pointerdown" && event.pointerType === "mouse") {
+      if (event.button !== 0) return;
+      this.drag = { start: x, box: null };
+      this.root.setPointerCapture(event.pointerId);
+    } else if (this.drag) {
+      this.drag.box ??= svg("rect", { class: "selection", y: MARGIN.top, height: this.bottom - MARGIN.top }, this.root);
+      this.drag.box.setAttribute("x", Math.min(this.drag.start, x));
+      this.drag.box.setAttribute("width", Math.abs(x - this.drag.start));
+    } else if (y > this.histogramTop - 6 && this.bars) {
       const bar = this.bars.find((b) => x >= b.x1 && x < b.x2);
-      this.select(-1);
+      this.select(null);
       if (bar) this.tooltip.show(x, this.histogramTop, bar.lines);
-      return;
-    }
-    let best = -1;
-    let nearest = 28 ** 2;
-    this.points.forEach((point, i) => {
-      const distance = (point.x - x) ** 2 + (point.y - y) ** 2;
-      if (distance < nearest) { nearest = distance; best = i; }
-    });
-    this.select(best);
+    } else this.select(this.nearest(x, y));
   }
 
-  listen() {
-    const root = this.root;
-    let start = null;
-    let box = null;
-    root.addEventListener("pointermove", (event) => {
-      if (start === null) { this.hover(event); return; }
-      const x = this.placeOf(event)[0];
-      box ??= svg("rect", { class: "selection", y: MARGIN.top, height: this.bottom - MARGIN.top }, root);
-      box.setAttribute("x", Math.min(start, x));
-      box.setAttribute("width", Math.abs(x - start));
+  nearest(x, y) {
+    let [best, least] = [null, 28 ** 2];
+    this.points.forEach((point, i) => {
+      const distance = (point.x - x) ** 2 + (point.y - y) ** 2;
+      if (distance < least) [best, least] = [i, distance];
     });
-    root.addEventListener("pointerdown", (event) => {
-      if (event.pointerType !== "mouse") { this.hover(event); return; }
-      if (event.button === 0) { start = this.placeOf(event)[0]; root.setPointerCapture(event.pointerId); }
-    });
-    root.addEventListener("pointerup", (event) => {
-      if (start === null) return;
-      const ends = [start, this.placeOf(event)[0]].sort((a, b) => a - b);
-      start = null;
-      box = null;
-      if (ends[1] - ends[0] > 12) setRange(this.x.invert(ends[0]), this.x.invert(ends[1]));
-      else this.draw();
-    });
-    root.addEventListener("pointercancel", () => { start = null; box = null; this.draw(); });
-    root.addEventListener("pointerleave", () => { if (start === null && !this.byKeyboard) this.select(-1); });
-    root.addEventListener("dblclick", () => setRange(...wholeRange(), false));
-    root.addEventListener("focus", () => { if (root.matches(":focus-visible")) this.select(0, true); });
-    root.addEventListener("blur", () => this.select(-1));
-    root.addEventListener("keydown", (event) => this.key(event));
+    return best;
+  }
+
+  drop(event) {
+    if (!this.drag) return;
+    const ends = [this.drag.start, this.placeOf(event)[0]].sort((a, b) => a - b);
+    this.drag = null;
+    if (ends[1] - ends[0] > 12) setRange(this.x.invert(ends[0]), this.x.invert(ends[1]));
+    else this.draw();
   }
 
   key(event) {
-    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    const step = this.step(event);
     if (step && event.shiftKey) {
       const shift = (step * (view.range[1] - view.range[0])) / 4;
       setRange(view.range[0] + shift, view.range[1] + shift);
-    } else if (step && this.points.length) {
-      this.select((Math.max(this.at, 0) + step + this.points.length) % this.points.length, true);
     } else if (event.key === "+" || event.key === "=") zoom(0.5);
     else if (event.key === "-") zoom(2);
     else if (event.key === "0") setRange(...wholeRange(), false);
-    else if (event.key === "Escape") this.select(-1);
-    else return;
-    event.preventDefault();
+    else return super.key(event);
+    return true;
   }
 }
 
@@ -257,7 +336,7 @@ function chooseWords() {
   else if (several) Object.assign(words, { events: "this class", others: "other classes", up: "class", down: "rest" });
 }
 
-const plots = [
+export const plots = [
   new ReliabilityPlot(document.getElementById("plot-before"), "before"),
   new ReliabilityPlot(document.getElementById("plot-after"), "after"),
 ];
@@ -273,7 +352,7 @@ function drawReliability() {
     `${probabilityText(curve.band_low[i])} to ${probabilityText(curve.band_high[i])}`, countText(curve.weight[i]),
   ]));
   fillTable(document.getElementById("diagram-table"), "Points of the reliability diagrams",
-    ["Method", "Says", "Came true", "Chance band", report.data.weighted ? "Weight" : "Rows"], rows);
+    ["Method", "Predicted", "Observed", "Chance band", report.data.weighted ? "Weight" : "Rows"], rows);
 }
 onChange(drawReliability);
 
@@ -286,3 +365,51 @@ document.getElementById("zoom-out").addEventListener("click", () => zoom(2));
 document.getElementById("zoom-fit").addEventListener("click", () => setRange(...fittedRange(), false));
 document.getElementById("zoom-reset").addEventListener("click", () => setRange(...wholeRange(), false));
 document.getElementById("diagram")?.addEventListener("change", (event) => setDiagram(Number(event.target.value)));
+
+/* All classes side by side, before and after; a click shows one of them large. */
+const classPlace = document.getElementById("classes");
+const CLASS_MARGIN = { left: 34, right: 14, top: 6, bottom: 20 };
+
+function drawClass(root, diagram, size) {
+  const axis = suitableAxis(diagram);
+  const whole = wholeRange(diagram, axis);
+  const [low, high] = fittedRange(diagram, axis);
+  const x = linearScale(low, high, CLASS_MARGIN.left, size - CLASS_MARGIN.right);
+  const y = linearScale(low, high, size - CLASS_MARGIN.bottom, CLASS_MARGIN.top);
+  const place = (p, q) => [x(clamp(placeOn(p, axis, whole), low, high)), y(clamp(placeOn(q, axis, whole), low, high))].join(",");
+  const ticks = axis === "linear" ? niceTicks(low, high, 2) : logOddsTicks(low, high);
+  const step = Math.ceil(ticks.length / 3);
+  ticks.filter((_, i) => i % step === 0).forEach(({ value, text }) => {
+    svg("line", { class: "grid", x1: x(value), x2: x(value), y1: CLASS_MARGIN.top, y2: size - CLASS_MARGIN.bottom }, root);
+    svg("line", { class: "grid", x1: CLASS_MARGIN.left, x2: size - CLASS_MARGIN.right, y1: y(value), y2: y(value) }, root);
+    svg("text", { x: x(value), y: size - 6, "text-anchor": "middle" }, root).textContent = text;
+    svg("text", { x: CLASS_MARGIN.left - 5, y: y(value) + 4, "text-anchor": "end" }, root).textContent = text;
+  });
+  svg("line", { class: "diagonal", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }, root);
+  const curves = [[report.baseline, diagram.before], [report.shown_method, diagram.methods[report.shown_method]]];
+  curves.forEach(([name, curve]) => {
+    const line = curve.smooth ?? curve;
+    const { color } = looks.get(name);
+    const edge = (values) => line.predicted.map((p, i) => place(p, values[i]));
+    if (curve.smooth) svg("polygon", { class: `band ${color}`, points: [...edge(line.band_low), ...edge(line.band_high).reverse()].join(" ") }, root);
+    svg("polyline", { class: `curve ${color}`, points: edge(line.observed).join(" ") }, root);
+  });
+}
+
+export function drawClasses() {
+  if (!classPlace) return;
+  classPlace.replaceChildren();
+  report.diagrams.forEach((diagram, index) => {
+    if (diagram.kind !== "class") return;
+    const button = html("button", "", classPlace, { type: "button", class: "class plot", "aria-label": `Show class ${diagram.event} above` });
+    html("span", diagram.event, button);
+    const size = 190;
+    const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, width: size, height: size, "aria-hidden": "true" }, button);
+    drawClass(root, diagram, size);
+    button.addEventListener("click", () => {
+      document.getElementById("diagram").value = String(index);
+      setDiagram(index);
+      document.getElementById("reliability").scrollIntoView();
+    });
+  });
+}

@@ -35,8 +35,8 @@ from trueodds import (
     LogisticCalibrator,
 )
 from trueodds.calibrators import Calibrator
-from trueodds.evidence import Evidence
 from trueodds.inputs import Floats
+from trueodds.rows import Rows
 from trueodds_studies._papers._bayes_isotonic_models import MODELS, held_out_scores
 from trueodds_studies._papers._bayes_isotonic_numbers import SIZES, sets_at_hand
 from trueodds_studies._papers._bayes_isotonic_report import report
@@ -149,9 +149,7 @@ class _Fitted:
         self._clips = method in ("beta-program", "beta-platt-program")
         self.calibrator: Any = METHODS[method](**options)
         with quietly():
-            self._map = self.calibrator.learn(
-                Evidence(self._clipped(scores), positive=np.asarray(y) == 1)
-            )
+            self._map = self.calibrator.fit_map(Rows(self._clipped(scores), np.asarray(y) == 1))
 
     def _clipped(self, scores: Any) -> Floats:
         plain: Floats = np.asarray(scores, dtype=np.float64)

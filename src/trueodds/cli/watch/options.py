@@ -1,0 +1,81 @@
+"""What ``trueodds monitor`` is told of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import typer
+
+from trueodds.cli.options import (
+    LabelOptions,
+    ReadingOptions,
+    data_option,
+    result_option,
+    rows_option,
+)
+from trueodds.cli.rows.columns import ColumnNames
+
+__all__ = ["WatchedRowOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedRowOptions(LabelOptions, ReadingOptions):
+    """Deliveries of rows, in the order of time."""
+
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES",
+            help="CSV, Parquet, Arrow, JSON lines or xlsx; folders or globs. Each row counts once.",
+        ),
+    ]
+    time: Annotated[
+        str | None,
+        data_option(
+            "--time",
+            "-t",
+            metavar="COLUMN",
+            help="Column of times: rows are taken in this order, and late ones are named.",
+        ),
+    ] = None
+    time_format: Annotated[
+        str | None,
+        data_option(
+            "--time-format",
+            metavar="FORMAT",
+            help="Form of the times, such as %d.%m.%Y; by default ISO (2026-10-01) or numbers.",
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        data_option(
+            "--group", "-g", metavar="COLUMN", help="Column of groups that are watched one by one."
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        rows_option(
+            "--until",
+            metavar="TIME",
+            help="Leave rows after this time for later, because their labels may not be in yet.",
+        ),
+    ] = None
+    period: Annotated[
+        Literal["hour", "day", "week", "month", "quarter", "year"] | None,
+        result_option(
+            "--period", help="What one line stands for; by default a day, or a file without --time."
+        ),
+    ] = None
+
+    def columns(self, fitted: Any) -> ColumnNames:
+        """The columns that are asked for: scores as the map takes them, and all others."""
+        others = (self.label, self.time, self.group)
+        return ColumnNames(
+            tuple(self.score),
+            weight=self.counts,
+            others=tuple(name for name in others if name is not None),
+            input=fitted.input,
+            sums_to_one=fitted.rows_sum_to_one,
+            scale=self.scale,
+        )

@@ -1,0 +1,341 @@
+"""Maps applied where the data is: columns of probabilities on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from trueodds.basics.shown import shown
+from trueodds.engines.batches import duckdb_batches, ibis_batches, spark_batches
+from trueodds.engines.frames import check_columns, open_frame
+from trueodds.exceptions import InputError, SqlTooLargeError
+from trueodds.inputs import (
+    Floats,
+    as_names,
+)
+from trueodds.maps import CalibrationMap
+from trueodds.maps._formulas import feature_columns, formula_of, score_names, usable_rows
+
+__all__ = ["apply_map"]
+
+IBIS_DIALECTS = {
+    "bigquery": "bigquery",
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "pyspark": "spark",
+    "databricks": "spark",
+    "snowflake": "snowflake",
+    "sqlite": "sqlite",
+}
+
+
+def apply_map(
+    calibration_map: CalibrationMap,
+    frame: Any,
+    *,
+    score: str | Sequence[str],
+    into: str | Sequence[str] = "probability",
+    features: Sequence[str] | Mapping[str, str] | None = None,
+    interval: bool = False,
+) -> Any:
+    """Add calibrated probabilities to a frame, on its own engine.
+
+    Parameters
+    ----------
+    calibration_map : CalibrationMap
+    frame : frame of pandas, polars, PyArrow, DuckDB, PySpark, Dask or Ibis
+        A lazy frame stays lazy: nothing is computed or collected.
+    score : str or list of str
+        The column of the positive class's scores, or one column for each class.
+    into : str or list of str, default="probability"
+        The new column; for several classes the new columns, or a prefix to which ``_`` and the
+        class is added (its position, if the map has no names of classes).
+    features : list of str, or mapping, default=None
+        For a tree: the columns of its attributes, in the order of the fit, or a mapping from the
+        names of the fit to columns. None if they have the names of the fit.
+    interval : bool, default=False
+        Whether to add the ends of the map's intervals, too: after the probabilities, columns of
+        the same names with ``_low``, then with ``_high``. For maps that carry a band
+        (``calibrator.map_with_band()``), and not for trees.
+
+    Returns
+    -------
+    frame
+        Of the same kind, with the new columns last. Missing (NULL, or NaN in pandas and Dask) where
+        a score is missing, NaN, or outside the range of its scale, as a query cannot stop at a row.
+
+    Notes
+    -----
+    DuckDB, Spark and Ibis compute an SQL expression (:meth:`CalibrationMap.to_sql`); polars and
+    Dask call NumPy on batches and partitions; pandas and PyArrow on all rows.
+
+    A map that is too long for SQL, such as matrix scaling of 50 classes, is called on batches
+    there, too, still lazily: in DuckDB by ``relation.map`` (which needs pandas), in Spark by
+    ``mapInArrow`` (which needs PyArrow and this library on the workers), in Ibis by a function on
+    Arrow arrays (on DuckDB only, and not for trees with attributes).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from trueodds.engines import apply_map
+    >>> from trueodds.maps import StepMap
+    >>> rows = pd.DataFrame({"p": [0.1, 0.6, None]})
+    >>> apply_map(StepMap(edges=[0.5], values=[0.2, 0.7]), rows, score="p", into="calibrated")
+         p  calibrated
+    0  0.1         0.2
+    1  0.6         0.7
+    2  NaN         NaN
+    """
+    if not isinstance(calibration_map, CalibrationMap):
+        raise InputError(
+            f"apply_map needs a CalibrationMap, such as calibrator.map_; got "
+            f"{type(calibration_map).__name__}."
+        )
+    plan = _plan(calibration_map, score, into, features)
+    frame = _with_columns(plan, frame)
+    if not interval:
+        return frame
+    for end, suffix in (
+        (calibration_map.lower_map(), "_low"),
+        (calibration_map.upper_map(), "_high"),
+    ):
+        new = [f"{name}{suffix}" for name in plan.into]
+        frame = _with_columns(_plan(end, score, new[0] if len(new) == 1 else new, None), frame)
+    return frame
+
+
+def _with_columns(plan: _Plan, frame: Any) -> Any:
+    import narwhals as nw
+
+    opened = open_frame(frame)
+    check_columns(opened, [*plan.scores, *plan.features.values()])
+    _check_free(opened.collect_schema().names(), plan.into)
+    kind = opened.implementation
+    lazy = isinstance(opened, nw.LazyFrame)
+    if kind.is_duckdb():
+        return _on_duckdb(frame, plan)
+    if kind.is_spark_like():
+        return _on_spark(frame, plan)
+    if kind.is_ibis():
+        return _on_ibis(frame, plan)
+    if kind.is_dask():
+        return _on_dask(frame, plan)
+    if kind.is_polars() and lazy:
+        return _on_polars(frame, plan)
+    columns = plan.compute({name: _values(opened[name]) for name in plan.read})
+    new = [
+        nw.new_series(name, _with_nulls(values, kind), nw.Float64, backend=kind)
+        for name, values in columns.items()
+    ]
+    if kind.is_pandas_like():  # the rows keep their labels
+        return frame.assign(**columns)
+    return opened.with_columns(*new).to_native()
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Which columns are read, by position of the attribute for features, and written."""
+
+    map: CalibrationMap
+    scores: tuple[str, ...]
+    into: tuple[str, ...]
+    features: dict[int, str]
+    one: bool
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.scores, *self.features.values()]))
+
+    def sql(self, dialect: Any) -> list[str]:
+        """One expression for each new column."""
+        columns: list[str] = []
+        if self.features:
+            columns = [""] * len(self.map.attributes)
+            for index, name in self.features.items():
+                columns[index] = name
+        if self.one:
+            return [self.map.to_sql(self.scores[0], dialect=dialect, features=columns or None)]
+        return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
+
+    def selections(self, dialect: Any) -> list[str]:
+        from trueodds.export._sql.render import quoted
+
+        names = [quoted(name, dialect) for name in self.into]
+        return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]
+
+    def select_list(self, dialect: Any) -> str:
+        return ", ".join(self.selections(dialect))
+
+    def compute(self, columns: Mapping[str, Any]) -> dict[str, Floats]:
+        """The new columns from arrays of those that are read."""
+        scores = np.stack([_numbers(columns[name], name) for name in self.scores], axis=1)
+        features = {index: columns[name] for index, name in self.features.items()}
+        values = _apply_to_rows(self.map, scores, features)
+        return {name: values[:, k] for k, name in enumerate(self.into)}
+
+
+def _plan(drawn: CalibrationMap, score: Any, into: Any, features: Any) -> _Plan:
+    scores = score_names(score)
+    one = isinstance(score, str)
+    formula = formula_of(drawn, len(scores))
+    places = feature_columns(drawn, formula, features)
+    found = {f.index: name for f, name in zip(formula.features, places, strict=True)}
+    return _Plan(drawn, scores, _new_names(drawn, into, len(formula.outputs), one), found, one)
+
+
+def _new_names(drawn: CalibrationMap, into: Any, count: int, one: bool) -> tuple[str, ...]:
+    if isinstance(into, str) and one:
+        names: tuple[Any, ...] = (into,)
+    elif isinstance(into, str):
+        names = tuple(f"{into}_{label}" for label in drawn.classes or range(count))
+    else:
+        names = tuple(as_names(into, "into"))
+    if len(names) != count or len(set(names)) != count or not all(_is_name(n) for n in names):
+        raise InputError(
+            f"into must be {'a name' if count == 1 else f'{count} distinct names or a prefix'}; "
+            f"got {shown(into)}."
+        )
+    return names
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name != ""
+
+
+def _check_free(present: Sequence[str], into: Sequence[str]) -> None:
+    taken = {str(name).lower(): name for name in present}  # engines may ignore case
+    for name in into:
+        if name.lower() in taken:
+            raise InputError(
+                f"the frame already has a column {taken[name.lower()]!r}: choose another name "
+                f"than into={name!r}, or drop it first."
+            )
+
+
+def _on_duckdb(frame: Any, plan: _Plan) -> Any:
+    try:
+        return frame.select(f"*, {plan.select_list('duckdb')}")
+    except SqlTooLargeError:
+        texts = list(plan.features.values())
+        return duckdb_batches(frame, plan.compute, plan.scores, texts, plan.into)
+
+
+def _on_spark(frame: Any, plan: _Plan) -> Any:
+    try:
+        return frame.selectExpr("*", *plan.selections("spark"))
+    except SqlTooLargeError:
+        return spark_batches(frame, plan.compute, plan.read, plan.into)
+
+
+def _on_ibis(frame: Any, plan: _Plan) -> Any:
+    import ibis
+    import ibis.expr.operations as ops
+
+    backend = frame.get_backend().name
+    if backend not in IBIS_DIALECTS:
+        raise InputError(
+            f"maps are written as SQL for {', '.join(sorted(IBIS_DIALECTS))}; this Ibis table "
+            f"lives on {backend!r}."
+        )
+    dialect = IBIS_DIALECTS[backend]
+    rows = ibis.util.gen_name("trueodds_rows")  # one name twice would be an error in a join
+    schema = ibis.schema(dict(frame.schema().items()) | dict.fromkeys(plan.into, "float64"))
+    # As Table.sql does, which would ask the engine for the schema that is known here.
+    try:
+        selected = plan.select_list(dialect)
+    except SqlTooLargeError:
+        if plan.features:
+            raise
+        return ibis_batches(frame, plan.compute, plan.scores, plan.into)
+    query = f"SELECT *, {selected} FROM {rows}"  # noqa: S608  # names are quoted
+    return ops.SQLStringView(parent=frame.alias(rows).op(), query=query, schema=schema).to_expr()
+
+
+def _on_dask(frame: Any, plan: _Plan) -> Any:
+    def extend(part: Any) -> Any:
+        return part.assign(**plan.compute({name: part[name].to_numpy() for name in plan.read}))
+
+    meta = frame._meta.assign(**{name: np.empty(0) for name in plan.into})
+    return frame.map_partitions(extend, meta=meta)
+
+
+def _on_polars(frame: Any, plan: _Plan) -> Any:
+    import narwhals as nw
+    import polars as pl
+
+    schema = pl.Struct(dict.fromkeys(plan.into, pl.Float64))
+
+    def extend(batch: Any) -> Any:
+        fields = {
+            name: nw.from_native(batch.struct.field(name), series_only=True) for name in plan.read
+        }
+        columns = plan.compute({name: _values(field) for name, field in fields.items()})
+        new = pl.DataFrame(columns, schema=dict.fromkeys(plan.into, pl.Float64))
+        return new.with_columns(pl.all().fill_nan(None)).to_struct(batch.name)
+
+    added = pl.struct(plan.read).map_batches(extend, return_dtype=schema, is_elementwise=True)
+    holder = "\0trueodds"
+    return frame.with_columns(added.alias(holder)).unnest(holder)
+
+
+def _values(series: Any) -> Any:
+    """A column of narwhals as an array: of objects if NumPy has no numbers of its type."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() and dtype not in (nw.Decimal, nw.Int128, nw.UInt128):
+        return series.to_numpy()
+    return np.array(series.to_list(), dtype=object)
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    """A column as float64, NaN where it is missing."""
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    items = array.tolist()
+    # NaN does not equal itself, and what pandas' NA equals is NA.
+    missing = [item is None or (item == item) is not True for item in items]
+    for item, gone in zip(items, missing, strict=True):
+        if not gone and not isinstance(item, (int, float, np.number, Decimal)):
+            raise InputError(
+                f"the column {name!r} must hold numbers; got {item!r}, of type "
+                f"{type(item).__name__}."
+            )
+    numbers = [np.nan if gone else item for item, gone in zip(items, missing, strict=True)]
+    return np.array([_as_float(number) for number in numbers], dtype=np.float64)
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer beyond float64
+        return np.inf if number > 0 else -np.inf
+
+
+def _with_nulls(values: Floats, kind: Any) -> Any:
+    return values if kind.is_pandas_like() else [None if v != v else v for v in values.tolist()]
+
+
+def _apply_to_rows(calibration_map: CalibrationMap, scores: Floats, features: Any) -> Floats:
+    """Probabilities of shape (n, n_outputs) for scores (n, n_scores); NaN for unusable rows.
+
+    ``features`` are columns by their position; those that no node of a tree asks for are not there.
+    """
+    usable = usable_rows(calibration_map, scores)
+    result = np.full(scores.shape, np.nan)
+    if not usable.any():
+        return result
+    kept = scores[usable]
+    arranged = kept.ravel() if scores.shape[1] == 1 else kept
+    columns = None
+    if calibration_map.attributes:
+        columns = np.full((len(kept), len(calibration_map.attributes)), None, dtype=object)
+        for position, values in features.items():
+            columns[:, position] = np.asarray(values, dtype=object)[usable]
+    result[usable] = calibration_map(arranged, columns).reshape(len(kept), -1)
+    return result

@@ -1,0 +1,203 @@
+"""Random rows: of several classes on a frame's own engine, or of batches that are read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.engines.frames import (
+    check_columns,
+    check_plain_names,
+    collect_columns,
+    collect_row,
+    open_frame,
+)
+from trueodds.exceptions import InputError
+from trueodds.inputs import ROW_SUM_TOLERANCE, Floats, InputScale
+
+__all__ = [
+    "SampledRows",
+    "is_elsewhere",
+    "sample_class_rows",
+    "sample_positions",
+    "take_positions",
+]
+
+RARE = 20
+"""A class of fewer rows than one in so many of its equal share of the sample is taken whole."""
+SEED = 20210
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Whole rows, or a random sample of them.
+
+    ``weight`` makes up for classes that are taken whole and sums to the number of rows here;
+    ``n_rows`` is the number of rows of the frame.
+    """
+
+    scores: Floats
+    labels: npt.NDArray[Any]
+    weight: Floats | None
+    n_rows: int
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether rows were left out."""
+        return len(self.labels) < self.n_rows
+
+
+def is_elsewhere(frame: Any) -> bool:
+    """Whether a frame's rows are not in this process's memory yet."""
+    import narwhals as nw
+
+    return isinstance(open_frame(frame), nw.LazyFrame)
+
+
+def sample_class_rows(
+    frame: Any,
+    scores: Sequence[str],
+    label: str,
+    weight: str | None,
+    max_rows: int,
+    scale: InputScale,
+    *,
+    rows_sum_to_one: bool = True,
+) -> SampledRows:
+    """Collect all rows, or about ``max_rows`` of them, drawn at random on the engine.
+
+    Every row of a class has the same chance; rare classes are taken whole. All rows are checked
+    on the engine for what would be refused in memory.
+    """
+    import narwhals as nw
+
+    opened = open_frame(frame)
+    names = [*scores, label, *([] if weight is None else [weight])]
+    check_columns(opened, names)
+    check_plain_names(opened, names)
+    _check_rows(opened, list(scores), label, scale, rows_sum_to_one)
+    counted = opened.group_by(label).agg(nw.len().alias("trueodds rows"))
+    counts = collect_columns(counted, [label, "trueodds rows"])
+    total = int(counts["trueodds rows"].sum())
+    rows = opened.select(*names)
+    if total <= max_rows:
+        found = collect_columns(rows, names)
+        rate = np.ones(total)
+    else:
+        found, rate = _drawn(rows, names, label, counts, max_rows)
+    mass = np.ones(len(rate)) if weight is None else np.asarray(found[weight], dtype=np.float64)
+    mass = mass / rate
+    if total > max_rows:
+        mass *= len(mass) / mass.sum() if weight is None else 1.0
+    table = np.column_stack([np.asarray(found[name], dtype=np.float64) for name in scores])
+    plain = weight is None and bool((mass == 1).all())
+    return SampledRows(table, found[label], None if plain else mass, total)
+
+
+def _check_rows(
+    frame: Any, scores: list[str], label: str, scale: InputScale, sums_to_one: bool
+) -> None:
+    import narwhals as nw
+
+    total = nw.sum_horizontal(*(nw.col(name).cast(nw.Float64) for name in scores))
+    conditions = {
+        "missing": nw.any_horizontal(
+            *(nw.col(name).is_null() for name in [*scores, label]), ignore_nulls=True
+        )
+    }
+    if scale == "probability":
+        outside = [(nw.col(name) < 0) | (nw.col(name) > 1) for name in scores]
+        conditions["outside [0, 1]"] = nw.any_horizontal(*outside, ignore_nulls=True)
+        if sums_to_one:
+            conditions["not summing to 1"] = (total - 1).abs() > ROW_SUM_TOLERANCE
+    parts = [bad.cast(nw.Int64).sum().alias(f"c{k}") for k, bad in enumerate(conditions.values())]
+    found = collect_row(frame.select(*parts))
+    for k, problem in enumerate(conditions):
+        count = int(found[f"c{k}"] or 0)
+        if count:
+            raise InputError(f"{count:,} rows of the frame cannot be used: scores {problem}.")
+
+
+def _drawn(
+    rows: Any, names: list[str], label: str, counts: dict[str, Any], max_rows: int
+) -> tuple[dict[str, npt.NDArray[Any]], Floats]:
+    """Rare classes whole, and the others at one rate; and the rate of each row."""
+    import narwhals as nw
+
+    sizes = counts["trueodds rows"]
+    rare = sizes <= max_rows / len(sizes) / RARE
+    rate = float((max_rows - sizes[rare].sum()) / sizes[~rare].sum())
+    whole = nw.col(label).is_in(counts[label][rare].tolist())
+    parts = [collect_columns(_bernoulli(rows.filter(~whole), rate), names)]
+    rates = [np.full(len(parts[0][label]), rate)]
+    if rare.any():
+        parts.append(collect_columns(rows.filter(whole), names))
+        rates.append(np.ones(len(parts[1][label])))
+    merged = {name: np.concatenate([part[name] for part in parts]) for name in names}
+    return merged, np.concatenate(rates)
+
+
+def _bernoulli(frame: Any, rate: float) -> Any:
+    """Each row with the same chance, drawn by the engine itself."""
+    import narwhals as nw
+
+    native, kind = nw.to_native(frame), frame.implementation
+    if kind is nw.Implementation.DASK:
+        drawn = native.sample(frac=rate, random_state=SEED)
+    elif kind is nw.Implementation.DUCKDB:
+        share = f"{100 * rate:.9f} PERCENT (bernoulli, {SEED})"
+        drawn = native.query("rows_drawn", f"FROM rows_drawn USING SAMPLE {share}")
+    elif kind is nw.Implementation.POLARS:
+        import polars as pl
+
+        bits = pl.int_range(pl.len(), dtype=pl.UInt64).hash(SEED)
+        drawn = native.filter(bits < int(rate * 2**64))
+    elif kind is nw.Implementation.IBIS:
+        drawn = native.sample(rate, seed=SEED)
+    else:
+        drawn = native.sample(fraction=rate, seed=SEED)  # Spark, and what speaks like it
+    return nw.from_native(drawn)
+
+
+def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
+    """``size`` of ``n_rows`` positions in increasing order, every subset equally likely.
+
+    How many fall into each block is drawn first, so memory is that of the sample.
+
+    Parameters
+    ----------
+    n_rows, size, seed : int
+
+    Returns
+    -------
+    ndarray of shape (size,)
+
+    Examples
+    --------
+    >>> sample_positions(1_000_000, 4, seed=0)
+    array([269786, 511135, 636960, 850621])
+    """
+    rng = np.random.default_rng(seed)
+    starts = np.arange(0, n_rows, BLOCK)
+    lengths = np.minimum(BLOCK, n_rows - starts)
+    counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")
+    parts = [
+        start + np.sort(rng.choice(length, count, replace=False, shuffle=False))
+        for start, length, count in zip(starts, lengths, counts, strict=True)
+    ]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def take_positions(batches: Iterable[Any], positions: npt.NDArray[np.int64]) -> Iterator[Any]:
+    """The rows at increasing positions, from Arrow record batches that follow each other."""
+    begin = 0
+    for batch in batches:
+        end = begin + batch.num_rows
+        low, high = np.searchsorted(positions, [begin, end])
+        yield batch.take(positions[low:high] - begin)
+        begin = end

@@ -1,0 +1,1 @@
+"""Formulas and calibrated models as ONNX graphs."""

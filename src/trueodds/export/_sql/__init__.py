@@ -1,0 +1,1 @@
+"""Formulas as SQL, for six engines and as a macro for dbt."""

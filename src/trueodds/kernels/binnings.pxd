@@ -1,1 +1,0 @@
-cpdef double log_gamma(double x) noexcept nogil

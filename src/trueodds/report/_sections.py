@@ -1,0 +1,326 @@
+"""Sections of a report as plain JSON values: methods, intervals, costs, groups, validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueodds.decisions import decision_curve
+from trueodds.decisions._costs import costs_by_ratio
+from trueodds.estimator import unfitted
+from trueodds.inputs import Floats, InputScale
+from trueodds.metrics import (
+    ClassEvaluation,
+    Evaluation,
+    MetricInterval,
+    c_statistic,
+    evaluate_classes,
+    evaluate_table,
+    validation_table,
+)
+from trueodds.metrics._groups import GroupColumn, GroupTest, groups_before_and_after
+from trueodds.metrics._sample import event_of
+from trueodds.model_selection import CalibratorComparison
+from trueodds.numerics.log_odds import log_odds
+from trueodds.report._plain import number, numbers, show_method
+from trueodds.report._rows import ReportRows, sample_rows
+from trueodds.table import ScoreTable
+
+__all__ = [
+    "decision_costs",
+    "group_table",
+    "headline_figures",
+    "method_rows",
+    "sureness",
+    "validation_section",
+]
+
+# ----- methods, and the figures at the top --------------------------------------------------------
+
+MEASURES = ("log_loss", "brier_score", "expected_calibration_error")
+
+
+def method_rows(comparison: Any) -> list[dict[str, Any]]:
+    """What the comparison found, one dict for each method, simplest first."""
+    found = []
+    for row in comparison.rows():
+        plain: dict[str, Any] = {"method": row["method"], "shown": show_method(row["method"])}
+        for measure in MEASURES:
+            for key in (measure, f"{measure}_low", f"{measure}_high"):
+                plain[key] = number(row.get(key))
+        plain["gain_of"] = comparison.gain_metric
+        gain = comparison.relative_gain(row["method"], metric=comparison.gain_metric)
+        for key, value in zip(("gain", "gain_low", "gain_high"), gain or [None] * 3, strict=True):
+            plain[key] = number(value)
+        plain["seconds"] = number(row.get("seconds"))
+        plain["chosen"] = row["method"] == comparison.best_method
+        found.append(plain)
+    return found
+
+
+def headline_figures(
+    sample: ReportRows,
+    out_of_fold: dict[str, Floats],
+    rows: list[dict[str, Any]],
+    shown: str,
+    *,
+    level: float,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Before and after, for the few figures that stand at the top.
+
+    The first of ``rows`` is the baseline.
+    """
+    by_name = {row["method"]: row for row in rows}
+    before_and_after = (rows[0]["method"], shown)
+    figures = []
+    for measure, title in (("log_loss", "Log-loss"), ("brier_score", "Brier score")):
+        sides = [
+            [by_name[m][f"{measure}{end}"] for end in ("", "_low", "_high")]
+            for m in before_and_after
+        ]
+        figures.append(_figure(measure, title, *sides))
+    sides = []
+    for method in before_and_after:
+        interval = _debiased(sample, out_of_fold[method], level, seed)
+        sides.append([number(v) for v in (interval.estimate, interval.low, interval.high)])
+    figures.append(_figure("debiased_calibration_error", "Calibration error", *sides))
+    if sample.binary:
+        sides = [[_auc(sample, out_of_fold[method]), None, None] for method in before_and_after]
+        figures.append(_figure("roc_auc", "AUC (ranking)", *sides))
+    return figures
+
+
+def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> MetricInterval:
+    options: dict[str, Any] = {"level": level, "random_state": seed}
+    found: Evaluation | ClassEvaluation
+    if sample.binary:
+        table = ScoreTable.from_codes(prob, sample.codes == 1, sample.weight)
+        found = evaluate_table(table, **options)
+    else:
+        found = evaluate_classes(
+            sample.codes,
+            prob,
+            sample_weight=sample.weight,
+            classes=np.arange(len(sample.classes)),
+            **options,
+        )
+    return found.metrics["debiased_calibration_error"]
+
+
+def _auc(sample: ReportRows, prob: Floats) -> float | None:
+    return number(c_statistic(sample.codes, prob, sample_weight=sample.weight))
+
+
+def _figure(
+    measure: str, title: str, before: list[float | None], after: list[float | None]
+) -> dict[str, Any]:
+    keys = ("estimate", "low", "high")
+    return {
+        "measure": measure,
+        "title": title,
+        "before": dict(zip(keys, before, strict=True)),
+        "after": dict(zip(keys, after, strict=True)),
+    }
+
+
+# ----- the calibration map with its interval ------------------------------------------------------
+
+POINTS = 121
+ROWS_SHOWN = 7
+OUTERMOST = 0.005
+
+
+def sureness(
+    comparison: CalibratorComparison,
+    method: str,
+    sample: ReportRows,
+    scale: InputScale,
+    level: float,
+) -> dict[str, Any] | None:
+    """The map of a method at scores in the data, with the interval of each; of two classes."""
+    calibrator = comparison.calibrators[method]
+    if not sample.binary or not hasattr(calibrator, "map_with_band"):
+        return None
+    fitted = unfitted(calibrator).set_params(input=scale)
+    fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)
+    grid = _grid(sample.score, scale)
+    low, high = fitted.predict_interval(grid, level=level)
+    shown = fitted.predict_proba(grid)[:, 1]
+    at = np.unique(np.quantile(sample.score, np.linspace(0.02, 0.98, ROWS_SHOWN), method="nearest"))
+    ends = fitted.predict_interval(at, level=level)
+    return {
+        "score": numbers(grid),
+        "probability": numbers(shown),
+        "low": numbers(low),
+        "high": numbers(high),
+        "rows": [
+            {"score": number(s), "probability": number(p), "low": number(a), "high": number(b)}
+            for s, p, a, b in zip(at, fitted.predict_proba(at)[:, 1], *ends, strict=True)
+        ],
+    }
+
+
+def _grid(score: Floats, scale: InputScale) -> Floats:
+    """Even on the scale of the scores, and by rank, so that no part of them is left out."""
+    finite = score[np.isfinite(log_odds(score, scale))]
+    if not len(finite):
+        finite = score
+    # The outermost scores would stretch the picture for a handful of rows.
+    shares = np.linspace(OUTERMOST, 1 - OUTERMOST, POINTS)
+    by_rank = np.quantile(finite, shares, method="nearest")
+    return np.unique(np.concatenate([np.linspace(by_rank[0], by_rank[-1], POINTS), by_rank]))
+
+
+# ----- costs of decisions -------------------------------------------------------------------------
+
+
+def decision_costs(
+    sample: ReportRows, out_of_fold: dict[str, Floats], baseline: str, level: float
+) -> dict[str, Any]:
+    """Mean cost per row of the best decisions by each method's probabilities."""
+    costs = costs_by_ratio(
+        sample.codes, out_of_fold, baseline=baseline, weight=sample.weight, level=level
+    )
+    return {
+        "kind": "act" if sample.binary else "ask",
+        "ratios": numbers(costs.ratio),
+        "thresholds": numbers(costs.threshold),
+        "start": int(np.argmin(np.abs(np.log(costs.ratio / costs.usual)))),
+        "rows": len(sample),
+        "default": numbers(costs.without_model),
+        "methods": {
+            method: {
+                "cheap": numbers(costs.cheap[method]),
+                "dear": numbers(costs.expensive[method]),
+                "saving_low": numbers(costs.saving[method][0]),
+                "saving_high": numbers(costs.saving[method][1]),
+            }
+            for method in out_of_fold
+        },
+    }
+
+
+# ----- groups -------------------------------------------------------------------------------------
+
+MAX_LISTED = 25
+
+
+def group_table(
+    columns: list[GroupColumn],
+    rows: ReportRows,
+    sample: ReportRows,
+    after: Floats,
+    *,
+    level: float,
+) -> dict[str, Any]:
+    """Test every group by :func:`trueodds.metrics.group_test`, before and after."""
+    pairs, left_out = groups_before_and_after(
+        columns,
+        (event_of(rows.prob, rows.codes, rows.weight), rows.index),
+        (event_of(after, sample.codes, sample.weight), sample.index),
+        level=level,
+    )
+    entries = [
+        {
+            "column": test.column,
+            "value": test.value,
+            "before": _side(test),
+            "after": None if then is None else _side(then),
+        }
+        for test, then in pairs
+    ]
+    return {
+        "columns": [column.name for column in columns],
+        "tested": sum(not test.too_small for test, _ in pairs),
+        "too_small": sum(test.too_small for test, _ in pairs),
+        "too_many_values": left_out,
+        "correction": "Holm",
+        "significant_before": sum(test.flagged for test, _ in pairs),
+        "significant_after": sum(then is not None and then.flagged for _, then in pairs),
+        "worst": entries[:MAX_LISTED],
+    }
+
+
+def _side(test: GroupTest) -> dict[str, Any]:
+    plain = test.to_dict()
+    between = plain["worst_between"]
+    return {
+        "rows": test.rows,
+        "worst_between": None if between is None else [number(end) for end in between],
+        "too_small": test.too_small,
+        "flagged": test.flagged,
+        **{
+            key: number(plain[key])
+            for key in ("predicted", "observed", "observed_low", "observed_high")
+            + ("gap", "gap_at_least", "p_value", "p_adjusted")
+        },
+    }
+
+
+# ----- validation of a risk model -----------------------------------------------------------------
+
+N_RESAMPLES = 100
+MOST_ROWS = 10_000
+"""A loess curve of each resample of more would take most of the report's time."""
+
+
+def validation_section(
+    sample: ReportRows, out_of_fold: dict[str, Floats], *, level: float, seed: int
+) -> dict[str, Any] | None:
+    """The validation of the scores as they are, and net benefits of all methods out of fold.
+
+    None for several classes, of which there is no single threshold.
+    """
+    if not sample.binary:
+        return None
+    options: dict[str, Any] = {
+        "level": level,
+        "sample_weight": sample.weight,
+        "classes": [0, 1],
+    }
+    part = sample_rows(sample, MOST_ROWS, np.random.default_rng(seed))
+    table = validation_table(
+        part.codes,
+        part.prob,
+        n_resamples=N_RESAMPLES,
+        random_state=seed,
+        **{**options, "sample_weight": part.weight},
+    )
+    sampled = f"Figures are of a random sample of {len(part):,} rows."
+    thresholds = _thresholds(float(np.average(sample.codes, weights=sample.weight)))
+    curve = decision_curve(sample.codes, out_of_fold, thresholds=thresholds, **options)
+    figures = [
+        {
+            "figure": row["figure"],
+            "title": row["title"],
+            **{key: number(row[key]) for key in ("estimate", "low", "high")},
+        }
+        for row in table.rows()
+    ]
+    return {
+        "rows": table.n,
+        "events": table.events,
+        "figures": figures,
+        "cox_p_value": number(table.cox_test.p_value),
+        "hosmer_lemeshow_p_value": number(table.hosmer_lemeshow.p_value),
+        "notes": [*table.notes, *([sampled] if part is not sample else [])],
+        "thresholds": numbers(curve.threshold),
+        "prevalence": number(curve.prevalence),
+        "treat_all": numbers(curve.treat_all.net_benefit),
+        "methods": {
+            name: {
+                "net_benefit": numbers(line.net_benefit),
+                "low": numbers(line.low),
+                "high": numbers(line.high),
+            }
+            for name, line in curve.models.items()
+        },
+    }
+
+
+def _thresholds(prevalence: float) -> Floats:
+    """Ninety-nine in even steps; with rare events nobody would wait for a high probability."""
+    per_unit = 100 if prevalence >= 0.1 else 500 if prevalence >= 0.02 else 2000
+    return np.asarray(np.arange(1, 100) / per_unit)

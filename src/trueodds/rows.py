@@ -1,0 +1,390 @@
+"""Rows: validated scores with their labels and weights, from which everything is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.basics.log import logger
+from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    SCORE_WORDS,
+    Floats,
+    InputScale,
+    Labels,
+    LabelSmoothing,
+    Words,
+    check_length,
+    check_positive_class,
+    encode_labels,
+    positive_column,
+    validate_scores,
+    validate_weights,
+)
+from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
+from trueodds.numerics.softmax.logits import one_vs_rest_scores
+from trueodds.table import ScoreTable
+
+__all__ = ["CountedRows", "Rows", "bounded_scores", "bounded_weights", "errors_as_input_errors"]
+
+LARGEST_SCORE = 2.0**1020
+"""Log-odds and margins beyond are clipped to it: their differences stay finite."""
+SMALLEST_SCORE = 2.0**-1020
+"""Log-odds and margins nearer to 0 count as 0: no finite slope could tell them from it."""
+SMALLEST_WEIGHT = 2.0**-400
+"""Smaller positive weights are raised to it, so that products of weights are not 0."""
+LIGHT = 2.0**-200
+"""If no weight exceeds it, all weights are multiplied by a power of two."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Scores with the label and the weight of each, and what a label counts as.
+
+    Methods for two classes that need the order read :attr:`table`, which is sorted and smoothed.
+    Those that do not read :attr:`scores` and :meth:`counts`, which saves the sort, and apply
+    :attr:`targets` themselves.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, n_classes)
+        Scores of the positive class, or of every class.
+    codes : ndarray of shape (n,)
+        Labels as 0 … n_classes − 1; booleans if there are two classes.
+    weight : ndarray of shape (n,), default=None
+        None means one each.
+    classes : ndarray of shape (n_classes,), default=None
+        The labels that the codes stand for; by default the codes themselves.
+    label_smoothing : "platt", float or None, default=None
+        What a label counts as; see :meth:`trueodds.ScoreTable.smoothed`.
+    """
+
+    scores: Floats
+    codes: npt.NDArray[Any]
+    weight: Floats | None = None
+    classes: Any = None
+    label_smoothing: LabelSmoothing = None
+
+    def __post_init__(self) -> None:
+        if self.classes is None:
+            object.__setattr__(self, "classes", np.arange(self.n_classes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without what was computed from them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def read(
+        cls,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        scale: InputScale,
+        classes: Any = None,
+        words: Words = SCORE_WORDS,
+        rows_sum_to_one: bool = True,
+        keep_two_columns: bool = False,
+    ) -> Self:
+        """Validate rows; two columns become that of the positive class.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,), (n, 1) or (n, n_classes)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+        scale : {"probability", "logit", "score"}
+        classes : array-like, default=None
+            All labels in the order of the columns; of two, the second is positive. By default
+            the sorted labels, see :func:`trueodds.inputs.order_two_labels`.
+        words : Words
+            What the arguments are called.
+        rows_sum_to_one : bool, default=True
+            Whether rows of probabilities must sum to 1 (within 0.05).
+        keep_two_columns : bool, default=False
+            Whether two columns stay two columns.
+        """
+        array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
+        codes, labels = encode_labels(y, classes)
+        _check_lengths(len(array), len(codes), words)
+        weight = validate_weights(sample_weight, len(array))
+        if array.ndim == 1 and classes is None:
+            check_positive_class(labels, "classes")
+        columns = 2 if array.ndim == 1 else array.shape[1]
+        if len(labels) != columns:
+            codes, labels = _with_the_other_class(codes, labels, columns, words)
+        if array.ndim == 2 and columns == 2 and not keep_two_columns:
+            array = positive_column(array, scale)
+        return cls(array, codes, weight, labels)
+
+    @staticmethod
+    def of_table(table: ScoreTable, classes: npt.NDArray[Any] | None = None) -> CountedRows:
+        """Rows of two classes that were counted by score."""
+        return CountedRows(table, classes)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, those without rows included."""
+        return 2 if self.scores.ndim == 1 else int(self.scores.shape[1])
+
+    def take(self, rows: Any) -> Self:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, scores=self.scores[rows], codes=self.codes[rows], weight=weight)
+
+    def of_positive_weight(self) -> Self:
+        """Without the rows of weight zero."""
+        if self.weight is None or self.weight.all():
+            return self
+        kept = self.weight > 0
+        logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
+        return self.take(kept)
+
+    def check_two_classes(self) -> None:
+        """Refuse rows that are all of one class: nothing can be learned from them."""
+        first = self.codes[0]
+        if (self.codes == first).all():
+            raise InputError(
+                f"y has one class only ({self.classes.tolist()[first]!r}); calibration needs "
+                "instances of at least two classes (of positive weight)."
+            )
+
+    def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> Self:
+        """The same rows with scores and weights that float64 can calculate with.
+
+        Ordinary rows are returned unchanged.
+        """
+        scores = self.scores if by_order_alone else bounded_scores(self.scores, scale)
+        weight = None if self.weight is None else bounded_weights(self.weight)
+        if scores is self.scores and weight is self.weight:
+            return self
+        return replace(self, scores=scores, weight=weight)
+
+    def smoothed(self, label_smoothing: LabelSmoothing) -> Self:
+        """The same rows with other targets."""
+        if label_smoothing == self.label_smoothing:
+            return self
+        return replace(self, label_smoothing=label_smoothing)
+
+    def uncounted(self) -> Rows:
+        """Rows with one label each; of a table, one row for each score and class."""
+        return self
+
+    @property
+    def row_weight(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    # Two classes.
+
+    def counts(self, rows: slice = slice(None)) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives in each of some rows, before smoothing."""
+        n_pos = self.codes[rows].astype(np.float64)
+        if self.weight is None:
+            return 1 - n_pos, n_pos
+        weight = self.weight[rows]
+        n_pos *= weight
+        return weight - n_pos, n_pos
+
+    def smoothed_counts(self) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives in each row, with smoothing."""
+        return smooth_counts(*self.counts(), *self.targets)
+
+    @cached_property
+    def total_pos(self) -> float:
+        """Weight of all positives."""
+        if self.weight is None:
+            return float(np.count_nonzero(self.codes))
+        return float(self.weight @ self.codes)
+
+    @cached_property
+    def total_neg(self) -> float:
+        """Weight of all negatives."""
+        total = len(self) if self.weight is None else float(self.weight.sum())
+        return total - self.total_pos
+
+    @property
+    def total(self) -> float:
+        """Weight of everything."""
+        return self.total_neg + self.total_pos
+
+    @property
+    def targets(self) -> tuple[float, float]:
+        """What a negative and a positive count as."""
+        return binary_targets(self.total_neg, self.total_pos, self.label_smoothing)
+
+    @cached_property
+    def table(self) -> ScoreTable:
+        """Distinct scores in increasing order, with smoothing."""
+        table = ScoreTable.from_codes(self.scores, self.codes, self.weight)
+        return table.smoothed(self.label_smoothing)
+
+    # Any number of classes.
+
+    @cached_property
+    def class_weight(self) -> Floats:
+        """The weight of each class; 0 for one without instances."""
+        return np.bincount(self.codes, self.weight, self.n_classes).astype(np.float64)
+
+    @property
+    def class_targets(self) -> Floats:
+        """What class j counts as in a row of class i."""
+        return class_targets(self.class_weight, self.label_smoothing)
+
+    def one_vs_rest(self, scale: InputScale) -> Iterator[Rows | None]:
+        """One binary problem for each class; None for a class without instances."""
+        columns = one_vs_rest_scores(self.scores, scale)
+        for k in range(self.n_classes):
+            positive = self.codes == k
+            if positive.any():
+                column = np.ascontiguousarray(columns[:, k])
+                yield Rows(column, positive, self.weight, label_smoothing=self.label_smoothing)
+            else:
+                yield None
+
+
+class CountedRows(Rows):
+    """Rows of two classes by score: how many of each class. A method need not know it."""
+
+    counted: ScoreTable
+
+    def __init__(
+        self,
+        counted: ScoreTable,
+        classes: npt.NDArray[Any] | None = None,
+        label_smoothing: LabelSmoothing = None,
+    ) -> None:
+        vars(self).update(
+            counted=counted,
+            scores=counted.score,
+            weight=counted.weight,
+            classes=np.arange(2) if classes is None else classes,
+            label_smoothing=label_smoothing,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "codes":
+            raise AttributeError("a table of counts has no label of each row; see uncounted().")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> CountedRows:
+        """The same scores and counts as numbers that float64 can calculate with."""
+        score = self.scores if by_order_alone else bounded_scores(self.scores, scale)
+        counts = np.stack([self.counted.n_neg, self.counted.n_pos])
+        bounded = bounded_weights(counts)
+        if score is self.scores and bounded is counts:
+            return self
+        table = ScoreTable.of_sorted(score, *bounded)
+        return CountedRows(table, self.classes, self.label_smoothing)
+
+    def smoothed(self, label_smoothing: LabelSmoothing) -> CountedRows:
+        """The same counts with other targets."""
+        return CountedRows(self.counted, self.classes, label_smoothing)
+
+    def uncounted(self) -> Rows:
+        """One row for each score and class."""
+        columns = self.counted.as_rows()
+        return Rows(*columns, self.classes, self.label_smoothing)
+
+    def counts(self, rows: slice = slice(None)) -> tuple[Floats, Floats]:
+        """The weight of negatives and of positives at each of some scores, before smoothing."""
+        return self.counted.n_neg[rows], self.counted.n_pos[rows]
+
+    @cached_property
+    def total_pos(self) -> float:
+        """Weight of all positives."""
+        return self.counted.total_pos
+
+    @cached_property
+    def total_neg(self) -> float:
+        """Weight of all negatives."""
+        return self.counted.total_neg
+
+    @cached_property
+    def table(self) -> ScoreTable:
+        """The table, with smoothing."""
+        return self.counted.smoothed(self.label_smoothing)
+
+
+def _check_lengths(n_scores: int, n_labels: int, words: Words) -> None:
+    if words.labels_first:
+        check_length(n_scores, words.scores, n_labels, words.labels)
+    else:
+        check_length(n_labels, words.labels, n_scores, words.scores)
+
+
+def _with_the_other_class(
+    codes: Labels, labels: npt.NDArray[Any], columns: int, words: Words
+) -> tuple[Labels, npt.NDArray[Any]]:
+    """Only zeros or only ones: there is no doubt which of the two classes it is."""
+    if columns == 2 and len(labels) == 1 and labels.dtype.kind in "biuf" and labels[0] in (0, 1):
+        return codes + int(labels[0]), np.array([0, 1])
+    found = f"{len(labels)} classes"
+    if len(labels) == 1:
+        found = f"one class only ({labels.tolist()[0]!r})"
+    hint = " Pass classes= to name the absent ones." if columns > len(labels) else ""
+    raise InputError(
+        f"{words.scores} has {columns} columns (1-D counts as 2), but {words.labels} has "
+        f"{found}.{hint}"
+    )
+
+
+def bounded_scores(scores: Floats, scale: InputScale) -> Floats:
+    """Log-odds and margins within the bounds above; infinite log-odds stay infinite."""
+    if scale == "probability":
+        return scores
+    size = np.abs(scores)
+    beyond = (size > LARGEST_SCORE) & (size < np.inf)
+    vanishing = (size < SMALLEST_SCORE) & (size > 0)
+    if not (beyond.any() or vanishing.any()):
+        return scores
+    bounded = np.where(vanishing, 0.0, scores)
+    return np.where(beyond, np.copysign(LARGEST_SCORE, scores), bounded)
+
+
+def bounded_weights(weights: Floats) -> Floats:
+    """Weights none of which vanishes compared with the largest; 0 stays 0."""
+    if weights.min() >= LIGHT:
+        return weights
+    largest = weights.max()
+    if largest < LIGHT:
+        weights = np.ldexp(weights, int(np.frexp(LIGHT)[1] - np.frexp(largest)[1]))
+    small = (weights > 0) & (weights < SMALLEST_WEIGHT)
+    return np.where(small, SMALLEST_WEIGHT, weights) if small.any() else weights
+
+
+@contextmanager
+def errors_as_input_errors(name: str, scores: Floats, weight: Floats | None) -> Iterator[None]:
+    """Fit inside; an arithmetic error becomes an InputError that states the range of the numbers.
+
+    NumPy does not warn meanwhile: what overflows is infinite, and no map accepts NaN.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except InputError:
+        raise
+    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be fitted to these rows, whose numbers lie too far apart for float64: "
+            f"{_sizes(scores, weight)}. Bring them to an ordinary size, or take another method "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+def _sizes(scores: Floats, weight: Floats | None) -> str:
+    words = f"scores are {_span(scores)}"
+    return words if weight is None else f"{words}, weights {_span(weight)}"
+
+
+def _span(values: Floats) -> str:
+    return f"{values.min():.6g} to {values.max():.6g}"
