@@ -27,7 +27,7 @@ from trueodds.metrics import (
     roc_auc_score,
     root_mean_squared_error,
 )
-from trueodds_studies._papers._enir_numbers import SIMULATED as PAPER  # Table I
+from trueodds_studies.papers.enir.numbers import SIMULATED as PAPER  # Table I
 
 METHODS = {"IsoRegC": IsotonicCalibrator, "BBQ": BBQCalibrator, "ENIR": ENIRCalibrator}
 MEASURES = {

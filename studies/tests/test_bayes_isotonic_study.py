@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from trueodds_studies import Claim, find_study, run_study
-from trueodds_studies._papers import bayes_isotonic
-from trueodds_studies._papers._bayes_isotonic_claims import claims
-from trueodds_studies._papers._bayes_isotonic_findings import COMPARED, Findings, Gap, Share
-from trueodds_studies._papers._bayes_isotonic_models import MODELS, RealAdaBoost, held_out_scores
-from trueodds_studies._papers._bayes_isotonic_numbers import SETS, SIZES, TABLE_2, table_1
-from trueodds_studies._papers._bayes_isotonic_report import summary
-from trueodds_studies._papers._bayes_isotonic_verdicts import above, by_both, judged_leads
 from trueodds_studies._study import Results
+from trueodds_studies.papers.bayes_isotonic import study as bayes_isotonic
+from trueodds_studies.papers.bayes_isotonic.claims import claims
+from trueodds_studies.papers.bayes_isotonic.findings import COMPARED, Findings, Gap, Share
+from trueodds_studies.papers.bayes_isotonic.models import MODELS, RealAdaBoost, held_out_scores
+from trueodds_studies.papers.bayes_isotonic.numbers import SETS, SIZES, TABLE_2, table_1
+from trueodds_studies.papers.bayes_isotonic.report import summary
+from trueodds_studies.papers.bayes_isotonic.verdicts import above, by_both, judged_leads
 
 N_SETS, N_SAMPLES = 10, 12
 METHODS = list(bayes_isotonic.METHODS)

@@ -9,25 +9,25 @@ import pytest
 
 from trueodds.compare import average_ranks, friedman_test
 from trueodds_studies import find_study, run_study
-from trueodds_studies._papers import _beta_extras as extras
-from trueodds_studies._papers import _beta_figures, _beta_more_claims, _beta_time, beta
-from trueodds_studies._papers._beta_authors import authors_table
-from trueodds_studies._papers._beta_claims import judged
-from trueodds_studies._papers._beta_numbers import (
+from trueodds_studies._report import Claim
+from trueodds_studies._study import Results
+from trueodds_studies.papers.beta import claims, extras, figures, running_time
+from trueodds_studies.papers.beta import study as beta
+from trueodds_studies.papers.beta.claims import judged
+from trueodds_studies.papers.beta.numbers import (
     AUTHORS_RANKS,
     COLUMNS,
     FRIEDMAN,
     PAPER_RANKS,
     PARAMETRIC,
     SETS,
+    authors_table,
     table_2,
     table_2_ranks,
 )
-from trueodds_studies._papers._beta_program import LiblinearCalibrator
-from trueodds_studies._papers._beta_ranks import duel
-from trueodds_studies._papers._beta_report import all_claims
-from trueodds_studies._report import Claim
-from trueodds_studies._study import Results
+from trueodds_studies.papers.beta.program import LiblinearCalibrator
+from trueodds_studies.papers.beta.ranks import duel
+from trueodds_studies.papers.beta.report import all_claims
 
 REASONS = {"protocol", "data", "learner", "measure", "solver", "criterion", "refuted"}
 
@@ -68,11 +68,11 @@ def test_profiles_share_their_tasks():
 def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.delenv("TRUEODDS_DATA", raising=False)
     names = ["iris", "sonar"]
-    for module in (extras, _beta_figures, _beta_more_claims):
+    for module in (extras, figures, claims):
         monkeypatch.setattr(module, "FIGURE_2", ("sonar", "iris"))
     monkeypatch.setattr(extras, "LARGE", 200)
-    monkeypatch.setattr(_beta_time, "QUICK_SIZES", (100,))
-    monkeypatch.setattr(_beta_time, "BUDGET", 0.05)
+    monkeypatch.setattr(running_time, "QUICK_SIZES", (100,))
+    monkeypatch.setattr(running_time, "BUDGET", 0.05)
     few = dataclasses.replace(
         find_study("beta"),
         tasks=lambda profile: [
@@ -164,7 +164,7 @@ def results_of(noise):
     ]  # fmt: skip
     rows += [
         {"part": "time", "n": n, "method": method, "milliseconds": n**0.5 * milliseconds}
-        for n in _beta_time.SIZES
+        for n in running_time.SIZES
         for method, milliseconds in MILLISECONDS.items()
     ]
     return Results(pd.DataFrame(rows), "standard", len(rows))
@@ -226,14 +226,14 @@ def times_with(**changed):
 
 def test_verdicts_on_running_time_follow_from_the_times_measured():
     def words(results):
-        return [claim.verdict_and_reason for claim in _beta_time.time_claims(results)]
+        return [claim.verdict_and_reason for claim in running_time.time_claims(results)]
 
     assert words(times_with()) == ["confirmed"] * 3
     assert words(times_with(am=0.21)) == [
         "not confirmed (criterion)", "not confirmed (solver)", "confirmed",
     ]  # fmt: skip
     assert words(times_with(abm=9.0))[2] == "not confirmed (learner)"
-    table = _beta_time.time_table(times_with())
+    table = running_time.time_table(times_with())
     assert [row[:3] for row in table.rows] == [["100", "40", "2"], ["1,000", "", "2"]]
 
 

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from trueodds_studies import find_study, run_study
-from trueodds_studies._papers import enir
-from trueodds_studies._papers._enir_claims import Duel, judged
-from trueodds_studies._papers._enir_numbers import (
+from trueodds_studies._report import Claim
+from trueodds_studies._study import Results
+from trueodds_studies.papers.enir import study as enir
+from trueodds_studies.papers.enir.claims import Duel, judged
+from trueodds_studies.papers.enir.numbers import (
     ALL_FOLDS,
     INTERVALS,
     MEASURES,
@@ -21,10 +23,8 @@ from trueodds_studies._papers._enir_numbers import (
     VIEWS,
     column_of,
 )
-from trueodds_studies._papers._enir_report import report
-from trueodds_studies._papers._enir_simulated import simulated_sources
-from trueodds_studies._report import Claim
-from trueodds_studies._study import Results
+from trueodds_studies.papers.enir.report import report
+from trueodds_studies.papers.enir.simulated import simulated_sources
 
 
 def test_the_papers_tables_are_typed_in_right():

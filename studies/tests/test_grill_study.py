@@ -7,9 +7,13 @@ import pandas as pd
 import pytest
 
 from trueodds_studies import Scratch, find_study, run_study
-from trueodds_studies._papers import _grill_report, _grill_scores, grill
-from trueodds_studies._papers._grill_judge import Difference, all_lower
-from trueodds_studies._papers._grill_numbers import (
+from trueodds_studies._study import Results
+from trueodds_studies._task import Task
+from trueodds_studies.papers.grill import report as grill_report
+from trueodds_studies.papers.grill import scores as grill_scores
+from trueodds_studies.papers.grill import study as grill
+from trueodds_studies.papers.grill.judge import Difference, all_lower
+from trueodds_studies.papers.grill.numbers import (
     CLIPS,
     MEASURES,
     NO_BIAS,
@@ -18,9 +22,7 @@ from trueodds_studies._papers._grill_numbers import (
     WITH_BIAS,
     paper_table,
 )
-from trueodds_studies._papers._grill_report import judge, report
-from trueodds_studies._study import Results
-from trueodds_studies._task import Task
+from trueodds_studies.papers.grill.report import judge, report
 
 COALS = [*NO_BIAS, *WITH_BIAS]
 PARTS = {
@@ -112,13 +114,13 @@ def test_networks_are_halved_and_all_pairs_of_row_and_class_are_pooled(tmp_path,
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(600, 3))
     y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)  # calibrated: softmax is true
-    monkeypatch.setattr(_grill_scores, "network_scores", lambda name: (scores * 4, y))
+    monkeypatch.setattr(grill_scores, "network_scores", lambda name: (scores * 4, y))
     methods = ["original", "temperature"]
     todo = grill.crossed("networks", set="nn-x", replicate=0, method=methods, solver="none")
     rows = {task["method"]: row for task, row in grill.run(todo, Scratch(tmp_path))}
     assert rows["temperature"]["weighted"] < 0.5 * rows["original"]["weighted"]
     assert rows["temperature"]["accuracy"] == rows["original"]["accuracy"]
-    halves = _grill_scores.halves("nn-x", 0)
+    halves = grill_scores.halves("nn-x", 0)
     assert len(halves["fit"]) == len(halves["test"]) == 300
     p = np.exp(halves["test"] - np.logaddexp.reduce(halves["test"], axis=1, keepdims=True))
     bins = np.minimum((10 * p).astype(int), 9).ravel()
@@ -133,7 +135,7 @@ def test_a_logit_by_itself_misleads_isotonic_regression_where_rows_are_shifted(
     scores = 3 * rng.normal(size=(2000, 4))
     y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
     shifted = scores + 6 * rng.normal(size=(2000, 1))  # the softmax does not see it
-    monkeypatch.setattr(_grill_scores, "network_scores", lambda name: (shifted, y))
+    monkeypatch.setattr(grill_scores, "network_scores", lambda name: (shifted, y))
     methods = ["isotonic", "isotonic-odds", "original"]
     todo = grill.crossed("networks", set="nn-y", replicate=0, method=methods, solver="none")
     rows = {task["method"]: row["weighted"] for task, row in grill.run(todo, Scratch(tmp_path))}
@@ -297,7 +299,7 @@ def test_a_map_that_falls_and_a_slow_fit_are_seen(papers_own):
 
 def test_the_page_shows_every_table_beside_the_papers(papers_own, monkeypatch):
     for name in ("figure_9", "functions_figure", "reliability_figure", "samples_figure"):
-        monkeypatch.setattr(_grill_report, name, lambda rows: "a picture")
+        monkeypatch.setattr(grill_report, name, lambda rows: "a picture")
     items = report(papers_own).items
     titles = [item.title for item in items if not isinstance(item, str)]
     assert sum(title.startswith("Table 1: ") for title in titles) == 2

@@ -12,21 +12,21 @@ from scipy.stats import norm
 
 from trueodds.compare import SignTest
 from trueodds_studies import find_study, run_study
-from trueodds_studies._papers import _trees_boosting, trees
-from trueodds_studies._papers._trees_boosting import logit_boost
-from trueodds_studies._papers._trees_compared import printed_p
-from trueodds_studies._papers._trees_learners import rbf_svm, weka_naive_bayes
-from trueodds_studies._papers._trees_numbers import (
+from trueodds_studies._study import Results
+from trueodds_studies.papers.trees import learners
+from trueodds_studies.papers.trees import study as trees
+from trueodds_studies.papers.trees.compared import printed_p
+from trueodds_studies.papers.trees.learners import logit_boost, rbf_svm, weka_naive_bayes
+from trueodds_studies.papers.trees.numbers import (
     METHODS,
     MODELS,
     SETS,
     SIGN_TESTS,
     paper_table,
 )
-from trueodds_studies._papers._trees_rdg import example_rows, example_tasks
-from trueodds_studies._papers._trees_report import report
-from trueodds_studies._papers.trees import log_odds
-from trueodds_studies._study import Results
+from trueodds_studies.papers.trees.report import report
+from trueodds_studies.papers.trees.study import log_odds
+from trueodds_studies.papers.trees.svm_example import example_rows, example_tasks
 
 
 def test_the_papers_tables_are_typed_in_right():
@@ -143,7 +143,7 @@ def naive_stump(X, z, w):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_boosted_stumps_are_those_of_a_naive_logit_boost(n_classes, monkeypatch):
-    monkeypatch.setattr(_trees_boosting, "N_ROUNDS", 12)
+    monkeypatch.setattr(learners, "N_ROUNDS", 12)
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(90, 3))
     y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(0, 0.5, 90) > np.arange(n_classes)[:, None]).sum(0) % 3

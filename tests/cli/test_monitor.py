@@ -128,8 +128,8 @@ def test_page_metrics_and_new_map_are_written(folder, run):
     new = json.loads((folder / "new.json").read_text())
     assert new["classes"] == ["no", "yes"]
     assert result.json["refit"]["rows"] > 1000
-    assert new["about"]["parent"] == shift.fingerprint
-    assert new["about"]["chosen"] == "bayesian_smooth"
+    assert new["metadata"]["parent"] == shift.fingerprint
+    assert new["metadata"]["chosen"] == "bayesian_smooth"
     assert (folder / "s.json").stat().st_size < 100_000
 
 
@@ -142,7 +142,7 @@ def test_a_new_map_replaces_none_that_exists_unless_it_is_told_to(folder, run):
     assert "kept" in result.err
     assert (folder / "new.json").read_text() == "mine"
     assert run(*words, "--state", "s.json", "--force").code == 4
-    assert json.loads((folder / "new.json").read_text())["about"]["parent"].startswith("sha256:")
+    assert json.loads((folder / "new.json").read_text())["metadata"]["parent"].startswith("sha256:")
 
 
 def test_until_leaves_rows_for_later(folder, run):

@@ -117,4 +117,4 @@ def test_nothing_is_advised_where_nothing_was_found(run, csv_file, seed):
     verdict = reported["verdict"]
     calm = verdict["finding"].startswith("No miscalibration")
     assert calm == (verdict["status"] == "fine")
-    assert "0.0%" not in verdict["advice"]
+    assert "0.0%" not in verdict["recommendation"]

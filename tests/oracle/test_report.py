@@ -165,7 +165,7 @@ def document(one, found, forecasts, best):
     y, p, w = one.rows
     rows = [row(y, forecasts[method], w, p) for method in METHODS]
     for method, wanted in zip(METHODS, rows, strict=True):
-        wanted["chosen"] = method == best
+        wanted["recommended"] = method == best
     gain = rows[METHODS.index(best)]
     p_value = oracles.exact_test(y, p, w)["p_value"]
     table = validation(one)

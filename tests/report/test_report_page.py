@@ -74,7 +74,7 @@ def test_every_table_has_a_caption_and_every_control_a_name(binary_report):
 
 def test_the_page_holds_the_verdict_the_command_and_the_provenance(binary_report):
     text = "".join(parse(binary_report).text)
-    shown = text.replace("\u00a0", " ").replace("\u2011", "-")
+    shown = " ".join(text.replace("\u2011", "-").split())
     assert binary_report.verdict in shown
     assert "trueodds report predictions.parquet --score p" in text
     assert binary_report.to_json()["data"]["fingerprint"] in text

@@ -70,7 +70,8 @@ SCHEMA = {
     "verdict": {
         "sentence": str,
         "finding": str,
-        "advice": str,
+        "recommendation": str,
+        "formula": (str, type(None)),
         "status": str,
         "method": str,
         "gain": OPTIONAL,
@@ -105,7 +106,7 @@ SCHEMA = {
             "method": str,
             "shown": str,
             "seconds": OPTIONAL,
-            "chosen": bool,
+            "recommended": bool,
             "gain_of": str,
             **{m + end: OPTIONAL for m in MEASURES for end in ("", "_low", "_high")},
         }
@@ -193,7 +194,7 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
         content["verdict"]["finding"],
     )
     assert content["verdict"]["status"] == "calibrate"
-    row = next(r for r in content["methods"] if r["chosen"])
+    row = next(r for r in content["methods"] if r["recommended"])
     ends = interval_percent_text(row["gain_low"], row["gain_high"])
     expected = f"{share_percent_text(row['gain'])} (90% CI {ends})"
     assert "Recommendation: calibrate; " in binary_report.verdict
@@ -284,14 +285,14 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
     content = report.to_json()
     assert content["methods"][0]["log_loss"] is None
     assert re.search(
-        r"reduces the Brier score by \d+% \(90% CI [\d.]+% to \d+%\); log-loss is inf",
+        r"reduces the Brier score by \d+% \(90% CI [\d.]+–\d+%\); log-loss is inf",
         report.verdict,
     )
     assert {row["gain_of"] for row in content["methods"]} == {"brier_score"}
     beta = next(row for row in content["methods"] if row["method"] == "beta")
     gain = 1 - beta["brier_score"] / content["methods"][0]["brier_score"]
     assert beta["gain"] == pytest.approx(gain, rel=1e-4)
-    assert "Brier score cut" in report.to_html()
+    assert "Brier score reduction" in report.to_html()
     assert "+100" not in report.to_html()
     assert "∞" in report.to_html()
     json.dumps(content, allow_nan=False)
@@ -488,7 +489,7 @@ def test_the_map_is_shown_with_intervals_that_hold_it(binary_report):
     )
     assert shown["score"] == sorted(shown["score"])
     page = binary_report.to_html()
-    assert "How sure one can be" in page
+    assert "Uncertainty of a calibrated probability" in page
     assert '<polygon class="band"' in page
 
 

@@ -17,22 +17,22 @@ def row(method, gain=0.0, low=0.0, high=0.0, of="log_loss"):
     }
 
 
-def said(best, *others, off=True, group=None):
+def said(best, *others, off=True, group=None, **options):
     diagnosis = {"finding": "It is off.", "miscalibrated": off, "worst_group": group}
-    return verdict(diagnosis, [row("identity"), *others], best, level=0.9)
+    return verdict(diagnosis, [row("identity"), *others], best, level=0.9, **options)
 
 
 def test_a_gain_is_promised_with_its_interval():
     found = said("beta", row("beta", 0.1234, 0.05, 0.2))
     assert found["sentence"] == (
         "It is off. Recommendation: calibrate; beta calibration reduces log-loss by 12% "
-        "(90% CI 5.0% to 20%)."
+        "(90% CI 5.0–20%)."
     )
     assert (found["status"], found["method"], found["level"]) == ("calibrate", "beta", 0.9)
     assert (found["gain"], found["gain_low"], found["gain_high"]) == (0.1234, 0.05, 0.2)
     plain = said("beta", row("beta", 0.1234, None, None))
-    assert plain["advice"] == "calibrate; beta calibration reduces log-loss by 12%"
-    assert said("beta", row("beta", 0.1, 0.05, None))["advice"].endswith("by 10%")
+    assert plain["recommendation"] == "calibrate; beta calibration reduces log-loss by 12%"
+    assert said("beta", row("beta", 0.1, 0.05, None))["recommendation"].endswith("by 10%")
 
 
 @pytest.mark.parametrize(
@@ -41,24 +41,27 @@ def test_a_gain_is_promised_with_its_interval():
 def test_a_gain_that_may_be_nothing_is_no_advice(low, status):
     found = said("beta", row("beta", 0.1, low, 0.2))
     assert found["status"] == status
-    assert found["advice"].endswith("which could be chance") == (status == "unclear")
+    assert found["recommendation"].endswith("which could be chance") == (status == "unclear")
     assert found["method"] == ("beta" if status == "calibrate" else "identity")
-    assert ("−1" in found["advice"]) == (low < 0)
+    assert ("−1" in found["recommendation"]) == (low < 0)
 
 
 @pytest.mark.parametrize("gain", [0.0, 0.0004, -0.01])
 def test_a_gain_of_nothing_is_never_shown_as_advice(gain):
     found = said("beta", row("beta", gain, gain - 1e-5, gain + 1e-5))
     assert found["status"] == "unclear"
-    assert found["advice"] == "leave the scores unchanged; no method reduces log-loss"
+    assert (
+        found["recommendation"]
+        == "leave the scores unchanged; beta calibration does not reduce log-loss"
+    )
     assert "0.0%" not in found["sentence"]
 
 
 def test_an_infinite_loss_is_compared_by_the_brier_score():
     found = said("beta", row("beta", 0.25, 0.2, 0.3, of="brier_score"))
     assert found["status"] == "calibrate"
-    assert found["advice"] == (
-        "calibrate; beta calibration reduces the Brier score by 25% (90% CI 20% to 30%); "
+    assert found["recommendation"] == (
+        "calibrate; beta calibration reduces the Brier score by 25% (90% CI 20–30%); "
         "log-loss is infinite now, because an event of probability 0 occurred"
     )
 
@@ -67,25 +70,41 @@ def test_an_infinite_loss_is_compared_by_the_brier_score():
 def test_what_is_right_is_left_alone_whatever_the_comparison_chose(best):
     found = said(best, row("beta", 0.1, 0.05, 0.2), off=False)
     assert (found["status"], found["method"]) == ("fine", "identity")
-    assert found["advice"] == "leave the scores unchanged"
+    assert found["recommendation"] == "leave the scores unchanged"
 
 
 def test_a_group_that_is_the_only_finding_is_what_is_advised_on():
     found = said("beta", row("beta", 0.1, 0.05, 0.2), off=False, group="Region = Ost")
     assert found["status"] == "groups"
-    assert found["advice"].startswith("calibrate Region = Ost separately; one map for all rows")
+    assert found["recommendation"].startswith(
+        "calibrate Region = Ost separately; one map for all rows"
+    )
 
 
 def test_what_is_off_and_not_helped_is_left_alone_with_the_reason():
-    assert "no method could be compared" in said("identity", row("beta", None))["advice"]
-    worse = said("identity", row("beta", -0.1), row("logistic", 0.0))
-    assert worse["advice"] == "leave the scores unchanged; no method reduces log-loss"
-    little = said("identity", row("beta", 0.001, -0.01, 0.01), row("logistic", 0.002, -0.02, 0.03))
-    assert little["advice"] == (
-        "leave the scores unchanged for now; logistic calibration, the best method here, reduces "
-        "log-loss by 0.2% (90% CI −2.0% to 3.0%), which could be chance"
+    assert "no method could be compared" in said("beta", row("beta", None))["recommendation"]
+    assert "no method could be compared" in said("identity")["recommendation"]
+    little = said("logistic", row("logistic", 0.002, -0.02, 0.03))
+    assert little["recommendation"] == (
+        "leave the scores unchanged for now; logistic calibration reduces log-loss by 0.2% "
+        "(90% CI −2.0% to 3.0%), which could be chance"
     )
-    assert {found["status"] for found in (worse, little)} == {"unclear"}
+    assert little["status"] == "unclear"
+
+
+def test_the_default_is_called_so_and_a_formula_is_named_only_with_it():
+    found = said("bayesian_smooth", row("bayesian_smooth", 0.82, 0.78, 0.85), default=True)
+    assert found["sentence"] == (
+        "It is off. Recommendation: calibrate; the default reduces log-loss by 82% (90% CI 78–85%)."
+    )
+    options = {"default": True, "formula": "beta"}
+    found = said("bayesian_smooth", row("bayesian_smooth", 0.82, 0.78, 0.85), **options)
+    assert found["recommendation"].endswith(
+        "(90% CI 78–85%); beta calibration is a formula that does as well here"
+    )
+    assert (found["method"], found["formula"]) == ("bayesian_smooth", "beta")
+    calm = said("bayesian_smooth", row("bayesian_smooth", 0.1, 0.05, 0.2), off=False, **options)
+    assert (calm["formula"], calm["recommendation"]) == (None, "leave the scores unchanged")
 
 
 NO_GROUPS = {"significant_before": 0, "worst": [], "tested": 0}

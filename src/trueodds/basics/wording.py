@@ -102,9 +102,12 @@ def interval_percent_text(low: float | None, high: float | None) -> str:
     Examples
     --------
     >>> interval_percent_text(0.78, 0.85), interval_percent_text(-0.004, 0.031)
-    ('78% to 85%', '−0.4% to 3.1%')
+    ('78–85%', '−0.4% to 3.1%')
     """
-    return f"{share_percent_text(low)} to {share_percent_text(high)}"
+    start, end = share_percent_text(low), share_percent_text(high)
+    if "−" in start + end or NOTHING in (start, end):
+        return f"{start} to {end}"
+    return f"{start.removesuffix('%')}–{end}"
 
 
 def probability_text(p: float | None) -> str:

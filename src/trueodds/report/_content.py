@@ -31,6 +31,7 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
+from trueodds.model_selection._auto import RECOMMENDED
 from trueodds.report._diagrams import diagrams
 from trueodds.report._page import render
 from trueodds.report._plain import number, show_method
@@ -176,9 +177,9 @@ def build_report(
 
     Notes
     -----
-    A row is one independent observation, whatever its weight. The method is chosen on the rows
-    on which its gain is measured, by the one-standard-error rule; with few rows the gain is
-    therefore slightly optimistic, and the page says so.
+    A row is one independent observation, whatever its weight. The default calibrator is
+    recommended if it is among ``calibrators``, as it is by default. Otherwise the method is chosen
+    on the rows that measure its gain, which is then slightly optimistic with few rows.
 
     Examples
     --------
@@ -229,7 +230,10 @@ def build_report(
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]
-        shown = _shown_method(table, comparison.best_method)
+        recommended = _recommended(comparison, rows.binary)
+        shown = _shown_method(table, recommended)
+        for row in table:
+            row["recommended"] = row["method"] == recommended
         by_group = group_table(columns, rows, sample, out_of_fold[shown], level=level)
         diagnosis = diagnose(rows, by_group, seed, level)
         content = {
@@ -238,7 +242,13 @@ def build_report(
             "title": names.get("title", "Can these probabilities be trusted?"),
             "level": level,
             "data": _data_summary(rows, sample, names, input),
-            "verdict": verdict(diagnosis, table, comparison.best_method, level=level),
+            "verdict": verdict(
+                diagnosis,
+                table,
+                shown,
+                level=level,
+                default=shown in RECOMMENDED.values(),
+            ),
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
             "figures": headline_figures(sample, out_of_fold, table, shown, level=level, seed=seed),
@@ -305,8 +315,14 @@ def _columns(prob: Floats) -> Floats:
     return np.clip(prob, 0.0, 1.0)
 
 
+def _recommended(comparison: CalibratorComparison, binary: bool) -> str:
+    """The default calibrator if it was compared, otherwise the choice of the comparison."""
+    default = RECOMMENDED["two" if binary else "several"]
+    return default if default in comparison.methods else comparison.best_method
+
+
 def _shown_method(table: list[dict[str, Any]], best: str) -> str:
-    """The chosen method; if that is to do nothing, the one that would come closest."""
+    """The recommended method; if that is to do nothing, the one that would come closest."""
     others = [row for row in table[1:] if row["gain"] is not None]
     if best != table[0]["method"] or not others:
         return best

@@ -71,22 +71,44 @@ def _sides(groups: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def verdict(
-    diagnosis: dict[str, Any], rows: list[dict[str, Any]], best: str, *, level: float
+    diagnosis: dict[str, Any],
+    rows: list[dict[str, Any]],
+    recommended: str,
+    *,
+    level: float,
+    default: bool = False,
+    formula: str | None = None,
 ) -> dict[str, Any]:
     """The sentence, in two halves: the finding, and what to do about it.
 
-    The first of ``rows`` is the baseline, which leaves the scores alone. Nothing is advised where
-    nothing was found.
+    Nothing is recommended where nothing was found.
+
+    Parameters
+    ----------
+    diagnosis : dict
+    rows : list of dict
+        The methods; the first is the baseline, which leaves the scores unchanged.
+    recommended : str
+        The method to recommend.
+    level : float
+    default : bool, default=False
+        Whether that is the default calibrator.
+    formula : str, default=None
+        A parametric method that does as well.
     """
     finding = diagnosis["finding"]
-    chosen = next(row for row in rows if row["method"] == best)
-    status, advice = _advise(diagnosis, rows, chosen, level)
+    chosen = next(row for row in rows if row["method"] == recommended)
+    name = "the default" if default else phrase_method(recommended)
+    status, words = _recommend(diagnosis, chosen, name, level, alone=chosen is rows[0])
+    if status == "calibrate" and formula is not None:
+        words += f"; {phrase_method(formula)} is a formula that does as well here"
     return {
-        "sentence": f"{finding} Recommendation: {advice}.",
+        "sentence": f"{finding} Recommendation: {words}.",
         "finding": finding,
-        "advice": advice,
+        "recommendation": words,
         "status": status,
-        "method": best if status == "calibrate" else rows[0]["method"],
+        "method": recommended if status == "calibrate" else rows[0]["method"],
+        "formula": formula if status == "calibrate" else None,
         "gain": chosen["gain"],
         "gain_low": chosen["gain_low"],
         "gain_high": chosen["gain_high"],
@@ -94,8 +116,8 @@ def verdict(
     }
 
 
-def _advise(
-    diagnosis: dict[str, Any], rows: list[dict[str, Any]], chosen: dict[str, Any], level: float
+def _recommend(
+    diagnosis: dict[str, Any], chosen: dict[str, Any], name: str, level: float, *, alone: bool
 ) -> tuple[str, str]:
     if not diagnosis["miscalibrated"]:
         if diagnosis["worst_group"] is None:
@@ -105,24 +127,17 @@ def _advise(
             f"calibrate {diagnosis['worst_group']} separately; one map for all rows cannot correct "
             "a single group",
         )
-    others = [row for row in rows[1:] if row["gain"] is not None]
-    if not others:
+    if alone or chosen["gain"] is None:
         return "unclear", "leave the scores unchanged for now; no method could be compared"
-    top = chosen if chosen is not rows[0] else max(others, key=lambda row: row["gain"])
-    name, loss = phrase_method(top["method"]), _loss(top)
-    if top["gain"] < WORTH_A_WORD:
-        return "unclear", f"leave the scores unchanged; no method reduces {loss}"
-    gain = _gain(top, level)
-    if chosen is rows[0] or (top["gain_low"] is not None and top["gain_low"] <= 0):
-        return (
-            "unclear",
-            f"leave the scores unchanged for now; {name}, the best method here, reduces {loss} by "
-            f"{gain}, which could be chance",
-        )
-    why = ""
-    if top["gain_of"] == "brier_score":
-        why = "; log-loss is infinite now, because an event of probability 0 occurred"
-    return "calibrate", f"calibrate; {name} reduces {loss} by {gain}{why}"
+    loss = _loss(chosen)
+    if chosen["gain"] < WORTH_A_WORD:
+        return "unclear", f"leave the scores unchanged; {name} does not reduce {loss}"
+    gain = f"{name} reduces {loss} by {_gain(chosen, level)}"
+    if chosen["gain_low"] is not None and chosen["gain_low"] <= 0:
+        return "unclear", f"leave the scores unchanged for now; {gain}, which could be chance"
+    if chosen["gain_of"] == "brier_score":
+        gain += "; log-loss is infinite now, because an event of probability 0 occurred"
+    return "calibrate", f"calibrate; {gain}"
 
 
 def _loss(row: dict[str, Any]) -> str:

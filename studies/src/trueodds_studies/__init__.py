@@ -13,8 +13,8 @@ what is missing, and its final table is the same bit for bit. Results are Parque
 
 How to write a study
 --------------------
-A study is one module ``trueodds_studies/_papers/<name>.py`` (hyphens become underscores; a package
-will do) that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four parts.
+A study is a folder ``trueodds_studies/papers/<name>`` (hyphens become underscores) whose module
+``study`` defines ``STUDY``, a :class:`Study`. Discovery does the rest. It has four parts.
 
 1. **Tasks**: ``tasks(profile) → list of Task``. A :class:`Task` is the name of a part and a flat
    mapping of plain values; :func:`crossed` makes every combination of axes::
@@ -42,7 +42,7 @@ will do) that defines ``STUDY``, a :class:`Study`. Discovery does the rest. It h
    missing and why), :class:`Claim` objects (verdict True, False or None = *not tested*, always
    with figures), and tables, figures and text in order. ``results.table("log_loss", rows="set",
    columns="method", part="cv", model="ada-o")`` is a pandas frame of means; :func:`beside` puts
-   the paper's numbers, typed in as data, next to ours; :func:`critical_difference_figure` draws
+   the paper's numbers, CSV files in its folder, near ours; :func:`critical_difference_figure` draws
    Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
    :mod:`trueodds.compare` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
    figure. Put no timings and no dates into it: it must not depend on history.
@@ -172,10 +172,9 @@ def available() -> list[str]:
     >>> "beta" in available()
     True
     """
-    from trueodds_studies import _papers
+    from trueodds_studies import papers
 
-    names = [module.name for module in pkgutil.iter_modules(_papers.__path__)]
-    return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
+    return sorted(folder.name.replace("_", "-") for folder in pkgutil.iter_modules(papers.__path__))
 
 
 def find_study(name: str) -> Study:
@@ -190,7 +189,7 @@ def find_study(name: str) -> Study:
     if name not in available():
         known = ", ".join(repr(other) for other in available())
         raise InputError(f"there is no study {name!r}; there are {known}.")
-    module = importlib.import_module(f"trueodds_studies._papers.{name.replace('-', '_')}")
+    module = importlib.import_module(f"trueodds_studies.papers.{name.replace('-', '_')}.study")
     study: Study = module.STUDY
     return study
 
@@ -218,12 +217,12 @@ def run_study(
         Processes, as joblib takes it (−1: all cores). None is one, or what
         ``joblib.parallel_config`` says.
     progress : bool, default=True
-        Show how far it is and how long it will take, if stderr is a terminal.
+        Show how far it is if stderr is a terminal.
 
     Returns
     -------
     StudyReport
-        ``.markdown``, ``.html``, ``.save(folder)``, ``.results.frame``.
+        ``.markdown``, ``.save(folder)``, ``.results.frame``.
     """
     from trueodds_studies._report import StudyReport
     from trueodds_studies._runner import run_tasks

@@ -9,7 +9,12 @@ from trueodds.compare import friedman_test, nemenyi
 from trueodds_studies._optional import need
 from trueodds_studies._report import Figure
 
-__all__ = ["critical_difference_figure", "significantly_better"]
+__all__ = ["better_side", "critical_difference_figure", "significantly_better"]
+
+
+def better_side(measure: str) -> Literal["lower", "higher"]:
+    """Whether a measure is a loss or a score."""
+    return "higher" if measure in ("accuracy", "ACC", "AUC") else "lower"
 
 
 def critical_difference_figure(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import io
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +21,7 @@ __all__ = [
     "Table",
     "Verdict",
     "beside",
+    "by_text_or_program",
 ]
 
 Verdict = Literal[
@@ -74,6 +73,23 @@ class Claim:
     def verdict_and_reason(self) -> str:
         """Both in one text."""
         return self.word if self.reason is None else f"{self.word} ({self.reason})"
+
+
+def by_text_or_program(text: Claim, program: Claim, reason: Reason | None = None) -> Claim:
+    """The claim as the paper's text has it; if that is not confirmed, as its program has it.
+
+    Parameters
+    ----------
+    text, program : Claim
+        The same claim, judged by what the text says and by what the authors' program computes.
+    reason : str, default=None
+        Why the readings differ, if the program alone confirms it.
+    """
+    if text.word != "confirmed" and program.word == "confirmed":
+        return replace(text, verdict="confirmed with the authors' measure", reason=reason)
+    if text.word != "confirmed" and program.word == "inconclusive":
+        return replace(text, verdict="inconclusive", reason=program.reason)
+    return text
 
 
 @dataclass(frozen=True)
@@ -219,34 +235,12 @@ class StudyReport:
     def _picture(self, figure: Figure) -> str:
         return f"{self.name}-{figure.name}.png"
 
-    @property
-    def html(self) -> str:
-        """The report as one self-contained page."""
-        jinja2 = need("jinja2")
-        environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        environment.filters["prose"] = lambda text: _prose(text, need("markupsafe"))
-        source = Path(__file__).with_name("_report.html").read_text(encoding="utf-8")
-        blocks: list[dict[str, Any]] = []
-        for item in self.content.items:
-            if isinstance(item, str):
-                blocks.append({"kind": "text", "text": item})
-            elif isinstance(item, Table):
-                blocks.append({"kind": "table", "table": item, "cells": item.texts()})
-            else:
-                data = base64.b64encode(item.png).decode()
-                blocks.append({"kind": "figure", "title": item.title, "data": data})
-        page: str = environment.from_string(source).render(
-            report=self, claims=self.content.claims, blocks=blocks, trouble=self._trouble()
-        )
-        return page
-
     def save(self, folder: Path | str) -> Path:
-        """Write ``<name>.md``, ``<name>.html`` and the pictures; return the Markdown's path."""
+        """Write ``<name>.md`` and the pictures; return the path of the former."""
         place = Path(folder)
         for item in self.content.items:
             if isinstance(item, Figure):
                 write_whole(place / self._picture(item), item.png)
-        write_whole(place / f"{self.name}.html", self.html.encode())
         write_whole(place / f"{self.name}.md", self.markdown.encode())
         return place / f"{self.name}.md"
 
@@ -317,18 +311,6 @@ def markdown_table(table: Table) -> list[str]:
     ]
     lines = [[*table.columns], ["---:" if right else "---" for right in numeric], *table.texts()]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
-
-
-def _prose(text: str, markupsafe: Any) -> Any:
-    """Headings, paragraphs, `code` and *emphasis*; everything else is escaped."""
-    parts = []
-    for block in re.split(r"\n\s*\n", text.strip()):
-        escaped = str(markupsafe.escape(block.lstrip("#").strip()))
-        escaped = re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
-        escaped = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", escaped)
-        tag = f"h{min(len(block) - len(block.lstrip('#')), 4)}" if block.startswith("#") else "p"
-        parts.append(f"<{tag}>{escaped}</{tag}>")
-    return markupsafe.Markup("\n".join(parts))  # escaped above
 
 
 def write_whole(path: Path, data: bytes) -> None:

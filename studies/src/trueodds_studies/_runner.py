@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
 from trueodds_studies._optional import need
-from trueodds_studies._progress import StudyProgress
 from trueodds_studies._scratch import Scratch
 from trueodds_studies._store import DAY, MANY_PARTS, RESERVED, ROW, SECONDS, TASK, ResultStore
 from trueodds_studies._study import Results, Row, Study
@@ -66,16 +66,17 @@ def _run_pending(
     order = sorted(range(len(units)), key=lambda i: (-costs[i], i))
     failures: list[str] = []
     scratch = store.folder / "scratch"
-    with StudyProgress(study.name, len(units), sum(costs), show=progress) as bar:
-        jobs = ((study, units[i], scratch, costs[i]) for i in order)
-        for number, (rows, failure, cost) in enumerate(_each(jobs, n_jobs), start=1):
+    # Shown on a terminal alone, so that logs and pipes stay clean.
+    with Progress(len(units), f"study {study.name}", None if progress else False) as bar:
+        jobs = ((study, units[i], scratch) for i in order)
+        for number, (rows, failure) in enumerate(_each(jobs, n_jobs), start=1):
             if rows:
                 store.add(rows)
             if failure:
                 failures.append(failure)
             if number % MANY_PARTS == 0:
                 store.compact()
-            bar.step(cost)
+            bar.step()
     return failures
 
 
@@ -109,8 +110,8 @@ def _each(jobs: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
 
 
 def _run_unit(
-    study: Study, tasks: Sequence[Task], scratch: Path, cost: float
-) -> tuple[list[StoredRow], str | None, float]:
+    study: Study, tasks: Sequence[Task], scratch: Path
+) -> tuple[list[StoredRow], str | None]:
     """Rows of tasks that belong together; what ended before a failure is kept."""
     rows: list[StoredRow] = []
     begin = time.process_time()
@@ -123,8 +124,8 @@ def _run_unit(
             begin = now
     except Exception as error:  # one bad set must not end a night's run
         place = ", ".join(f"{name} {value}" for name, value in task.options.items())
-        return rows, f"{task.part}, after {place}: {type(error).__name__}: {error}", cost
-    return rows, None, cost
+        return rows, f"{task.part}, after {place}: {type(error).__name__}: {error}"
+    return rows, None
 
 
 def _stored(study: Study, task: Task, number: int, row: Row, seconds: float) -> StoredRow:

@@ -50,7 +50,7 @@ class Study:
         one worker one after another, and saved at once. Choose it so that tasks that share scores
         are together, and a unit takes seconds rather than minutes.
     cost : callable (task) → float
-        Relative, for the estimate of the time left and for running the dearest first.
+        Relative; the dearest are run first, so that no worker begins one when the others are done.
     """
 
     name: str

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from trueodds.basics.shown import shown
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import TEXT_TYPES, as_text, values
+from trueodds.cli.files.sql import TEXT_TYPES, as_text, quoted, values
+from trueodds.cli.output import note
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.table import ScoreTable
 
-__all__ = ["Classes", "find_classes", "labels_of", "matching_label"]
+__all__ = ["Classes", "code_known_classes", "find_classes"]
 
 Label = str | int | float | bool
 MOST_LABELS = 1000
@@ -75,7 +76,7 @@ def find_classes(
     if name is None:
         raise UsageError("a label column is needed; pass --label.")
     text = as_text(name, source.kinds[name])
-    keys, rows = labels_of(source, good, name)
+    keys, rows = _labels_of(source, good, name)
     labels = found = sorted(keys, key=str if any(isinstance(key, str) for key in keys) else float)
     if len(columns.score) > 1:
         labels = _of_columns(labels, columns, name)
@@ -91,17 +92,86 @@ def find_classes(
             labels = [order.negative, order.positive]
         else:
             labels, keys = _of_two(labels, keys, name, positive)
-    cases = " ".join(
-        f"WHEN {text} IN {values(keys[label])} THEN {code}"
-        for code, label in enumerate(labels)
-        if keys.get(label)
-    )
     each = tuple(sum(rows[key] for key in keys.get(label, ())) for label in labels)
     has_rest = len(columns.score) == 1 and labels[0] not in found
-    return Classes(tuple(labels), f"CASE {cases} END", each, has_rest)
+    code = _code(text, [keys.get(label, []) for label in labels])
+    return Classes(tuple(labels), code, each, has_rest)
 
 
-def labels_of(
+def code_known_classes(
+    source: DataSource,
+    name: str,
+    classes: Sequence[Label],
+    positive: str | None,
+    *,
+    named: bool = True,
+) -> str:
+    """SQL for a label as one of a map's classes: NULL if it is missing, −1 if it is none of them.
+
+    Parameters
+    ----------
+    source, name
+    classes : sequence
+        Of the map, or 0, 1, … if it has no names for them (``named=False``).
+    positive : str or None
+        The label of the file that stands for the map's positive class; all others are negative.
+    named : bool, default=True
+    """
+    kind = source.kinds[name]
+    text, missing = as_text(name, kind), f"{quoted(name)} IS NULL"
+    if kind in ("DOUBLE", "FLOAT"):
+        missing += f" OR isnan({quoted(name)})"
+    keys, counts = _labels_of(source, source.relation.filter(f"NOT ({missing})"), name)
+    if positive is None:
+        texts: list[list[str]] = [[] for _ in classes]
+        for one in counts:
+            code = _class_of(one, classes)
+            if code is not None:
+                texts[code].append(one)
+        return _code(text, texts, missing, "-1")
+    if len(classes) != 2:
+        raise UsageError("--positive is for two classes.")
+    if named and _matching(classes, positive) == classes[0]:
+        raise UsageError(
+            f"the map's positive class is {shown(classes[1])}, and {shown(positive)} (--positive) "
+            "is its negative one; leave the option out, or fit a map with it."
+        )
+    chosen = _matching(keys, positive)
+    if chosen is None:
+        note(f"{source.name}: no row has the label {shown(positive)} (--positive).")
+    return _code(text, [[], [] if chosen is None else keys[chosen]], missing, "0")
+
+
+def _code(text: str, groups: Sequence[list[str]], missing: str = "", other: str = "NULL") -> str:
+    """SQL for the place of a label's text among groups of texts."""
+    cases = [f"WHEN {missing} THEN NULL"] if missing else []
+    cases += [
+        f"WHEN {text} IN {values(texts)} THEN {code}" for code, texts in enumerate(groups) if texts
+    ]
+    return f"CASE {' '.join(cases)} ELSE {other} END"
+
+
+def _class_of(text: str, classes: Sequence[Label]) -> int | None:
+    """The class that a text of a file stands for: the same text before an equal number."""
+    places = range(len(classes))
+    exact = [place for place in places if str(classes[place]) == text]
+    return next(iter([*exact, *(k for k in places if _is_equal(classes[k], text))]), None)
+
+
+def _is_equal(label: Label, text: str) -> bool:
+    """Whether a text is the same number or truth as a label."""
+    try:
+        number = float(label)
+    except ValueError:
+        return False
+    truth = {"true": 1.0, "false": 0.0}.get(text.casefold())
+    try:
+        return number == (float(text) if truth is None else truth)
+    except ValueError:
+        return False
+
+
+def _labels_of(
     source: DataSource, rows: Any, name: str
 ) -> tuple[dict[Label, list[str]], dict[str, int]]:
     """The labels of rows with the texts that stand for each, and how often each text occurs."""
@@ -119,7 +189,7 @@ def labels_of(
     return _values_of(found, kind, untyped=source.files.format == "csv"), seen
 
 
-def matching_label(labels: Iterable[Label], text: str) -> Label | None:
+def _matching(labels: Iterable[Label], text: str) -> Label | None:
     """The label that a word of the command line means; an exact one before a similar one."""
     known = list(labels)
     exact = [label for label in known if str(label) == text]
@@ -196,7 +266,7 @@ def _of_two(
             f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
             "--positive LABEL to set one against the others, or one --score for each class."
         )
-    chosen = matching_label(labels, positive)
+    chosen = _matching(labels, positive)
     if chosen is None:
         raise InputError(
             f"column {shown(name)} has no label {shown(positive)} (--positive); "

@@ -13,10 +13,8 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.cli.errors import AdvisedError, UsageError
 from trueodds.cli.files.open import FILE, DataSource, arrow_batches
-from trueodds.cli.files.sql import TEXT_TYPES, as_text, is_numeric, literal, quoted, values
-from trueodds.cli.output import note
+from trueodds.cli.files.sql import TEXT_TYPES, as_text, is_numeric, literal, quoted
 from trueodds.cli.rows.columns import ColumnNames
-from trueodds.cli.rows.labels import labels_of, matching_label
 from trueodds.cli.rows.prepare import OnBadRows, examine
 from trueodds.engines.group import group_scores
 from trueodds.exceptions import InputError
@@ -24,12 +22,10 @@ from trueodds.inputs import Floats, Labels, direction_hint
 from trueodds.table import ScoreTable
 
 __all__ = [
-    "LabelRule",
     "Piece",
     "TimeRule",
     "WatchedRows",
     "direction_note",
-    "label_rule",
     "read_once",
     "time_rule",
     "watched_rows",
@@ -168,71 +164,6 @@ def _check_times(source: DataSource, name: str, key: str, problem: str) -> None:
             f"{source.name}: column {shown(name)} {problem} in {count:,} rows, "
             f"such as {example}; pass another --time-format."
         )
-
-
-@dataclass(frozen=True)
-class LabelRule:
-    """SQL for the code of a label: NULL if it is missing, −1 if it is none of the classes."""
-
-    code: str
-    labels: tuple[Any, ...]
-
-
-def label_rule(
-    source: DataSource,
-    name: str,
-    classes: tuple[Any, ...],
-    positive: str | None,
-    *,
-    named: bool = True,
-) -> LabelRule:
-    """Code labels as the map's classes; with ``positive``, as that label against all others.
-
-    Parameters
-    ----------
-    source, name
-    classes : tuple
-        Of the map, or 0, 1, … if it has no names for them (``named=False``).
-    positive : str or None
-        The label of the file that stands for the map's positive class.
-    named : bool, default=True
-    """
-    kind = source.kinds[name]
-    text = as_text(name, kind)
-    nothing = f"{quoted(name)} IS NULL"
-    if kind in ("DOUBLE", "FLOAT"):
-        nothing += f" OR isnan({quoted(name)})"
-    if positive is None:
-        cases = " ".join(f"WHEN {_matches(text, x)} THEN {code}" for code, x in enumerate(classes))
-        return LabelRule(f"CASE WHEN {nothing} THEN NULL {cases} ELSE -1 END", classes)
-    if len(classes) != 2:
-        raise UsageError("--positive is for two classes.")
-    if named and matching_label(classes, positive) == classes[0]:
-        raise UsageError(
-            f"the map's positive class is {shown(classes[1])}, and {shown(positive)} (--positive) "
-            "is its negative one; leave the option out, or fit a map with it."
-        )
-    keys, _ = labels_of(source, source.relation.filter(f"NOT ({nothing})"), name)
-    chosen = matching_label(keys, positive)
-    if chosen is None:
-        note(f"{source.name}: no row has the label {shown(positive)} (--positive).")
-    test = "false" if chosen is None else f"{text} IN {values(keys[chosen])}"
-    return LabelRule(f"CASE WHEN {nothing} THEN NULL WHEN {test} THEN 1 ELSE 0 END", classes)
-
-
-def _matches(text: str, label: Any) -> str:
-    """SQL that compares a column with a class of the map, whatever types both have."""
-    if isinstance(label, bool):
-        words = ("true", "1", "1.0") if label else ("false", "0", "0.0")
-        return f"lower({text}) IN {values(words)}"
-    same = f"{text} = {literal(str(label))}"
-    try:
-        number = float(label)
-    except (TypeError, ValueError):
-        return same
-    truth = " OR lower({0}) = 'true'" if number == 1 else " OR lower({0}) = 'false'"
-    truth = truth.format(text) if number in (0, 1) else ""
-    return f"({same} OR TRY_CAST({text} AS DOUBLE) = {number!r}{truth})"
 
 
 def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> str | None:
@@ -392,7 +323,8 @@ class WatchedRows:
 def watched_rows(
     source: DataSource,
     columns: ColumnNames,
-    label: LabelRule,
+    label: str,
+    classes: tuple[Any, ...],
     time: TimeRule | None,
     *,
     group: str | None,
@@ -406,7 +338,12 @@ def watched_rows(
 
     Parameters
     ----------
-    source, columns, label, time
+    source, columns
+    label : str
+        SQL for the code of a label.
+    classes : tuple
+        Of the map.
+    time : TimeRule or None
     group : str or None
         A column.
     on_bad_rows : {"error", "skip"}
@@ -419,7 +356,7 @@ def watched_rows(
     good, tally = examine(source, columns, on_bad_rows)
     scores = [columns.number(source, name) for name in columns.score]
     parts = [f"{number} AS score_{k}" for k, number in enumerate(scores)]
-    parts.append(f"CAST({label.code} AS INTEGER) AS label")
+    parts.append(f"CAST({label} AS INTEGER) AS label")
     if columns.weight is not None:
         parts.append(f"{columns.number(source, columns.weight)} AS weight")
     if group is not None:
@@ -451,7 +388,7 @@ def watched_rows(
     skipped = dict(tally.skipped)
     unknown = int(rows.filter("label = -1").aggregate("count(*)").fetchall()[0][0])
     if unknown and on_bad_rows == "error":
-        known = ", ".join(repr(one) for one in label.labels[:10])
+        known = ", ".join(repr(one) for one in classes[:10])
         raise InputError(
             f"{source.name}: {unknown:,} labels are none of the map's classes ({known}); "
             "pass --positive LABEL, or --on-bad-rows skip to leave them out."

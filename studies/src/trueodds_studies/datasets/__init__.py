@@ -31,6 +31,7 @@ __all__ = [
     "Dataset",
     "LabelledRows",
     "ScoredLabels",
+    "at_hand",
     "available",
     "load",
     "make_beta_mixture",
@@ -64,6 +65,18 @@ def available() -> dict[str, str]:
     found.update(package_names())
     found.update(dict.fromkeys(folder_names(), "folder"))
     return dict(sorted(found.items()))
+
+
+def at_hand(name: str) -> bool:
+    """Whether the folder or an installed package has the data set, so that no network is needed.
+
+    Examples
+    --------
+    >>> from trueodds_studies.datasets import at_hand
+    >>> at_hand("iris")
+    True
+    """
+    return available().get(name, "openml") != "openml"
 
 
 def load(name: str) -> Dataset:

@@ -1,0 +1,1 @@
+"""Bayesian isotonic calibration (Allikivi and Kull 2019)."""

@@ -1,0 +1,1 @@
+"""Beta calibration (Kull, Silva Filho and Flach 2017)."""

@@ -1,0 +1,1 @@
+"""ENIR (Naeini and Cooper 2016)."""

@@ -1,0 +1,1 @@
+"""Charcoal Grill Scaling (Benton)."""

@@ -1,0 +1,1 @@
+"""Probability calibration trees (Leathart, Frank, Holmes and Pfahringer 2017)."""
