@@ -1,6 +1,6 @@
 # Written by tools/write_stubs.py (make stubs); do not edit.
 from trueodds import calibrators as calibrators
-from trueodds import compare as compare
+from trueodds import stats as stats
 from trueodds import decisions as decisions
 from trueodds import engines as engines
 from trueodds import exceptions as exceptions
