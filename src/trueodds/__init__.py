@@ -21,7 +21,6 @@ _HOMES = {
     "logistic_intervals": ".calibrators",
     "near_isotonic_path": ".calibrators",
     "calibrators": ".",
-    "compare": ".",
     "decisions": ".",
     "engines": ".",
     "exceptions": ".",
@@ -31,6 +30,7 @@ _HOMES = {
     "monitoring": ".",
     "plots": ".",
     "report": ".",
+    "stats": ".",
     "table": ".",
     "testing": ".",
 }

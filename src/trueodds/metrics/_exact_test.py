@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
-from trueodds.compare import holm_adjust
 from trueodds.engines.cells import ScoreCells
 from trueodds.inputs import Floats
 from trueodds.numerics.binning import equal_mass_edges
+from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
 __all__ = [

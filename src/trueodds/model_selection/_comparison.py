@@ -320,7 +320,7 @@ def compare_calibrators(
     differences are paired by instance. There are many instances and few folds, so this is much
     steadier than a standard error over folds; the price is that it does not see how much a
     method would differ on another training set, and so is a little too small for methods that
-    overfit. ``fold_losses`` with :func:`trueodds.compare.corrected_resampled_t_test` is the
+    overfit. ``fold_losses`` with :func:`trueodds.stats.corrected_resampled_t_test` is the
     alternative.
 
     A method that gives probability 0 to what happened has an infinite log-loss and says so. With
