@@ -161,7 +161,7 @@ def fit(
 def _origin(
     file: str, columns: ColumnNames, replaced: CalibrationMap | None, text: str | None
 ) -> dict[str, Any]:
-    """What only the command knows of the rows; folders are nobody's business."""
+    """The origin of the rows, which only the command knows; folders are private."""
     names: dict[str, Any] = {"score": list(columns.score), "label": columns.label}
     if columns.weight is not None:
         names["weight"] = columns.weight

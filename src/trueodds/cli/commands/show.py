@@ -20,7 +20,7 @@ LENGTH = 200
 def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     """Show a saved map: its family, what it says of its origin, and its curve.
 
-    What a file says of its origin is shown as it is; nobody has checked it.
+    What a file says of its origin is shown unchecked.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
 
 
 def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Losses as a person would say them; all else as it is."""
+    """Losses in words; everything else unchanged."""
     words = losses_text(metadata)
     return {**metadata, "losses": words} if words else metadata
 

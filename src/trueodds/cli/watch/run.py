@@ -99,7 +99,7 @@ def open_watch(
 ) -> Watch:
     """The state that there is, or a new one."""
     path, mark = Path(state), fitted.fingerprint
-    # Of two classes, codes are enough: nobody is told their names.
+    # Two classes need no names: messages use codes only.
     classes = fitted.classes if fitted.classes is not None and len(fitted.classes) > 2 else None
     if not path.exists():
         options = {"alpha": alpha, "tolerance": tolerance}
@@ -164,7 +164,7 @@ def fingerprint_of(path: Path, content: Path | None = None) -> str:
 
 @dataclass(eq=False)
 class RowArrays:
-    """What tells the rows of files apart, by their positions.
+    """What distinguishes the rows of files, by position.
 
     Parameters
     ----------
@@ -501,7 +501,7 @@ class WatchRun:
 
     @staticmethod
     def _is_replaced(folder: str, record: FileRecord, now: Any) -> bool:
-        if record.values is None:  # nobody can tell, but a partition is delivered as a whole
+        if record.values is None:  # unknown, but a partition is delivered as a whole
             return "=" in os.path.basename(folder)  # noqa: PTH119
         return holds_most(record.values, now)
 
