@@ -453,7 +453,7 @@ class AverageMap(CalibrationMap):
         if not self.maps or not all(
             isinstance(m, CalibrationMap)
             and not isinstance(m, AverageMap)
-            and not m.attributes
+            and not m.features
             and m.input == self.input
             for m in self.maps
         ):
