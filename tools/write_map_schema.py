@@ -14,12 +14,12 @@ from typing import Any, get_args
 
 from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap
-from trueodds.maps._about import ABOUT_KEYS, FINGERPRINT, LONGEST_TEXT, LOSSES, TIME
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._binary import STEEPEST
 from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
 from trueodds.maps._classes import LEAST_SHARE
 from trueodds.maps._json import FORMAT, VERSION
+from trueodds.maps._metadata import FINGERPRINT, LONGEST_TEXT, LOSSES, METADATA_KEYS, TIME
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
 from trueodds.numerics.structured_softmax.model import N_SHARED
 
@@ -149,7 +149,7 @@ TEXT, COUNT, PLAIN_OBJECT = ref("text"), ref("count"), ref("plain_object")
 A_FINGERPRINT = {"type": "string", "pattern": f"^{FINGERPRINT}$"}
 LOSS = {"anyOf": [{**NUMBER, "minimum": 0}, {"const": "inf"}]}
 LOSS_PAIR = an_object({"before": LOSS, "after": LOSS}, optional=("before",))
-ABOUT: dict[str, Schema] = {
+METADATA: dict[str, Schema] = {
     "method": TEXT,
     "options": PLAIN_OBJECT,
     "chosen": TEXT,
@@ -225,8 +225,8 @@ def schema() -> Schema:
         wanted = {f.name for f in fields(kind)} - {"input", "classes", "band"}
         if wanted != PARAMETERS.get(name, {"": None}).keys():
             raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
-    if ABOUT.keys() != ABOUT_KEYS.keys():
-        raise SystemExit(f"describe all of {', '.join(ABOUT_KEYS)} in {__file__}")
+    if METADATA.keys() != METADATA_KEYS.keys():
+        raise SystemExit(f"describe all of {', '.join(METADATA_KEYS)} in {__file__}")
     labels = a_list({"type": ["string", "number", "boolean"]}, unique=True)
     header = an_object(
         {
@@ -236,9 +236,9 @@ def schema() -> Schema:
             "input": {"enum": list(SCALES)},
             "classes": {**labels, "type": ["array", "null"]},
             "parameters": {"type": "object"},
-            "about": {"anyOf": [{"type": "null"}, ref("about")]},
+            "metadata": {"anyOf": [{"type": "null"}, ref("metadata")]},
         },
-        optional=("about",),
+        optional=("metadata",),
     )
     header["properties"]["band"] = ref("band")
     curve = {
@@ -253,9 +253,9 @@ def schema() -> Schema:
     )
     first = {
         "if": {"properties": {"version": {"const": 1}}},
-        "then": {"properties": {"about": False, "band": False}},
+        "then": {"properties": {"metadata": False, "band": False}},
     }
-    about = an_object(ABOUT, optional=tuple(ABOUT))
+    metadata = an_object(METADATA, optional=tuple(METADATA))
     numbers = {
         "number": {"type": "number", "minimum": -LARGEST, "maximum": LARGEST},
         "positive": {**NUMBER, "exclusiveMinimum": 0},
@@ -271,7 +271,7 @@ def schema() -> Schema:
             "band": band,
             **numbers,
             **families,
-            "about": about,
+            "metadata": metadata,
             **PLAIN_VALUES,
         },
     }

@@ -149,7 +149,7 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
             fitted = calibrator.fit_frame(columns, score=SCORE, label=LABEL)
         except InputError as error:
             raise InputError(self._in_own_words(str(error))) from None
-        return self._copyValues(SparkCalibratedModel().of(fitted.map_))
+        return self._copyValues(SparkCalibratedModel.from_map(fitted.map_))
 
     def _in_own_words(self, message: str) -> str:
         """A message about the frame that is grouped, with the columns and options of the stage."""
@@ -162,13 +162,13 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
 class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultParamsWritable):
     """Adds the calibrated probability of the positive class to a frame or a stream.
 
-    Made by :class:`SparkCalibrator`, or of any binary map: ``SparkCalibratedModel().of(map)``.
+    Made by :class:`SparkCalibrator`, or from any binary map by :meth:`from_map`.
 
     Examples
     --------
     >>> import trueodds
     >>> from trueodds.spark import SparkCalibratedModel  # doctest: +SKIP
-    >>> stage = SparkCalibratedModel().of(trueodds.load("map.json"))  # doctest: +SKIP
+    >>> stage = SparkCalibratedModel.from_map(trueodds.load("map.json"))  # doctest: +SKIP
     >>> stage.transform(frame)  # doctest: +SKIP
     """
 
@@ -178,22 +178,24 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
         super().__init__()
         self._setDefault(scoreCol="probability", labelCol="label", outputCol="calibrated")
 
-    def of(self, learned: CalibrationMap) -> Self:
-        """Take a map.
+    @classmethod
+    def from_map(cls, learned: CalibrationMap) -> Self:
+        """A stage that applies a map.
 
         Parameters
         ----------
         learned : CalibrationMap
-            Of two classes, without attributes.
+            Of two classes, without features.
 
         Returns
         -------
-        self
+        SparkCalibratedModel
         """
-        if learned.attributes or not learned.takes_one_score:
-            raise InputError("a stage of Spark needs a map of one score, without attributes.")
-        self._set(map=json.dumps(learned.to_dict()))
-        return self
+        if learned.features or not learned.takes_one_score:
+            raise InputError("a stage of Spark needs a map of one score, without features.")
+        stage = cls()
+        stage._set(map=json.dumps(learned.to_dict()))
+        return stage
 
     def calibration_map(self) -> CalibrationMap:
         """The map, as it is without Spark.
@@ -205,6 +207,8 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
         return CalibrationMap.from_dict(json.loads(self.getOrDefault(self.map)))
 
     def _transform(self, dataset: Any) -> Any:
-        into = self.getOrDefault(self.outputCol)
+        column = self.getOrDefault(self.outputCol)
         scored = self._with_score(dataset)
-        return apply_map(self.calibration_map(), scored, score=SCORE, into=into).drop(SCORE)
+        return apply_map(self.calibration_map(), scored, score=SCORE, output_column=column).drop(
+            SCORE
+        )

@@ -155,8 +155,8 @@ def test_a_tree_has_intervals_of_its_forecasts():
     low, high = tree.predict_interval(z, features=x[:, None])
     p = tree.predict_proba(z, features=x[:, None])[:, 1]
     assert ((low <= p) & (p <= high)).all()
-    with pytest.raises(InputError, match="needs its attributes"):
-        tree.map_with_band().lower_map()
+    with pytest.raises(InputError, match="needs its features"):
+        tree.to_map(interval=0.9).lower_map()
 
 
 def test_a_classifier_with_a_calibrator_has_intervals():

@@ -498,7 +498,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 
 BAD_FEATURES = [
-    (None, "needs the original attributes"),
+    (None, "needs the original features"),
     ([1, 2, 3], "must be 2-D"),
     ([[1], [2]], "inconsistent numbers of samples"),
     ([[1], [np.inf], [2]], "must be finite or missing"),
@@ -529,7 +529,7 @@ def test_attributes_that_differ_from_those_of_the_fit_are_refused():
         tree.predict_proba(scores, features=turned)
     with pytest.raises(InputError, match="inconsistent numbers of samples"):
         tree.predict_proba(scores[:-1], features=pd.DataFrame(columns))
-    with pytest.raises(InputError, match="needs the original attributes"):
+    with pytest.raises(InputError, match="needs the original features"):
         tree.predict_proba(scores)
 
 

@@ -18,7 +18,7 @@ def test_the_demo_shows_every_command_and_ends_with_a_report(run, tmp_path):
         assert story in " ".join(result.out.split())
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
     assert trueodds.load(folder / "map.json").classes == (0, 1)
-    assert trueodds.load(folder / "map.json").about["method"] == "auto"
+    assert trueodds.load(folder / "map.json").metadata["method"] == "auto"
     again = run("demo", folder)
     assert again.code == 2
     assert "scores.csv exists; pass --force to replace it" in again.err

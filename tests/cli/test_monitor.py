@@ -71,6 +71,30 @@ def test_nothing_is_counted_twice(folder, run):
     assert third.json["rows"] == 2000
 
 
+def test_titles_above_the_header_are_named_and_left_out(folder, run):
+    rows = zip(*days(1, 2), strict=True)
+    lines = ["Deliveries of January", "p,y,day", *(f"{p},{y},{day}" for p, y, day in rows)]
+    (folder / "a.csv").write_text("\n".join([*lines, "Total,,"]) + "\n")
+    words = ("monitor", "map.json", "a.csv", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
+    refused = run(*words)
+    assert refused.code == 1
+    assert "--header-row 2" in refused.err
+    read = run(*words, "--header-row", "2", "--footer-rows", "1")
+    assert read.code == 0, read.err
+    assert read.json["rows"] == 1000
+
+
+@pytest.mark.parametrize("text", [("true", "false"), ("1.0", "0.0"), ("1", "0")])
+def test_labels_are_those_of_the_map_however_a_file_writes_them(folder, run, text):
+    p, y, day = days(1, 2)
+    write("a.parquet", p, y, day)
+    write("b.csv", p, [text[0] if one else text[1] for one in y], day)
+    first = run(*BY_DAY).json
+    words = ["b.csv" if word == "a.parquet" else word for word in BY_DAY]
+    again = run(*("t.json" if word == "s.json" else word for word in words)).json
+    assert again["periods"] == first["periods"]
+
+
 def test_a_month_in_several_runs_is_one_period(folder, run):
     words = ("--time", "day", "--period", "month", "--state", "s.json", "--json")
     for first in (1, 3):
@@ -128,8 +152,8 @@ def test_page_metrics_and_new_map_are_written(folder, run):
     new = json.loads((folder / "new.json").read_text())
     assert new["classes"] == ["no", "yes"]
     assert result.json["refit"]["rows"] > 1000
-    assert new["about"]["parent"] == shift.fingerprint
-    assert new["about"]["chosen"] == "bayesian_smooth"
+    assert new["metadata"]["parent"] == shift.fingerprint
+    assert new["metadata"]["chosen"] == "bayesian_smooth"
     assert (folder / "s.json").stat().st_size < 100_000
 
 
@@ -142,7 +166,7 @@ def test_a_new_map_replaces_none_that_exists_unless_it_is_told_to(folder, run):
     assert "kept" in result.err
     assert (folder / "new.json").read_text() == "mine"
     assert run(*words, "--state", "s.json", "--force").code == 4
-    assert json.loads((folder / "new.json").read_text())["about"]["parent"].startswith("sha256:")
+    assert json.loads((folder / "new.json").read_text())["metadata"]["parent"].startswith("sha256:")
 
 
 def test_until_leaves_rows_for_later(folder, run):

@@ -509,7 +509,7 @@ def test_lines_of_the_log_have_a_time(watch):
 def test_a_note_in_a_map_makes_no_other_map(watch):
     deliver(0)
     watch("lake")
-    IdentityMap().with_about({"notes": "for the spring campaign"}).save("map.json")
+    IdentityMap().with_metadata({"notes": "for the spring campaign"}).save("map.json")
     deliver(1)
     assert watch("lake").json["rows"] == 2 * PER_DAY
 

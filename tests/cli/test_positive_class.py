@@ -128,7 +128,7 @@ def test_every_command_takes_the_same_label_as_positive(
     fitted = trueodds.load(out)
     assert fitted.classes == labels
     assert list(map(type, fitted.classes)) == list(map(type, labels))
-    assert fitted.about["positives"] == hit.sum()
+    assert fitted.metadata["positives"] == hit.sum()
     assert fitted(0.9) > 0.9
     assert fitted(0.1) < 0.1
 
@@ -313,7 +313,7 @@ def test_a_calibrated_classifier_keeps_the_sorted_classes_of_scikit_learn():
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "fit", "report"])
 @pytest.mark.parametrize("first", [True, False])
-def test_two_words_without_an_order_are_asked_about(run, tmp_path, command, first):
+def test_two_words_without_an_order_are_asked_metadata(run, tmp_path, command, first):
     path = tmp_path / "scores.csv"
     write(CASES["bad against good"], path, first)
     out = ["-o", tmp_path / "out"] if command in ("fit", "report") else []

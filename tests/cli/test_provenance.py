@@ -32,23 +32,23 @@ def fit(run, data, tmp_path):
 def test_fit_says_how_the_map_was_learned(fit, table, data, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     path, _ = fit("-m", "histogram", "--option", "n_bins=9", "--weight", "w", "--note", "for x")
-    about = trueodds.load(path).about
+    metadata = trueodds.load(path).metadata
     y, p = table["y"].to_numpy(), table["p"].to_numpy()
-    assert about["method"] == "histogram"
-    assert about["options"]["n_bins"] == 9
-    assert about["created"] == "1970-01-01T00:00:00Z"
-    assert (about["rows"], about["positives"]) == (len(y), int(y.sum()))
-    assert about["total_weight"] == table["w"].to_numpy().sum()
-    assert about["score_range"] == [p.min(), p.max()]
-    assert about["file"] == "scores.csv"
-    assert about["columns"] == {"score": ["p"], "label": "y", "weight": "w"}
-    assert about["notes"] == "for x"
-    assert about["losses"]["rows"] == about["total_weight"]  # a weight of k counts as k rows
+    assert metadata["method"] == "histogram"
+    assert metadata["options"]["n_bins"] == 9
+    assert metadata["created"] == "1970-01-01T00:00:00Z"
+    assert (metadata["rows"], metadata["positives"]) == (len(y), int(y.sum()))
+    assert metadata["total_weight"] == table["w"].to_numpy().sum()
+    assert metadata["score_range"] == [p.min(), p.max()]
+    assert metadata["file"] == "scores.csv"
+    assert metadata["columns"] == {"score": ["p"], "label": "y", "weight": "w"}
+    assert metadata["notes"] == "for x"
+    assert metadata["losses"]["rows"] == metadata["total_weight"]  # a weight of k counts as k rows
 
 
 def test_the_loss_that_is_printed_is_the_one_that_is_saved(fit):
     path, result = fit("-m", "beta")
-    losses = trueodds.load(path).about["losses"]
+    losses = trueodds.load(path).metadata["losses"]
     pairs = [
         f"{title} {losses[name]['before']:.4f} → {losses[name]['after']:.4f}"
         for title, name in (("Log-loss", "log_loss"), ("Brier score", "brier_score"))
@@ -66,7 +66,7 @@ def test_the_losses_of_a_large_file_are_those_of_all_its_rows(run, tmp_path):
     path = write_table(pa.table({"p": p, "y": y}), tmp_path / "scores.parquet")
     words = ["-s", "p", "-l", "y", "-m", "logistic", "-o", tmp_path / "map.json"]
     said = run("fit", path, *words).err
-    losses = trueodds.load(tmp_path / "map.json").about["losses"]
+    losses = trueodds.load(tmp_path / "map.json").metadata["losses"]
     loss = -np.where(y, np.log(p), np.log1p(-p))
     assert losses["log_loss"]["before"] == pytest.approx(loss.mean(), rel=1e-12)
     assert losses["brier_score"]["before"] == pytest.approx(((p - y) ** 2).mean(), rel=1e-12)
@@ -86,7 +86,7 @@ def test_json_of_a_fit_has_fingerprint_and_losses(fit):
     path, result = fit("-m", "beta", "--json")
     fitted = trueodds.load(path)
     assert result.json["fingerprint"] == fitted.fingerprint
-    assert result.json["losses"] == fitted.about["losses"]
+    assert result.json["losses"] == fitted.metadata["losses"]
 
 
 def test_the_same_fit_is_the_same_file_if_the_clock_is_held(fit, monkeypatch):
@@ -102,17 +102,17 @@ def test_the_fingerprint_of_the_data_does_not_depend_on_the_format(run, data, tm
         path = tmp_path / f"{suffix}.json"
         words = ["-s", "p", "-l", "y", "-m", "identity", "-o", path]
         assert run("fit", data / f"scores.{suffix}", *words).code == 0
-        found.add(trueodds.load(path).about["data"])
+        found.add(trueodds.load(path).metadata["data"])
     assert len(found) == 1
 
 
 def test_a_map_knows_its_parent_and_what_auto_chose(fit):
     first, _ = fit("-m", "beta", name="old.json")
     second, _ = fit("--parent", first, name="new.json")
-    about = trueodds.load(second).about
-    assert about["parent"] == trueodds.load(first).fingerprint
-    assert about["chosen"] == "bayesian_smooth"
-    assert "best on average" in about["reason"]
+    metadata = trueodds.load(second).metadata
+    assert metadata["parent"] == trueodds.load(first).fingerprint
+    assert metadata["chosen"] == "bayesian_smooth"
+    assert "best on average" in metadata["reason"]
 
 
 def test_a_fit_of_several_classes_counts_each(run, tmp_path):
@@ -123,9 +123,9 @@ def test_a_fit_of_several_classes_counts_each(run, tmp_path):
     path = write_table(pa.table({**columns, "y": y}), tmp_path / "x.parquet")
     words = ["-s", "p0", "-s", "p1", "-s", "p2", "-l", "y", "-m", "temperature"]
     assert run("fit", path, *words, "-o", tmp_path / "m.json").code == 0
-    about = trueodds.load(tmp_path / "m.json").about
-    assert about["class_rows"] == np.bincount(y).tolist()
-    assert about["losses"]["rows"] == 200
+    metadata = trueodds.load(tmp_path / "m.json").metadata
+    assert metadata["class_rows"] == np.bincount(y).tolist()
+    assert metadata["losses"]["rows"] == 200
     shown = run("show", tmp_path / "m.json")
     assert "a 0, b 1, c 2, · no change" in shown.out
     assert "the others share the rest equally" in shown.out
@@ -155,9 +155,9 @@ def saved(fitted, path):
     return path
 
 
-def test_a_hostile_about_is_shown_without_harm(run, tmp_path):
+def test_a_hostile_metadata_is_shown_without_harm(run, tmp_path):
     fitted = maps.LogOddsMap(a=1.0, b=1.0, c=0.1, classes=("\x1b[31mno", "y" * 500))
-    path = saved(fitted.with_about(HOSTILE), tmp_path / "m.json")
+    path = saved(fitted.with_metadata(HOSTILE), tmp_path / "m.json")
     other = saved(maps.IdentityMap(), tmp_path / "other.json")
     for result in (run("show", path), run("diff", path, other), run("diff", other, path)):
         assert result.code == 0, result.err
@@ -166,16 +166,16 @@ def test_a_hostile_about_is_shown_without_harm(run, tmp_path):
         assert "\\x1b" in result.out or "\\u001b" in result.out
 
 
-def test_a_malformed_about_is_one_sentence_on_the_command_line(run, data, tmp_path):
-    document = {**maps.IdentityMap().to_dict(), "about": {"rows": "\x1b[2J"}}
+def test_a_malformed_metadata_is_one_sentence_on_the_command_line(run, data, tmp_path):
+    document = {**maps.IdentityMap().to_dict(), "metadata": {"rows": "\x1b[2J"}}
     path = tmp_path / "m.json"
     path.write_text(json.dumps(document))
     for words in (("show", path), ("diff", path, path), ("export", path, "--to", "sql")):
         result = run(*words)
         assert result.code == 1
         assert result.err == (
-            f"trueodds: {path} holds no map that can be used: about.rows must be a whole number, "
-            "not negative; got '\\x1b[2J'.\n"
+            f"trueodds: {path} holds no map that can be used: metadata.rows must be a whole "
+            "number, not negative; got '\\x1b[2J'.\n"
         )
 
 
@@ -244,7 +244,7 @@ def test_the_curve_in_json_is_that_of_the_map(run, data):
 def test_diff_says_how_far_two_maps_are_apart_and_where(run, tmp_path):
     first = saved(maps.StepMap(edges=[0.5], values=[0.2, 0.6]), tmp_path / "a.json")
     second = saved(
-        maps.StepMap(edges=[0.75], values=[0.2, 0.7]).with_about({"notes": "new"}),
+        maps.StepMap(edges=[0.75], values=[0.2, 0.7]).with_metadata({"notes": "new"}),
         tmp_path / "b.json",
     )
     found = run("diff", first, second, "--json").json
@@ -257,7 +257,7 @@ def test_diff_says_how_far_two_maps_are_apart_and_where(run, tmp_path):
     assert [row["what"] for row in found["differences"]] == [
         "parameters.edges",
         "parameters.values",
-        "about",
+        "metadata",
     ]
     result = run("diff", first, second)
     assert f"{first} and {second}: different maps" in result.out

@@ -70,7 +70,7 @@ MAPS = [
         categories=(None, ("A", "B", "C")),
         fill=[35.0, 1.0],
     ),
-    maps.IdentityMap().with_about(
+    maps.IdentityMap().with_metadata(
         {
             "method": "auto",
             "options": {"cv": 5, "rule": None},
@@ -113,12 +113,12 @@ def test_every_family_has_an_example_here():
     assert {example.family for example in MAPS} == set(maps.CalibrationMap._families)
 
 
-def test_the_example_with_about_has_every_key_of_it():
-    from trueodds.maps._about import ABOUT_KEYS
+def test_the_example_with_metadata_has_every_key_of_it():
+    from trueodds.maps._metadata import METADATA_KEYS
 
     text = (DOCS / "map-format.md").read_text(encoding="utf-8")
-    assert MAPS[-1].about.keys() == ABOUT_KEYS.keys()
-    assert [key for key in ABOUT_KEYS if f"| `{key}` |" not in text] == []
+    assert MAPS[-1].metadata.keys() == METADATA_KEYS.keys()
+    assert [key for key in METADATA_KEYS if f"| `{key}` |" not in text] == []
 
 
 def test_every_family_and_field_is_on_the_page():

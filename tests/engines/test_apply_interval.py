@@ -13,7 +13,7 @@ from trueodds.maps import StepMap
 def banded_map():
     rng = np.random.default_rng(0)
     p = rng.random(300)
-    return BetaCalibrator().fit(p, rng.random(300) < p).map_with_band()
+    return BetaCalibrator().fit(p, rng.random(300) < p).to_map(interval=0.9)
 
 
 @pytest.mark.parametrize("engine", ["pandas", "polars", "lazy polars", "duckdb", "ibis"])
@@ -33,7 +33,7 @@ def test_every_engine_adds_the_same_two_columns(engine):
         "duckdb": lambda: duckdb.from_df(rows),
         "ibis": lambda: connection.table("t"),
     }[engine]()
-    found = apply_map(banded, made, score="p", into="q", interval=True)
+    found = apply_map(banded, made, score="p", output_column="q", interval=True)
     if engine == "lazy polars":
         found = found.collect()
     found = {"duckdb": lambda: found.df(), "ibis": lambda: found.to_pandas()}.get(
@@ -49,7 +49,7 @@ def test_several_classes_have_two_ends_each():
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1, 1], 200)
     y = (p.cumsum(axis=1) > rng.random((200, 1))).argmax(axis=1)
-    banded = TemperatureCalibrator().fit(p, y).map_with_band()
+    banded = TemperatureCalibrator().fit(p, y).to_map(interval=0.9)
     rows = pd.DataFrame(p[:5], columns=["a", "b", "c"])
     found = apply_map(banded, rows, score=["a", "b", "c"], interval=True)
     low, high = banded.interval(p[:5])

@@ -34,7 +34,7 @@ def test_every_engine_gives_back_the_rows_it_was_given(engine, make_frame, colle
 def test_every_engine_gives_the_column_of_numpy(fitted, engine, make_frame, collect):
     given = rows()
     frame = make_frame(engine, given)
-    result = apply_map(fitted, frame, score="score", into="calibrated")
+    result = apply_map(fitted, frame, score="score", output_column="calibrated")
     assert type(result) is type(frame)
     found = collect(result).sort_values("row")
     assert list(found.columns) == ["row", "score", "calibrated"]
@@ -58,7 +58,9 @@ def test_several_classes_give_a_column_each(engine, make_frame, collect):
         maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=("x", "y", "z")),
         maps.OneVsRestMap(maps=binary, classes=("x", "y", "z")),
     ):
-        result = apply_map(fitted, make_frame(engine, given), score=["a", "b", "c"], into="new")
+        result = apply_map(
+            fitted, make_frame(engine, given), score=["a", "b", "c"], output_column="new"
+        )
         found = collect(result).sort_values("row")[["new_x", "new_y", "new_z"]]
         np.testing.assert_allclose(found, fitted(p), rtol=0, atol=1e-9)
 
@@ -118,7 +120,7 @@ def test_a_map_too_long_for_sql_is_called_on_batches(sql_engine, make_frame, col
     given.loc[3, "a"] = np.nan
     fitted = maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0])
     frame = make_frame(sql_engine, given)
-    result = apply_map(fitted, frame, score=["a", "b", "c"], into='n"')
+    result = apply_map(fitted, frame, score=["a", "b", "c"], output_column='n"')
     assert type(result) is type(frame)
     found = collect(result).sort_values("row")
     assert list(found.columns) == ["row", "a", "b", "c", 'n"_0', 'n"_1', 'n"_2']
@@ -149,14 +151,14 @@ def test_batches_in_duckdb_change_no_other_column():
         "[1, NULL] AS list, NULL::INTEGER AS nothing, '' AS empty, 'é\"=' AS text, "
         "TIMESTAMP '2020-01-01 00:00:00.000001' AS moment, 0.1::DOUBLE AS tenth "
     )
-    result = apply_map(LINES, frame, score="score", into="p")
+    result = apply_map(LINES, frame, score="score", output_column="p")
     assert result.types[:-1] == frame.types
     assert result.fetchall() == [(*frame.fetchall()[0], 0.2)]
 
 
 def test_hostile_names_of_columns_stay_names(engine, make_frame, collect):
     given = rows().rename(columns={"score": HOSTILE})
-    result = apply_map(STEPS, make_frame(engine, given), score=HOSTILE, into="p\"`'; DROP")
+    result = apply_map(STEPS, make_frame(engine, given), score=HOSTILE, output_column="p\"`'; DROP")
     found = collect(result).sort_values("row")
     np.testing.assert_array_equal(found["p\"`'; DROP"], STEPS(given[HOSTILE]))
 
@@ -170,7 +172,7 @@ def test_a_missing_column_is_named_with_those_that_are_like_it(engine, make_fram
 def test_a_column_that_exists_is_not_overwritten(engine, make_frame):
     frame = make_frame(engine, rows())
     with pytest.raises(InputError, match="already has a column 'row'"):
-        apply_map(BETA, frame, score="score", into="ROW")
+        apply_map(BETA, frame, score="score", output_column="ROW")
 
 
 def test_spark_runs_no_job_until_the_result_is_asked_for(spark):
@@ -205,8 +207,8 @@ def test_a_pandas_frame_keeps_its_index_and_is_not_changed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": ["score", "row"], "into": ["a"]}, "2 distinct names"),
-        ({"score": "score", "into": ""}, "into must be a name"),
+        ({"score": ["score", "row"], "output_column": ["a"]}, "2 distinct names"),
+        ({"score": "score", "output_column": ""}, "output_column must be a name"),
         ({"score": ["score", "row", "third"]}, "list of 2 columns"),
         ({"score": []}, "column must be a name"),
     ],
@@ -279,7 +281,7 @@ def test_decimals_booleans_and_every_kind_of_missing_value_are_read(name, collec
     scores = np.array([np.nan if x is None else x for x in given])
     expected = np.full(5, np.nan)
     expected[[0, 2, 3, 4]] = BETA(scores[[0, 2, 3, 4]])
-    result = apply_map(BETA, frame, score="p", into="q")
+    result = apply_map(BETA, frame, score="p", output_column="q")
     found = collect(result.select("q") if "polars" in name else result)["q"]
     np.testing.assert_allclose(found.to_numpy(float), expected, rtol=0, atol=1e-15)
 
@@ -301,12 +303,14 @@ def test_tables_of_ibis_are_calibrated_twice_and_joined():
         "CREATE TABLE t AS SELECT 1 AS key, 0.3::DOUBLE AS p UNION ALL SELECT 2, 0.6"
     )
     table = connection.table("t")
-    twice = apply_map(STEPS, apply_map(BETA, table, score="p", into="x"), score="p", into="y")
+    twice = apply_map(
+        STEPS, apply_map(BETA, table, score="p", output_column="x"), score="p", output_column="y"
+    )
     found = twice.to_pandas().sort_values("key")
     np.testing.assert_allclose(found["x"], BETA([0.3, 0.6]), rtol=0, atol=1e-15)
     np.testing.assert_array_equal(found["y"], STEPS([0.3, 0.6]))
-    one = apply_map(BETA, table, score="p", into="x")
-    other = apply_map(STEPS, table, score="p", into="y")
+    one = apply_map(BETA, table, score="p", output_column="x")
+    other = apply_map(STEPS, table, score="p", output_column="y")
     joined = one.join(other.select("key", "y"), "key").to_pandas().sort_values("key")
     np.testing.assert_array_equal(joined[["x", "y"]], found[["x", "y"]])
     union = one.select("x").union(other.select(x="y")).to_pandas()
@@ -319,7 +323,9 @@ def test_hostile_names_of_classes_are_new_columns_of_their_own(engine, make_fram
     m = maps.SoftmaxMap(weights=[0.5, 1.0, 1.5], bias=[0.1, 0.0, 0.0], classes=classes)
     rows_ = np.random.default_rng(1).dirichlet([1, 1, 1], 5)
     given = pd.DataFrame(rows_, columns=["a", "b", "c"])
-    found = collect(apply_map(m, make_frame(engine, given), score=["a", "b", "c"], into="new"))
+    found = collect(
+        apply_map(m, make_frame(engine, given), score=["a", "b", "c"], output_column="new")
+    )
     assert list(found.columns)[3:] == [f"new_{name}" for name in classes]
     order = found.sort_values("a").iloc[:, 3:]
     np.testing.assert_allclose(order, m(rows_[np.argsort(rows_[:, 0])]), rtol=0, atol=1e-12)

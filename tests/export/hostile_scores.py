@@ -30,7 +30,7 @@ def huge_for(m: CalibrationMap) -> list[float]:
 def numbers_in(value: Any) -> list[float]:
     """Every number of a map's document: edges, knots, slopes, means."""
     if isinstance(value, dict):
-        value = [part for key, part in value.items() if key != "about"]
+        value = [part for key, part in value.items() if key != "metadata"]
     if isinstance(value, list):
         return [number for part in value for number in numbers_in(part)]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -76,7 +76,9 @@ def test_python_and_frames_on_hostile_scores(example):
     column = [f"s{k}" for k in range(case.n_scores)]
     into = [f"p{k}" for k in range(case.n_scores)]
     options = (
-        {"score": column, "into": into} if case.n_scores > 1 else {"score": "s0", "into": "p0"}
+        {"score": column, "output_column": into}
+        if case.n_scores > 1
+        else {"score": "s0", "output_column": "p0"}
     )
     case.check(apply_map(case.map, case.frame(), **options)[into])
     if not of_its_own_columns(example):
@@ -150,7 +152,9 @@ def test_rows_that_sum_to_exactly_the_limit_are_taken_in_any_order():
     powers = scores * np.exp([0.0, 0.0, 0.5])
     np.testing.assert_allclose(expected, powers / powers.sum(axis=1, keepdims=True), rtol=1e-14)
     frame = pd.DataFrame(scores, columns=["a", "b", "c"])
-    found = apply_map(m, frame, score=["a", "b", "c"], into=["x", "y", "z"])[["x", "y", "z"]]
+    found = apply_map(m, frame, score=["a", "b", "c"], output_column=["x", "y", "z"])[
+        ["x", "y", "z"]
+    ]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
     parts = ", ".join(m.to_sql(["a", "b", "c"]))
     table = duckdb.connect().from_arrow(pa.Table.from_pandas(frame)).select(parts)

@@ -485,7 +485,7 @@ def test_lookups_in_onnx_grow_with_the_logarithm_of_the_table():
 def test_a_tree_of_an_array_needs_names_for_its_columns():
     line = tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in np.linspace(0.5, 1, 9))
     named = tree_of(line, "probability")
-    with pytest.raises(InputError, match=r"no attribute 'agee'.*'age'"):
+    with pytest.raises(InputError, match=r"no feature 'agee'.*'age'"):
         named.to_sql(features={"agee": "x"})
     with pytest.raises(InputError, match="features must name 3 columns"):
         named.to_sql(features=["x"])
@@ -493,7 +493,7 @@ def test_a_tree_of_an_array_needs_names_for_its_columns():
         maps=line[:3], parent=[-1, 0, 0], attribute=[0, -1, -1], cut=[1.0, 0, 0],
         weight=np.ones(3), names=None, categories=(None,), fill=[0.0],
     )  # fmt: skip
-    with pytest.raises(InputError, match="its attributes have no names"):
+    with pytest.raises(InputError, match="its features have no names"):
         nameless.to_sql()
     assert '"age"' in nameless.to_sql(features=["age"])
     assert function_of(nameless)(0.5, [2.0]) == 0.5

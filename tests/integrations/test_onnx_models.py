@@ -553,7 +553,7 @@ def test_what_cannot_be_written_is_refused(rows):
     with pytest.raises(InputError, match="only calibrators of trueodds"):
         to_onnx(foreign)
     tree = CalibratedClassifier(GaussianNB(), TreeCalibrator(), cv=2).fit(X, y)
-    with pytest.raises(InputError, match="asks for attributes"):
+    with pytest.raises(InputError, match="needs features"):
         to_onnx(tree)
     margins = CalibratedClassifier(
         QuadraticDiscriminantAnalysis(reg_param=0.5), cv=2, response_method="decision_function"

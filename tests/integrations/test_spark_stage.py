@@ -91,7 +91,7 @@ def test_streams_are_transformed(spark, fitted, tmp_path):
     from trueodds.spark import SparkCalibratedModel
 
     learned = fitted.stages[-1].calibration_map()
-    stage = SparkCalibratedModel().of(learned)
+    stage = SparkCalibratedModel.from_map(learned)
     stage.set(stage.scoreCol, "p")
     pd.DataFrame({"p": [0.1, 0.5, 0.9]}).to_json(tmp_path / "in.json", orient="records", lines=True)
     stream = spark.readStream.schema("p double").json(str(tmp_path))
@@ -113,7 +113,7 @@ def test_what_makes_no_sense_is_refused(rows):
     with pytest.raises(InputError, match="no column 'probability'"):
         SparkCalibrator().fit(rows)
     with pytest.raises(InputError, match="a map of one score"):
-        SparkCalibratedModel().of(SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0]))
+        SparkCalibratedModel.from_map(SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0]))
 
 
 def test_dots_and_quotes_in_names_are_part_of_them(rows):
@@ -131,7 +131,7 @@ def test_dots_and_quotes_in_names_are_part_of_them(rows):
         found = stage.transform(named).toPandas()
         expected = stage.calibration_map()(found[score].to_numpy())
         np.testing.assert_allclose(found[into], expected, atol=1e-12)
-        applied = apply_map(stage.calibration_map(), named, score=score, into=into)
+        applied = apply_map(stage.calibration_map(), named, score=score, output_column=into)
         assert applied.columns == [score, label, into]
 
 
@@ -141,7 +141,7 @@ def test_vectors_of_another_length_than_two_are_refused(spark):
     from trueodds.maps import LogOddsMap
     from trueodds.spark import SparkCalibratedModel, SparkCalibrator
 
-    stage = SparkCalibratedModel().of(LogOddsMap(a=0.5, b=0.5, c=0.0))
+    stage = SparkCalibratedModel.from_map(LogOddsMap(a=0.5, b=0.5, c=0.0))
     pairs = [(Vectors.dense([0.8, 0.2]), 0), (None, 0), (Vectors.sparse(2, [1], [1.0]), 1)]
     found = stage.transform(spark.createDataFrame(pairs, ["probability", "label"])).toPandas()
     np.testing.assert_allclose(found["calibrated"], [1 / 3, np.nan, 1.0], rtol=1e-12)

@@ -74,7 +74,7 @@ def test_either_end_is_exported(end):
 
 
 def test_a_map_without_a_band_says_how_to_get_one():
-    with pytest.raises(InputError, match="map_with_band"):
+    with pytest.raises(InputError, match="to_map"):
         SAME.interval([0.5])
 
 

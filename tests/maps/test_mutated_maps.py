@@ -96,7 +96,7 @@ def test_deep_nesting_ends_in_an_error_of_ours():
     deep = inner = {}
     for _ in range(50_000):
         inner["maps"] = inner = {}
-    for changed in (document(a=deep), {**document(), "about": {"notes": deep}}):
+    for changed in (document(a=deep), {**document(), "metadata": {"notes": deep}}):
         with pytest.raises(MapFormatError):
             maps.CalibrationMap.from_dict(changed)
 

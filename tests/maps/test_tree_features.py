@@ -42,7 +42,7 @@ def test_a_split_may_be_on_any_of_many_attributes():
 @pytest.mark.parametrize("attribute", [9, 12, 1_000_000])
 def test_a_split_on_an_attribute_that_is_not_there_is_refused(attribute):
     line = LogOddsMap(a=1.0, b=1.0, c=0.0)
-    with pytest.raises(InputError, match="attributes"):
+    with pytest.raises(InputError, match="features"):
         small_tree(
             maps=(line, line, line), parent=[-1, 0, 0], attribute=[attribute, -1, -1],
             cut=[0.5, 0, 0], weight=[2.0, 1, 1], names=None, categories=(None,) * 9,

@@ -77,7 +77,7 @@ def test_the_fast_path_of_linear_maps_equals_the_maps_themselves():
 
 
 def test_a_call_without_attributes_is_refused():
-    with pytest.raises(InputError, match="needs the original attributes"):
+    with pytest.raises(InputError, match="needs the original features"):
         small_tree()([0.5])
 
 
@@ -138,7 +138,7 @@ HOSTILE = {
     "parent far below": ({"parent": [-1, 0, 0, 2, -7]}, "at least -1"),
     "fraction": ({"parent": [-1, 0, 0, 2, 1.5]}, "integers"),
     "huge": ({"attribute": [1e300, -1, 1, -1, -1]}, "beyond"),
-    "attribute beyond": ({"attribute": [2, -1, 1, -1, -1]}, "attributes must exist"),
+    "attribute beyond": ({"attribute": [2, -1, 1, -1, -1]}, "features must exist"),
     "leaf with children": ({"attribute": [-1, -1, 1, -1, -1]}, "0 children"),
     "inner without": ({"attribute": [0, 0, 1, -1, -1]}, "2 children"),
     "too few children": ({"categories": [None, ["a", "b", "c"]]}, "3 children"),
@@ -165,10 +165,10 @@ HOSTILE = {
     "maps not a list": ({"maps": 3}, "list of maps"),
     "names": ({"names": ["age", "age"]}, "distinct"),
     "names of numbers": ({"names": [1, 2]}, "list of texts"),
-    "fewer names": ({"names": ["age"]}, "one entry per attribute"),
+    "fewer names": ({"names": ["age"]}, "one entry per feature"),
     "fill beyond": ({"fill": [0.0, 2.0]}, "position of a category"),
     "fill between": ({"fill": [0.0, 0.5]}, "position of a category"),
-    "fill short": ({"fill": [0.0]}, "one entry per attribute"),
+    "fill short": ({"fill": [0.0]}, "one entry per feature"),
     "categories unsorted": ({"categories": [None, ["red", "blue"]]}, "sorted"),
     "categories mixed": ({"categories": [None, ["blue", 3]]}, "texts, or numbers"),
     "categories nested": ({"categories": [None, [["blue"], "red"]]}, "categories must be"),

@@ -9,7 +9,7 @@ import trueodds
 from trueodds.exceptions import InputError
 from trueodds.metrics import brier_score, log_loss
 from trueodds.model_selection import _folds as fold_losses_module
-from trueodds.model_selection import compare_calibrators, describe_fit
+from trueodds.model_selection import compare_calibrators, fit_metadata
 
 
 @pytest.fixture
@@ -31,38 +31,38 @@ def test_everything_that_is_known_of_a_fit_is_said(binary, monkeypatch):
     p, y = binary
     parent = trueodds.IdentityCalibrator().fit(p, y).map_
     calibrator = trueodds.HistogramCalibrator(n_bins=7).fit(p, y)
-    about = describe_fit(calibrator, p, y, parent=parent, notes=["by", {"hand": 1}])
-    assert about["method"] == "histogram"
-    assert about["options"]["n_bins"] == 7
-    assert not {"input", "classes"} & about["options"].keys()
-    assert about["created"] == "1970-01-02T00:00:00Z"
-    assert about["software"] == f"trueodds {trueodds.__version__}"
-    assert (about["rows"], about["positives"]) == (900, int(y.sum()))
-    assert about["score_range"] == [p.min(), p.max()]
-    assert about["parent"] == parent.fingerprint
-    assert about["notes"] == ["by", {"hand": 1}]
-    assert "chosen" not in about
-    assert calibrator.map_.with_about(about).about == about
+    metadata = fit_metadata(calibrator, p, y, parent=parent, notes=["by", {"hand": 1}])
+    assert metadata["method"] == "histogram"
+    assert metadata["options"]["n_bins"] == 7
+    assert not {"input", "classes"} & metadata["options"].keys()
+    assert metadata["created"] == "1970-01-02T00:00:00Z"
+    assert metadata["software"] == f"trueodds {trueodds.__version__}"
+    assert (metadata["rows"], metadata["positives"]) == (900, int(y.sum()))
+    assert metadata["score_range"] == [p.min(), p.max()]
+    assert metadata["parent"] == parent.fingerprint
+    assert metadata["notes"] == ["by", {"hand": 1}]
+    assert "chosen" not in metadata
+    assert calibrator.map_.with_metadata(metadata).metadata == metadata
 
 
 def test_fitting_leaves_the_map_bare(binary):
-    assert trueodds.BetaCalibrator().fit(*binary).map_.about is None
+    assert trueodds.BetaCalibrator().fit(*binary).map_.metadata is None
 
 
 def test_what_auto_chose_is_said_with_the_reason(binary):
     auto = trueodds.AutoCalibrator().fit(*binary)
-    about = describe_fit(auto, *binary)
-    assert (about["method"], about["chosen"]) == ("auto", "bayesian_smooth")
-    assert about["reason"] == auto.explanation_
-    assert about["losses"]["log_loss"]["after"] < about["losses"]["log_loss"]["before"]
+    metadata = fit_metadata(auto, *binary)
+    assert (metadata["method"], metadata["chosen"]) == ("auto", "bayesian_smooth")
+    assert metadata["reason"] == auto.explanation_
+    assert metadata["losses"]["log_loss"]["after"] < metadata["losses"]["log_loss"]["before"]
     pool = trueodds.AutoCalibrator(["beta", "isotonic"], rule="pool").fit(*binary)
-    assert "losses" not in describe_fit(pool, *binary)
-    assert describe_fit(pool, *binary)["options"]["calibrators"] == ["beta", "isotonic"]
+    assert "losses" not in fit_metadata(pool, *binary)
+    assert fit_metadata(pool, *binary)["options"]["calibrators"] == ["beta", "isotonic"]
 
 
 def test_losses_before_are_those_of_the_scores(binary):
     p, y = binary
-    losses = describe_fit(trueodds.BetaCalibrator().fit(p, y), p, y)["losses"]
+    losses = fit_metadata(trueodds.BetaCalibrator().fit(p, y), p, y)["losses"]
     assert losses["log_loss"]["before"] == pytest.approx(log_loss(y, p), rel=1e-12)
     assert losses["brier_score"]["before"] == pytest.approx(brier_score(y, p), rel=1e-12)
     assert (losses["folds"], losses["rows"]) == (5, 900)
@@ -72,7 +72,7 @@ def test_losses_after_are_out_of_fold(binary):
     """Isotonic regression would be better than it is, on the rows that it has seen."""
     p, y = binary
     calibrator = trueodds.IsotonicCalibrator().fit(p, y)
-    after = describe_fit(calibrator, p, y)["losses"]["brier_score"]["after"]
+    after = fit_metadata(calibrator, p, y)["losses"]["brier_score"]["after"]
     compared = compare_calibrators(p, y, calibrators=["isotonic"], cv=5).rows()[1]["brier_score"]
     assert after == pytest.approx(compared, rel=0.02)
     assert after > 1.01 * brier_score(y, calibrator.predict_proba(p))
@@ -80,96 +80,96 @@ def test_losses_after_are_out_of_fold(binary):
 
 def test_several_classes_have_rows_of_each_and_losses(several):
     scores, y = several
-    about = describe_fit(trueodds.TemperatureCalibrator().fit(scores, y), scores, y)
-    assert about["class_rows"] == np.bincount(y).tolist()
-    assert "positives" not in about
-    assert about["losses"]["log_loss"]["before"] == pytest.approx(log_loss(y, scores), rel=1e-12)
+    metadata = fit_metadata(trueodds.TemperatureCalibrator().fit(scores, y), scores, y)
+    assert metadata["class_rows"] == np.bincount(y).tolist()
+    assert "positives" not in metadata
+    assert metadata["losses"]["log_loss"]["before"] == pytest.approx(log_loss(y, scores), rel=1e-12)
 
 
 def test_margins_have_no_losses_before(binary):
     p, y = binary
     z = 40 * p
-    about = describe_fit(trueodds.LogisticCalibrator(input="score").fit(z, y), z, y)
-    assert about["losses"]["log_loss"].keys() == {"after"}
-    trueodds.maps.IdentityMap().with_about(about)  # so it may be saved
+    metadata = fit_metadata(trueodds.LogisticCalibrator(input="score").fit(z, y), z, y)
+    assert metadata["losses"]["log_loss"].keys() == {"after"}
+    trueodds.maps.IdentityMap().with_metadata(metadata)  # so it may be saved
 
 
 def test_infinite_losses_and_scores_can_be_saved():
     z, y = np.array([-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf] * 4), np.array([1, 0, 0, 1, 1, 1] * 4)
     p = np.array([0.0, 0.3, 0.5, 0.7, 0.9, 1.0] * 4)
-    of_logits = describe_fit(trueodds.IdentityCalibrator(input="logit").fit(z, y), z, y)
+    of_logits = fit_metadata(trueodds.IdentityCalibrator(input="logit").fit(z, y), z, y)
     assert of_logits["score_range"] == ["-inf", "inf"]
-    of_probabilities = describe_fit(trueodds.IdentityCalibrator().fit(p, y), p, y)
+    of_probabilities = fit_metadata(trueodds.IdentityCalibrator().fit(p, y), p, y)
     assert of_probabilities["losses"]["log_loss"] == {"before": "inf", "after": "inf"}
-    for about in (of_logits, of_probabilities):
-        trueodds.maps.IdentityMap().with_about(about)
+    for metadata in (of_logits, of_probabilities):
+        trueodds.maps.IdentityMap().with_metadata(metadata)
 
 
 def test_methods_that_need_more_than_scores_have_no_losses(binary):
     p, y = binary
     features = np.random.default_rng(0).random((len(y), 2))
     tree = trueodds.TreeCalibrator().fit(p, y, features=features)
-    assert "losses" not in describe_fit(tree, p, y)
+    assert "losses" not in fit_metadata(tree, p, y)
 
 
 def test_too_few_rows_to_hold_any_out_have_no_losses():
     calibrator = trueodds.IdentityCalibrator().fit([0.2, 0.7], [0, 1])
-    assert "losses" not in describe_fit(calibrator, [0.2, 0.7], [0, 1])
+    assert "losses" not in fit_metadata(calibrator, [0.2, 0.7], [0, 1])
 
 
 def test_of_many_rows_a_sample_measures_the_change_alone(binary, monkeypatch):
     monkeypatch.setattr(fold_losses_module, "MOST_ROWS", 300)
     p, y = binary
     calibrator = trueodds.BetaCalibrator().fit(p, y)
-    losses = describe_fit(calibrator, p, y)["losses"]
+    losses = fit_metadata(calibrator, p, y)["losses"]
     assert losses["rows"] == 300
     assert losses["log_loss"]["before"] == pytest.approx(log_loss(y, p), rel=1e-12)
-    nothing = describe_fit(trueodds.IdentityCalibrator().fit(p, y), p, y)["losses"]
+    nothing = fit_metadata(trueodds.IdentityCalibrator().fit(p, y), p, y)["losses"]
     assert nothing["rows"] == 300
     for pair in (nothing["log_loss"], nothing["brier_score"]):
         assert pair["after"] == pytest.approx(pair["before"], rel=1e-12)
-    assert losses == describe_fit(calibrator, p, y)["losses"]
+    assert losses == fit_metadata(calibrator, p, y)["losses"]
 
 
 def test_the_fingerprint_of_data_depends_on_data_alone(binary):
     p, y = binary
     calibrator = trueodds.BetaCalibrator().fit(p, y)
-    first = describe_fit(calibrator, p, y)["data"]
+    first = fit_metadata(calibrator, p, y)["data"]
     order = np.random.default_rng(1).permutation(len(y))
-    assert describe_fit(calibrator, p[order], y[order])["data"] == first
-    twice = describe_fit(calibrator, p, y, np.full(len(y), 2.0))
-    assert twice["data"] == describe_fit(calibrator, np.tile(p, 2), np.tile(y, 2))["data"] != first
+    assert fit_metadata(calibrator, p[order], y[order])["data"] == first
+    twice = fit_metadata(calibrator, p, y, np.full(len(y), 2.0))
+    assert twice["data"] == fit_metadata(calibrator, np.tile(p, 2), np.tile(y, 2))["data"] != first
     assert twice["total_weight"] == 1800
     other = y.copy()
     other[0] = 1 - other[0]
-    assert describe_fit(calibrator, p, other)["data"] != first
+    assert fit_metadata(calibrator, p, other)["data"] != first
 
 
 def test_the_time_is_that_of_the_build_if_it_says_so(binary, monkeypatch):
     calibrator = trueodds.BetaCalibrator().fit(*binary)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    assert describe_fit(calibrator, *binary) == describe_fit(calibrator, *binary)
-    assert describe_fit(calibrator, *binary)["created"] == "2023-11-14T22:13:20Z"
+    assert fit_metadata(calibrator, *binary) == fit_metadata(calibrator, *binary)
+    assert fit_metadata(calibrator, *binary)["created"] == "2023-11-14T22:13:20Z"
     for wrong in ("yesterday", "9" * 30):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", wrong)
         with pytest.raises(InputError, match=f"must be a number of seconds.*got '{wrong}'"):
-            describe_fit(calibrator, *binary)
+            fit_metadata(calibrator, *binary)
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    assert re.fullmatch(r"20\d\d-.*T.*Z", describe_fit(calibrator, *binary)["created"])
+    assert re.fullmatch(r"20\d\d-.*T.*Z", fit_metadata(calibrator, *binary)["created"])
 
 
 def test_options_that_are_objects_are_named_and_not_by_their_address(binary):
     nested = trueodds.OneVsRestCalibrator(trueodds.BetaCalibrator("am")).fit(*binary)
-    about = describe_fit(nested, *binary)
-    assert about["options"]["calibrator"] == "BetaCalibrator(parameters='am')"
+    metadata = fit_metadata(nested, *binary)
+    assert metadata["options"]["calibrator"] == "BetaCalibrator(parameters='am')"
     random = trueodds.AutoCalibrator(random_state=np.random.default_rng(0)).fit(*binary)
-    assert describe_fit(random, *binary)["options"]["random_state"] == "Generator"
+    assert fit_metadata(random, *binary)["options"]["random_state"] == "Generator"
 
 
 def test_only_fitted_calibrators_can_be_described(binary):
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError, match="not fitted"):
-        describe_fit(trueodds.BetaCalibrator(), *binary)
+        fit_metadata(trueodds.BetaCalibrator(), *binary)
     with pytest.raises(InputError, match="needs a calibrator; got str"):
-        describe_fit("beta", *binary)
+        fit_metadata("beta", *binary)

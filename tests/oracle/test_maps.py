@@ -10,7 +10,7 @@ from scipy import optimize, special
 from oracle import oracles, samples
 from oracle.figures import Maybe, Near
 from trueodds import BetaCalibrator, TemperatureCalibrator
-from trueodds.model_selection import describe_fit
+from trueodds.model_selection import fit_metadata
 
 SOURCE = "fit, show, diff"
 
@@ -79,7 +79,7 @@ def test_fit_and_show(one, method, figures, command, folder):
     expected = {
         "version": 1,
         "parameters": dict(zip("abc", (Near(v, 2e-4) for v in abc), strict=True)),
-        "about": {
+        "metadata": {
             "rows": len(p),
             "positives": y.sum(),
             "score_range": [low, high],
@@ -94,7 +94,7 @@ def test_fit_and_show(one, method, figures, command, folder):
     }
     expected |= numbers
     if one.w is not None:
-        expected["about"]["total_weight"] = w.sum()
+        expected["metadata"]["total_weight"] = w.sum()
     listed = {
         "parameters.lower": "where a clip begins: no score of the file is beyond it",
         "parameters.upper": "where a clip begins: no score of the file is beyond it",
@@ -110,13 +110,13 @@ def test_fit_and_python_agree(figures, command, folder):
     ):
         path, found = fitted(command, folder, one, method)
         same = calibrator.fit(one.p, one.y)
-        about = describe_fit(same, one.p, one.y)
+        metadata = fit_metadata(same, one.p, one.y)
         saved = json.loads(path.read_text())
         wanted = same.map_.to_dict()["parameters"]
         figures.compare(
             f"{SOURCE} = Python",
             [found["losses"], saved["parameters"]["a"], saved["parameters"]["c"]],
-            [about["losses"], wanted["a"], wanted["c"]],
+            [metadata["losses"], wanted["a"], wanted["c"]],
             rel=1e-9,
         )
 
@@ -162,7 +162,7 @@ def test_diff_of_parameters_repeats_both_maps(figures, command, folder):
     for difference in found["differences"]:
         keys = difference["what"].split(".")
         values = both
-        if keys[0] in ("parameters", "about"):
+        if keys[0] in ("parameters", "metadata"):
             for key in keys:
                 values = [value.get(key) if isinstance(value, dict) else None for value in values]
             if all(isinstance(value, int | float) for value in values):

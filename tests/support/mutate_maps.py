@@ -92,7 +92,7 @@ def examples() -> list[maps.CalibrationMap]:
         "names": None, "categories": (None,), "fill": [0.1],
     }  # fmt: skip
     found += [maps.TreeMap(maps=lines, **node), maps.TreeMap(maps=planes, **node)]
-    found.append(SAME.with_about({"method": "beta", "notes": {"by hand": [1, None, True, "x"]}}))
+    found.append(SAME.with_metadata({"method": "beta", "notes": {"by hand": [1, None, True, "x"]}}))
     return found
 
 

@@ -166,7 +166,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
     "3 a library is missing, 4 monitor has raised an alarm, 5 monitor found a delivery that "
-    "--fail-on names, 70 a bug, 130 interrupted, 141 nobody reads the output, 143 terminated.",
+    "--fail-on names, 70 a bug, 130 interrupted, 141 the output was closed, 143 terminated.",
 )
 app.callback(help=_help_text(_program))(_program)
 

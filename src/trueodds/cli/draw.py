@@ -38,7 +38,7 @@ def score_axis(fitted: Sequence[CalibrationMap], scale: str) -> Floats:
     """
     ends: list[float] = []
     for m in fitted:
-        said = (m.about or {}).get("score_range") if m.input == scale else None
+        said = (m.metadata or {}).get("score_range") if m.input == scale else None
         ends += [float(end) for end in said or ()]
         if scale != "probability" and not said:
             for name in KNOTS:

@@ -1,4 +1,4 @@
-"""Exit codes, and what a person is told when a command fails."""
+"""Exit codes, and the sentence that a failed command prints."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UsageError(Exception):
 
 
 class AdvisedError(InputError):
-    """Data that cannot be used as it is, with the options that would change that.
+    """Data that cannot be used, with the options that would change that.
 
     ``hint`` is the part of the message that gives the reasons for the options.
     """

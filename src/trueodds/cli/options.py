@@ -1,7 +1,7 @@
 """Options that several commands share, so that they mean the same everywhere.
 
-What commands are told of their rows is a dataclass, such as :class:`RowOptions`: a command names
-the set, and :func:`with_option_sets` shows the terminal one option for each field.
+Options about rows are a dataclass, such as :class:`RowOptions`: a command names the set, and
+:func:`with_option_sets` shows the terminal one option for each field.
 """
 
 from __future__ import annotations

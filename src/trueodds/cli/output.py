@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Say something beside the result."""
+    """Print a line on standard error, next to the result."""
     sys.stderr.write(f"{printable(text)}\n")
 
 
@@ -91,7 +91,7 @@ def show_table(
 
 @contextmanager
 def working(text: str, connection: Any = None) -> Iterator[None]:
-    """On a terminal, show that something is going on, with the engine's progress if it tells."""
+    """On a terminal, show that something is going on, with the engine's progress if known."""
     percent = getattr(connection, "query_progress", None)
     with Progress(None, text, sys.stderr.isatty(), percent):
         yield

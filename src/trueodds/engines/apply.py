@@ -38,7 +38,7 @@ def apply_map(
     frame: Any,
     *,
     score: str | Sequence[str],
-    into: str | Sequence[str] = "probability",
+    output_column: str | Sequence[str] = "probability",
     features: Sequence[str] | Mapping[str, str] | None = None,
     interval: bool = False,
 ) -> Any:
@@ -51,16 +51,16 @@ def apply_map(
         A lazy frame stays lazy: nothing is computed or collected.
     score : str or list of str
         The column of the positive class's scores, or one column for each class.
-    into : str or list of str, default="probability"
+    output_column : str or list of str, default="probability"
         The new column; for several classes the new columns, or a prefix to which ``_`` and the
         class is added (its position, if the map has no names of classes).
     features : list of str, or mapping, default=None
-        For a tree: the columns of its attributes, in the order of the fit, or a mapping from the
+        For a tree: the columns of its features, in the order of the fit, or a mapping from the
         names of the fit to columns. None if they have the names of the fit.
     interval : bool, default=False
         Whether to add the ends of the map's intervals, too: after the probabilities, columns of
         the same names with ``_low``, then with ``_high``. For maps that carry a band
-        (``calibrator.map_with_band()``), and not for trees.
+        (``calibrator.to_map(interval=0.9)``), and not for trees.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def apply_map(
     A map that is too long for SQL, such as matrix scaling of 50 classes, is called on batches
     there, too, still lazily: in DuckDB by ``relation.map`` (which needs pandas), in Spark by
     ``mapInArrow`` (which needs PyArrow and this library on the workers), in Ibis by a function on
-    Arrow arrays (on DuckDB only, and not for trees with attributes).
+    Arrow arrays (on DuckDB only, and not for trees with features).
 
     Examples
     --------
@@ -84,7 +84,8 @@ def apply_map(
     >>> from trueodds.engines import apply_map
     >>> from trueodds.maps import StepMap
     >>> rows = pd.DataFrame({"p": [0.1, 0.6, None]})
-    >>> apply_map(StepMap(edges=[0.5], values=[0.2, 0.7]), rows, score="p", into="calibrated")
+    >>> steps = StepMap(edges=[0.5], values=[0.2, 0.7])
+    >>> apply_map(steps, rows, score="p", output_column="calibrated")
          p  calibrated
     0  0.1         0.2
     1  0.6         0.7
@@ -95,7 +96,7 @@ def apply_map(
             f"apply_map needs a CalibrationMap, such as calibrator.map_; got "
             f"{type(calibration_map).__name__}."
         )
-    plan = _plan(calibration_map, score, into, features)
+    plan = _plan(calibration_map, score, output_column, features)
     frame = _with_columns(plan, frame)
     if not interval:
         return frame
@@ -103,7 +104,7 @@ def apply_map(
         (calibration_map.lower_map(), "_low"),
         (calibration_map.upper_map(), "_high"),
     ):
-        new = [f"{name}{suffix}" for name in plan.into]
+        new = [f"{name}{suffix}" for name in plan.output]
         frame = _with_columns(_plan(end, score, new[0] if len(new) == 1 else new, None), frame)
     return frame
 
@@ -113,7 +114,7 @@ def _with_columns(plan: _Plan, frame: Any) -> Any:
 
     opened = open_frame(frame)
     check_columns(opened, [*plan.scores, *plan.features.values()])
-    _check_free(opened.collect_schema().names(), plan.into)
+    _check_free(opened.collect_schema().names(), plan.output)
     kind = opened.implementation
     lazy = isinstance(opened, nw.LazyFrame)
     if kind.is_duckdb():
@@ -138,11 +139,11 @@ def _with_columns(plan: _Plan, frame: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """Which columns are read, by position of the attribute for features, and written."""
+    """Which columns are read, by position of the feature for features, and written."""
 
     map: CalibrationMap
     scores: tuple[str, ...]
-    into: tuple[str, ...]
+    output: tuple[str, ...]
     features: dict[int, str]
     one: bool
 
@@ -154,7 +155,7 @@ class _Plan:
         """One expression for each new column."""
         columns: list[str] = []
         if self.features:
-            columns = [""] * len(self.map.attributes)
+            columns = [""] * len(self.map.features)
             for index, name in self.features.items():
                 columns[index] = name
         if self.one:
@@ -164,7 +165,7 @@ class _Plan:
     def selections(self, dialect: Any) -> list[str]:
         from trueodds.export._sql.render import quoted
 
-        names = [quoted(name, dialect) for name in self.into]
+        names = [quoted(name, dialect) for name in self.output]
         return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]
 
     def select_list(self, dialect: Any) -> str:
@@ -175,30 +176,30 @@ class _Plan:
         scores = np.stack([_numbers(columns[name], name) for name in self.scores], axis=1)
         features = {index: columns[name] for index, name in self.features.items()}
         values = _apply_to_rows(self.map, scores, features)
-        return {name: values[:, k] for k, name in enumerate(self.into)}
+        return {name: values[:, k] for k, name in enumerate(self.output)}
 
 
-def _plan(drawn: CalibrationMap, score: Any, into: Any, features: Any) -> _Plan:
+def _plan(drawn: CalibrationMap, score: Any, output_column: Any, features: Any) -> _Plan:
     scores = score_names(score)
     one = isinstance(score, str)
     formula = formula_of(drawn, len(scores))
     places = feature_columns(drawn, formula, features)
     found = {f.index: name for f, name in zip(formula.features, places, strict=True)}
-    return _Plan(drawn, scores, _new_names(drawn, into, len(formula.outputs), one), found, one)
+    return _Plan(
+        drawn, scores, _new_names(drawn, output_column, len(formula.outputs), one), found, one
+    )
 
 
-def _new_names(drawn: CalibrationMap, into: Any, count: int, one: bool) -> tuple[str, ...]:
-    if isinstance(into, str) and one:
-        names: tuple[Any, ...] = (into,)
-    elif isinstance(into, str):
-        names = tuple(f"{into}_{label}" for label in drawn.classes or range(count))
+def _new_names(drawn: CalibrationMap, given: Any, count: int, one: bool) -> tuple[str, ...]:
+    if isinstance(given, str) and one:
+        names: tuple[Any, ...] = (given,)
+    elif isinstance(given, str):
+        names = tuple(f"{given}_{label}" for label in drawn.classes or range(count))
     else:
-        names = tuple(as_names(into, "into"))
+        names = tuple(as_names(given, "output_column"))
     if len(names) != count or len(set(names)) != count or not all(_is_name(n) for n in names):
-        raise InputError(
-            f"into must be {'a name' if count == 1 else f'{count} distinct names or a prefix'}; "
-            f"got {shown(into)}."
-        )
+        wanted = "a name" if count == 1 else f"{count} distinct names or a prefix"
+        raise InputError(f"output_column must be {wanted}; got {shown(given)}.")
     return names
 
 
@@ -206,13 +207,13 @@ def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name != ""
 
 
-def _check_free(present: Sequence[str], into: Sequence[str]) -> None:
+def _check_free(present: Sequence[str], new: Sequence[str]) -> None:
     taken = {str(name).lower(): name for name in present}  # engines may ignore case
-    for name in into:
+    for name in new:
         if name.lower() in taken:
             raise InputError(
                 f"the frame already has a column {taken[name.lower()]!r}: choose another name "
-                f"than into={name!r}, or drop it first."
+                f"than output_column={name!r}, or drop it first."
             )
 
 
@@ -221,14 +222,14 @@ def _on_duckdb(frame: Any, plan: _Plan) -> Any:
         return frame.select(f"*, {plan.select_list('duckdb')}")
     except SqlTooLargeError:
         texts = list(plan.features.values())
-        return duckdb_batches(frame, plan.compute, plan.scores, texts, plan.into)
+        return duckdb_batches(frame, plan.compute, plan.scores, texts, plan.output)
 
 
 def _on_spark(frame: Any, plan: _Plan) -> Any:
     try:
         return frame.selectExpr("*", *plan.selections("spark"))
     except SqlTooLargeError:
-        return spark_batches(frame, plan.compute, plan.read, plan.into)
+        return spark_batches(frame, plan.compute, plan.read, plan.output)
 
 
 def _on_ibis(frame: Any, plan: _Plan) -> Any:
@@ -243,14 +244,14 @@ def _on_ibis(frame: Any, plan: _Plan) -> Any:
         )
     dialect = IBIS_DIALECTS[backend]
     rows = ibis.util.gen_name("trueodds_rows")  # one name twice would be an error in a join
-    schema = ibis.schema(dict(frame.schema().items()) | dict.fromkeys(plan.into, "float64"))
+    schema = ibis.schema(dict(frame.schema().items()) | dict.fromkeys(plan.output, "float64"))
     # As Table.sql does, which would ask the engine for the schema that is known here.
     try:
         selected = plan.select_list(dialect)
     except SqlTooLargeError:
         if plan.features:
             raise
-        return ibis_batches(frame, plan.compute, plan.scores, plan.into)
+        return ibis_batches(frame, plan.compute, plan.scores, plan.output)
     query = f"SELECT *, {selected} FROM {rows}"  # noqa: S608  # names are quoted
     return ops.SQLStringView(parent=frame.alias(rows).op(), query=query, schema=schema).to_expr()
 
@@ -259,7 +260,7 @@ def _on_dask(frame: Any, plan: _Plan) -> Any:
     def extend(part: Any) -> Any:
         return part.assign(**plan.compute({name: part[name].to_numpy() for name in plan.read}))
 
-    meta = frame._meta.assign(**{name: np.empty(0) for name in plan.into})
+    meta = frame._meta.assign(**{name: np.empty(0) for name in plan.output})
     return frame.map_partitions(extend, meta=meta)
 
 
@@ -267,14 +268,14 @@ def _on_polars(frame: Any, plan: _Plan) -> Any:
     import narwhals as nw
     import polars as pl
 
-    schema = pl.Struct(dict.fromkeys(plan.into, pl.Float64))
+    schema = pl.Struct(dict.fromkeys(plan.output, pl.Float64))
 
     def extend(batch: Any) -> Any:
         fields = {
             name: nw.from_native(batch.struct.field(name), series_only=True) for name in plan.read
         }
         columns = plan.compute({name: _values(field) for name, field in fields.items()})
-        new = pl.DataFrame(columns, schema=dict.fromkeys(plan.into, pl.Float64))
+        new = pl.DataFrame(columns, schema=dict.fromkeys(plan.output, pl.Float64))
         return new.with_columns(pl.all().fill_nan(None)).to_struct(batch.name)
 
     added = pl.struct(plan.read).map_batches(extend, return_dtype=schema, is_elementwise=True)
@@ -333,8 +334,8 @@ def _apply_to_rows(calibration_map: CalibrationMap, scores: Floats, features: An
     kept = scores[usable]
     arranged = kept.ravel() if scores.shape[1] == 1 else kept
     columns = None
-    if calibration_map.attributes:
-        columns = np.full((len(kept), len(calibration_map.attributes)), None, dtype=object)
+    if calibration_map.features:
+        columns = np.full((len(kept), len(calibration_map.features)), None, dtype=object)
         for position, values in features.items():
             columns[:, position] = np.asarray(values, dtype=object)[usable]
     result[usable] = calibration_map(arranged, columns).reshape(len(kept), -1)

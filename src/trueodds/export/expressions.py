@@ -263,7 +263,7 @@ class Usable(Condition):
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of attributes, by its position in the fit; ``text`` if its values are texts."""
+    """A column of features, by its position in the fit; ``text`` if its values are texts."""
 
     index: int
     name: str

@@ -34,7 +34,6 @@ from trueodds.inputs import (
     where,
 )
 from trueodds.maps import _json
-from trueodds.maps._about import check_about, fingerprint_of, function_alone
 from trueodds.maps._band import Band, band_document, check_band, read_band
 from trueodds.maps._formulas import (
     feature_columns,
@@ -43,6 +42,7 @@ from trueodds.maps._formulas import (
     positive_expression,
     score_names,
 )
+from trueodds.maps._metadata import check_metadata, fingerprint_of, function_alone
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class CalibrationMap(ABC):
     """Whether :meth:`_apply` is a compiled loop, which raises no warnings of NumPy."""
     reduces_pairs: ClassVar[bool] = True
     """Whether two columns are reduced to the score of the positive class before the formula."""
+    absorbs_prior: ClassVar[bool] = False
+    """Whether another base rate is a change of the map's own parameters."""
     trained_in_torch: ClassVar[tuple[str, ...]] = ()
     """Fields that can be trained further in torch."""
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
@@ -130,7 +132,7 @@ class CalibrationMap(ABC):
         >>> IdentityMap().with_classes(["healthy", "ill"]).classes
         ('healthy', 'ill')
         """
-        other = self.with_about(None)  # a copy, whose numbers need no second check
+        other = self.with_metadata(None)  # a copy, whose numbers need no second check
         object.__setattr__(other, "classes", classes)
         other._check_classes()
         return other
@@ -161,7 +163,7 @@ class CalibrationMap(ABC):
         return self.class_count > 2
 
     @property
-    def attributes(self) -> tuple[str | int, ...]:
+    def features(self) -> tuple[str | int, ...]:
         """Features that the map needs besides scores; empty for all families but trees.
 
         Names of columns, or their positions if the map was fitted on an array.
@@ -179,6 +181,14 @@ class CalibrationMap(ABC):
     @abstractmethod
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The probability of the positive class from one score, or of each class from as many."""
+
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> CalibrationMap:
+        """The map with a constant added to its log-odds; for families that absorb a prior."""
+        raise NotImplementedError(self.family)
+
+    def _with_logit_shift(self, shift: Floats) -> CalibrationMap:
+        """The map with a constant added to each class's logit; for families that absorb a prior."""
+        raise NotImplementedError(self.family)
 
     @returns_like_input
     def __call__(self, scores: Any, features: Any = None) -> Floats:
@@ -268,7 +278,7 @@ class CalibrationMap(ABC):
         return 1 - p, p
 
     @property
-    def about(self) -> dict[str, Any] | None:
+    def metadata(self) -> dict[str, Any] | None:
         """Where the map comes from, as far as it is known; see ``docs/map-format.md``.
 
         A copy: a map does not change. Nothing in it is trusted, and it takes no part in forecasts,
@@ -277,24 +287,24 @@ class CalibrationMap(ABC):
         """
         return copy.deepcopy(self.__dict__.get("_about"))
 
-    def with_about(self, about: Mapping[str, Any] | None) -> Self:
-        """The same map with another ``about``; see ``docs/map-format.md`` for what may stand in it.
+    def with_metadata(self, metadata: Mapping[str, Any] | None) -> Self:
+        """The same map with other metadata; ``docs/map-format.md`` lists what may stand in it.
 
         Parameters
         ----------
-        about : mapping or None
-            Plain JSON values; what :func:`trueodds.model_selection.describe_fit` returns, or your
+        metadata : mapping or None
+            Plain JSON values; what :func:`trueodds.model_selection.fit_metadata` returns, or your
             own. None takes away what was there.
 
         Examples
         --------
         >>> from trueodds.maps import LogOddsMap
         >>> plain = LogOddsMap(a=0.5, b=0.5, c=0.0)
-        >>> signed = plain.with_about({"method": "temperature", "notes": "for the spring campaign"})
-        >>> signed.about["method"], signed == plain, signed.fingerprint == plain.fingerprint
+        >>> signed = plain.with_metadata({"method": "temperature", "notes": "spring campaign"})
+        >>> signed.metadata["method"], signed == plain, signed.fingerprint == plain.fingerprint
         ('temperature', True, True)
         """
-        block = None if about is None else check_about(about) or None
+        block = None if metadata is None else check_metadata(metadata) or None
         other = copy.copy(self)
         object.__setattr__(other, "_about", block)
         return other
@@ -303,7 +313,7 @@ class CalibrationMap(ABC):
     def fingerprint(self) -> str:
         """A SHA-256 of what the map does: the same for two maps of the same numbers and classes.
 
-        ``about`` and the version of the format do not count, so it stays the same when a map is
+        ``metadata`` and the version of the format do not count, so it stays the same when a map is
         saved by a later version, or described anew.
 
         Examples
@@ -321,7 +331,7 @@ class CalibrationMap(ABC):
         *,
         level: float,
     ) -> Self:
-        """The same map with a band; ``calibrator.map_with_band()`` makes one from evidence.
+        """The same map with a band; ``calibrator.to_map(interval=0.9)`` makes one from evidence.
 
         Parameters
         ----------
@@ -341,7 +351,7 @@ class CalibrationMap(ABC):
         [array([0.06, 0.38]), array([0.15, 0.62])]
         """
         ends = [tuple(e) if isinstance(e, Sequence) else (e,) for e in (lower, upper)]
-        return replace(self, band=Band(level, *ends)).with_about(self.about)
+        return replace(self, band=Band(level, *ends)).with_metadata(self.metadata)
 
     def interval(self, scores: Any, features: Any = None) -> tuple[Floats, Floats]:
         """Where the true probability of such scores lies; for a map that carries a band.
@@ -389,7 +399,7 @@ class CalibrationMap(ABC):
     def _known_band(self) -> Band:
         if self.band is None:
             raise InputError(
-                "this map carries no band; take calibrator.map_with_band(level=0.9), or "
+                "this map carries no band; take calibrator.to_map(interval=0.9), or "
                 "trueodds fit --interval 0.9."
             )
         return self.band
@@ -432,8 +442,8 @@ class CalibrationMap(ABC):
         document = _json.document(self.family, self.input, self.classes, parameters)
         if self.band is not None:
             document |= band_document(self.band)
-        about = self.about
-        return document if about is None else {**document, _json.ABOUT: about}
+        metadata = self.metadata
+        return document if metadata is None else {**document, _json.METADATA: metadata}
 
     @classmethod
     def from_dict(cls, document: Any) -> CalibrationMap:
@@ -475,7 +485,7 @@ class CalibrationMap(ABC):
         except InputError as error:
             reason = str(error)[:LONGEST_REASON]
             raise MapFormatError(f"malformed {family!r} map: {reason}") from None
-        return read.with_about(header.about)
+        return read.with_metadata(header.metadata)
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -539,7 +549,7 @@ class CalibrationMap(ABC):
         dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"}, \
                 default="duckdb"
         features : list of str, or mapping, default=None
-            For a tree: the columns of its attributes, in the order of the fit, or a mapping from
+            For a tree: the columns of its features, in the order of the fit, or a mapping from
             the names of the fit to columns. None if they have the names of the fit.
 
         Returns
@@ -613,7 +623,7 @@ class CalibrationMap(ABC):
             With the input ``scores`` of shape (N,), or (N, n_classes) if the map needs a column
             for each class, and the output ``probability`` or ``probabilities`` of the same shape;
             NaN where a score is NaN or outside the range of its scale. A tree has one more input
-            for each attribute that it asks for, ``feature_<name>`` of shape (N,).
+            for each feature that it asks for, ``feature_<name>`` of shape (N,).
         """
         formula = formula_of(self, self._n_scores)
         classes = None if self.classes is None else list(self.classes)
@@ -634,7 +644,7 @@ class CalibrationMap(ABC):
         str
             The function takes one score and returns a float, or takes a sequence of one score for
             each class and returns a list. NaN if a score is no number, NaN, or outside the range of
-            its scale. That of a tree takes the attributes, too: a mapping by their names, or a
+            its scale. That of a tree takes the features, too: a mapping by their names, or a
             sequence if it was fitted on an array.
 
         Examples
@@ -646,7 +656,7 @@ class CalibrationMap(ABC):
         0.7
         """
         formula = formula_of(self, self._n_scores)
-        named = any(isinstance(attribute, str) for attribute in self.attributes)
+        named = any(isinstance(name, str) for name in self.features)
         return export.render_python(formula, name, named_features=named)
 
     def to_javascript(self, name: str = "calibrate") -> str:
@@ -663,7 +673,7 @@ class CalibrationMap(ABC):
             An ES module. Its function takes one score and returns a number, or takes an array of
             one score for each class and returns an array. A score is a number or the text of a
             decimal number; NaN if it is anything else, or outside the range of its scale. That of
-            a tree takes the attributes, too: an object by their names,
+            a tree takes the features, too: an object by their names,
             or an array if it was fitted on an array.
 
         Examples
@@ -679,7 +689,7 @@ class CalibrationMap(ABC):
         <BLANKLINE>
         """
         formula = formula_of(self, self._n_scores)
-        named = any(isinstance(attribute, str) for attribute in self.attributes)
+        named = any(isinstance(name, str) for name in self.features)
         return export.render_javascript(formula, name, named_features=named)
 
     def to_torch(self, *, trainable: bool = False) -> Any:
@@ -698,7 +708,7 @@ class CalibrationMap(ABC):
             returns their dtype, or torch's default for integers and booleans. It computes in
             float64, and ``half()`` of a network around it leaves its tables in float64. NaN where
             a score is NaN or outside the range of its scale. That of a tree takes numeric
-            attributes as a second tensor, a column for each in the order of the fit. It can be
+            features as a second tensor, a column for each in the order of the fit. It can be
             scripted and exported (``torch.export``).
 
         Examples
@@ -765,7 +775,7 @@ class BandEndMap(CalibrationMap, saved=False):
     Parameters
     ----------
     map : CalibrationMap
-        Without a tree's attributes.
+        Without a tree's features.
     curves : tuple of binary maps
         With two classes one, of the scores; with several, one for each class, of the probability
         that ``map`` gives to it, or of its score if ``map`` is a :class:`OneVsRestMap`.
@@ -802,7 +812,7 @@ class BandEndMap(CalibrationMap, saved=False):
             raise InputError("map must be a calibration map, and not an end of a band itself.")
         if self.map.band_of_forecasts and self.map.class_count == 2:
             raise InputError(
-                "the interval of a tree needs its attributes: call map.interval(scores, features)."
+                "the interval of a tree needs its features: call map.interval(scores, features)."
             )
         if self.map.input != self.input:
             raise InputError(f"map must have input={self.input!r}; got {self.map.input!r}.")

@@ -211,26 +211,24 @@ def feature_columns(drawn: CalibrationMap, formula: Formula, features: Any) -> t
     """The columns that hold the features of a formula.
 
     ``features`` is a list of columns in the order of the fit, a mapping from the map's names of
-    attributes to columns, or None if they have the names of the fit.
+    features to columns, or None if they have the names of the fit.
     """
     if not formula.features:
         return ()
-    known = [name for name in drawn.attributes if isinstance(name, str)]
+    known = [name for name in drawn.features if isinstance(name, str)]
     if features is None:
         if not known:
             raise InputError(
-                "the map was fitted on an array, so its attributes have no names: pass "
+                "the map was fitted on an array, so its features have no names: pass "
                 "features=[...] with their columns, in the order of the fit."
             )
         return tuple(feature.name for feature in formula.features)
     if isinstance(features, Mapping):
         for name in features:
             if name not in known:
-                raise InputError(
-                    f"the map has no attribute {shown(name)}; {suggestion(name, known)}"
-                )
+                raise InputError(f"the map has no feature {shown(name)}; {suggestion(name, known)}")
         return tuple(features.get(feature.name, feature.name) for feature in formula.features)
-    count = len(drawn.attributes)
+    count = len(drawn.features)
     features = [] if isinstance(features, str) else as_names(features, "features")
     if len(features) != count:
         raise InputError(f"features must name {count} columns, in the order of the fit.")

@@ -14,7 +14,7 @@ from trueodds.basics.files import parse_json, write_text
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.inputs import InputScale
-from trueodds.maps._about import check_about
+from trueodds.maps._metadata import check_metadata
 
 __all__ = [
     "Header",
@@ -35,9 +35,9 @@ Label = str | int | float | bool
 
 FORMAT = "trueodds-map"
 VERSION = 2
-"""Version 1 is the same without ``about``."""
+"""Version 1 is the same without ``metadata``."""
 HEADER = {"format", "version", "family", "input", "classes", "parameters"}
-ABOUT, BAND = "about", "band"
+METADATA, BAND = "metadata", "band"
 LARGEST_FILE = 100 * 2**20
 """Bytes."""
 MOST_VALUES = 4_000_000
@@ -152,7 +152,7 @@ class Header:
     input: InputScale
     classes: tuple[Any, ...] | None
     parameters: Any
-    about: dict[str, Any] | None
+    metadata: dict[str, Any] | None
 
 
 def parse(raw: Any) -> Header:
@@ -166,7 +166,7 @@ def parse(raw: Any) -> Header:
         raise MapFormatError(
             f"the map has format version {version}; this trueodds reads up to {VERSION}: upgrade."
         )
-    may_be = {ABOUT, BAND} & raw.keys() if version > 1 else set()
+    may_be = {METADATA, BAND} & raw.keys() if version > 1 else set()
     check_keys(raw, HEADER | may_be, "map")
     family, scale, classes = raw["family"], raw["input"], raw["classes"]
     if not isinstance(family, str):
@@ -179,13 +179,13 @@ def parse(raw: Any) -> Header:
         raise MapFormatError('"classes" must be null or a list of labels.')
     if any(type(c) is float and not math.isfinite(c) for c in classes or ()):
         raise MapFormatError('"classes" holds a number beyond float64.')
-    about = raw.get(ABOUT)
+    metadata = raw.get(METADATA)
     return Header(
         family,
         cast("InputScale", scale),
         None if classes is None else tuple(classes),
         raw["parameters"],
-        None if about is None else check_about(about, MapFormatError),
+        None if metadata is None else check_metadata(metadata, MapFormatError),
     )
 
 

@@ -40,7 +40,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeMap(CalibrationMap):
-    """The map of the node that a row's attributes lead to.
+    """The map of the node that a row's features lead to.
 
     Nodes are listed in pre-order: the root, then each child with all that is below it.
 
@@ -55,16 +55,16 @@ class TreeMap(CalibrationMap):
     attribute : array of int of shape (n_nodes,)
         What an inner node asks for; −1 for a leaf.
     cut : array of shape (n_nodes,)
-        A numeric attribute up to this goes to the first child, else to the second. A nominal
-        attribute has one child for each category, in their order.
+        A numeric feature up to this goes to the first child, else to the second. A nominal
+        feature has one child for each category, in their order.
     weight : array of shape (n_nodes,)
         The weight of the training rows at each node.
     names : tuple of str, or None
-        Names of the attributes; columns of frames are found by them. None for arrays.
+        Names of the features; columns of frames are found by them. None for arrays.
     categories : tuple
-        For each attribute None if numeric, else its values in sorted order.
+        For each feature None if numeric, else its values in sorted order.
     fill : array
-        For each attribute what stands for a missing value: a number, or a category's position.
+        For each feature what stands for a missing value: a number, or a category's position.
 
     Notes
     -----
@@ -105,13 +105,13 @@ class TreeMap(CalibrationMap):
         return self.n_classes == 2
 
     @property
-    def attributes(self) -> tuple[str | int, ...]:
+    def features(self) -> tuple[str | int, ...]:
         """Names of columns, or their positions if the tree was fitted on an array."""
         return tuple(range(len(self.categories))) if self.names is None else self.names
 
     @property
     def space(self) -> FeatureSpace:
-        """The attributes, ready to encode."""
+        """The features, ready to encode."""
         return FeatureSpace(self.names, self.categories, self.fill)
 
     def _check(self) -> None:
@@ -139,7 +139,7 @@ class TreeMap(CalibrationMap):
         if numbers.ndim != 1 or (numbers != np.floor(numbers)).any() or (numbers < -1).any():
             raise InputError(f"{name} must be a list of integers of at least -1.")
         if (numbers > len(self.maps) + len(self.categories)).any():
-            raise InputError(f"{name} holds an index beyond the nodes and attributes.")
+            raise InputError(f"{name} holds an index beyond the nodes and features.")
         integers = numbers.astype(np.int64)
         integers.flags.writeable = False
         object.__setattr__(self, name, integers)
@@ -147,7 +147,7 @@ class TreeMap(CalibrationMap):
     def _check_attributes(self) -> None:
         d = len(self.categories)
         if d == 0 or len(self.fill) != d or (self.names is not None and len(self.names) != d):
-            raise InputError("names, categories and fill must have one entry per attribute.")
+            raise InputError("names, categories and fill must have one entry per feature.")
         if self.names is not None and (
             len(set(self.names)) != d or not all(isinstance(name, str) for name in self.names)
         ):
@@ -179,8 +179,8 @@ class TreeMap(CalibrationMap):
         """Nodes in pre-order, each inner one with its number of children: a tree, no cycle."""
         n, d = len(self.parent), len(self.categories)
         if self.parent[0] != -1 or (self.attribute >= d).any():
-            raise InputError("the first node must be the root, and attributes must exist.")
-        parents, attributes = self.parent.tolist(), self.attribute.tolist()
+            raise InputError("the first node must be the root, and features must exist.")
+        parents, asked = self.parent.tolist(), self.attribute.tolist()
         children: list[list[int]] = [[] for _ in range(n)]
         path = [0]  # from the root to the node before
         for node in range(1, n):
@@ -191,7 +191,7 @@ class TreeMap(CalibrationMap):
             children[path[-1]].append(node)
             path.append(node)
         for node, below in enumerate(children):
-            a = attributes[node]
+            a = asked[node]
             known = None if a < 0 else self.categories[a]
             wanted = 0 if a < 0 else 2 if known is None else len(known)
             if len(below) != wanted or (a >= 0 and wanted == 0):
@@ -232,7 +232,7 @@ class TreeMap(CalibrationMap):
         return result
 
     def nodes_of(self, features: Any) -> npt.NDArray[np.int32]:
-        """The node (a leaf, unless a category is unknown) that each row of attributes leads to."""
+        """The node (a leaf, unless a category is unknown) that each row of features leads to."""
         space = self.space
         first, children = self.__dict__["_first_child"], self.__dict__["_children"]
         nodes: npt.NDArray[np.int32] = route(
@@ -248,11 +248,11 @@ class TreeMap(CalibrationMap):
 
     @property
     def band_of_forecasts(self) -> bool:
-        """Always: attributes matter as well as scores."""
+        """Always: features matter as well as scores."""
         return True
 
     def _apply(self, scores: Floats) -> Floats:
-        raise InputError("a tree map needs the original attributes: pass features=.")
+        raise InputError("a tree map needs the original features: pass features=.")
 
     def apply(self, scores: Floats, features: Any = None) -> Floats:
         """Map validated scores of rows with these features."""
@@ -271,7 +271,7 @@ class TreeMap(CalibrationMap):
             return self._apply_maps(scores, nodes)
 
     def at_node(self, node: int, scores: Any) -> Floats:
-        """Probabilities (n, n_classes) by the map of one node, whatever the attributes."""
+        """Probabilities (n, n_classes) by the map of one node, whatever the features."""
         node = check_integer(node, "node", 0, most=len(self.maps) - 1)
         array = self._validated(scores)
         return self._apply_maps(array, np.full(len(array), node, dtype=np.int32))

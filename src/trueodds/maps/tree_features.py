@@ -1,4 +1,4 @@
-"""The attributes that a tree splits on: numeric or nominal, with missing values, of any frame."""
+"""The features that a tree splits on: numeric or nominal, with missing values, of any frame."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MOST_CATEGORIES = 65_000
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace:
-    """Names, categories and fill values, which turn attributes into numbers.
+    """Names, categories and fill values, which turn features into numbers.
 
     Parameters
     ----------
     names : tuple of str, or None
         Names of a frame's columns, by which they are found again; None for arrays.
-    categories : tuple with one entry per attribute
-        None for a numeric attribute, else its values in sorted order: all texts or all numbers.
+    categories : tuple with one entry per feature
+        None for a numeric feature, else its values in sorted order: all texts or all numbers.
     fill : array
         What stands for a missing value: the mean, or the code of the most frequent value.
     """
@@ -46,12 +46,12 @@ class FeatureSpace:
 
     @property
     def n_values(self) -> npt.NDArray[np.int64]:
-        """Number of values of nominal attributes; 0 for numeric ones."""
+        """Number of values of nominal features; 0 for numeric ones."""
         return np.array([0 if c is None else len(c) for c in self.categories], dtype=np.int64)
 
-    def name(self, attribute: int) -> str:
+    def name(self, feature: int) -> str:
         """A column's name, or ``x0``, ``x1``, … in an array."""
-        return f"x{attribute}" if self.names is None else self.names[attribute]
+        return f"x{feature}" if self.names is None else self.names[feature]
 
     @classmethod
     def learn(
@@ -145,7 +145,7 @@ class _Table:
     def __init__(self, features: Any) -> None:
         if features is None:
             raise InputError(
-                "this calibrator needs the original attributes: pass features=X to fit, "
+                "this calibrator needs the original features: pass features=X to fit, "
                 "predict_proba and predict."
             )
         if hasattr(features, "toarray"):
@@ -175,7 +175,7 @@ class _Table:
         if array.ndim != 2:
             raise InputError(
                 f"features must be 2-D, one row per instance; got shape {array.shape}. "
-                "Reshape a single attribute to (n, 1)."
+                "Reshape a single feature to (n, 1)."
             )
         if array.dtype.kind in "mMcV":
             raise InputError(f"features must be numbers or categories; got dtype {array.dtype}.")

@@ -13,7 +13,7 @@ _HOMES = {
     "ModelValidation": "._validate_model",
     "UpdateStep": "._update",
     "compare_calibrators": "._comparison",
-    "describe_fit": "._describe",
+    "fit_metadata": "._describe",
     "update_model": "._update",
     "validate": "._validate_model",
 }

@@ -1,4 +1,4 @@
-"""How a map was learned, as the ``about`` that is saved with it."""
+"""How a map was learned, as the ``metadata`` that is saved with it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from trueodds.maps import CalibrationMap
 from trueodds.model_selection._folds import fold_losses
 from trueodds.rows import Rows
 
-__all__ = ["describe_fit", "describe_rows"]
+__all__ = ["fit_metadata", "rows_metadata"]
 
 LONGEST_OPTION = 500
 CLOCK = "SOURCE_DATE_EPOCH"
 
 
-def describe_fit(
+def fit_metadata(
     calibrator: Calibrator,
     scores: Any,
     y: Any,
@@ -36,7 +36,7 @@ def describe_fit(
     parent: CalibrationMap | None = None,
     notes: Any = None,
 ) -> dict[str, Any]:
-    """Say how a calibrator's map was learned, for :meth:`trueodds.CalibrationMap.with_about`.
+    """Say how a calibrator's map was learned, for :meth:`trueodds.CalibrationMap.with_metadata`.
 
     Fitting itself keeps nothing of this: maps of the same data stay equal and fitting stays fast.
 
@@ -65,62 +65,62 @@ def describe_fit(
     --------
     >>> import numpy as np
     >>> from trueodds import BetaCalibrator
-    >>> from trueodds.model_selection import describe_fit
+    >>> from trueodds.model_selection import fit_metadata
     >>> rng = np.random.default_rng(0)
     >>> z = rng.logistic(size=2000)
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
     >>> p = 1 / (1 + np.exp(-z))
     >>> calibrator = BetaCalibrator().fit(p, y)
-    >>> about = describe_fit(calibrator, p, y, notes="nightly")
-    >>> about["rows"], about["positives"], about["method"]
+    >>> metadata = fit_metadata(calibrator, p, y, notes="nightly")
+    >>> metadata["rows"], metadata["positives"], metadata["method"]
     (2000, 1017, 'beta')
-    >>> {name: round(loss, 3) for name, loss in about["losses"]["log_loss"].items()}
+    >>> {name: round(loss, 3) for name, loss in metadata["losses"]["log_loss"].items()}
     {'before': 0.747, 'after': 0.652}
-    >>> described = calibrator.map_.with_about(about)  # .save("map.json")
+    >>> described = calibrator.map_.with_metadata(about)  # .save("map.json")
     """
     if not isinstance(calibrator, Calibrator):
-        raise InputError(f"describe_fit needs a calibrator; got {type(calibrator).__name__}.")
+        raise InputError(f"fit_metadata needs a calibrator; got {type(calibrator).__name__}.")
     calibrator._check_fitted("map_")
     rows = calibrator.read_rows(scores, y, sample_weight, calibrator.classes_)
     counts = np.bincount(rows.codes, minlength=rows.n_classes).tolist()
-    about = describe_rows(calibrator, rows, counts, weighted=rows.weight is not None)
+    metadata = rows_metadata(calibrator, rows, counts, weighted=rows.weight is not None)
     if parent is not None:
         check_instance(parent, CalibrationMap, "parent")
-        about["parent"] = parent.fingerprint
-    return about if notes is None else {**about, "notes": notes}
+        metadata["parent"] = parent.fingerprint
+    return metadata if notes is None else {**metadata, "notes": notes}
 
 
-def describe_rows(
+def rows_metadata(
     calibrator: Calibrator,
     rows: Rows,
     class_rows: Sequence[int],
     *,
     weighted: bool = False,
 ) -> dict[str, Any]:
-    """:func:`describe_fit` of validated rows, with the number of rows of each class."""
+    """:func:`fit_metadata` of validated rows, with the number of rows of each class."""
     import trueodds
 
     several = rows.scores.ndim == 2
-    about: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "method": method_name(type(calibrator).__name__),
         "options": _options(calibrator),
     }
     fitted = vars(calibrator)
     if "best_method_" in fitted:  # a calibrator that chose another
-        about |= {"chosen": fitted["best_method_"], "reason": fitted["explanation_"]}
+        metadata |= {"chosen": fitted["best_method_"], "reason": fitted["explanation_"]}
     learned: Calibrator | None = fitted.get("calibrator_", calibrator)
-    about |= {
+    metadata |= {
         "created": _now(),
         "software": f"trueodds {trueodds.__version__}",
         "rows": sum(class_rows),
         **({"class_rows": list(class_rows)} if several else {"positives": class_rows[1]}),
     }
     if weighted:
-        about["total_weight"] = float(rows.row_weight.sum())
-    about["score_range"] = [_json_number(rows.scores.min()), _json_number(rows.scores.max())]
-    about["data"] = _fingerprint(rows)
+        metadata["total_weight"] = float(rows.row_weight.sum())
+    metadata["score_range"] = [_json_number(rows.scores.min()), _json_number(rows.scores.max())]
+    metadata["data"] = _fingerprint(rows)
     losses = None if learned is None else fold_losses(learned, rows)
-    return about if losses is None else {**about, "losses": losses}
+    return metadata if losses is None else {**metadata, "losses": losses}
 
 
 def _options(calibrator: Calibrator) -> dict[str, Any]:

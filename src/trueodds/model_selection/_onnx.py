@@ -158,10 +158,10 @@ def _map_of(member: Any) -> CalibrationMap:
     if not isinstance(member.calibrator, Calibrator):
         raise InputError("only calibrators of trueodds can be exported to ONNX.")
     drawn: CalibrationMap = member.calibrator.map_
-    if drawn.attributes:
+    if drawn.features:
         raise InputError(
-            "a map that asks for attributes cannot be joined to its model in ONNX; export it with "
-            "map.to_onnx() and give it scores and attributes."
+            "a map that needs features cannot be joined to its model in ONNX; export it with "
+            "map.to_onnx() and give it scores and features."
         )
     return drawn
 

@@ -140,7 +140,7 @@ def sureness(
 ) -> dict[str, Any] | None:
     """The map of a method at scores in the data, with the interval of each; of two classes."""
     calibrator = comparison.calibrators[method]
-    if not sample.binary or not hasattr(calibrator, "map_with_band"):
+    if not sample.binary or not hasattr(calibrator, "to_map"):
         return None
     fitted = unfitted(calibrator).set_params(input=scale)
     fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)

@@ -466,31 +466,34 @@ class Calibrator(Estimator, ABC):
         """
         self._check_fitted("map_")
         self._check_scores(scores)
-        return self.map_with_band(level=level).interval(scores)
+        return self.to_map(interval=check_level(level)).interval(scores)
 
-    def map_with_band(self, *, level: float = 0.9) -> CalibrationMap:
-        """The map with its intervals, to be saved, exported or applied elsewhere.
+    def to_map(self, *, interval: float | None = None) -> CalibrationMap:
+        """The map, with intervals if asked for, to be saved, exported or applied elsewhere.
 
         Parameters
         ----------
-        level : float, default=0.9
+        interval : float, default=None
+            Confidence level of the intervals, such as 0.9; None for ``map_`` without intervals.
 
         Returns
         -------
         CalibrationMap
-            ``map_``, with ``band``.
+            ``map_``; with ``band`` if it has intervals.
 
         Examples
         --------
         >>> from trueodds import BetaCalibrator
         >>> scores, y = [0.02, 0.4, 0.1, 0.97, 0.8, 0.95], [0, 0, 1, 1, 0, 1]
-        >>> banded = BetaCalibrator().fit(scores, y).map_with_band(level=0.5)
+        >>> banded = BetaCalibrator().fit(scores, y).to_map(interval=0.5)
         >>> low, high = banded.interval([0.9])
         >>> bool(low[0] < banded([0.9])[0] < high[0])
         True
         """
         self._check_fitted("map_")
-        level = check_level(level)
+        if interval is None:
+            return self.map_
+        level = check_level(interval, "interval")
         lower, upper = self._band_curves(level)
         return self.map_.with_band(lower, upper, level=level)
 
@@ -500,7 +503,7 @@ class Calibrator(Estimator, ABC):
         self.map_ = self.fit_map(rows)
         self.classes_ = np.arange(rows.n_classes)
         self._keep(rows)
-        return self.map_with_band(level=level)
+        return self.to_map(interval=check_level(level))
 
     def _keep(self, rows: Rows) -> None:
         """Keep as much of the rows as intervals need."""
@@ -573,7 +576,7 @@ class FeatureCalibrator(Calibrator):
         self._check_fitted("map_")
         if not isinstance(self.map_, TreeMap):
             return super().predict_interval(scores, level=level)
-        return self.map_with_band(level=level).interval(scores, features)
+        return self.to_map(interval=check_level(level)).interval(scores, features)
 
     def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
         """The most probable class of each row; the first of equals."""

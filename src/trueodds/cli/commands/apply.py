@@ -245,9 +245,9 @@ def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
 
 def _features_of(fitted: Any) -> tuple[str, ...]:
     """Columns that a tree asks for."""
-    names = tuple(name for name in fitted.attributes if isinstance(name, str))
-    if len(names) < len(fitted.attributes):
-        raise InputError("the map's attributes have no names, so they cannot be found in a file.")
+    names = tuple(name for name in fitted.features if isinstance(name, str))
+    if len(names) < len(fitted.features):
+        raise InputError("the map's features have no names, so they cannot be found in a file.")
     return names
 
 

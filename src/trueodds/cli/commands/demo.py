@@ -52,7 +52,7 @@ def demo(folder: Folder = "demo-output", force: Force = False, full: Full = Fals
     again = ["--force"] if force else []
 
     _say(f"AdaBoost tells eights from other digits. {known} has its scores of digits that it")
-    _say("did not learn from, beside the truth. Can these scores be trusted as probabilities?")
+    _say("did not learn from, with the true classes. Can these scores be trusted as probabilities?")
     _write_scores(known, new)
     _command("evaluate", known, *columns, "--group", "ink", shown=_finding, full=full)
     _say("Which method would help?")

@@ -87,7 +87,7 @@ class Fit(NamedTuple):
     """A map with names of the classes, how it was learned, and doubts about the command."""
 
     learned: CalibrationMap
-    about: dict[str, Any]
+    metadata: dict[str, Any]
     notes: list[str]
 
 
@@ -132,26 +132,26 @@ def fit(
         prepared = data.prepare(source, columns)
         with working(f"fitting {method}", source.connection):
             if feature or len(prepared.scores) > 1 or not calibrator.ignores_row_order:
-                fitted, about, notes = _fit_rows(calibrator, prepared, data, interval)
+                fitted, metadata, notes = _fit_rows(calibrator, prepared, data, interval)
             else:
-                fitted, about, notes = _fit_counts(calibrator, prepared, interval)
-    about |= {"method": method, **_origin(data.file, prepared.columns, replaced, note_text)}
-    fitted = fitted.with_about(about)
+                fitted, metadata, notes = _fit_counts(calibrator, prepared, interval)
+    metadata |= {"method": method, **_origin(data.file, prepared.columns, replaced, note_text)}
+    fitted = fitted.with_metadata(metadata)
     if method == AUTO:
         note(f"auto: {calibrator.explanation_}")
     write_text(json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False, indent=1), output)
     if as_json:
         content = {"file": data.file, **prepared.describe(), "method": method}
-        content |= {"rows_fitted": about["rows"], "family": fitted.family, "output": output}
-        content |= {"fingerprint": fitted.fingerprint, "losses": about.get("losses")}
+        content |= {"rows_fitted": metadata["rows"], "family": fitted.family, "output": output}
+        content |= {"fingerprint": fitted.fingerprint, "losses": metadata.get("losses")}
         content |= {"interval": interval, "notes": notes}
         emit_json("fit", content)
     else:
-        losses = losses_text(about)
+        losses = losses_text(metadata)
         measured = f" {losses[:1].upper()}{losses[1:]}." if losses else ""
         where = "standard output" if output == STANDARD_OUTPUT else output
         note(
-            f"{where}: {method} map of {about['rows']:,} rows{prepared.left_out()}; "
+            f"{where}: {method} map of {metadata['rows']:,} rows{prepared.left_out()}; "
             f"{prepared.classes_line()}{measured}"
         )
         for line in notes:
@@ -161,7 +161,7 @@ def fit(
 def _origin(
     file: str, columns: ColumnNames, replaced: CalibrationMap | None, text: str | None
 ) -> dict[str, Any]:
-    """What only the command knows of the rows; folders are nobody's business."""
+    """The origin of the rows, which only the command knows; folders are private."""
     names: dict[str, Any] = {"score": list(columns.score), "label": columns.label}
     if columns.weight is not None:
         names["weight"] = columns.weight
@@ -178,7 +178,7 @@ def _origin(
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """From a table: every row was checked by the engine and is not looked at again."""
     from trueodds.cli.rows.fetch import score_table
-    from trueodds.model_selection._describe import describe_rows
+    from trueodds.model_selection._describe import rows_metadata
     from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used
@@ -195,19 +195,19 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     seconds = time.perf_counter() - start
     logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
-    about = describe_rows(calibrator, rows, prepared.classes.counts, weighted=weighted)
-    return Fit(fitted, about, prepared.classes.notes(table))
+    metadata = rows_metadata(calibrator, rows, prepared.classes.counts, weighted=weighted)
+    return Fit(fitted, metadata, prepared.classes.notes(table))
 
 
 def _fit_rows(
     calibrator: Calibrator, prepared: Prepared, data: o.LabelledRowOptions, interval: float | None
 ) -> Fit:
-    from trueodds.model_selection import describe_fit
+    from trueodds.model_selection import fit_metadata
 
     rows = data.fetch(prepared)
     calibrator.set_params(classes=list(range(rows.n_classes)))
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.codes, rows.weight, **features)
-    learned = calibrator.map_ if interval is None else calibrator.map_with_band(level=interval)
-    about = describe_fit(calibrator, rows.scores, rows.codes, rows.weight)
-    return Fit(learned.with_classes(rows.classes), about, rows.notes(prepared.classes))
+    learned = calibrator.map_ if interval is None else calibrator.to_map(interval=interval)
+    metadata = fit_metadata(calibrator, rows.scores, rows.codes, rows.weight)
+    return Fit(learned.with_classes(rows.classes), metadata, rows.notes(prepared.classes))

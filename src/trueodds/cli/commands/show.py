@@ -20,7 +20,7 @@ LENGTH = 200
 def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     """Show a saved map: its family, what it says of its origin, and its curve.
 
-    What a file says of its origin is shown as it is; nobody has checked it.
+    What a file says of its origin is shown unchecked.
 
     Examples
     --------
@@ -38,10 +38,10 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     lines = [f"{map_file}: {_headline(fitted)}", f"fingerprint  {fitted.fingerprint}"]
     parameters = fitted.to_dict()["parameters"]
     lines += _aligned({name: in_brief(value) for name, value in parameters.items()}, "parameters")
-    about = fitted.about
-    if about:
+    metadata = fitted.metadata
+    if metadata:
         lines += _aligned(
-            {k: in_brief(v) for k, v in _readable(about).items()}, "about (as the file says)"
+            {k: in_brief(v) for k, v in _readable(metadata).items()}, "about (as the file says)"
         )
     say("\n".join([*lines, "", *_drawing(fitted, x, curves)]))
 
@@ -60,10 +60,10 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
     return ["", title, *(f"  {name:<{width}}  {text}" for name, text in rows.items())]
 
 
-def _readable(about: dict[str, Any]) -> dict[str, Any]:
-    """Losses as a person would say them; all else as it is."""
-    words = losses_text(about)
-    return {**about, "losses": words} if words else about
+def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Losses in words; everything else unchanged."""
+    words = losses_text(metadata)
+    return {**metadata, "losses": words} if words else metadata
 
 
 def in_brief(value: Any) -> str:
@@ -111,7 +111,7 @@ def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> 
         "map": file,
         "fingerprint": fitted.fingerprint,
         **{name: document[name] for name in ("family", "input", "classes", "parameters")},
-        "about": fitted.about,
+        "metadata": fitted.metadata,
         "curves": [
             {"name": name or None, "score": x[::step], "probability": y[::step]}
             for name, y in curves
@@ -119,9 +119,9 @@ def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> 
     }
 
 
-def losses_text(about: dict[str, Any]) -> str:
+def losses_text(metadata: dict[str, Any]) -> str:
     """Losses before and after, and on which rows they were measured; may be empty."""
-    losses = about.get("losses", {})
+    losses = metadata.get("losses", {})
     words = [
         f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
         for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
@@ -133,7 +133,9 @@ def losses_text(about: dict[str, Any]) -> str:
     if "folds" in losses:
         sizes.append(f"{losses['folds']:,} folds")
     if "rows" in losses:
-        whole = round(about.get("total_weight", about.get("rows", 0)))  # a weight of k is k rows
+        whole = round(
+            metadata.get("total_weight", metadata.get("rows", 0))
+        )  # a weight of k is k rows
         of_all = f" of {whole:,}" if losses["rows"] < whole else ""
         sizes.append(f"{losses['rows']:,}{of_all} rows")
     measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ""

@@ -222,7 +222,7 @@ def resolve(
     formats = {given or format_of(path) for path in paths}
     if None in formats:
         raise UsageError(
-            f"the format of {paths[0]} cannot be told from its name; "
+            f"the format of {paths[0]} cannot be inferred from its name; "
             "pass --format csv, parquet, arrow, jsonl or xlsx."
         )
     if len(formats) > 1:

@@ -76,7 +76,7 @@ class Reading:
     """Leave out lines of text files that do not have the columns of the header."""
     decimal: Literal[".", ","] = "."
     na: tuple[str, ...] = ()
-    """Texts that stand for a missing value, beside the empty one."""
+    """Texts that stand for a missing value, in addition to the empty one."""
     encoding: str = UTF_8
     sheet: str | None = None
     header_row: int | None = None
@@ -165,7 +165,7 @@ def open_source(
     found : sequence of Path, default=None
         The files, if they have been looked for already.
     columns : ColumnNames, default=None
-        What will be asked for, if more is to be said of a file that cannot be read as it is.
+        The columns that will be used, so that a refusal can propose options.
     with_file : bool, default=False
         Add the column ``FILE``: the path of each row's file, as in ``files.paths`` of the result.
     """

@@ -1,6 +1,6 @@
 """The text of files: its encoding, its line ends, and the lines around its rows.
 
-The engine tells the end of lines from the first break of a file, even inside a quoted name, and
+The engine infers the line ending from the first break of a file, even inside a quoted name, and
 takes no other afterwards. Files with several kinds of ends are copied with one kind; quoted values
 are not changed. What the engine would lose silently is refused: a line longer than its buffer, and
 a quote that swallows the lines after it.

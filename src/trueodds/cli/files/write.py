@@ -33,7 +33,7 @@ def output_format(output: str, given: Format | None) -> Format:
     kind = given or (None if output == STANDARD_OUTPUT else format_of(Path(output)))
     if kind is None:
         raise UsageError(
-            f"the format of the output {output!r} cannot be told from its name; "
+            f"the format of the output {output!r} cannot be inferred from its name; "
             "pass --output-format csv, parquet, arrow, jsonl or xlsx."
         )
     if _is_compressed(output) and kind not in ("csv", "jsonl"):

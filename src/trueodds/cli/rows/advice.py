@@ -1,4 +1,4 @@
-"""What a file that cannot be used as it is seems to need: decimal commas, percentages, blanks."""
+"""Options that an unusable file seems to need: decimal commas, percentages, missing values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOME = 0.05
 
 
 FEWEST = 10
-"""Scores by which their scale can be told."""
+"""Scores that are needed to infer their scale."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def _unknown(source: DataSource, name: str) -> str:
 
 
 def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
-    """All rules for the columns of a command, in the order in which they are told."""
+    """All rules for the columns of a command, in the order in which they are reported."""
     from trueodds.inputs import ROW_SUM_TOLERANCE
 
     kinds = source.kinds

@@ -93,7 +93,7 @@ def _numbers(column: Any) -> npt.NDArray[Any]:
 
 
 def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
-    """Numbers as they are, so that a report can cut them into bands; anything else as texts."""
+    """Numbers unchanged, so that a report can cut them into bands; anything else as texts."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return np.asarray(column.to_numpy())
     return np.array(

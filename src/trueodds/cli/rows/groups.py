@@ -25,7 +25,7 @@ BROKEN = ("FLOAT", "DOUBLE")
 
 @dataclass(frozen=True)
 class FileGroups:
-    """The largest groups of each group column, and how many there are beside them."""
+    """The largest groups of each group column, and how many others there are."""
 
     prepared: Prepared
     relation: Any

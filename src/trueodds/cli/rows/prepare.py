@@ -1,4 +1,4 @@
-"""From files to good rows: what is wrong is counted, told, and either refused or left out."""
+"""From files to good rows: bad rows are counted, reported, and refused or left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``trueodds monitor`` is told of its rows."""
+"""Options of ``trueodds monitor`` for its rows."""
 
 from __future__ import annotations
 

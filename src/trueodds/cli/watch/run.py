@@ -99,7 +99,7 @@ def open_watch(
 ) -> Watch:
     """The state that there is, or a new one."""
     path, mark = Path(state), fitted.fingerprint
-    # Of two classes, codes are enough: nobody is told their names.
+    # Two classes need no names: messages use codes only.
     classes = fitted.classes if fitted.classes is not None and len(fitted.classes) > 2 else None
     if not path.exists():
         options = {"alpha": alpha, "tolerance": tolerance}
@@ -164,7 +164,7 @@ def fingerprint_of(path: Path, content: Path | None = None) -> str:
 
 @dataclass(eq=False)
 class RowArrays:
-    """What tells the rows of files apart, by their positions.
+    """What distinguishes the rows of files, by position.
 
     Parameters
     ----------
@@ -269,9 +269,9 @@ class WatchRun:
     """What suggests a mistake in the command rather than a change of the data."""
 
     def __post_init__(self) -> None:
-        if self.fitted.attributes:
+        if self.fitted.features:
             raise InputError(
-                "a tree needs attributes of each row; such maps cannot be monitored yet."
+                "a tree needs features of each row; such maps cannot be monitored yet."
             )
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
         self.columns = self.data.columns(self.fitted)
@@ -501,7 +501,7 @@ class WatchRun:
 
     @staticmethod
     def _is_replaced(folder: str, record: FileRecord, now: Any) -> bool:
-        if record.values is None:  # nobody can tell, but a partition is delivered as a whole
+        if record.values is None:  # unknown, but a partition is delivered as a whole
             return "=" in os.path.basename(folder)  # noqa: PTH119
         return holds_most(record.values, now)
 
@@ -604,7 +604,7 @@ class WatchRun:
         dict or None
             Where the map is, how many rows it was fitted to, and since when; None without an alarm.
         """
-        from trueodds.model_selection import describe_fit
+        from trueodds.model_selection import fit_metadata
 
         change = self.watch.monitor.change_point
         if change is None or change.time is None:
@@ -625,8 +625,8 @@ class WatchRun:
             calibrator.set_params(classes=list(self.classes))
             y = np.array(self.classes)[codes]
             fitted = calibrator.fit(scores, y, mass), scores, y, mass
-            about = describe_fit(*fitted, parent=self.fitted)
-        content = calibrator.map_.with_about(about).to_dict()
+            metadata = fit_metadata(*fitted, parent=self.fitted)
+        content = calibrator.map_.with_metadata(metadata).to_dict()
         write_text(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1), output)
         log(f"{output}: new map of {len(y):,} rows since {change.time}.")
         return {"output": output, "rows": len(y), "since": change.time}

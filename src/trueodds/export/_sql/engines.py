@@ -58,7 +58,7 @@ def check_name(name: Any, dialect: str) -> None:
     if dialect == "bigquery" and (set(name) & set("\\`") or not name.isprintable()):
         raise InputError(
             "BigQuery has no columns with a backslash, a backtick or a control character in their "
-            f"names; got {name!r}. Rename the column; for an attribute of a tree, name its column "
+            f"names; got {name!r}. Rename the column; for a feature of a tree, name its column "
             "by features={...}."
         )
 
