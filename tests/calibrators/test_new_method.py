@@ -1,5 +1,6 @@
 """A new method is one file and one line, another package's one entry point; both are found."""
 
+import importlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 
 import trueodds
 from trueodds.calibrators import METHODS, find_calibrator, method_name
+from trueodds.testing import check_calibrator
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +23,12 @@ ROOT = Path(__file__).parents[2]
 def recipe():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     part = text[text.index("## Add a calibrator: one file and one line") :]
+    return re.search(r"```python\n(.*?)```", part, re.DOTALL).group(1)
+
+
+def parametric_recipe():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = text[text.index("### A parametric curve") :]
     return re.search(r"```python\n(.*?)```", part, re.DOTALL).group(1)
 
 
@@ -127,6 +135,14 @@ def test_the_contract_suite_sees_it_and_it_passes(run):
         "from trueodds.testing import check_calibrator\n"
         "check_calibrator(all_calibrators()['gamma']())",
     )
+
+
+def test_a_parametric_curve_takes_forty_lines_and_passes_the_contract(tmp_path, monkeypatch):
+    recipe = parametric_recipe()
+    assert len([line for line in recipe.splitlines() if line]) <= 40
+    (tmp_path / "probit_package.py").write_text(recipe, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    check_calibrator(importlib.import_module("probit_package").ProbitCalibrator())
 
 
 def test_a_file_of_the_library_is_among_its_names(with_the_recipe_as_a_file):

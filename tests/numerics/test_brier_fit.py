@@ -6,8 +6,12 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from trueodds.numerics.log_odds import LogOddsRows
-from trueodds.numerics.logistic_regression import fit_finite, fit_finite_brier, squared_error
-from trueodds.numerics.saturated import fit_log_odds
+from trueodds.numerics.logistic_regression import (
+    fit_finite,
+    fit_finite_brier,
+    fit_log_odds,
+    squared_error,
+)
 from trueodds.rows import Rows
 
 from .test_finite_fit import sample

@@ -52,7 +52,7 @@ def loss(rows, fit):
 
 @pytest.mark.parametrize(("a", "b"), [(0.7, 0.7), (0.7, 0.2), (0.0, 1.0)])
 def test_fitted_log_odds_are_those_of_the_formula(a, b):
-    fit = LogOddsFit(a, b, 0.3, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
+    fit = LogOddsFit(a, b, 0.3)
     p = np.array([0.01, 0.5, 0.9])
     z = np.log(p / (1 - p))
     expected = a * np.log(p) - b * np.log(1 - p) + 0.3

@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from trueodds.numerics import saturated
 from trueodds.numerics.log_odds import LogOddsRows
-from trueodds.numerics.logistic_regression import fit_finite
-from trueodds.numerics.saturated import UNSEEN_LEVEL, fit_log_odds
+from trueodds.numerics.logistic_regression import fit_finite, fit_log_odds
+from trueodds.numerics.saturated import UNSEEN_LEVEL
 from trueodds.rows import Rows
 
 DESIGNS = ["temperature", "logistic", "beta", "beta_half"]

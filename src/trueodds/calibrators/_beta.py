@@ -9,7 +9,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.log_odds import fit_log_odds_map
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap
-from trueodds.numerics.saturated import Design
+from trueodds.numerics.logistic_regression import Design
 from trueodds.rows import Rows
 
 __all__ = ["BetaCalibrator"]

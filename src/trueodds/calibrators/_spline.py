@@ -31,9 +31,9 @@ from trueodds.inputs import (
 from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
-from trueodds.numerics.label_targets import platt_targets
 from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
 from trueodds.numerics.natural_spline import NaturalSpline
+from trueodds.numerics.separable import is_separable, with_platt_targets
 from trueodds.rows import Rows
 
 __all__ = ["SplineCalibrator"]
@@ -174,10 +174,9 @@ def fit_spline(
 ) -> SplineFit:
     """Fit; parameters are those of :class:`trueodds.SplineCalibrator`."""
     rows = _finite_rows(given, scale)
-    separable = prior_weight == 0 and _separable(rows)
+    separable = prior_weight == 0 and is_separable(rows)
     if separable:
-        targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
-        rows = rows.with_targets(*targets)
+        rows = with_platt_targets(rows)
     size = float(np.abs(rows.z).max()) or 1.0
     u, weight = rows.z / size, rows.weight
     spline = NaturalSpline(_knots(u, weight, n_knots))
@@ -220,13 +219,6 @@ def _finite_rows(given: Rows, scale: InputScale) -> LogOddsRows:
     z, row = np.unique(np.clip(z, -LARGEST, LARGEST), return_inverse=True)
     n_neg, n_pos = (np.bincount(row, n).astype(np.float64) for n in (rows.n_neg, rows.n_pos))
     return LogOddsRows(z, n_neg, n_pos)
-
-
-def _separable(rows: LogOddsRows) -> bool:
-    """Whether a threshold parts the classes; touching counts."""
-    neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
-    parted = neg[-1] <= pos[0] or pos[-1] <= neg[0]
-    return bool(parted and len(rows.z) > 1)
 
 
 def _knots(u: Floats, weight: Floats, n_knots: int) -> Floats:

@@ -11,7 +11,7 @@ from trueodds.inputs import Floats
 from trueodds.metrics._sample import Event, read_sample
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
-from trueodds.numerics.saturated import placed_log_odds
+from trueodds.numerics.logistic_regression import placed_log_odds
 from trueodds.rows import Rows
 
 __all__ = [

@@ -21,8 +21,9 @@ from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsM
 from trueodds.metrics import calibration_slope
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
+from trueodds.numerics.logistic_regression import placed_log_odds
 from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
-from trueodds.numerics.saturated import UNSEEN_LEVEL, placed_log_odds
+from trueodds.numerics.saturated import UNSEEN_LEVEL
 from trueodds.rows import Rows
 
 __all__ = ["ModelUpdate", "UpdateStep", "update_model"]

@@ -41,7 +41,7 @@ class Compressed(LogOddsRows):
 
     width: float
 
-    def serves(self, slope: float) -> bool:
+    def is_exact_for(self, slope: float) -> bool:
         """Whether a fit of this slope is exact to 1e-10."""
         return abs(slope) * self.width < 0.014
 

@@ -23,13 +23,21 @@ likelihood does for classes that are separated. With targets off 0 and 1 the opt
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from trueodds.inputs import Floats
-from trueodds.numerics.label_targets import platt_targets
-from trueodds.numerics.log_odds import LogOddsRows, log_pair, log_sigmoid, sigmoid
+from trueodds.inputs import Floats, InputScale
+from trueodds.numerics.log_odds import LogOddsRows, log_odds, log_pair, log_sigmoid, sigmoid
+from trueodds.numerics.saturated import (
+    BinaryEvidence,
+    CurveFit,
+    fit_saturated,
+    fit_summary,
+    open_to_unseen,
+)
+from trueodds.numerics.separable import Separator, with_finite_optimum, with_platt_targets
 
 __all__ = [
     "LN2",
@@ -37,12 +45,14 @@ __all__ = [
     "LogOddsFit",
     "LogisticFit",
     "LogisticProblem",
+    "Loss",
     "constant_fit",
     "features_of",
     "fit_finite",
     "fit_finite_brier",
+    "fit_log_odds",
     "fit_logistic",
-    "is_separable",
+    "placed_log_odds",
     "squared_error",
 ]
 
@@ -228,47 +238,104 @@ def fit_logistic(
 
 
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
+Loss = Literal["log", "brier"]
 
 LN2 = float(np.log(2.0))
 LEAST_FEATURE = 1e-305
 
 
 @dataclass(frozen=True)
-class LogOddsFit:
-    """Parameters a, b, c, the range [lower, upper] of log-odds, and what happened on the way."""
+class LogOddsFit(CurveFit):
+    """The curve a·ln p − b·ln(1−p) + c; ``eliminated`` if a or b would have been negative."""
 
     a: float
     b: float
     c: float
-    lower: float
-    upper: float
-    converged: bool
-    n_iter: int
-    gradient: float
-    separable: bool = False
     eliminated: bool = False
 
-    def __call__(self, z: float) -> float:
+    def at(self, z: Floats) -> Floats:
         """Fitted log-odds at log-odds z, wherever the range ends."""
-        return float(self.at(np.float64(z)))
-
-    def at(self, z: Floats | np.float64) -> Floats:
-        """Fitted log-odds at many log-odds."""
         if self.a == self.b:
             return np.asarray(self.a * z + self.c)
         return np.asarray(self.a * log_sigmoid(z) - self.b * log_sigmoid(-z) + self.c)
+
+    def steepest(self, low: float, high: float) -> float:
+        """Slopes lie between b and a."""
+        return max(abs(self.a), abs(self.b))
+
+
+IDENTITY = LogOddsFit(1.0, 1.0, 0.0)
+
+
+def fit_log_odds(
+    evidence: BinaryEvidence,
+    *,
+    scale: InputScale,
+    design: Design,
+    nonnegative: bool = False,
+    loss: Loss = "log",
+) -> LogOddsFit:
+    """Fit one of the designs to scores some of which may be saturated.
+
+    Parameters
+    ----------
+    evidence : Rows
+        Scores in any order, some of them perhaps saturated.
+    scale : {"probability", "logit", "score"}
+    design : {"temperature", "logistic", "beta", "beta_half"}
+        a = b, c = 0; a = b; all free; c = (a − b)·ln 2.
+    nonnegative : bool, default=False
+        Whether a and b must not be negative. A coefficient that would be is eliminated (fixed at
+        zero) and the others are fitted again; the likelihood is concave, so this is its
+        constrained maximum.
+    loss : {"log", "brier"}, default="log"
+        What is minimized: the log-loss, which is maximum likelihood, or the squared error, of which
+        the fit is never worse than that of maximum likelihood. A level inside the range of the
+        scores is the likelihood's in either case.
+    """
+    likeliest = partial(fit_finite, design=design, nonnegative=nonnegative)
+    least_squares = partial(fit_finite_brier, design=design, nonnegative=nonnegative)
+    place = partial(
+        fit_saturated,
+        search_by=likeliest,
+        separable_by=_separator(design),
+        identity=IDENTITY,
+    )
+
+    def fit(rows: LogOddsRows) -> LogOddsFit:
+        if loss == "log":
+            return place(rows, likeliest)
+        found = place(rows, least_squares)
+        if np.isfinite(rows.z).all():
+            return found
+        # With all rows placed, maximum likelihood may have the smaller squared error.
+        candidates = (found, place(rows, likeliest))
+        return min(candidates, key=lambda candidate: squared_error(rows, candidate))
+
+    return open_to_unseen(fit_summary(evidence, scale, fit), evidence, scale)
+
+
+def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
+    """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
+    z = log_odds(evidence.scores, scale)
+    if np.isfinite(z).all():
+        return z
+    fit = fit_log_odds(evidence, scale=scale, design="logistic")
+    return np.clip(z, fit.lower, fit.upper)
 
 
 def fit_finite(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOddsFit:
     """Fit a design to finite log-odds; the range is left open.
 
-    Parameters are those of :func:`trueodds.numerics.saturated.fit_log_odds`.
+    Parameters are those of :func:`fit_log_odds`.
     """
-    separable = is_separable(rows, design)
-    if separable:
-        targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
-        rows = rows.with_targets(*targets)
+    rows, separable = with_finite_optimum(rows, _separator(design))
     return replace(_fit_design(rows, design, nonnegative), separable=separable)
+
+
+def _separator(design: Design) -> Separator:
+    """Without a constant, the curve is 0 at 0 and only the threshold 0 can part classes."""
+    return "zero" if design in ("temperature", "beta_half") else "threshold"
 
 
 def features_of(z: Floats, design: Design) -> tuple[Floats, ...]:
@@ -320,30 +387,13 @@ def _fit_design(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOdds
 
 
 def _as_log_odds_fit(fit: LogisticFit, a: float, b: float, c: float) -> LogOddsFit:
-    return LogOddsFit(
-        a, b, c, -np.inf, np.inf, fit.converged, n_iter=fit.n_iter, gradient=fit.gradient
-    )
+    return LogOddsFit(a, b, c, converged=fit.converged, n_iter=fit.n_iter, gradient=fit.gradient)
 
 
 def constant_fit(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
-    """A = b = 0: the frequency of positives everywhere (one half where there is no constant)."""
+    """The frequency of positives everywhere (one half where there is no constant)."""
     c = float(np.log(rows.n_pos.sum()) - np.log(rows.n_neg.sum())) if intercept else 0.0
-    return LogOddsFit(0.0, 0.0, c, -np.inf, np.inf, converged=True, n_iter=0, gradient=0.0)
-
-
-def is_separable(rows: LogOddsRows, design: Design) -> bool:
-    """Whether a threshold (any; 0 for a design without a constant) parts the classes, either way.
-
-    Touching at one score counts: the slope would still be infinite.
-    """
-    neg, pos = rows.z[rows.n_neg > 0], rows.z[rows.n_pos > 0]
-    if len(neg) == 0 or len(pos) == 0:
-        return True
-    if design in ("temperature", "beta_half"):
-        parted = neg.max() <= 0 <= pos.min() or pos.max() <= 0 <= neg.min()
-    else:
-        parted = neg.max() <= pos.min() or pos.max() <= neg.min()
-    return bool(parted and rows.z.min() < rows.z.max())
+    return LogOddsFit(0.0, 0.0, c)
 
 
 BRIER_SHORT_STEP = 1e-7  # of parameters; Newton's method squares the error
@@ -407,18 +457,17 @@ class _BrierProblem(LogisticProblem):
 def fit_finite_brier(rows: LogOddsRows, design: Design, *, nonnegative: bool) -> LogOddsFit:
     """Fit a design to finite log-odds by squared error; the range is left open.
 
-    Parameters are those of :func:`trueodds.numerics.logistic_regression.fit_finite`, and so is the
+    Parameters are those of :func:`fit_finite`, and so is the
     treatment of scores that separate the classes.
     """
     likeliest = fit_finite(rows, design, nonnegative=nonnegative)
-    targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
     if likeliest.separable:
-        rows = rows.with_targets(*targets)
+        rows = with_platt_targets(rows)
     if squared_error(rows, likeliest) < NOTHING:
         return likeliest
     found = _best(rows, design, nonnegative)
     if not (found.converged or likeliest.separable):
-        found = replace(_best(rows.with_targets(*targets), design, nonnegative), separable=True)
+        found = replace(_best(with_platt_targets(rows), design, nonnegative), separable=True)
     if not found.converged or squared_error(rows, found) > squared_error(rows, likeliest):
         return likeliest
     return replace(found, separable=found.separable or likeliest.separable)
@@ -456,9 +505,7 @@ def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
         a, *rest = (float(next(slopes)) if kept else 0.0 for kept in keep)
         b = rest[0] if rest else a
         c = found.intercept + (LN2 * (a - b) if design == "beta_half" else 0.0)
-        return LogOddsFit(
-            a, b, c, -np.inf, np.inf, found.converged, n_iter=found.n_iter, gradient=found.gradient
-        )
+        return _as_log_odds_fit(found, a, b, c)
 
     free = solve((True,) * len(features))
     if not nonnegative or min(free.a, free.b) >= 0:

@@ -1,8 +1,8 @@
-"""Fit a map on the log-odds axis when some scores have no place there.
+"""Fit a curve of the log-odds when some scores are exactly 0 or 1.
 
 A probability of exactly 0 or 1 (log-odds of ∓inf) has no place on the log-odds axis, and a fixed
 clip would decide the fit. Its level is estimated, with all that lies beyond brought to the same
-level, so that the map stays monotone.
+level, so that a monotone map stays monotone.
 
 *Beyond the finite scores.* The likelihood of a level out there is greatest where the fitted
 probability equals the frequency of positives among the saturated scores, whatever the other
@@ -10,36 +10,77 @@ parameters are. So these are fitted to the finite scores, and the level is solve
 frequency is (n₊ + 1)/(n + 2), the posterior mean under a uniform prior, or a pure group would be
 sent to infinity.
 
-*Inside their range*, if it would have to be there: the level is searched for that, with the finite
-scores beyond it clipped to it and the parameters fitted anew, gives the highest likelihood.
+*Inside their range*, if the curve does not reach the frequency beyond it. Either the level of
+highest likelihood is searched for, with the finite scores beyond it clipped to it and the curve
+fitted again; or saturated scores stand at the last finite score and take part in the fit.
 
-With ``loss="brier"`` the parameters minimize the squared error instead, which is least at the same
-frequency; a level inside the range is still the likelihood's.
+All rules for probabilities of exactly 0 and 1:
+
+==============================  ===================================================================
+method                          where 0 and 1 stand
+==============================  ===================================================================
+temperature, logistic, beta     a level beyond, or searched for inside
+quadratic, robust logistic      a level beyond, or at the last finite score
+unseen in fitting               at 2.2e-16 and 1 − 2.2e-16 (``UNSEEN_LEVEL``); quadratic: at the
+                                last score
+temperature, vector, matrix,    the level of a probability of 0 below the largest of its row, by
+Dirichlet scaling of classes    the same two rules (:mod:`trueodds.numerics.softmax.floor`)
+spline                          a tenth of the range beyond the others: a curve that is free to bend
+                                needs no level, and its penalty needs a distance
+kernel                          at 1e-10 and 1 − 1e-10: the beta kernel is nearly constant there
+Bayesian smooth (default)       at log-odds of ±700: models whose log-odds reach hundreds mean it,
+                                and priors bound what that can do
+Bayesian structured (default)   floor δ, a parameter with a prior
+                                (:mod:`trueodds.numerics.structured_softmax.base`)
+structured vector and matrix    at the least normal float32, as the authors' program has it
+tree                            at 1e-5 and 0.99999, as the paper has it
+==============================  ===================================================================
+
+Methods that use only the order of scores (isotonic regression, bins) need no rule.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cached_property
-from typing import Literal, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.compression import compress, finite_range
-from trueodds.numerics.level_search import Side, search_levels
-from trueodds.numerics.log_odds import LogOddsRows, log_odds
-from trueodds.numerics.logistic_regression import Design, LogOddsFit, fit_finite, is_separable
+from trueodds.numerics.log_odds import LogOddsRows, log_odds, log_sigmoid
+from trueodds.numerics.separable import Separator, is_separable, with_finite_optimum
 
-__all__ = ["UNSEEN_LEVEL", "Design", "LogOddsFit", "Loss", "fit_log_odds", "placed_log_odds"]
+__all__ = [
+    "UNSEEN_LEVEL",
+    "BinaryEvidence",
+    "CurveFit",
+    "Side",
+    "fit_curve",
+    "fit_saturated",
+    "fit_summary",
+    "search_levels",
+]
 
-Loss = Literal["log", "brier"]
+Side = int  # −1: the lower end, +1: the upper end
+Levels = dict[Side, float]
 
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
 COMPRESS_FROM = 65536
+FLATTEST = 1e15  # log-odds within which a curve must reach a frequency
+SLOPE_POINTS = 257  # at which the slope of a curve is taken
+
+# The search for levels takes about 40 fits for one level and 200 for two.
 SEARCH_CELLS = 256  # rows that a level is searched on
+STEPS, PAIR_STEPS = 24, 12  # of the grid, for one level and for each of two
+STARTS = 2  # places of the grid from which two levels are refined; they are not neighbors
+LEAST_STEP, LEAST_SHARE = 1 / 32, 1 / 400
+"""Where the refinement ends: of the distance from one score to the next, and of all scores."""
+EQUAL = 1e-11  # losses per unit of weight that differ by no more than rounding
 
 
 class BinaryEvidence(Protocol):
@@ -53,6 +94,10 @@ class BinaryEvidence(Protocol):
         """In any order; may be saturated."""
 
     @property
+    def total(self) -> float:
+        """Weight of everything."""
+
+    @property
     def targets(self) -> tuple[float, float]:
         """What a negative and a positive count as."""
 
@@ -60,201 +105,318 @@ class BinaryEvidence(Protocol):
         """The weight of negatives and of positives in some of the rows."""
 
 
-class _SaturatedRows(LogOddsRows):
-    """Rows some of which may be infinite."""
+@dataclass(frozen=True, kw_only=True)
+class CurveFit(ABC):
+    """A curve of the log-odds, the range in which it holds, and how it was found.
 
-    @cached_property
-    def saturated(self) -> dict[Side, npt.NDArray[np.bool_]]:
-        """Which rows are infinite, for the sides where any is."""
-        ends = {-1: float(self.z.min()), 1: float(self.z.max())}
-        return {side: self.z == end for side, end in ends.items() if np.isinf(end)}
+    Subclasses add their parameters and write :meth:`at`. Outside of [lower, upper] the map is
+    constant. ``gradient`` is relative; ``mean_slope`` tells only by its sign whether the curve
+    rises.
+    """
 
-    @cached_property
-    def finite(self) -> _SaturatedRows:
-        return self.clipped({}) if self.saturated else self
+    lower: float = -np.inf
+    upper: float = np.inf
+    converged: bool = True
+    n_iter: int = 0
+    gradient: float = 0.0
+    separable: bool = False
+    mean_slope: float = 1.0
 
-    @cached_property
-    def edge(self) -> dict[Side, float]:
-        """The lowest and the highest finite log-odds."""
-        return {-1: float(self.finite.z.min()), 1: float(self.finite.z.max())}
+    @abstractmethod
+    def at(self, z: Floats) -> Floats:
+        """Fitted log-odds at log-odds z, wherever the range ends."""
 
-    def clipped(self, level: dict[Side, float]) -> _SaturatedRows:
-        """Finite rows, and the saturated ones of the given sides, brought within the levels."""
-        used = np.isfinite(self.z)
-        for side in level:
-            used |= self.saturated[side]
-        part = self.take(used)
-        lower, upper = level.get(-1, -np.inf), level.get(1, np.inf)
-        return replace(part, z=np.clip(part.z, lower, upper))
+    def __call__(self, z: float) -> float:
+        """Fitted log-odds at one place."""
+        return float(self.at(np.float64(z)))  # type: ignore[arg-type]
 
-    def ends_of(self, whole: _SaturatedRows, sides: list[Side]) -> _SaturatedRows:
-        """These finite rows with the saturated ones of ``whole``, one row for each side."""
-        parts = [self, *(whole.take(whole.saturated[side]).pooled() for side in sides)]
-        return _SaturatedRows(
-            np.concatenate([part.z for part in parts]),
-            np.concatenate([part.n_neg for part in parts]),
-            np.concatenate([part.n_pos for part in parts]),
-        )
+    def steepest(self, low: float, high: float) -> float:
+        """The largest slope, up or down, in a range."""
+        if not low < high:
+            return 0.0
+        z = np.linspace(low, high, SLOPE_POINTS)
+        return float(np.abs(np.diff(self.at(z)) / np.diff(z)).max())
 
-    def pooled(self) -> _SaturatedRows:
-        """Rows of one score as one row."""
-        return _SaturatedRows(
-            self.z[:1], self.n_neg.sum(keepdims=True), self.n_pos.sum(keepdims=True)
-        )
+    def level_beyond(self, wanted: float, edge: float, side: Side) -> float | None:
+        """Log-odds beyond ``edge`` at which the curve is ``wanted``; None if it never is.
 
-    def coarse(self, sides: list[Side]) -> _SaturatedRows:
-        """A few hundred rows that stand for the finite ones; one for each of the sides."""
-        finite = self.finite
-        order = np.argsort(finite.z)
-        z, n_neg, n_pos = finite.z[order], finite.n_neg[order], finite.n_pos[order]
-        # By weight and never parting equal scores: counts must give what their rows give.
-        starts = np.flatnonzero(np.concatenate([[True], z[1:] > z[:-1]]))
-        z, n_neg, n_pos = z[starts], *(np.add.reduceat(n, starts) for n in (n_neg, n_pos))
-        weight = n_neg + n_pos
-        share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * SEARCH_CELLS)
-        starts = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
-        neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-        mean = np.add.reduceat(z * weight, starts) / (neg + pos)
-        alone = np.diff(np.append(starts, len(z))) == 1
-        # To the last digit: a level that only just misses a score would part what is tied there.
-        mean = np.where(alone, z[starts], mean)
-        return _SaturatedRows(mean, neg, pos).ends_of(self, sides)
+        For a monotone curve.
+        """
+        from scipy.optimize import brentq  # slow to import, and rarely needed
 
-    def fit(self, design: Design, nonnegative: bool, loss: Loss) -> LogOddsFit:
-        if loss == "brier":
-            from trueodds.numerics.logistic_regression import fit_finite_brier
-
-            return fit_finite_brier(self, design, nonnegative=nonnegative)
-        return fit_finite(self, design, nonnegative=nonnegative)
+        if abs(self(edge) - wanted) <= 1e-9 * (1 + abs(wanted)):
+            return edge  # and rounding must not send it to either side
+        far = side * max(1.0, abs(edge))
+        increases = (self(edge + far) - self(edge)) * side > 0
+        beyond = (wanted - self(edge)) * side > 0
+        if increases != beyond or self(edge + far) == self(edge):
+            return None
+        direction = side if beyond else -side
+        while (self(edge + far) - wanted) * direction < 0:
+            far *= 2
+            if abs(far) > FLATTEST:  # so flat that it never gets there
+                return None
+        return float(brentq(lambda z: self(z) - wanted, edge, edge + far, xtol=1e-12, rtol=1e-14))
 
 
-def fit_log_odds(
+F = TypeVar("F", bound=CurveFit)
+
+
+def fit_curve(
     evidence: BinaryEvidence,
-    *,
     scale: InputScale,
-    design: Design,
-    nonnegative: bool = False,
-    loss: Loss = "log",
-) -> LogOddsFit:
-    """Fit one of the designs.
+    fit: Callable[[LogOddsRows], F],
+    *,
+    separable_by: Separator | None = "threshold",
+    identity: F | None = None,
+    continued: bool = True,
+) -> F:
+    """Fit by a function of ordinary rows: finite log-odds, and classes that are not separable.
+
+    Many rows are compressed, saturated ones placed beyond the others or at the last of them, and
+    separable classes get Platt's targets.
 
     Parameters
     ----------
     evidence : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "score"}
-    design : {"temperature", "logistic", "beta", "beta_half"}
-        a = b, c = 0; a = b; all free; c = (a − b)·ln 2.
-    nonnegative : bool, default=False
-        Whether a and b must not be negative. A coefficient that would be is eliminated (fixed at
-        zero) and the others are fitted again; the likelihood is concave, so this is its
-        constrained maximum.
-    loss : {"log", "brier"}, default="log"
-        What is minimized: the log-loss, which is maximum likelihood, or the squared error, of which
-        the fit is never worse than that of maximum likelihood.
+    fit : callable
+        Rows to a :class:`CurveFit`.
+    separable_by : {"threshold", "zero", "parabola", None}, default="threshold"
+        Which classes are separable; None if ``fit`` sees to it.
+    identity : CurveFit, default=None
+        The curve for rows that are all saturated. By default it is fitted to the log-odds of
+        their frequencies.
+    continued : bool, default=True
+        Whether the curve goes on beyond the scores seen in fitting.
     """
-    fit = None
+
+    def fit_finite(rows: LogOddsRows) -> F:
+        if separable_by is None:
+            return fit(rows)
+        rows, separable = with_finite_optimum(rows, separable_by)
+        found = fit(rows)
+        return replace(found, separable=True) if separable else found
+
+    found = fit_summary(
+        evidence,
+        scale,
+        lambda rows: fit_saturated(rows, fit_finite, identity=identity, continued=continued),
+    )
+    return open_to_unseen(found, evidence, scale) if continued else found
+
+
+def fit_summary(evidence: BinaryEvidence, scale: InputScale, fit: Callable[[LogOddsRows], F]) -> F:
+    """Fit to a summary of many rows, or to the rows if they are few or the curve too steep."""
     score = evidence.scores
-    # By weight also: a table of counts must take the way that its rows would take.
-    if len(score) >= COMPRESS_FROM or sum(map(np.sum, evidence.counts())) >= COMPRESS_FROM:
+    # By weight also: a table of counts must be fitted as its rows would be.
+    if len(score) >= COMPRESS_FROM or evidence.total >= COMPRESS_FROM:
         summary = compress(score, scale, evidence.counts)
-        rows = _SaturatedRows(summary.z, summary.n_neg, summary.n_pos)
-        rough = _fit(rows.with_targets(*evidence.targets), design, nonnegative, loss)
-        fit = rough if summary.serves(max(abs(rough.a), abs(rough.b))) else None
-    if fit is None:
-        rows = _SaturatedRows(log_odds(score, scale), *evidence.counts())
-        fit = _fit(rows.with_targets(*evidence.targets), design, nonnegative, loss)
-    low, high = finite_range(score, scale)
+        found = fit(summary.with_targets(*evidence.targets))
+        low, high = finite_range(score, scale)
+        low = found.lower if np.isfinite(found.lower) else low
+        high = found.upper if np.isfinite(found.upper) else high
+        if summary.is_exact_for(found.steepest(low, high)):
+            return found
+    rows = LogOddsRows(log_odds(score, scale), *evidence.counts())
+    return fit(rows.with_targets(*evidence.targets))
+
+
+def open_to_unseen(fit: F, evidence: BinaryEvidence, scale: InputScale) -> F:
+    """Continue the curve where no score was saturated; 0 and 1 then stand at the unseen level."""
+    low, high = finite_range(evidence.scores, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
     upper = fit.upper if np.isfinite(fit.upper) else max(high, unseen)
     return replace(fit, lower=lower, upper=upper)
 
 
-def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
-    """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
-    z = log_odds(evidence.scores, scale)
-    if np.isfinite(z).all():
-        return z
-    fit = fit_log_odds(evidence, scale=scale, design="logistic")
-    return np.clip(z, fit.lower, fit.upper)
+def fit_saturated(
+    rows: LogOddsRows,
+    fit: Callable[[LogOddsRows], F],
+    *,
+    search_by: Callable[[LogOddsRows], CurveFit] | None = None,
+    separable_by: Separator = "threshold",
+    identity: F | None = None,
+    continued: bool = True,
+) -> F:
+    """Fit to rows some of which may be saturated, placing them as the module's text says.
 
-
-def _fit(evidence: _SaturatedRows, design: Design, nonnegative: bool, loss: Loss) -> LogOddsFit:
-    """Fit to rows some of which may be saturated, placing them as the module's text says."""
-    if not evidence.saturated:
-        return evidence.fit(design, nonnegative, loss)
-    wanted = {
-        side: _frequency_log_odds(float(evidence.n_pos[at].sum()), float(evidence.n_neg[at].sum()))
-        for side, at in evidence.saturated.items()
-    }
-    if not len(evidence.finite.z):
-        return _levels_alone(wanted, evidence)
-    searched: dict[Side, float] = {}
+    ``search_by`` is the fit by which levels inside are searched for; without it they stand at the
+    last finite score. The range stays open where no row is saturated, if ``continued``.
+    """
+    ends = {side: rows.take(rows.z == side * np.inf) for side in (-1, 1)}
+    ends = {side: end for side, end in ends.items() if len(end.z)}
+    if not ends and continued:
+        return fit(rows)
+    wanted = {side: _frequency_log_odds(end) for side, end in ends.items()}
+    finite = rows.take(np.isfinite(rows.z)) if ends else rows
+    if not len(finite.z):
+        return _levels_alone(rows, wanted, fit, identity)
+    edge = {-1: float(finite.z.min()), 1: float(finite.z.max())}
+    inside: Levels = {}
     while True:
-        fit = evidence.clipped(searched).fit(design, nonnegative, loss)
+        used = np.isfinite(rows.z)
+        for side in inside:
+            used |= rows.z == side * np.inf
+        found = fit(_clipped(rows.take(used), inside))
         beyond = {
-            side: _level_beyond(fit, wanted[side], evidence.edge[side], side)
+            side: found.level_beyond(wanted[side], edge[side], side)
             for side in wanted
-            if side not in searched
+            if side not in inside
         }
-        inside = [side for side, level in beyond.items() if level is None]
-        if not inside:
-            level = {**searched, **{side: z for side, z in beyond.items() if z is not None}}
-            # What a level inside has brought together may part the classes where scores do not.
-            separable = fit.separable and (not searched or is_separable(evidence, design))
-            lower, upper = level.get(-1, -np.inf), level.get(1, np.inf)
-            fit = replace(fit, lower=lower, upper=upper, separable=separable)
-            return fit if loss == "log" else _better(fit, evidence, design, nonnegative)
-        searched = _search([*searched, *inside], evidence, design, nonnegative)
+        unreached = [side for side, level in beyond.items() if level is None]
+        if not unreached:
+            break
+        if search_by is None:
+            inside |= {side: edge[side] for side in unreached}
+        else:
+            sides = [*inside, *unreached]
+            inside = search_levels(
+                _coarse(finite, [ends[side] for side in sides]), sides, search_by, separable_by
+            )
+    if inside and search_by is not None and found.separable:
+        # What a level inside has brought together may part the classes where scores do not.
+        found = replace(found, separable=is_separable(rows, separable_by))
+    open_ends = {-1: -np.inf, 1: np.inf} if continued else edge
+    levels = {**open_ends, **inside, **{side: z for side, z in beyond.items() if z is not None}}
+    return replace(found, lower=levels[-1], upper=levels[1])
 
 
-def _better(
-    fit: LogOddsFit, evidence: _SaturatedRows, design: Design, nonnegative: bool
-) -> LogOddsFit:
-    """The fit, or maximum likelihood's if its squared error is smaller with all rows placed."""
-    from trueodds.numerics.logistic_regression import squared_error
+def search_levels(
+    rows: LogOddsRows,
+    sides: list[Side],
+    fit: Callable[[LogOddsRows], CurveFit],
+    separable_by: Separator = "threshold",
+) -> Levels:
+    """Levels of highest likelihood inside the range of the finite scores, for one or both ends.
 
-    likeliest = _fit(evidence, design, nonnegative, "log")
-    return min((fit, likeliest), key=lambda candidate: squared_error(evidence, candidate))
+    A grid of scores first; then, from the best of it, steps in every direction that become shorter
+    when none is better. Of equals the outermost is taken, which clips least.
+
+    Where the scores inside of a level between two scores are separable, or are one score, the
+    likelihood may rise without end while the level approaches a score and the slope becomes
+    infinite. There is no map to be had there, so such levels are not tried.
+
+    Parameters
+    ----------
+    rows : LogOddsRows
+        Those of infinite log-odds at either of ``sides`` are to be placed; there are no others.
+    sides : list of {-1, 1}
+    fit : callable
+        Finite rows to a curve.
+    separable_by : {"threshold", "zero", "parabola"}, default="threshold"
+    """
+    sides = sorted(sides)
+    scores = np.unique(rows.z[np.isfinite(rows.z)])
+    last = float(len(scores) - 1)  # a place is a number from 0 to this, whole ones are scores
+    losses: dict[tuple[float, ...], float] = {}
+
+    def levels(place: tuple[float, ...]) -> Levels:
+        z = np.interp(place, np.arange(len(scores)), scores).tolist()
+        return dict(zip(sides, z, strict=True))
+
+    def has_slope(place: tuple[float, ...]) -> bool:
+        inside = np.ones(len(rows.z), dtype=bool)
+        for (side, level), p in zip(levels(place).items(), place, strict=True):
+            if p != round(p):
+                inside &= rows.z * side < level * side
+        if inside.all():
+            return True
+        some = _clipped(rows.take(inside), levels(place))
+        if not len(some.z) or some.z.min() == some.z.max():
+            return False
+        return not is_separable(some, separable_by)
+
+    def loss(place: tuple[float, ...]) -> float:
+        if place not in losses:
+            in_range = 0 <= place[0] <= place[-1] <= last
+            if not in_range or not has_slope(place):
+                return np.inf
+            placed = _clipped(rows, levels(place))
+            eta = fit(placed).at(placed.z)
+            likelihood = rows.n_pos @ log_sigmoid(eta) + rows.n_neg @ log_sigmoid(-eta)
+            losses[place] = -float(likelihood) / rows.total
+        return losses[place]
+
+    def best(places: list[tuple[float, ...]]) -> tuple[float, ...]:
+        found = np.array([loss(place) for place in places])
+        return places[int(np.argmax(found <= found.min() + EQUAL))]
+
+    def grid(steps: int, side: Side) -> list[float]:
+        even = np.linspace(0, last, steps + 1)
+        # Rounded to a score, symmetrically: the other class has the mirrored fit.
+        near = np.where(even < last / 2, even.round(), last - (last - even).round())
+        near[even == last / 2] = last / 2
+        places: list[float] = np.unique(near).tolist()
+        return places[::-side]
+
+    def refined(place: tuple[float, ...], step: float) -> tuple[float, ...]:
+        while step >= max(LEAST_STEP, LEAST_SHARE * last):
+            moves = product((0.0, -step, step), repeat=len(sides))
+            better = best([tuple(np.add(place, move).tolist()) for move in moves])
+            if better == place:
+                step /= 2
+            place = better
+        return place
+
+    if len(sides) == 1:
+        reach = last / STEPS
+        coarse: list[tuple[float, ...]] = [(p,) for p in grid(STEPS, sides[0])]
+        starts = [best(coarse)]
+    else:
+        reach = last / PAIR_STEPS
+        coarse = [(a, b) for a in grid(PAIR_STEPS, -1) for b in grid(PAIR_STEPS, 1) if a <= b]
+        coarse += [(a, last) for a in grid(STEPS, -1)] + [(0.0, b) for b in grid(STEPS, 1)]
+        starts = []
+        while coarse and len(starts) < STARTS:
+            here = best(coarse)
+            starts.append(here)
+            coarse = [p for p in coarse if np.abs(np.subtract(p, here)).max() > 1.5 * reach]
+    return levels(best([refined(start, max(reach / 2, 0.5)) for start in starts]))
 
 
-def _search(
-    sides: list[Side], evidence: _SaturatedRows, design: Design, nonnegative: bool
-) -> dict[Side, float]:
-    """Levels inside the finite range of highest likelihood, judged on a few hundred rows."""
-    rows = evidence.coarse(sides)
-    return search_levels(rows, sides, design, nonnegative=nonnegative)
+def _coarse(finite: LogOddsRows, ends: list[LogOddsRows]) -> LogOddsRows:
+    """A few hundred rows that stand for the finite ones, and one for each of the ends."""
+    order = np.argsort(finite.z)
+    z, n_neg, n_pos = finite.z[order], finite.n_neg[order], finite.n_pos[order]
+    # By weight and never parting equal scores: counts must give what their rows give.
+    starts = np.flatnonzero(np.concatenate([[True], z[1:] > z[:-1]]))
+    z, n_neg, n_pos = z[starts], *(np.add.reduceat(n, starts) for n in (n_neg, n_pos))
+    weight = n_neg + n_pos
+    share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * SEARCH_CELLS)
+    starts = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
+    neg, pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
+    mean = np.add.reduceat(z * weight, starts) / (neg + pos)
+    alone = np.diff(np.append(starts, len(z))) == 1
+    # To the last digit: a level that only just misses a score would part what is tied there.
+    mean = np.where(alone, z[starts], mean)
+    return LogOddsRows(
+        np.concatenate([mean, *(end.z[:1] for end in ends)]),
+        np.concatenate([neg, *([end.n_neg.sum()] for end in ends)]),
+        np.concatenate([pos, *([end.n_pos.sum()] for end in ends)]),
+    )
 
 
-def _frequency_log_odds(positives: float, negatives: float) -> float:
-    return float(np.log((positives + 1) / (negatives + 1)))
+def _clipped(rows: LogOddsRows, levels: Levels) -> LogOddsRows:
+    if not levels:
+        return rows
+    return replace(rows, z=np.clip(rows.z, levels.get(-1, -np.inf), levels.get(1, np.inf)))
 
 
-def _level_beyond(fit: LogOddsFit, wanted: float, edge: float, side: Side) -> float | None:
-    """Log-odds beyond ``edge`` at which the fit gives ``wanted``; None if none does."""
-    from scipy.optimize import brentq  # slow to import, and rarely needed
-
-    if abs(fit(edge) - wanted) <= 1e-9 * (1 + abs(wanted)):
-        return edge  # and rounding must not send it to either side
-    far = side * max(1.0, abs(edge))
-    increases = (fit(edge + far) - fit(edge)) * side > 0
-    beyond = (wanted - fit(edge)) * side > 0
-    if increases != beyond or fit(edge + far) == fit(edge):
-        return None
-    direction = side if beyond else -side
-    while (fit(edge + far) - wanted) * direction < 0:
-        far *= 2
-        if abs(far) > 1e15:  # so flat that it never gets there
-            return None
-    return float(brentq(lambda z: fit(z) - wanted, edge, edge + far, xtol=1e-12, rtol=1e-14))
+def _frequency_log_odds(rows: LogOddsRows) -> float:
+    return float(np.log((rows.n_pos.sum() + 1) / (rows.n_neg.sum() + 1)))
 
 
-def _levels_alone(wanted: dict[Side, float], evidence: _SaturatedRows) -> LogOddsFit:
-    """Nothing but saturated scores: the identity between levels that carry the frequencies."""
-    lower, upper = wanted.get(-1, -np.inf), wanted.get(1, np.inf)
+def _levels_alone(
+    rows: LogOddsRows, wanted: Levels, fit: Callable[[LogOddsRows], F], identity: F | None
+) -> F:
+    """Nothing but saturated scores: a curve between levels that carry the frequencies."""
+    both = _frequency_log_odds(rows)
+    lower, upper = wanted.get(-1, both), wanted.get(1, both)
     if lower > upper:  # inverted: the best increasing map is constant
-        lower = upper = _frequency_log_odds(
-            float(evidence.n_pos.sum()), float(evidence.n_neg.sum())
-        )
-    return LogOddsFit(1.0, 1.0, 0.0, lower, upper, converged=True, n_iter=0, gradient=0.0)
+        lower = upper = both
+    if identity is None:
+        identity = fit(replace(rows, z=np.where(rows.z < 0, lower, upper)))
+    return replace(identity, lower=lower, upper=upper)

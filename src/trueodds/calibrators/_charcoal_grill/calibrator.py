@@ -29,8 +29,7 @@ from trueodds.inputs import (
 )
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.logistic_regression import LogOddsFit
-from trueodds.numerics.saturated import fit_log_odds
+from trueodds.numerics.logistic_regression import LogOddsFit, fit_log_odds
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 

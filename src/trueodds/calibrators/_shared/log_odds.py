@@ -10,8 +10,8 @@ from trueodds.exceptions import (
 )
 from trueodds.inputs import InputScale
 from trueodds.maps import LogOddsMap
-from trueodds.numerics.quadratic import QuadraticFit
-from trueodds.numerics.saturated import Design, Loss, fit_log_odds
+from trueodds.numerics.logistic_regression import Design, Loss, fit_log_odds
+from trueodds.numerics.saturated import CurveFit
 from trueodds.rows import Rows
 
 __all__ = ["fit_log_odds_map", "warn_not_converged", "warn_of_curve", "warn_separable"]
@@ -25,7 +25,7 @@ def fit_log_odds_map(
     nonnegative: bool = False,
     loss: Loss = "log",
 ) -> LogOddsMap:
-    """Fit ``design`` and return its map; see :mod:`trueodds.numerics.saturated`."""
+    """Fit ``design`` and return its map; see :func:`fit_log_odds`."""
     fit = fit_log_odds(rows, scale=scale, design=design, nonnegative=nonnegative, loss=loss)
     if fit.separable:
         warn_separable(loss)
@@ -46,7 +46,7 @@ def fit_log_odds_map(
     return LogOddsMap(a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=scale)
 
 
-def warn_of_curve(fit: QuadraticFit) -> None:
+def warn_of_curve(fit: CurveFit) -> None:
     """Say what happened on the way to a curve of the log-odds."""
     if fit.separable:
         warn_separable()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from trueodds.calibrators._quadratic import QuadraticFit as Fit
+from trueodds.calibrators._quadratic import fit_quadratic
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.numerics.quadratic import QuadraticFit as Fit
-from trueodds.numerics.quadratic import _level_beyond, fit_quadratic
 from trueodds.rows import Rows
 
 
@@ -37,7 +37,7 @@ def test_the_fit_equals_that_of_scikit_learn():
     ],
 )
 def test_the_level_is_the_nearest_place_beyond_the_edge(a, b, c, wanted, edge, side, level):
-    found = _level_beyond(Fit(a, b, c), wanted, edge, side)
+    found = Fit(a, b, c).level_beyond(wanted, edge, side)
     assert found == (None if level is None else pytest.approx(level))
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_expit
 
+from trueodds.calibrators._robust_logistic import _fences, _PowerProblem, fit_robust
 from trueodds.numerics.log_odds import LogOddsRows, sigmoid
 from trueodds.numerics.logistic_regression import fit_finite
-from trueodds.numerics.robust import _fences, _PowerProblem, fit_robust
 from trueodds.rows import Rows
 
 
@@ -91,7 +91,7 @@ def test_an_outlier_that_goes_to_infinity_ends_by_changing_nothing():
 def test_many_rows_are_compressed_and_give_what_they_give_themselves(monkeypatch):
     z, y, weight = sample(70_000, outliers=500)
     quick = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
-    monkeypatch.setattr("trueodds.numerics.quadratic.COMPRESS_FROM", np.inf)
+    monkeypatch.setattr("trueodds.numerics.saturated.COMPRESS_FROM", np.inf)
     exact = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
     assert quick != exact
     np.testing.assert_allclose([quick.b, quick.c], [exact.b, exact.c], rtol=1e-8)
