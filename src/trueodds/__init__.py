@@ -18,8 +18,6 @@ _HOMES = {
     "all_calibrators": ".calibrators",
     "compare_calibrators": ".model_selection",
     "load": ".maps",
-    "logistic_intervals": ".calibrators",
-    "near_isotonic_path": ".calibrators",
     "calibrators": ".",
     "decisions": ".",
     "engines": ".",

@@ -43,8 +43,6 @@ from trueodds.calibrators import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators import VectorCalibrator as VectorCalibrator
 from trueodds.calibrators import VennAbersCalibrator as VennAbersCalibrator
 from trueodds.calibrators import all_calibrators as all_calibrators
-from trueodds.calibrators import logistic_intervals as logistic_intervals
-from trueodds.calibrators import near_isotonic_path as near_isotonic_path
 from trueodds.maps import CalibrationMap as CalibrationMap
 from trueodds.maps import load as load
 from trueodds.model_selection import AutoCalibrator as AutoCalibrator
