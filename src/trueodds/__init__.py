@@ -18,10 +18,7 @@ _HOMES = {
     "all_calibrators": ".calibrators",
     "compare_calibrators": ".model_selection",
     "load": ".maps",
-    "logistic_intervals": ".calibrators",
-    "near_isotonic_path": ".calibrators",
     "calibrators": ".",
-    "compare": ".",
     "decisions": ".",
     "engines": ".",
     "exceptions": ".",
@@ -31,6 +28,7 @@ _HOMES = {
     "monitoring": ".",
     "plots": ".",
     "report": ".",
+    "stats": ".",
     "table": ".",
     "testing": ".",
 }

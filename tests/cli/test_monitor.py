@@ -71,6 +71,30 @@ def test_nothing_is_counted_twice(folder, run):
     assert third.json["rows"] == 2000
 
 
+def test_titles_above_the_header_are_named_and_left_out(folder, run):
+    rows = zip(*days(1, 2), strict=True)
+    lines = ["Deliveries of January", "p,y,day", *(f"{p},{y},{day}" for p, y, day in rows)]
+    (folder / "a.csv").write_text("\n".join([*lines, "Total,,"]) + "\n")
+    words = ("monitor", "map.json", "a.csv", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
+    refused = run(*words)
+    assert refused.code == 1
+    assert "--header-row 2" in refused.err
+    read = run(*words, "--header-row", "2", "--footer-rows", "1")
+    assert read.code == 0, read.err
+    assert read.json["rows"] == 1000
+
+
+@pytest.mark.parametrize("text", [("true", "false"), ("1.0", "0.0"), ("1", "0")])
+def test_labels_are_those_of_the_map_however_a_file_writes_them(folder, run, text):
+    p, y, day = days(1, 2)
+    write("a.parquet", p, y, day)
+    write("b.csv", p, [text[0] if one else text[1] for one in y], day)
+    first = run(*BY_DAY).json
+    words = ["b.csv" if word == "a.parquet" else word for word in BY_DAY]
+    again = run(*("t.json" if word == "s.json" else word for word in words)).json
+    assert again["periods"] == first["periods"]
+
+
 def test_a_month_in_several_runs_is_one_period(folder, run):
     words = ("--time", "day", "--period", "month", "--state", "s.json", "--json")
     for first in (1, 3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -73,6 +73,7 @@ class LogOddsMap(BinaryMap):
     axis: Literal["log_odds", "raw"] = "log_odds"
 
     family: ClassVar[str] = "log_odds"
+    absorbs_prior: ClassVar[bool] = True
     compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
@@ -133,6 +134,9 @@ class LogOddsMap(BinaryMap):
         bent = self.a * minimum(z, 0.0) + self.b * maximum(z, 0.0)
         return bent + (self.b - self.a) * t + self.c
 
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> LogOddsMap:
+        return replace(self, c=self.c + shift)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuadraticMap(BinaryMap):
@@ -161,6 +165,7 @@ class QuadraticMap(BinaryMap):
     upper: float
 
     family: ClassVar[str] = "quadratic"
+    absorbs_prior: ClassVar[bool] = True
 
     def _check(self) -> None:
         for name in ("a", "b", "c", "lower", "upper"):
@@ -192,6 +197,9 @@ class QuadraticMap(BinaryMap):
     def _curve(self, z: Expression) -> Expression:
         eta = (self.a * z + self.b) * z + self.c
         return sigmoid_expression(clip(eta, -SATURATED, SATURATED))
+
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> QuadraticMap:
+        return replace(self, c=self.c + shift)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -273,6 +281,7 @@ class StepMap(BinaryMap):
     values: Floats
 
     family: ClassVar[str] = "step"
+    absorbs_prior: ClassVar[bool] = True
     compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
@@ -292,6 +301,9 @@ class StepMap(BinaryMap):
         first = 1 if len(self.edges) and self.edges[0] == -np.inf else 0
         edges = np.where(self.edges == np.inf, INFINITE, self.edges)[first:]
         return StepLookup(score, edges, self.values[first:])
+
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> StepMap:
+        return replace(self, values=_shifted(self.values, shift))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -318,6 +330,7 @@ class PiecewiseLinearMap(BinaryMap):
     y: Floats
 
     family: ClassVar[str] = "piecewise_linear"
+    absorbs_prior: ClassVar[bool] = True
     compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
@@ -348,8 +361,51 @@ class PiecewiseLinearMap(BinaryMap):
             ends.append((score >= INFINITE, last))
         return Choose(tuple(ends), inner) if ends else inner
 
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> PiecewiseLinearMap:
+        x, y = _refined(self.x, self.y, shift, tolerance)
+        return replace(self, x=x, y=_shifted(y, shift))
+
 
 def check_reach(knots: Floats, name: str) -> None:
     """Refuse increasing knots so far apart that their distance is no float64."""
     if len(knots) and max(-knots[0], knots[-1]) > FARTHEST:
         raise InputError(f"{name} must lie within ±{FARTHEST:g}; got {knots[0]} to {knots[-1]}.")
+
+
+def _shifted(prob: Floats, shift: float) -> Floats:
+    """Add ``shift`` to the log-odds; 0 and 1 stay."""
+    # Of r and 1/r the one below 1 is used, so that nothing overflows.
+    if shift > 0:
+        other = (1 - prob) * np.exp(-shift)
+        return np.asarray(prob / (prob + other))
+    top = prob * np.exp(shift)
+    return np.asarray(top / (top + (1 - prob)))
+
+
+def _refined(x: Floats, y: Floats, shift: float, tolerance: float) -> tuple[Floats, Floats]:
+    """Knots between which the shifted map differs from a straight line by ``tolerance`` at most.
+
+    With r = exp(shift), g(y) = r·y/(1 − y + r·y) has |g″| ≤ 2·r·(r − 1) for r > 1, and the same in
+    1/r otherwise; a chord of length d is off by at most |g″|·d²/8.
+    """
+    r = float(np.exp(abs(shift)))
+    longest = np.sqrt(8 * tolerance / max(2 * r * (r - 1), 1e-12))
+    pieces = np.maximum(np.ceil(np.abs(np.diff(y)) / longest), 1)
+    # A knot at infinity stands for that score alone: there is no line to refine.
+    pieces[~(np.isfinite(x[1:]) & np.isfinite(x[:-1]))] = 1
+    if pieces.sum() > 10**6:
+        raise InputError(
+            f"the base rates differ so much that {pieces.sum():.0f} knots would be needed; raise "
+            "tolerance, or apply adjust_prior to the probabilities."
+        )
+    count = pieces.astype(np.intp)
+    segment = np.repeat(np.arange(len(count)), count)
+    within = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
+    share = within / count[segment]
+    with np.errstate(invalid="ignore"):
+        between = x[segment] + share * (x[segment + 1] - x[segment])
+    between = np.where(share == 0, x[segment], between)
+    value = y[segment] + share * (y[segment + 1] - y[segment])
+    new_x, new_y = np.append(between, x[-1]), np.append(value, y[-1])
+    distinct = np.append(True, new_x[1:] > new_x[:-1])  # knots closer than a float64 can tell
+    return new_x[distinct], new_y[distinct]

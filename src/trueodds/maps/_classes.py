@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, as_tuple
 from trueodds.kernels.maps import apply_softmax, deep_enough, far_enough
 from trueodds.maps._base import BinaryMap, CalibrationMap
+from trueodds.maps._binary import LogOddsMap
 from trueodds.maps._formulas import (
     as_pair,
     class_logits_expression,
@@ -77,6 +78,7 @@ class IdentityMap(CalibrationMap):
     """
 
     family: ClassVar[str] = "identity"
+    absorbs_prior: ClassVar[bool] = True
     reduces_pairs: ClassVar[bool] = False
 
     @property
@@ -110,6 +112,16 @@ class IdentityMap(CalibrationMap):
         logits = tuple(maximum(x, -INFINITE) if self.input == "logit" else x for x in scores)
         return tuple(Softmax(logits, index) for index in range(len(logits)))
 
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> LogOddsMap:
+        return LogOddsMap(a=1.0, b=1.0, c=shift, input=self.input, classes=self.classes)
+
+    def _with_logit_shift(self, shift: Floats) -> SoftmaxMap:
+        if self.input == "score":
+            raise InputError("margins of several classes have no probabilities to adjust.")
+        return SoftmaxMap(
+            weights=np.ones(len(shift)), bias=shift, input=self.input, classes=self.classes
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxMap(CalibrationMap):
@@ -136,6 +148,7 @@ class SoftmaxMap(CalibrationMap):
     floor: float = -np.inf
 
     family: ClassVar[str] = "softmax"
+    absorbs_prior: ClassVar[bool] = True
     reduces_pairs: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("weights", "bias")
@@ -184,6 +197,9 @@ class SoftmaxMap(CalibrationMap):
             rows = [Dot(tuple(row), logits) for row in self.weights.tolist()]
         scaled = tuple(row + b for row, b in zip(rows, self.bias.tolist(), strict=True))
         return tuple(Softmax(scaled, index) for index in range(len(scaled)))
+
+    def _with_logit_shift(self, shift: Floats) -> SoftmaxMap:
+        return replace(self, bias=self.bias + shift)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
