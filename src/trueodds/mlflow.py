@@ -28,7 +28,7 @@ SKLEARN_PARTS = (
     "sklearn.utils._bunch.Bunch",
 )
 """Parts of scikit-learn's models that skops does not trust unless it is told to."""
-HOMES = ("calibrators", "maps", "model_selection", "numerics", "evidence", "table", "validation")
+HOMES = ("calibrators", "inputs", "maps", "model_selection", "numerics", "rows", "table")
 """Where the types of fitted calibrators and models are defined."""
 
 

@@ -172,7 +172,7 @@ def test_without_a_method_the_best_on_average_is_fitted_and_it_says_what_that_ch
 
 @pytest.mark.slow
 def test_a_comparison_on_request_says_what_it_chose(run, data, tmp_path):
-    words = columns("--option", "rule=compare", "-o", tmp_path / "m.json")
+    words = columns("--option", "select=one_se", "-o", tmp_path / "m.json")
     result = run("fit", data / "scores.csv", *words)
     assert result.code == 0, result.err
     assert "out-of-fold log-loss" in result.err
@@ -323,7 +323,7 @@ def test_wrong_usage_is_code_2_and_one_line(run, words, part):
 
 
 def test_errors_inside_are_bugs(run, data, monkeypatch):
-    monkeypatch.setattr("trueodds.metrics.evaluate_table", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("trueodds.metrics.evaluate_counts", lambda *a, **k: 1 / 0)
     result = run("evaluate", data / "scores.csv", *columns())
     assert result.code == 70
     assert "internal error (ZeroDivisionError" in result.err

@@ -35,18 +35,18 @@ def words_of(command: str, data: Path, fitted: Path, out: Path) -> list[str]:
     return [sys.executable, "-m", "trueodds.cli", command, *rest[command]]
 
 
-def write_data(folder: Path) -> tuple[Path, Path]:
-    """A file of rows that take a moment to read, and a map."""
+def write_data(folder: Path, rows: int) -> tuple[Path, Path]:
+    """A file of rows, and a map."""
     import numpy as np
 
     from trueodds import BetaCalibrator
 
     rng = np.random.default_rng(0)
-    p = rng.random(20_000)
+    p = rng.random(rows)
     y = (rng.random(p.size) < p).astype(int)
     data, fitted = folder / "scores.csv", folder / "map.json"
-    rows = "".join(f"{a!r},{b}\n" for a, b in zip(p.tolist(), y.tolist(), strict=True))
-    data.write_text(f"p,y\n{rows}")
+    lines = "".join(f"{a!r},{b}\n" for a, b in zip(p.tolist(), y.tolist(), strict=True))
+    data.write_text(f"p,y\n{lines}")
     BetaCalibrator().fit(p, y).map_.save(fitted)
     return data, fitted
 
@@ -89,11 +89,11 @@ def run(command: str, data: Path, fitted: Path, wait: float | None) -> tuple[str
         return TERMINATED, spent
 
 
-def endings(moments: int, seed: int) -> Iterator[tuple[str, str]]:
+def endings(moments: int, seed: int, rows: int = 20_000) -> Iterator[tuple[str, str]]:
     """How each of so many runs ended: the command, and one of the two endings."""
     rng = random.Random(seed)  # noqa: S311
     with tempfile.TemporaryDirectory() as folder:
-        data, fitted = write_data(Path(folder))
+        data, fitted = write_data(Path(folder), rows)
         spans = {command: run(command, data, fitted, None)[1] for command in COMMANDS}
         for number in range(moments):
             command = COMMANDS[number % len(COMMANDS)]

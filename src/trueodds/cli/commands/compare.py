@@ -62,6 +62,7 @@ def compare(
         random_state=data.seed,
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
+        select="one_se",
     )
     notes = rows.notes(prepared.classes)
     if as_json:
