@@ -224,6 +224,23 @@ def test_comparison(run, data):
     assert found["explanation"] in shown.out
 
 
+@pytest.mark.slow
+def test_a_comparison_of_all_methods_recommends_the_default(run, data, table):
+    from trueodds import compare_calibrators
+
+    found = run("compare", data / "scores.csv", *columns("--cv", "2", "--json")).json
+    assert found["best_method"] == "bayesian_smooth"
+    sentence = found["explanation"]
+    assert sentence.startswith("Recommendation: the default (bayesian_smooth); it reduces log-loss")
+    (row,) = (row for row in found["methods"] if row["chosen"])
+    assert f"by {100 * row['gain']:.0f}%" in sentence
+    formula = found["formula_as_good"]
+    assert sentence.endswith(f"; {formula}, a formula, does as well here.")
+    scores, y = table["p"].to_numpy(), table["y"].to_numpy()
+    direct = compare_calibrators(scores, y, cv=2, random_state=0)
+    assert (direct.recommended, direct.formula_as_good) == ("bayesian_smooth", formula)
+
+
 def test_a_large_file_is_sampled_reproducibly_and_that_is_said(run, tmp_path):
     path = write_table(make_table(3000), tmp_path / "x.parquet")
     words = ["compare", path, *columns("-m", "identity", "-m", "beta", "--max-rows", "500")]
