@@ -319,9 +319,11 @@ def _columns(prob: Floats) -> Floats:
 
 
 def _formula(comparison: CalibratorComparison) -> str | None:
-    """A formula that does as well as the recommended method, other than the scores themselves."""
+    """A formula that does as well as the default, other than the scores themselves."""
     found = comparison.formula_as_good
-    return None if found == comparison.methods[0] else found
+    defaults = (default_method(2), default_method(3))
+    other = comparison.recommended in defaults and found != comparison.methods[0]
+    return found if other else None
 
 
 def _shown_method(table: list[dict[str, Any]], best: str) -> str:
