@@ -511,3 +511,17 @@ def test_validation_is_that_of_the_scores_as_they_are(binary_report, several_rep
     assert several_report.to_json()["validation"] is None
     assert 'id="plot-decisions"' in binary_report.to_html()
     assert 'id="plot-decisions"' not in several_report.to_html()
+
+
+def test_the_default_is_recommended_and_a_formula_is_named_where_it_does_as_well():
+    p, y, _ = over_confident()
+    report = build_report(p, y)
+    content, found = report.to_json(), compare_calibrators(p, y, random_state=0)
+    assert content["verdict"]["method"] == found.recommended == content["shown_method"]
+    assert content["verdict"]["formula"] == found.formula_as_good is not None
+    assert "Recommendation: calibrate; the default reduces log-loss by" in report.verdict
+    assert report.verdict.endswith("is a formula that does as well here.")
+    assert [row["method"] for row in content["methods"] if row["recommended"]] == [
+        found.recommended
+    ]
+    assert "formula, as good here" in report.to_html()

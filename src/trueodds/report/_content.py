@@ -27,6 +27,7 @@ from trueodds.inputs import (
     check_integer,
     check_text,
     direction_hint,
+    is_choice,
     repeat_rows,
 )
 from trueodds.metrics._groups import group_array, read_groups
@@ -226,7 +227,7 @@ def build_report(
             n_jobs=n_jobs,
             progress=progress,
             level=level,
-            select="one_se",
+            select="default" if is_choice(calibrators, "default") else "one_se",
         )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
@@ -249,6 +250,7 @@ def build_report(
                 shown,
                 level=level,
                 default=shown in (default_method(2), default_method(3)),
+                formula=_formula(comparison),
             ),
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
@@ -314,6 +316,14 @@ def _columns(prob: Floats) -> Floats:
     if prob.ndim == 2 and prob.shape[1] == 2:
         prob = prob[:, 1]
     return np.clip(prob, 0.0, 1.0)
+
+
+def _formula(comparison: CalibratorComparison) -> str | None:
+    """A formula that does as well as the default, other than the scores themselves."""
+    found = comparison.formula_as_good
+    defaults = (default_method(2), default_method(3))
+    other = comparison.recommended in defaults and found != comparison.methods[0]
+    return found if other else None
 
 
 def _shown_method(table: list[dict[str, Any]], best: str) -> str:
