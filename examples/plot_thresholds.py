@@ -26,8 +26,8 @@ for (name, model), color in zip(models.items(), ["#D55E00", "#0072B2"], strict=T
     p = model.fit(X, y).predict_proba(X_new)[:, 1]
     curve = cost_curve(y_new, p, cost_fp=1, cost_fn=9)
     ax.step(curve.threshold[:-1], curve.cost[:-1], where="pre", color=color, label=name)
-    ax.plot(curve.optimal_threshold, curve.cost_at_optimal, "o", color=color, ms=9)
-    ax.plot(curve.best_threshold, curve.best_cost, "v", color=color, ms=9, mfc="none")
+    ax.plot(curve.theoretical_threshold, curve.theoretical_cost, "o", color=color, ms=9)
+    ax.plot(curve.empirical_threshold, curve.empirical_cost, "v", color=color, ms=9, mfc="none")
 ax.plot([], [], "o", color="0.4", label="the threshold of the costs, 0.1")
 ax.plot([], [], "v", color="0.4", mfc="none", label="the cheapest in hindsight")
 ax.set(xscale="log", xlabel="threshold", ylabel="cost of a row", xlim=(1e-4, 1), ylim=(0, None))

@@ -16,7 +16,7 @@ from trueodds.decisions import (
     expected_cost,
     net_benefit,
     optimal_threshold,
-    realised_cost,
+    realized_cost,
     undersampling_correction,
 )
 from trueodds.exceptions import ConvergenceWarning, InputError
@@ -54,20 +54,20 @@ def test_decisions_of_three_classes_and_more_decisions_than_classes():
     # Row 0: 0.3 + 2 = 2.3, 0.5 + 2 = 2.5, 8, 2. Row 1: 8.1, 8.1, 2, 2: the last of equals.
     assert np.allclose(expected_cost(prob, costs), [[2.3, 2.5, 8, 2], [8.1, 8.1, 2, 2]])
     assert best_decision(prob, costs).tolist() == [3, 3]
-    assert realised_cost(["a", "c"], prob, costs, classes=["a", "b", "c"]) == 2.0
+    assert realized_cost(["a", "c"], prob, costs, classes=["a", "b", "c"]) == 2.0
 
 
 def test_realised_cost_by_hand():
     costs = [[0, 1], [9, 0]]
-    value = realised_cost([0, 1, 1], [0.3, 0.05, 0.8], costs, sample_weight=[1, 2, 1])
+    value = realized_cost([0, 1, 1], [0.3, 0.05, 0.8], costs, sample_weight=[1, 2, 1])
     assert value == pytest.approx((1 + 2 * 9) / 4)
-    assert realised_cost([1, 1], [0.3, 0.05], costs) == 4.5
+    assert realized_cost([1, 1], [0.3, 0.05], costs) == 4.5
     with pytest.raises(InputError, match="Pass classes="):
-        realised_cost(["b", "b"], [0.3, 0.05], costs)
+        realized_cost(["b", "b"], [0.3, 0.05], costs)
     with pytest.raises(InputError, match="one row for each of 2 classes; got 3"):
         expected_cost([0.5], np.ones((3, 3)))
     with pytest.raises(InputError, match="differ in length"):
-        realised_cost([0, 1], [0.3], costs)
+        realized_cost([0, 1], [0.3], costs)
 
 
 @pytest.mark.slow
@@ -85,10 +85,10 @@ def test_cost_curve_is_the_cost_of_each_threshold(rows, costs):
     curve = cost_curve(y, p, cost_matrix=costs)
     for threshold, cost in zip(curve.threshold, curve.cost, strict=True):
         assert cost == pytest.approx(np.mean(costs[y, (p >= threshold).astype(int)]))
-    at = np.mean(costs[y, (p >= curve.optimal_threshold).astype(int)])
-    assert curve.cost_at_optimal == pytest.approx(at)
-    assert curve.best_cost == curve.cost.min()
-    assert curve.best_cost <= curve.cost_at_optimal + 1e-12
+    at = np.mean(costs[y, (p >= curve.theoretical_threshold).astype(int)])
+    assert curve.theoretical_cost == pytest.approx(at)
+    assert curve.empirical_cost == curve.cost.min()
+    assert curve.empirical_cost <= curve.theoretical_cost + 1e-12
 
 
 def test_a_cost_curve_of_the_smaller_label_takes_its_own_column():

@@ -299,7 +299,7 @@ REFUSED = {
         "bandwidth must be None or a number",
     ),
     "a fraction that is a text": (
-        lambda: metrics.end_confidence(Y, P, fraction="0.1"),
+        lambda: metrics.tail_calibration(Y, P, fraction="0.1"),
         "fraction must be a number",
     ),
     "a cost that is a text": (

@@ -7,14 +7,15 @@ increases or that two lists have one length. ``trueodds.load`` checks all of it.
 """
 
 import json
+import math
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap
-from trueodds.maps._base import BinaryMap
+from trueodds.maps._base import SHARED, BinaryMap
 from trueodds.maps._binary import STEEPEST
 from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
 from trueodds.maps._classes import LEAST_SHARE
@@ -57,6 +58,7 @@ def when(key: str, value: str, then: Schema) -> Schema:
 
 NUMBER, POSITIVE, PROBABILITY = ref("number"), ref("positive"), ref("probability")
 LOWER, UPPER = {"anyOf": [NUMBER, {"const": "-inf"}]}, {"anyOf": [NUMBER, {"const": "inf"}]}
+INFINITE_ENDS: dict[Any, Schema] = {-math.inf: LOWER, math.inf: UPPER}
 INCREASING = a_list({"anyOf": [NUMBER, {"enum": ["-inf", "inf"]}]}, unique=True)
 INDICES = a_list({"type": "integer", "minimum": -1, "maximum": 2**53}, least=1)
 NOT_POSITIVE = {**NUMBER, "maximum": 0}
@@ -75,25 +77,11 @@ CATEGORIES = a_list(
     },
     least=1,
 )
-PARAMETERS: dict[str, Schema] = {
-    "identity": {},
-    "log_odds": {
-        "a": NUMBER,
-        "b": NUMBER,
-        "c": NUMBER,
-        "lower": LOWER,
-        "upper": UPPER,
-        "axis": {"enum": ["log_odds", "raw"]},
-    },
+STRICTER: dict[str, Schema] = {
     "charcoal_grill": {
-        "means": a_list(NUMBER, least=1),
         "temperatures": a_list(POSITIVE, least=1),
         "widths": a_list(POSITIVE, least=1),
-        "bias": NUMBER,
-        "lower": LOWER,
-        "upper": UPPER,
     },
-    "quadratic": {"a": NUMBER, "b": NUMBER, "c": NUMBER, "lower": NUMBER, "upper": NUMBER},
     "step": {"edges": INCREASING, "values": a_list(PROBABILITY, least=1)},
     "piecewise_linear": {
         "x": {**INCREASING, "minItems": 1},
@@ -136,13 +124,32 @@ PARAMETERS: dict[str, Schema] = {
         "maps": a_list(ref("map"), least=1),
         "parent": {**INDICES, "prefixItems": [{"const": -1}]},
         "attribute": INDICES,
-        "cut": a_list(NUMBER, least=1),
         "weight": a_list({**NUMBER, "minimum": 0}, least=1),
         "names": NAMES,
         "categories": CATEGORIES,
-        "fill": a_list(NUMBER, least=1),
     },
 }
+"""What a field must be beyond its type, which :func:`parameters_of` knows."""
+
+
+def parameters_of(name: str, kind: type[CalibrationMap]) -> Schema:
+    """The fields of a family: numbers, choices and lists of numbers by their types."""
+    hints, stricter = get_type_hints(kind), STRICTER.get(name, {})
+    own = [f for f in fields(kind) if f.name not in SHARED]
+    if unknown := stricter.keys() - {f.name for f in own}:
+        raise SystemExit(f"{name} has no fields {', '.join(sorted(unknown))}; see {__file__}")
+    result = {}
+    for f in own:
+        if get_origin(hints[f.name]) is Literal:
+            result[f.name] = {"enum": list(get_args(hints[f.name]))}
+        elif hints[f.name] is float:
+            result[f.name] = INFINITE_ENDS.get(f.default, NUMBER)
+        else:
+            result[f.name] = a_list(NUMBER, least=1)
+    return result | stricter
+
+
+PARAMETERS = {name: parameters_of(name, kind) for name, kind in CalibrationMap._families.items()}
 
 
 TEXT, COUNT, PLAIN_OBJECT = ref("text"), ref("count"), ref("plain_object")
@@ -220,11 +227,7 @@ def family_rules() -> list[Schema]:
 
 
 def schema() -> Schema:
-    """The whole schema; fails if a family or a field of the library is not in it."""
-    for name, kind in CalibrationMap._families.items():
-        wanted = {f.name for f in fields(kind)} - {"input", "classes", "band"}
-        if wanted != PARAMETERS.get(name, {"": None}).keys():
-            raise SystemExit(f"describe {name} ({', '.join(sorted(wanted))}) in {__file__}")
+    """The whole schema; fails if a key of metadata is not in it."""
     if METADATA.keys() != METADATA_KEYS.keys():
         raise SystemExit(f"describe all of {', '.join(METADATA_KEYS)} in {__file__}")
     labels = a_list({"type": ["string", "number", "boolean"]}, unique=True)

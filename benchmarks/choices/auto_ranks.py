@@ -10,8 +10,8 @@ Printed are the average ranks of the methods by held-out log-loss over the ⟨se
 best; equal losses share their ranks; an infinite loss is the worst), how far their losses are above
 the lowest of the pair (mean and median), what was chosen how often, and the pairs where the choice
 is worse than the uncalibrated scores by more than one standard error of the paired difference.
-"auto" is what ``AutoCalibrator(rule="compare")`` takes, "auto (lowest)" what it takes with
-``rule="best"``; both are read off one comparison, and ranked in turn. The picture is the critical
+"auto" is what ``AutoCalibrator(select="one_se")`` takes, "auto (lowest)" what it takes with
+``select="best"``; both are read off one comparison, and ranked in turn. The picture is the critical
 difference diagram of the first.
 """
 
@@ -119,8 +119,8 @@ def one_pair(X: Any, y: Any, model: Any) -> dict[str, Any]:
     )
     fitted = clone(model).fit(X_model, y_model)
     p, held_p = (fitted.predict_proba(part)[:, 1] for part in (X_calibrate, X_held))
-    comparison = compare_calibrators(p, y_calibrate)
-    lowest = comparison.choose(rule="best")
+    comparison = compare_calibrators(p, y_calibrate, select="one_se")
+    lowest = comparison.choose(select="best")
     held = {
         name: row_losses(y_held, clone(method).fit(p, y_calibrate).predict_proba(held_p)[:, 1])
         for name, method in comparison.calibrators.items()

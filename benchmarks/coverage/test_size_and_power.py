@@ -26,7 +26,7 @@ from trueodds.metrics import (
     calibration_band,
     calibration_test,
     compare_metric,
-    evaluate_table,
+    evaluate_counts,
     group_test,
 )
 from trueodds.metrics._exact_test import exact_test
@@ -160,7 +160,7 @@ def others(share: float, rng: Any) -> Iterator[tuple[str, str, float, float, int
         for _ in range(samples):
             p = SCORES[scores](rng, 100)
             table = ScoreTable.from_codes(p, rng.random(100) < p)
-            count += evaluate_table(table, n_resamples=20).finding().startswith("Not calibrated")
+            count += evaluate_counts(table, n_resamples=20).finding().startswith("Not calibrated")
         yield (
             "verdict of `evaluate`: “Not calibrated”",
             f"{scores}, 100 rows",

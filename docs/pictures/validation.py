@@ -23,7 +23,7 @@ from trueodds.decisions import net_benefit
 from trueodds.metrics import (
     estimated_calibration_index,
     integrated_calibration_index,
-    validation_table,
+    validation_report,
 )
 from trueodds.model_selection import update_model
 from trueodds.plots import DecisionCurveDisplay, ReliabilityDisplay
@@ -34,7 +34,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 def main() -> None:
     rows = pd.read_parquet(Path(os.environ["TRUEODDS_DATA"]) / "pred-ovarian-adnex.parquet")
     y, p = rows["y"].to_numpy(), rows["score"].to_numpy()
-    print(validation_table(y, p).to_markdown())
+    print(validation_report(y, p).to_markdown())
     print(
         f"ICI {integrated_calibration_index(y, p):.4f}, ECI {estimated_calibration_index(y, p):.4f}"
     )

@@ -19,7 +19,6 @@ _HOMES = {
     "compare_calibrators": ".model_selection",
     "load": ".maps",
     "calibrators": ".",
-    "compare": ".",
     "decisions": ".",
     "engines": ".",
     "exceptions": ".",
@@ -29,6 +28,7 @@ _HOMES = {
     "monitoring": ".",
     "plots": ".",
     "report": ".",
+    "stats": ".",
     "table": ".",
     "testing": ".",
 }

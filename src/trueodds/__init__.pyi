@@ -1,6 +1,5 @@
 # Written by tools/write_stubs.py (make stubs); do not edit.
 from trueodds import calibrators as calibrators
-from trueodds import compare as compare
 from trueodds import decisions as decisions
 from trueodds import engines as engines
 from trueodds import exceptions as exceptions
@@ -10,6 +9,7 @@ from trueodds import model_selection as model_selection
 from trueodds import monitoring as monitoring
 from trueodds import plots as plots
 from trueodds import report as report
+from trueodds import stats as stats
 from trueodds import table as table
 from trueodds import testing as testing
 from trueodds.calibrators import ABBCalibrator as ABBCalibrator

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.compare import average_ranks, friedman_test
+from trueodds.stats import average_ranks, friedman_test
 from trueodds_studies import find_study, run_study
 from trueodds_studies._report import Claim
 from trueodds_studies._study import Results
@@ -52,10 +52,10 @@ def test_the_authors_results_are_those_of_the_paper():
     # The paper calls two sets "wdbc"; both are in the same place here and there.
     assert (log_loss - table_2()).abs().to_numpy().max() < 0.0006
     for (measure, model), typed in AUTHORS_RANKS.items():
-        better = "higher" if measure == "accuracy" else "lower"
+        greater_is_better = measure == "accuracy"
         table = authors_table(measure, model)
         for methods, ranks in zip((COLUMNS, PARAMETRIC), typed, strict=True):
-            found = average_ranks(table[list(methods)], better=better).ranks
+            found = average_ranks(table[list(methods)], greater_is_better=greater_is_better).ranks
             np.testing.assert_allclose(found, ranks, atol=0.25)  # four digits make ties
             assert sum(ranks) == pytest.approx(len(ranks) * (len(ranks) + 1) / 2, abs=0.03)
 

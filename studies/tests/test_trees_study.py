@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from trueodds.compare import SignTest
+from trueodds.stats import SignTest
 from trueodds_studies import find_study, run_study
 from trueodds_studies._study import Results
 from trueodds_studies.papers.trees import learners

@@ -133,7 +133,7 @@ def test_an_earlier_interval_is_forgotten_by_a_new_fit():
 
 def test_auto_gives_the_interval_of_the_method_that_it_took():
     scores, y = sample(200)
-    auto = AutoCalibrator(["bayesian_isotonic"], rule="best").fit(scores, y)
+    auto = AutoCalibrator(["bayesian_isotonic"], select="best").fit(scores, y)
     expected = auto.calibrator_.predict_interval([0.3, 0.9])
     np.testing.assert_array_equal(auto.predict_interval([0.3, 0.9]), expected)
     smooth = trueodds.BayesianSmoothCalibrator().fit(scores, y)
@@ -141,7 +141,7 @@ def test_auto_gives_the_interval_of_the_method_that_it_took():
     np.testing.assert_array_equal(
         recommended.predict_interval([0.3]), smooth.predict_interval([0.3])
     )
-    pool = AutoCalibrator(["beta", "isotonic"], rule="pool").fit(scores, y)
+    pool = AutoCalibrator(["beta", "isotonic"], select="stack").fit(scores, y)
     low, high = pool.predict_interval([0.3])
     assert low[0] <= pool.predict_proba([0.3])[0, 1] <= high[0]
 

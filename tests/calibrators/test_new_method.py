@@ -120,7 +120,7 @@ def test_comparisons_and_reports_see_it(run):
         found = compare_calibrators(p, y)
         assert "gamma" in found.methods, found.methods
         assert found.methods.index("gamma") == 2, found.methods  # by its complexity
-        assert "gamma" in set(AutoCalibrator(rule="compare").fit(p, y).results_["method"])
+        assert "gamma" in set(AutoCalibrator(select="one_se").fit(p, y).results_["method"])
         page = build_report(p, y, calibrators=["gamma"]).to_json()
         assert page["labels"]["gamma"] == "gamma"
     """

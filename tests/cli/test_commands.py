@@ -172,7 +172,7 @@ def test_without_a_method_the_best_on_average_is_fitted_and_it_says_what_that_ch
 
 @pytest.mark.slow
 def test_a_comparison_on_request_says_what_it_chose(run, data, tmp_path):
-    words = columns("--option", "rule=compare", "-o", tmp_path / "m.json")
+    words = columns("--option", "select=one_se", "-o", tmp_path / "m.json")
     result = run("fit", data / "scores.csv", *words)
     assert result.code == 0, result.err
     assert "out-of-fold log-loss" in result.err
@@ -222,6 +222,23 @@ def test_comparison(run, data):
     shown = run("compare", data / "scores.csv", *words)
     assert "beta *" in shown.out
     assert found["explanation"] in shown.out
+
+
+@pytest.mark.slow
+def test_a_comparison_of_all_methods_recommends_the_default(run, data, table):
+    from trueodds import compare_calibrators
+
+    found = run("compare", data / "scores.csv", *columns("--cv", "2", "--json")).json
+    assert found["best_method"] == "bayesian_smooth"
+    sentence = found["explanation"]
+    assert sentence.startswith("Recommendation: the default (bayesian_smooth); it reduces log-loss")
+    (row,) = (row for row in found["methods"] if row["chosen"])
+    assert f"by {100 * row['gain']:.0f}%" in sentence
+    formula = found["formula_as_good"]
+    assert sentence.endswith(f"; {formula}, a formula, does as well here.")
+    scores, y = table["p"].to_numpy(), table["y"].to_numpy()
+    direct = compare_calibrators(scores, y, cv=2, random_state=0)
+    assert (direct.recommended, direct.formula_as_good) == ("bayesian_smooth", formula)
 
 
 def test_a_large_file_is_sampled_reproducibly_and_that_is_said(run, tmp_path):
@@ -323,7 +340,7 @@ def test_wrong_usage_is_code_2_and_one_line(run, words, part):
 
 
 def test_errors_inside_are_bugs(run, data, monkeypatch):
-    monkeypatch.setattr("trueodds.metrics.evaluate_table", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("trueodds.metrics.evaluate_counts", lambda *a, **k: 1 / 0)
     result = run("evaluate", data / "scores.csv", *columns())
     assert result.code == 70
     assert "internal error (ZeroDivisionError" in result.err

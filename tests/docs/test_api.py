@@ -10,7 +10,7 @@ import trueodds
 LISTED = set((DOCS / "api.md").read_text(encoding="utf-8").split())
 MODULES = (
     "trueodds.calibrators",
-    "trueodds.compare",
+    "trueodds.stats",
     "trueodds.decisions",
     "trueodds.engines",
     "trueodds.exceptions",

@@ -677,7 +677,7 @@ def _arguments(target: Target, draw: Draw, rows: Rows, n_hostile: int) -> dict[s
     return given
 
 
-SLOW = {"build_report", "validation_table", "validate"}
+SLOW = {"build_report", "validation_report", "validate"}
 """Called less often."""
 SLOW_DEFAULTS = {"calibrators", "n_resamples", "max_draws", "n_samples", "cv", "max_iter", "n_jobs"}
 SLOW_DEFAULTS |= {"progress", "features"}

@@ -10,7 +10,7 @@ from fuzz.run_fuzzers import HERE, TARGETS
 from trueodds import metrics
 from trueodds.calibrators import all_calibrators
 
-RESULTS = {"CalibrationRefinement", "CorpDecomposition", "EndConfidence", "MetricComparison"}
+RESULTS = {"CalibrationRefinement", "CorpDecomposition", "TailCalibration", "MetricComparison"}
 RESULTS |= {"BinTests", "GroupCounts"}
 """Classes without methods, which functions return."""
 FOUND = sorted((HERE / "found").glob("*/*"))

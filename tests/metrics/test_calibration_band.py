@@ -40,28 +40,28 @@ def test_bounds_hold_between_scores_as_far_as_they_reach():
 def test_calibration_is_accepted_with_many_rows_only_and_never_if_wrong():
     x, y = sample(50_000, 0)
     band = calibration_band(y, x)
-    assert not band.is_calibrated(within=0.01)
-    assert band.is_calibrated(within=0.15)
-    epsilon = band.tolerance_between(0.1, 0.9)
-    assert band.is_calibrated(within=epsilon, between=(0.1, 0.9))
-    assert not band.is_calibrated(within=0.999 * epsilon, between=(0.1, 0.9))
+    assert not band.is_calibrated(tolerance=0.01)
+    assert band.is_calibrated(tolerance=0.15)
+    epsilon = band.max_error(0.1, 0.9)
+    assert band.is_calibrated(tolerance=epsilon, between=(0.1, 0.9))
+    assert not band.is_calibrated(tolerance=0.999 * epsilon, between=(0.1, 0.9))
     low, high = band.interval(x)
     inner = (x >= 0.1) & (x <= 0.9)
     worst = np.maximum(x - low, high - x)[inner].max()
     assert worst <= epsilon <= worst + 0.02
     x, y = sample(50_000, 0, lambda x: 0.8 * x)
-    assert not calibration_band(y, x).is_calibrated(within=0.15)
+    assert not calibration_band(y, x).is_calibrated(tolerance=0.15)
 
 
 def test_a_curve_that_falls_is_found_out():
     x, y = sample(4000, 0, lambda x: 1 - x)
     band = calibration_band(y, x)
-    assert band.falls
-    assert not band.is_calibrated(within=1.0)
+    assert band.is_nonmonotone
+    assert not band.is_calibrated(tolerance=1.0)
     low, high = band.interval(np.linspace(0, 1, 50))
     assert (low <= high).all()
     x, y = sample(4000, 0)
-    assert not calibration_band(y, x).falls
+    assert not calibration_band(y, x).is_nonmonotone
 
 
 def test_counts_are_rows_and_importance_weights_are_refused():
@@ -82,7 +82,7 @@ def test_options_are_checked():
         calibration_band(y, x, level=95)
     band = calibration_band(y, x)
     with pytest.raises(InputError, match="no probability lies between"):
-        band.tolerance_between(0.99999, 1.0)
+        band.max_error(0.99999, 1.0)
     with pytest.raises(InputError, match="y_prob"):
         band.interval([1.5])
 

@@ -34,7 +34,7 @@ def sample(n, seed=0, decimals=None):
 @pytest.mark.parametrize("n", [60, 9000])
 def test_point_values_are_those_of_the_rows(n, decimals):
     y, p = sample(n, decimals=decimals)
-    found = metrics.evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=20)
+    found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=20)
     assert set(found.metrics) == set(FUNCTIONS)
     for name, function in FUNCTIONS.items():
         assert found.metrics[name].estimate == pytest.approx(function(y, p), rel=1e-12, abs=1e-12)
@@ -49,7 +49,7 @@ def test_point_values_are_those_of_the_rows(n, decimals):
 @pytest.mark.parametrize("n_bins", [3, 25])
 def test_the_number_of_bins_is_the_users(n_bins):
     y, p = sample(3000)
-    found = metrics.evaluate_table(ScoreTable.from_arrays(p, y), n_bins=n_bins, n_resamples=20)
+    found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_bins=n_bins, n_resamples=20)
     for name in ("expected_calibration_error", "maximum_calibration_error"):
         wanted = FUNCTIONS[name](y, p, n_bins=n_bins)
         assert found.metrics[name].estimate == pytest.approx(wanted, rel=1e-12)
@@ -59,7 +59,7 @@ def test_the_number_of_bins_is_the_users(n_bins):
 @pytest.mark.parametrize("decimals", [2, None])
 def test_intervals_are_as_wide_as_those_of_the_rows(decimals):
     y, p = sample(5000, decimals=decimals)
-    found = metrics.evaluate_table(ScoreTable.from_arrays(p, y), level=0.9, n_resamples=1000)
+    found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), level=0.9, n_resamples=1000)
     for name, function in FUNCTIONS.items():
         rows = metrics.confidence_interval(
             function, y, p, level=0.9, n_resamples=300, random_state=1
@@ -76,11 +76,11 @@ def test_intervals_are_as_wide_as_those_of_the_rows(decimals):
 def test_cells_of_a_long_table_hardly_change_what_the_whole_would_give(monkeypatch):
     y, p = sample(20_000, seed=3)
     table = ScoreTable.from_arrays(p, y)
-    in_cells = metrics.evaluate_table(table, n_resamples=1000)
+    in_cells = metrics.evaluate_counts(table, n_resamples=1000)
     cells = cells_module.MetricCells.of(table, 10)
     assert len(cells.counts) < len(table)
     monkeypatch.setattr(cells_module, "FEW_ROWS", 10**9)
-    whole = metrics.evaluate_table(table, n_resamples=1000)
+    whole = metrics.evaluate_counts(table, n_resamples=1000)
     for name in FUNCTIONS:
         here, there = in_cells.metrics[name], whole.metrics[name]
         assert here.estimate == there.estimate
@@ -89,7 +89,7 @@ def test_cells_of_a_long_table_hardly_change_what_the_whole_would_give(monkeypat
 
 def test_replicates_in_cells_are_centred_where_the_whole_would_be():
     y, p = sample(20_000, seed=3)
-    found = metrics.evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=500)
+    found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=500)
     for name in ("log_loss", "brier_score", "roc_auc"):
         one = found.metrics[name]
         error = one.standard_error / np.sqrt(500)
@@ -105,7 +105,7 @@ def test_means_are_covered_as_often_as_promised():
     truth = float((q * (1 - p) ** 2 + (1 - q) * p**2).mean())
     for seed in range(60):
         y, p = sample(400, seed=seed, decimals=3)
-        found = metrics.evaluate_table(
+        found = metrics.evaluate_counts(
             ScoreTable.from_arrays(p, y), level=0.8, n_resamples=100, random_state=seed
         ).metrics["brier_score"]
         covered += found.low <= truth <= found.high
@@ -117,8 +117,8 @@ def test_counts_are_rows():
     y, p = sample(2000, decimals=2)
     once = ScoreTable.from_arrays(p, y)
     tenfold = ScoreTable(once.score, 10 * once.n_neg, 10 * once.n_pos)
-    few = metrics.evaluate_table(once, n_resamples=400)
-    many = metrics.evaluate_table(tenfold, n_resamples=400)
+    few = metrics.evaluate_counts(once, n_resamples=400)
+    many = metrics.evaluate_counts(tenfold, n_resamples=400)
     for name in ("log_loss", "brier_score", "roc_auc"):
         ratio = few.metrics[name].standard_error / many.metrics[name].standard_error
         assert ratio == pytest.approx(np.sqrt(10), rel=0.2)
@@ -127,7 +127,7 @@ def test_counts_are_rows():
 
 def test_the_curve_is_that_of_the_rows():
     y, p = sample(4000, decimals=3)
-    found = metrics.evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=500).curve
+    found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=500).curve
     wanted = metrics.reliability_curve(y, p, random_state=1)
     for name in ("prob_pred", "prob_true", "weight", "edges", "filled", "hist_weight"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-12)
@@ -138,28 +138,28 @@ def test_the_curve_is_that_of_the_rows():
 
 def test_the_impossible_makes_the_loss_infinite_and_certain():
     table = ScoreTable([0.0, 0.4, 1.0], [50, 10, 0], [1, 10, 50])
-    found = metrics.evaluate_table(table)
+    found = metrics.evaluate_counts(table)
     assert np.isposinf([found.metrics["log_loss"].low, found.metrics["log_loss"].estimate]).all()
     assert 0 < found.metrics["brier_score"].low < found.metrics["brier_score"].high < 0.2
     assert found.to_dict()["metrics"]["log_loss"]["estimate"] is None
 
 
 def test_scores_of_0_and_1_that_are_right_cost_nothing():
-    found = metrics.evaluate_table(ScoreTable([0.0, 0.5, 1.0], [50, 10, 0], [0, 10, 50]))
+    found = metrics.evaluate_counts(ScoreTable([0.0, 0.5, 1.0], [50, 10, 0], [0, 10, 50]))
     assert found.metrics["log_loss"].estimate == pytest.approx(20 * np.log(2) / 120)
     assert found.metrics["log_loss"].high < 1
 
 
 def test_one_class_has_no_auc():
-    found = metrics.evaluate_table(ScoreTable([0.1, 0.2], [10, 5], [0, 0]))
+    found = metrics.evaluate_counts(ScoreTable([0.1, 0.2], [10, 5], [0, 0]))
     assert np.isnan(found.metrics["roc_auc"].estimate)
     assert found.metrics["brier_score"].estimate == pytest.approx((10 * 0.01 + 5 * 0.04) / 15)
 
 
 def test_it_is_plain_json_and_the_same_every_time():
     table = ScoreTable.from_arrays(*sample(500)[::-1])
-    first = json.dumps(metrics.evaluate_table(table).to_dict(), allow_nan=False)
-    assert first == json.dumps(metrics.evaluate_table(table).to_dict(), allow_nan=False)
+    first = json.dumps(metrics.evaluate_counts(table).to_dict(), allow_nan=False)
+    assert first == json.dumps(metrics.evaluate_counts(table).to_dict(), allow_nan=False)
     assert set(json.loads(first)) == {
         "n",
         "prevalence",
@@ -176,14 +176,14 @@ def test_it_is_plain_json_and_the_same_every_time():
 
 def test_log_odds_are_refused():
     with pytest.raises(InputError, match=r"probabilities in \[0, 1\]; they reach from -2 to 3"):
-        metrics.evaluate_table(ScoreTable([-2.0, 3.0], [1, 1], [1, 1]))
+        metrics.evaluate_counts(ScoreTable([-2.0, 3.0], [1, 1], [1, 1]))
 
 
 def test_arrays_are_refused():
     with pytest.raises(InputError, match="needs a ScoreTable; got ndarray"):
-        metrics.evaluate_table(np.zeros(3))
+        metrics.evaluate_counts(np.zeros(3))
 
 
 def test_weights_that_sum_to_one_are_refused():
     with pytest.raises(InputError, match=r"at least 2 rows; the table has 1\b"):
-        metrics.evaluate_table(ScoreTable([0.2, 0.6], [0.5, 0], [0, 0.5]))
+        metrics.evaluate_counts(ScoreTable([0.2, 0.6], [0.5, 0], [0, 0.5]))

@@ -67,7 +67,7 @@ def test_it_is_plain_json():
 
 
 def test_a_table_of_counts_has_a_test_of_its_mean():
-    found = metrics.evaluate_table(ScoreTable([0.5], [800], [1200]))
+    found = metrics.evaluate_counts(ScoreTable([0.5], [800], [1200]))
     assert found.test.p_value == 1.0  # which Spiegelhalter's test cannot see
     assert found.mean_test.statistic == 1200
     assert found.mean_test.expected == 1000

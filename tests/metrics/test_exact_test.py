@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from trueodds import ScoreTable
-from trueodds.metrics import BinTests, calibration_test, evaluate_table
+from trueodds.metrics import BinTests, calibration_test, evaluate_counts
 from trueodds.metrics._exact_test import (
     _runs_of_bins,
     bin_tests,
@@ -101,7 +101,7 @@ def test_a_table_of_counts_is_tested_as_its_rows():
     y = rng.random(700) < p**1.2
     table = ScoreTable.from_arrays(p, y)
     rows = calibration_test(y, p, method="exact")
-    found = evaluate_table(table, n_resamples=20)
+    found = evaluate_counts(table, n_resamples=20)
     assert rows.p_value == found.p_value == found.exact_test.p_value
     assert (rows.statistic, rows.expected) == (y.sum(), pytest.approx(p.sum()))
     assert found.mean_test.p_value == pytest.approx(

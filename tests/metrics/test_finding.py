@@ -42,11 +42,11 @@ def table(truth, said, n=20_000):
     ],
 )
 def test_what_is_off_is_said_with_its_size(truth, said, words):
-    assert metrics.evaluate_table(table(truth, said)).finding().startswith(words)
+    assert metrics.evaluate_counts(table(truth, said)).finding().startswith(words)
 
 
 def test_what_is_significant_but_small_is_called_so():
-    found = metrics.evaluate_table(table([0.3, 0.7], [0.304, 0.704], n=2_000_000))
+    found = metrics.evaluate_counts(table([0.3, 0.7], [0.304, 0.704], n=2_000_000))
     assert found.finding().startswith(
         "Not calibrated, but the error is small. The model predicts 1,008,000 positives; 1,000,000"
     )

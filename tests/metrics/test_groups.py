@@ -12,8 +12,8 @@ from trueodds.exceptions import InputError
 from trueodds.metrics import (
     GroupCounts,
     calibration_test,
+    evaluate_counts,
     evaluate_groups,
-    evaluate_table,
     group_test,
 )
 from trueodds.metrics._groups import _testable, judge_groups
@@ -41,7 +41,7 @@ def test_groups_that_are_off_come_first_and_false_alarms_are_corrected():
 def test_a_group_is_measured_as_its_table_is():
     group = counts("a", 0.8)
     entry = evaluate_groups([group])["groups"][0]
-    alone = evaluate_table(group.table, n_resamples=20)
+    alone = evaluate_counts(group.table, n_resamples=20)
     assert entry["p_value"] == entry["p_adjusted"] == alone.p_value
     for name, metric in alone.metrics.items():
         assert entry[name] == pytest.approx(metric.estimate), name

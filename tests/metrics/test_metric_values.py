@@ -167,7 +167,7 @@ def test_refinement_by_hand_and_within_bins():
 
 def test_ends_of_the_ranking_break_ties_on_average():
     y, p = [1, 0, 0, 0, 1, 1], [0.0, 0.0, 0.4, 0.5, 0.6, 1.0]
-    ends = metrics.end_confidence(y, p, fraction=1 / 6)
+    ends = metrics.tail_calibration(y, p, fraction=1 / 6)
     assert (ends.low_prob, ends.low_rate) == (0.0, 0.5)
     assert (ends.high_prob, ends.high_rate) == (1.0, 1.0)
     assert ends.low_overconfidence == 0.5
@@ -226,7 +226,7 @@ def test_two_columns_text_labels_and_frames_give_the_same(metric):
     assert metric(y.astype(float), p, sample_weight=np.ones(5)) == pytest.approx(plain, rel=1e-12)
 
 
-@pytest.mark.parametrize("metric", [*CLASSIC, metrics.corp_decomposition, metrics.end_confidence])
+@pytest.mark.parametrize("metric", [*CLASSIC, metrics.corp_decomposition, metrics.tail_calibration])
 def test_bad_input_is_refused_with_what_and_where(metric):
     with pytest.raises(InputError, match=r"y_prob must not contain NaN; found at index 1"):
         metric([0, 1], [0.5, math.nan])
@@ -267,9 +267,9 @@ def test_other_options_are_checked():
     with pytest.raises(InputError, match="bandwidth must be None or a number of at least"):
         metrics.smooth_calibration_error([0, 1], [0.5, 0.5], bandwidth=0.0)
     with pytest.raises(InputError, match="fraction must be a number above 0 and at most"):
-        metrics.end_confidence([0, 1], [0.5, 0.5], fraction=0.7)
+        metrics.tail_calibration([0, 1], [0.5, 0.5], fraction=0.7)
     with pytest.raises(InputError, match="for two classes; got 3"):
-        metrics.end_confidence([0, 1, 2], np.eye(3))
+        metrics.tail_calibration([0, 1, 2], np.eye(3))
     with pytest.raises(InputError, match="loss must be one of"):
         metrics.corp_decomposition([0, 1], [0.5, 0.5], loss="hinge")
 

@@ -173,7 +173,7 @@ def _log1p(x):
 @given(binary(), st.sampled_from([0.025, 0.1, 0.25, 0.5]))
 def test_confidence_at_the_ends(sample, fraction):
     p, y, w, weighted = sample
-    ends = metrics.end_confidence(y, p, fraction=fraction, **weights(w, weighted))
+    ends = metrics.tail_calibration(y, p, fraction=fraction, **weights(w, weighted))
     low, high = (naive.end(p, y, w, fraction, top) for top in (False, True))
     assert close((ends.low_prob, ends.low_rate), low)
     assert close((ends.high_prob, ends.high_rate), high)

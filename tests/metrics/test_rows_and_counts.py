@@ -15,11 +15,11 @@ RANDOM = {"n_resamples": 30, "random_state": 0}
 OPTIONS = {
     "confidence_interval": {"metric": metrics.debiased_calibration_error, **RANDOM},
     "compare_metric": {"metric": metrics.brier_score, **RANDOM},
-    "validation_table": RANDOM,
+    "validation_report": RANDOM,
     "evaluate_classes": RANDOM,
     "reliability_curve": RANDOM,
     "net_benefit": {"threshold": 0.2},
-    "realised_cost": {"cost_matrix": [[0, 1], [4, 0]]},
+    "realized_cost": {"cost_matrix": [[0, 1], [4, 0]]},
     "cost_curve": {"cost_fp": 1, "cost_fn": 4},
 }
 CASES = [(name, {}) for name in (*metrics.__all__, *decisions.__all__)]
@@ -148,7 +148,7 @@ def test_coxs_test_of_an_evaluation_is_right_for_scores_in_whole_per_cent(seed):
     z = rng.normal(-3, 1, 2000)
     y = (rng.random(2000) < 1 / (1 + np.exp(-z))).astype(int)
     p = np.round(1 / (1 + np.exp(-(-3 + 1.5 * (z + 3) - 0.17))), 2).clip(0.01, 0.99)
-    found = metrics.evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=20)
+    found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=20)
     assert np.log(found.slope_test.p_value) == pytest.approx(
         np.log(likelihood_ratio(p, y)), rel=1e-4
     )
@@ -161,16 +161,16 @@ def test_an_effective_number_of_rows_makes_weights_importance_weights():
     rng = np.random.default_rng(5)
     p = rng.random(400)
     y = rng.random(400) < p**1.5
-    rows = metrics.evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=50)
+    rows = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=50)
     heavy = ScoreTable.from_arrays(p, y, np.full(400, 12.5))
-    found = metrics.evaluate_table(heavy, n_effective=400, n_resamples=50)
+    found = metrics.evaluate_counts(heavy, n_effective=400, n_resamples=50)
     assert found.metrics["brier_score"].low == pytest.approx(rows.metrics["brier_score"].low)
     assert found.test.p_value == pytest.approx(rows.test.p_value)
     assert found.slope_test.p_value == pytest.approx(rows.slope_test.p_value)
     # Normal tests, not exact ones.
     assert np.log(found.p_value) == pytest.approx(np.log(rows.p_value), rel=0.1)
     with pytest.raises(InputError, match="n_effective must be a number of at least 1; got 0"):
-        metrics.evaluate_table(heavy, n_effective=0)
+        metrics.evaluate_counts(heavy, n_effective=0)
 
 
 @pytest.mark.parametrize(

@@ -121,12 +121,12 @@ def test_debiased_error_has_a_centred_interval_with_roots(sample):
     options = {"n_resamples": 200, "random_state": 0}
     root = confidence_interval(metrics.debiased_calibration_error, y, p, **options)
     square = confidence_interval(metrics.debiased_calibration_error, y, p, squared=True, **options)
-    assert root.method == square.method == "centred"
+    assert root.method == square.method == "centered"
     assert root.estimate == pytest.approx(metrics.debiased_calibration_error(y, p))
     assert root.high == pytest.approx(math.sqrt(square.high))
     assert root.low == pytest.approx(math.sqrt(max(square.low, 0)))
     moved = square.replicates - square.replicates.mean() + square.estimate
-    assert (square.low, square.high) == pytest.approx(tuple(np.quantile(moved, [0.025, 0.975])))
+    assert (square.low, square.high) == pytest.approx(tuple(np.quantile(moved, [0.05, 0.95])))
 
 
 def test_undefined_replicates_are_left_out_with_a_warning():
@@ -191,7 +191,7 @@ def test_p_value_is_the_level_at_which_the_interval_touches_zero():
         ("percentile", metrics.brier_score),
         ("bca", metrics.brier_score),
         ("bca", ece),
-        ("centred", metrics.brier_score),
+        ("centered", metrics.brier_score),
     ):
         options = {"n_resamples": 1000, "random_state": 0, "method": method}
         result = compare_metric(metric, y, other, p, **options)

@@ -85,11 +85,11 @@ def test_the_recommended_method_is_found_without_scikit_learn_or_pandas():
 
 def test_a_pool_is_the_mixture_that_would_have_cost_least(sure):
     methods = {"none": IdentityCalibrator(), "flat": HistogramCalibrator(n_bins=1)}
-    auto = AutoCalibrator(methods, rule="pool").fit(*sure)
-    assert auto.best_method_ == "pool"
-    assert sum(auto.pool_weights_.values()) == pytest.approx(1)
-    assert set(auto.pool_weights_) == {"none", "flat"}  # too sure, and not sure at all
-    base, w = sure[1].mean(), auto.pool_weights_["none"]
+    auto = AutoCalibrator(methods, select="stack").fit(*sure)
+    assert auto.best_method_ == "stack"
+    assert sum(auto.stack_weights_.values()) == pytest.approx(1)
+    assert set(auto.stack_weights_) == {"none", "flat"}  # too sure, and not sure at all
+    base, w = sure[1].mean(), auto.stack_weights_["none"]
     np.testing.assert_allclose(
         auto.predict_proba([0.01, 0.7])[:, 1], w * np.array([0.01, 0.7]) + (1 - w) * base
     )
@@ -102,7 +102,7 @@ def test_a_pool_is_the_mixture_that_would_have_cost_least(sure):
 
 def test_a_pool_of_several_classes_is_one_map(tmp_path):
     scores, y = _few(multiclass_sample(150))
-    auto = AutoCalibrator(["temperature", "vector", "bayesian_structured"], rule="pool")
+    auto = AutoCalibrator(["temperature", "vector", "bayesian_structured"], select="stack")
     auto.fit(scores, y).map_.save(tmp_path / "map.json")
     again = CalibrationMap.load(tmp_path / "map.json")
     np.testing.assert_array_equal(again(scores), auto.predict_proba(scores))
@@ -110,7 +110,10 @@ def test_a_pool_of_several_classes_is_one_map(tmp_path):
 
 def test_it_takes_what_compare_calibrators_chooses_and_fits_it_on_everything(sure):
     auto = AutoCalibrator(FAST).fit(*sure)
-    assert auto.best_method_ == compare_calibrators(*sure, calibrators=FAST).best_method
+    assert (
+        auto.best_method_
+        == compare_calibrators(*sure, calibrators=FAST, select="one_se").best_method
+    )
     assert auto.best_method_ == "temperature"
     alone = TemperatureCalibrator().fit(*sure)
     assert auto.map_ == alone.map_
@@ -143,17 +146,17 @@ def test_results_are_plain_dicts_without_pandas(sure, monkeypatch):
 
 
 def test_the_lowest_loss_wins_if_asked(sure):
-    auto = AutoCalibrator(FAST, rule="best", scoring="brier_score").fit(*sure)
+    auto = AutoCalibrator(FAST, select="best", scoring="brier_score").fit(*sure)
     frame = auto.results_
     assert auto.best_method_ == frame.loc[frame["brier_score"].idxmin(), "method"]
     assert "Brier score" in auto.explanation_
 
 
 def test_the_default_methods_suit_the_number_of_classes():
-    two = AutoCalibrator(rule="compare").fit(*_few(binary_sample(60)))
+    two = AutoCalibrator(select="one_se").fit(*_few(binary_sample(60)))
     assert len(two.results_) >= 10
     assert "enir" in set(two.results_["method"])
-    three = AutoCalibrator(rule="compare").fit(*_few(multiclass_sample(90)))
+    three = AutoCalibrator(select="one_se").fit(*_few(multiclass_sample(90)))
     assert {"temperature", "vector", "charcoal_grill", "isotonic"} <= set(three.results_["method"])
 
 
@@ -171,7 +174,7 @@ def test_its_map_is_json(tmp_path, sure):
 
 
 def test_label_smoothing_is_given_to_every_method(sure):
-    smooth = AutoCalibrator(["isotonic"], label_smoothing="platt", rule="best").fit(*sure)
+    smooth = AutoCalibrator(["isotonic"], label_smoothing="platt", select="best").fit(*sure)
     assert np.isfinite(smooth.results_["log_loss"]).all()
     assert smooth.calibrator_.label_smoothing == "platt"
     plain = AutoCalibrator(["isotonic", "logistic"]).fit(*sure)
@@ -180,7 +183,7 @@ def test_label_smoothing_is_given_to_every_method(sure):
 
 
 def test_too_few_instances_to_compare_leave_the_scores_alone():
-    auto = AutoCalibrator(rule="compare").fit([0.2, 0.4, 0.9], [0, 0, 1])
+    auto = AutoCalibrator(select="one_se").fit([0.2, 0.4, 0.9], [0, 0, 1])
     assert auto.best_method_ == "identity"
     assert "without a comparison" in auto.explanation_
     assert len(auto.results_) == 0
@@ -288,10 +291,10 @@ def test_clones_copy_the_methods():
         ({"calibrators": [IsotonicRegression()]}, "compare_calibrators takes any"),
         ({"calibrators": "isotonic"}, r"pass \[\"isotonic\"\]"),
         ({"label_smoothing": 2}, "label_smoothing must be"),
-        ({"rule": "compare", "cv": 0}, "cv must be"),
-        ({"rule": "recommended", "calibrators": ["beta"]}, "takes no calibrators"),
-        ({"rule": "two"}, "rule must be"),
-        ({"rule": "pool", "calibrators": ["beta", "tree"]}, "scores alone"),
+        ({"select": "one_se", "cv": 0}, "cv must be"),
+        ({"select": "default", "calibrators": ["beta"]}, "takes no calibrators"),
+        ({"select": "two"}, "select must be"),
+        ({"select": "stack", "calibrators": ["beta", "tree"]}, "scores alone"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_fitted(options, message, sure):
@@ -299,16 +302,16 @@ def test_bad_options_are_refused_before_anything_is_fitted(options, message, sur
         AutoCalibrator(**options).fit(*sure, features=np.zeros((len(sure[0]), 1)))
 
 
-@pytest.mark.parametrize("rule", ["compare", "pool"])
+@pytest.mark.parametrize("select", ["one_se", "stack"])
 def test_a_method_that_fails_on_all_rows_is_named_and_the_scores_are_left_alone(
-    sure, monkeypatch, rule
+    sure, monkeypatch, select
 ):
     def fail(self, *_, **__):
         raise ZeroDivisionError("no luck")
 
     monkeypatch.setattr(TemperatureCalibrator, "fit", fail)  # a comparison calls learn
     with pytest.warns(TrueoddsWarning, match="temperature .ZeroDivisionError: no luck"):
-        auto = AutoCalibrator(["temperature"], rule=rule).fit(*sure)
+        auto = AutoCalibrator(["temperature"], select=select).fit(*sure)
     assert "temperature" in auto.failures_
     assert np.isfinite(auto.predict_proba(sure[0])).all()
 

@@ -35,7 +35,7 @@ def sure():
 
 @pytest.fixture(scope="module")
 def comparison(sure):
-    return compare_calibrators(*sure, input="logit", calibrators=FAST, n_repeats=2)
+    return compare_calibrators(*sure, input="logit", calibrators=FAST, n_repeats=2, select="one_se")
 
 
 def test_identity_takes_part_and_the_simplest_comes_first(comparison):
@@ -58,6 +58,7 @@ def test_a_row_has_the_agreed_keys_and_is_json(comparison):
         "gain_high",
         "seconds",
         "chosen",
+        "recommended",
     ]
     assert [row["method"] for row in rows if row["chosen"]] == [comparison.best_method]
 
@@ -124,9 +125,41 @@ def test_gain_interval_is_paired_and_covers_the_gain(comparison):
 def test_the_simplest_method_within_one_standard_error_is_chosen(sure, comparison):
     assert comparison.best_method == "temperature"
     assert "temperature has an out-of-fold log-loss of 0." in comparison.explanation
-    best = compare_calibrators(*sure, input="logit", calibrators=FAST, rule="best")
+    best = compare_calibrators(*sure, input="logit", calibrators=FAST, select="best")
     losses = {row["method"]: row["log_loss"] for row in best.rows()}
     assert best.best_method == min(losses, key=losses.get)
+
+
+def test_the_default_takes_part_and_is_recommended_with_what_it_gains(sure):
+    result = compare_calibrators(*sure, input="logit", calibrators=FAST)
+    assert result.best_method == result.recommended == result.choose() == "bayesian_smooth"
+    assert [row["method"] for row in result.rows() if row["recommended"]] == ["bayesian_smooth"]
+    assert result.relative_gain("bayesian_smooth")[1] > 0
+    assert result.explanation.startswith("bayesian_smooth is recommended: its out-of-fold log-loss")
+    # The scores are three times too large, so one factor is all that is needed.
+    assert result.formula_as_good == "temperature"
+    assert "temperature, a formula, does as well here" in result.explanation
+    gap, error = result.difference("temperature", "bayesian_smooth")
+    assert gap <= error
+
+
+def test_a_formula_is_named_only_where_it_does_as_well():
+    rng = np.random.default_rng(3)
+    p = rng.random(6000)
+    y = (rng.random(6000) < np.where(p < 0.5, 0.1, 0.9)).astype(int)
+    bent = compare_calibrators(p, y, calibrators=["temperature", "logistic"])
+    assert bent.recommended == "bayesian_smooth"
+    assert bent.formula_as_good is None
+    assert "formula" not in bent.explanation
+    right = compare_calibrators(p, (rng.random(6000) < p).astype(int), calibrators=["temperature"])
+    assert right.formula_as_good == "identity"
+    assert "Leaving the scores unchanged does as well here" in right.explanation
+
+
+def test_a_choice_among_listed_methods_takes_no_other(sure):
+    result = compare_calibrators(*sure, input="logit", calibrators=["isotonic"], select="best")
+    assert result.methods == ("identity", "isotonic")
+    assert result.recommended in result.methods
 
 
 class Nudge:
@@ -155,7 +188,7 @@ def test_one_standard_error_is_one_and_not_two(positives, errors, chosen):
     assert gap / error == pytest.approx(errors, abs=0.001)
     y = (np.arange(100) < positives).astype(int)
     result = compare_calibrators(
-        np.full(100, 0.5), y, calibrators={"nudge": Nudge()}, scoring="brier_score"
+        np.full(100, 0.5), y, calibrators={"nudge": Nudge()}, scoring="brier_score", select="one_se"
     )
     assert result.difference("identity", "nudge", metric="brier_score") == pytest.approx(
         (gap, error), rel=1e-9
@@ -177,11 +210,11 @@ def test_an_infinite_log_loss_is_reported_and_never_chosen(comparison):
 def test_if_every_log_loss_is_infinite_the_brier_score_decides():
     p = np.array([0.0, 1.0] * 50)
     y = np.array([0, 1] * 45 + [1, 0] * 5)  # the identity is certain and sometimes wrong
-    result = compare_calibrators(p, y, calibrators=[IdentityCalibrator()])
+    result = compare_calibrators(p, y, calibrators=[IdentityCalibrator()], select="one_se")
     assert result.best_method == "identity"
     assert "the Brier score decides" in result.explanation
     assert result.rows()[0]["gain"] == 0
-    better = compare_calibrators(p, y, calibrators=["isotonic"])
+    better = compare_calibrators(p, y, calibrators=["isotonic"], select="one_se")
     assert better.best_method == "isotonic"
     assert better.rows()[1]["gain"] == 1
     assert "uncalibrated it is infinite" in better.explanation
@@ -189,10 +222,9 @@ def test_if_every_log_loss_is_infinite_the_brier_score_decides():
 
 def test_a_method_that_fails_is_named_and_left_out(sure):
     z, y = sure
-    result = compare_calibrators(
-        z, y, input="logit", calibrators={"bad": HistogramCalibrator(n_bins=-1), "t": "temperature"}
-    )
-    assert result.methods == ("identity", "t")
+    methods = {"bad": HistogramCalibrator(n_bins=-1), "t": "temperature"}
+    result = compare_calibrators(z, y, input="logit", calibrators=methods)
+    assert result.methods == ("identity", "t", "bayesian_smooth")
     assert "n_bins must be" in result.failures["bad"]
     assert "left out" in str(result)
 
@@ -271,14 +303,16 @@ def test_three_classes_with_native_and_one_vs_rest_methods():
     result = compare_calibrators(
         sample.scores, sample.y, calibrators=["temperature", "vector", "isotonic"]
     )
-    assert result.methods == ("identity", "temperature", "vector", "isotonic")
+    listed = ("identity", "temperature", "vector", "isotonic")
+    assert result.methods == (*listed, "bayesian_structured")
     assert result.out_of_fold["vector"].shape == (400, 3)
     row = result.rows()[1]
     assert row["log_loss"] == pytest.approx(log_loss(sample.y, result.out_of_fold["temperature"]))
     assert row["brier_score"] == pytest.approx(
         brier_score(sample.y, result.out_of_fold["temperature"])
     )
-    assert result.best_method == "temperature"
+    assert result.best_method == result.recommended == "bayesian_structured"
+    assert result.formula_as_good == result.choose(select="one_se") == "temperature"
 
 
 def test_a_tree_sees_the_features_of_its_own_rows():
@@ -290,6 +324,7 @@ def test_a_tree_sees_the_features_of_its_own_rows():
         y,
         calibrators=["logistic", TreeCalibrator()],
         features=pd.DataFrame({"x": x}),
+        select="one_se",
     )
     assert result.best_method == "tree"
     high = result.out_of_fold["tree"][x > 0.5]
@@ -304,8 +339,8 @@ def test_any_object_with_fit_and_predict_can_be_compared(sure):
     result = compare_calibrators(
         p, y, calibrators=[IsotonicRegression(out_of_bounds="clip"), IsotonicCalibrator()]
     )
-    assert result.methods == ("identity", "isotonic", "IsotonicRegression")
-    ours, theirs = result.rows()[1:]
+    assert result.methods == ("identity", "isotonic", "bayesian_smooth", "IsotonicRegression")
+    ours, _, theirs = result.rows()[1:]
     assert theirs["brier_score"] == pytest.approx(ours["brier_score"], abs=2e-3)
 
 
@@ -313,7 +348,7 @@ def test_two_instances_of_one_method_get_two_names(sure):
     result = compare_calibrators(
         *sure, input="logit", calibrators=[LogisticCalibrator(), "logistic"]
     )
-    assert result.methods == ("identity", "logistic", "logistic-2")
+    assert result.methods == ("identity", "logistic", "logistic-2", "bayesian_smooth")
 
 
 def test_several_processes_give_the_same_result(sure):
@@ -363,7 +398,7 @@ def test_text_labels_and_declared_classes():
         ({"n_repeats": 0}, "n_repeats must be"),
         ({"level": 90}, "level must be"),
         ({"scoring": "accuracy"}, "scoring must be"),
-        ({"rule": "worst"}, "rule must be"),
+        ({"select": "worst"}, "select must be"),
         ({"input": "odds"}, "input must be"),
         ({"classes": [0, 1, 2]}, "2 columns"),
         ({"sample_weight": [1.0]}, "sample_weight must have shape"),
@@ -401,19 +436,19 @@ def test_with_log_loss_a_method_that_is_ever_certain_is_not_chosen():
     # Isotonic is right about its zeros and ones in every fold here, and has the lowest loss.
     p = np.repeat([0.6, 0.7, 0.8], 100)
     y = np.where(p == 0.6, 0, np.where(p == 0.8, 1, np.arange(300) % 2))
-    options = {"calibrators": ["isotonic", "temperature"], "rule": "best"}
+    options = {"calibrators": ["isotonic", "temperature"], "select": "best"}
     result = compare_calibrators(p, y, **options)
     losses = {row["method"]: row["log_loss"] for row in result.rows()}
     assert min(losses, key=losses.get) == "isotonic"
     assert result.best_method == "temperature"
     assert "not counting 1 with forecasts of 0 or 1" in result.explanation
     assert compare_calibrators(p, y, **options, scoring="brier_score").best_method == "isotonic"
-    assert result.choose(scoring="brier_score", rule="best") == "isotonic"
+    assert result.choose(scoring="brier_score", select="best") == "isotonic"
 
 
 def test_if_all_are_certain_the_finite_losses_are_compared():
     p = np.array([0.0, 1.0] * 50)
-    result = compare_calibrators(p, p.astype(int), calibrators=["isotonic"])
+    result = compare_calibrators(p, p.astype(int), calibrators=["isotonic"], select="one_se")
     assert result.best_method == "identity"
     assert result.rows()[0]["log_loss"] == 0
 

@@ -144,11 +144,11 @@ def test_relative_gains_by_hand(table):
     assert table.relative_gain("zero", "a") == (1.0, pytest.approx(0.0, abs=1e-9))
 
 
-def chosen(rule="one_standard_error", certain=(), scoring="log_loss", **losses):
+def chosen(select="one_se", certain=(), scoring="log_loss", **losses):
     cells = cells_of(np.arange(4) / 4, [0, 0, 1, 1])
     table = LossTable(cells, {name: np.asarray(loss, dtype=float) for name, loss in losses.items()})
     brier = LossTable(cells, {name: np.zeros(4) for name in losses})
-    return choose({"log_loss": table, "brier_score": brier}, scoring, rule, certain)
+    return choose({"log_loss": table, "brier_score": brier}, scoring, select, certain)
 
 
 def test_the_simplest_within_one_standard_error_is_taken():

@@ -55,7 +55,7 @@ def test_what_auto_chose_is_said_with_the_reason(binary):
     assert (metadata["method"], metadata["chosen"]) == ("auto", "bayesian_smooth")
     assert metadata["reason"] == auto.explanation_
     assert metadata["losses"]["log_loss"]["after"] < metadata["losses"]["log_loss"]["before"]
-    pool = trueodds.AutoCalibrator(["beta", "isotonic"], rule="pool").fit(*binary)
+    pool = trueodds.AutoCalibrator(["beta", "isotonic"], select="stack").fit(*binary)
     assert "losses" not in fit_metadata(pool, *binary)
     assert fit_metadata(pool, *binary)["options"]["calibrators"] == ["beta", "isotonic"]
 

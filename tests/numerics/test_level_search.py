@@ -1,7 +1,6 @@
 """Levels of saturated scores: no other may be more likely."""
 
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,17 +9,9 @@ from scipy.special import expit
 from numerics.level_samples import DESIGNS, counts, one_loss
 from trueodds import BetaCalibrator, LogisticCalibrator
 from trueodds.exceptions import TrueoddsWarning
+from trueodds.numerics.level_search import ManyRegressions, search_levels
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import fit_finite
-from trueodds.numerics.saturated import search_levels
-
-ENOUGH = 2e-4  # of log-loss by which a level may be less likely than the best
-
-
-def search(rows, sides, design, *, nonnegative):
-    by = "zero" if design in ("temperature", "beta_half") else "threshold"
-    fit = partial(fit_finite, design=design, nonnegative=nonnegative)
-    return search_levels(rows, sides, fit, by)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -33,7 +24,7 @@ def test_no_other_level_is_more_likely(design, sides):
     if -1 in sides:
         z = np.append(z, -np.inf)
         n_neg, n_pos = np.append(n_neg, 25), np.append(n_pos, 12)
-    found = search(LogOddsRows(z, n_neg, n_pos), sides, design, nonnegative=True)
+    found = search_levels(LogOddsRows(z, n_neg, n_pos), sides, design, nonnegative=True)
     lower, upper = found.get(-1, -np.inf), found.get(1, np.inf)
     best = one_loss(np.clip(z, lower, upper), n_neg, n_pos, design, True)
     finite = z[np.isfinite(z)]
@@ -43,7 +34,7 @@ def test_no_other_level_is_more_likely(design, sides):
             ends = tried.get(-1, -np.inf), tried.get(1, np.inf)
             if ends[0] < ends[1]:
                 other = one_loss(np.clip(z, *ends), n_neg, n_pos, design, True)
-                assert best <= other + ENOUGH
+                assert best <= other + 5e-6
 
 
 def small_sample(seed):
@@ -89,15 +80,18 @@ def determine_a_slope(rows, lower, upper, design):
 
 def lowest_loss(rows, sides, design, nonnegative):
     """By brute force, wherever there is a finite map."""
-    places = dense_levels(rows.z, 9 if len(sides) == 1 else 0)
+    places = dense_levels(rows.z, 9 if len(sides) == 1 else 1)
     lower = places if -1 in sides else [-np.inf]
     upper = places if 1 in sides else [np.inf]
-    return min(
-        one_loss(np.clip(rows.z, low, high), rows.n_neg, rows.n_pos, design, nonnegative)
-        for low in lower
-        for high in upper
-        if low <= high and determine_a_slope(rows, low, high, design)
+    levels = np.array(
+        [
+            (low, high)
+            for low in lower
+            for high in upper
+            if low <= high and determine_a_slope(rows, low, high, design)
+        ]
     )
+    return ManyRegressions(rows, *levels.T, design).optima(nonnegative, None)[0].min()
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -105,10 +99,10 @@ def test_no_level_of_a_small_sample_is_more_likely_than_the_one_found(seed):
     sides, rows = small_sample(seed)
     design = DESIGNS[seed // 2 % 4]
     nonnegative = design != "logistic" or seed % 3 == 0
-    found = search(rows, sides, design, nonnegative=nonnegative)
-    clipped = np.clip(rows.z, found.get(-1, -np.inf), found.get(1, np.inf))
-    loss = one_loss(clipped, rows.n_neg, rows.n_pos, design, nonnegative)
-    assert loss <= lowest_loss(rows, sides, design, nonnegative) + ENOUGH
+    found = search_levels(rows, sides, design, nonnegative=nonnegative)
+    ends = np.array([found.get(-1, -np.inf)]), np.array([found.get(1, np.inf)])
+    loss = ManyRegressions(rows, *ends, design).optima(nonnegative, None)[0][0]
+    assert loss <= lowest_loss(rows, sides, design, nonnegative) + 1e-6
 
 
 def test_a_level_between_scores_is_where_the_map_of_the_others_has_the_frequency_beyond():
@@ -116,19 +110,19 @@ def test_a_level_between_scores_is_where_the_map_of_the_others_has_the_frequency
     n_neg = np.array([9.0, 8, 7, 6, 4, 3, 3, 3, 5])
     n_pos = np.array([1.0, 2, 3, 4, 6, 7, 7, 7, 15])
     rows = LogOddsRows(z, n_neg, n_pos)
-    level = search(rows, [1], "logistic", nonnegative=True)[1]
+    level = search_levels(rows, [1], "logistic", nonnegative=True)[1]
     assert level not in z
     inside = rows.take(z < level)
     fit = fit_finite(inside, "logistic", nonnegative=True)
     beyond = rows.take(z > level)
     wanted = np.log(beyond.n_pos.sum() / beyond.n_neg.sum())
-    np.testing.assert_allclose(fit(level), wanted, atol=0.02)
+    np.testing.assert_allclose(fit(level), wanted, atol=1e-9)
 
 
 def test_a_map_that_turns_between_scores_has_its_level_there():
     z = np.array([-7.36, -4.58, -3.07, -2.59, -2.04, 3.67, np.inf])
     n_neg, n_pos = np.array([0.0, 1, 1, 2, 1, 4, 1]), np.array([3.0, 3, 0, 2, 0, 0, 0])
-    level = search(LogOddsRows(z, n_neg, n_pos), [1], "beta_half", nonnegative=False)[1]
+    level = search_levels(LogOddsRows(z, n_neg, n_pos), [1], "beta_half", nonnegative=False)[1]
     assert -2.04 < level < -1
 
 
@@ -139,7 +133,7 @@ def test_a_level_of_many_scores_is_found_among_those_around_the_best():
     )
     for sides in ([-1], [1], [-1, 1]):
         used = rows.take(np.isfinite(rows.z) | np.isin(rows.z, np.inf * np.array(sides)))
-        found = search(used, sides, "beta", nonnegative=True)
+        found = search_levels(used, sides, "beta", nonnegative=True)
         best = one_loss(np.clip(used.z, found.get(-1, -9e9), found.get(1, 9e9)),
                         used.n_neg, used.n_pos, "beta", True)  # fmt: skip
         for side in sides:
@@ -147,7 +141,7 @@ def test_a_level_of_many_scores_is_found_among_those_around_the_best():
                 ends = {**found, side: level}
                 if ends.get(-1, -9e9) < ends.get(1, 9e9):
                     clipped = np.clip(used.z, ends.get(-1, -9e9), ends.get(1, 9e9))
-                    assert best <= one_loss(clipped, used.n_neg, used.n_pos, "beta", True) + ENOUGH
+                    assert best <= one_loss(clipped, used.n_neg, used.n_pos, "beta", True) + 1e-9
 
 
 @pytest.mark.slow

@@ -538,7 +538,7 @@ class Resamples:
         return np.asarray(inner / np.where(held, n, 0).sum(1), dtype=np.float64)
 
     def interval(self, name: str, level: float, estimate: float | None = None) -> dict[str, float]:
-        """BCa with the jackknife over blocks; the debiased error is centred on its square."""
+        """BCa with the jackknife over blocks; the debiased error is centered on its square."""
         found = self.statistics(self.drawn, name)
         found = found[np.isfinite(found)]
         if estimate is None:

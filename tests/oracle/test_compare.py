@@ -71,7 +71,7 @@ def test_every_number_whatever_the_labels_are_called(negative, positive, figures
     one = samples.spelled(negative, positive)
     y, p, w = one.rows
     found = command("compare", one.write(folder), *one.options(), *WORDS)
-    same = compare_calibrators(p, y, calibrators=METHODS)
+    same = compare_calibrators(p, y, calibrators=METHODS, select="one_se")
     fold = folds_of(p, same.out_of_fold["temperature"])
     sizes = np.unique(fold, return_counts=True)[1]
     assert len(sizes) == 5
@@ -80,6 +80,7 @@ def test_every_number_whatever_the_labels_are_called(negative, positive, figures
     rows = [row(y, forecasts[method], w, p) for method in METHODS]
     for method, wanted in zip(METHODS, rows, strict=True):
         wanted["chosen"] = same.best_method == method
+        wanted["recommended"] = same.recommended == method
     expected = {
         "version": 1,
         "rows": 400,
@@ -122,7 +123,7 @@ def test_the_choice_is_the_simplest_within_one_standard_error(command, folder):
     for one in (samples.percent(), samples.distinct(2500), samples.spelled("0", "1")):
         y, p, _ = one.rows
         found = command("compare", one.write(folder), *one.options(), *WORDS)
-        same = compare_calibrators(p, y, calibrators=METHODS)
+        same = compare_calibrators(p, y, calibrators=METHODS, select="one_se")
         each = {m: oracles.losses(y, same.out_of_fold[m]) for m in METHODS}
         best = min(METHODS, key=lambda m: each[m].mean())
         within = [

@@ -1,4 +1,4 @@
-"""``trueodds.decisions`` and ``trueodds.compare`` in Python against their oracles."""
+"""``trueodds.decisions`` and ``trueodds.stats`` in Python against their oracles."""
 
 import dataclasses
 
@@ -8,7 +8,8 @@ from scipy import optimize, special, stats
 
 from oracle import oracles, samples
 from oracle.figures import Near
-from trueodds import LogisticCalibrator, compare, decisions
+from trueodds import LogisticCalibrator, decisions
+from trueodds import stats as statistics
 
 SAMPLES = [one for one in samples.all_samples() if one.w is None]
 NAMES = [one.name for one in SAMPLES]
@@ -25,10 +26,10 @@ def test_decision_curve_counts_rows(one, figures):
     y, p, _ = one.rows
     curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS)
     (model,) = curve.models.values()
-    expected = columns([oracles.benefit(y, p, t, 0.95) for t in THRESHOLDS])
+    expected = columns([oracles.benefit(y, p, t, 0.9) for t in THRESHOLDS])
     figures.compare(SOURCE, dataclasses.asdict(model), expected)
     everybody = np.ones(len(y))
-    treat_all = columns([oracles.benefit(y, everybody, t, 0.95) for t in THRESHOLDS])
+    treat_all = columns([oracles.benefit(y, everybody, t, 0.9) for t in THRESHOLDS])
     figures.compare(SOURCE, dataclasses.asdict(curve.treat_all), treat_all)
     figures.compare(SOURCE, [curve.prevalence, curve.n], [y.mean(), len(y)])
 
@@ -36,7 +37,7 @@ def test_decision_curve_counts_rows(one, figures):
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_standardised_benefit_counts_the_uncertainty_of_events(one, figures):
     y, p, _ = one.rows
-    curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS, standardised=True, level=0.9)
+    curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS, standardized=True, level=0.9)
     (model,) = curve.models.values()
     found = {name: getattr(model, name) for name in ("net_benefit", "low", "high")}
     expected = columns([oracles.standardised_benefit(y, p, t, 0.9) for t in THRESHOLDS])
@@ -63,8 +64,13 @@ def test_cost_curve_is_the_cost_of_every_threshold(one, figures):
     figures.compare(SOURCE, curve.cost, expected)
     figures.compare(
         SOURCE,
-        [curve.optimal_threshold, curve.cost_at_optimal, curve.best_cost, curve.best_cost],
-        [0.1, cost(0.1), min(expected), cost(curve.best_threshold)],
+        [
+            curve.theoretical_threshold,
+            curve.theoretical_cost,
+            curve.empirical_cost,
+            curve.empirical_cost,
+        ],
+        [0.1, cost(0.1), min(expected), cost(curve.empirical_threshold)],
     )
 
 
@@ -77,7 +83,7 @@ def test_costs_of_several_decisions(figures):
     found = [
         decisions.expected_cost(rows.q, costs),
         decisions.best_decision(rows.q, costs),
-        decisions.realised_cost(
+        decisions.realized_cost(
             rows.labels, rows.q, costs, sample_weight=rows.w, classes=rows.names
         ),
         decisions.optimal_threshold(2, 7, cost_tp=-1, cost_tn=0.5),
@@ -130,11 +136,11 @@ def test_ranks_friedman_nemenyi_and_holm(table, figures):
     ranks = stats.rankdata(table, axis=1).mean(0)
     chi = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
     f = (n - 1) * chi / (n * (k - 1) - chi)
-    found = compare.friedman_test(table, methods=names)
+    found = statistics.friedman_test(table, methods=names)
     figures.compare(
-        "compare",
+        "stats",
         [
-            compare.average_ranks(table).ranks,
+            statistics.average_ranks(table).ranks,
             found.chi_square,
             found.chi_square_p_value,
             found.f_statistic,
@@ -142,45 +148,45 @@ def test_ranks_friedman_nemenyi_and_holm(table, figures):
         ],
         [ranks, chi, stats.chi2.sf(chi, k - 1), f, stats.f.sf(f, k - 1, (k - 1) * (n - 1))],
     )
-    corrected = compare.friedman_test(table, correct_ties=True)
+    corrected = statistics.friedman_test(table, correct_ties=True)
     figures.compare(
-        "compare",
+        "stats",
         [corrected.chi_square, corrected.chi_square_p_value],
         list(stats.friedmanchisquare(*table.T)),
     )
     error = np.sqrt(k * (k + 1) / (6 * n))
-    nemenyi = compare.nemenyi(table)
+    nemenyi = statistics.nemenyi(table)
     gap = np.abs(ranks[:, None] - ranks)
     pairs = stats.studentized_range.sf(gap / error * np.sqrt(2), k, np.inf)
     figures.compare(
-        "compare",
+        "stats",
         [nemenyi.critical_difference, nemenyi.p_values],
         [stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * error, pairs],
         rel=1e-5,
     )
     tested = {
-        one.second: one for one in compare.holm(table, methods=names, control="a").comparisons
+        one.second: one for one in statistics.holm(table, methods=names, control="a").comparisons
     }
     z = (ranks[0] - ranks[1:]) / error
     p_values = 2 * stats.norm.sf(np.abs(z))
     figures.compare(
-        "compare",
+        "stats",
         [[tested[m].z, tested[m].p_value, tested[m].adjusted_p_value] for m in names[1:]],
         np.column_stack([z, p_values, oracles.holm(p_values)]),
     )
     some = np.array([0.01, 0.04, 0.03, 0.005, 0.04])
-    figures.compare("compare", compare.holm_adjust(some), oracles.holm(some))
+    figures.compare("stats", statistics.holm_adjust(some), oracles.holm(some))
 
 
 def test_two_methods(table, figures):
     a, b = table[:, 0], table[:, 1]
     first, second = np.random.default_rng(1).random((2, 12))
-    wilcoxon = compare.wilcoxon_signed_rank(first, second)
+    wilcoxon = statistics.wilcoxon_signed_rank(first, second)
     rank = stats.rankdata(np.abs(first - second))
     better = stats.wilcoxon(first, second)
     sums = [rank[first < second].sum(), rank[first > second].sum()]
     figures.compare(
-        "compare",
+        "stats",
         [wilcoxon.first_sum, wilcoxon.second_sum, wilcoxon.p_value],
         [*sums, better.pvalue],
     )
@@ -188,22 +194,22 @@ def test_two_methods(table, figures):
     for how in ("split", "drop"):
         half = draws // 2 if how == "split" else 0
         p_value = stats.binomtest(wins + half, wins + losses + 2 * half).pvalue
-        sign = compare.sign_test(a, b, draws=how)
+        sign = statistics.sign_test(a, b, draws=how)
         figures.compare(
-            "compare",
+            "stats",
             [sign.wins, sign.draws, sign.losses, sign.p_value],
             [wins, draws, losses, p_value],
         )
     share = (a - b) / b
-    interval = stats.t.interval(0.95, 14, share.mean(), stats.sem(share))
-    gain = compare.relative_gain_interval(a, b)
-    figures.compare("compare", [gain.mean, gain.low, gain.high], [share.mean(), *interval])
+    interval = stats.t.interval(0.9, 14, share.mean(), stats.sem(share))
+    gain = statistics.relative_gain_interval(a, b)
+    figures.compare("stats", [gain.mean, gain.low, gain.high], [share.mean(), *interval])
     d = first - second
     error = np.sqrt((1 / 12 + 1 / 9) * d.var(ddof=1))
-    test = compare.corrected_resampled_t_test(first, second, n_train=9, n_test=1)
-    interval = stats.t.interval(0.95, 11, d.mean(), error)
+    test = statistics.corrected_resampled_t_test(first, second, n_train=9, n_test=1)
+    interval = stats.t.interval(0.9, 11, d.mean(), error)
     figures.compare(
-        "compare",
+        "stats",
         [test.difference, test.standard_error, test.statistic, test.p_value, test.low, test.high],
         [
             d.mean(),

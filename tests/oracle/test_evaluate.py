@@ -153,7 +153,7 @@ def test_command_and_python_agree_to_the_last_digit(one, figures, command, folde
     found = command("evaluate", one.write(folder), *one.options(), "--resamples", 2000)
     table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
     given = {"n_effective": effective(one)} if one.name == "fractions" else {}
-    same = metrics.evaluate_table(table, n_resamples=2000, **given)
+    same = metrics.evaluate_counts(table, n_resamples=2000, **given)
     expected = {
         name: {
             key: getattr(value, key)
@@ -447,9 +447,9 @@ def test_other_words_are_not_guessed(name, command, folder):
 
 
 def test_fields_of_results_have_an_oracle():
-    """A new metric of ``evaluate_table`` must be added here first."""
+    """A new metric of ``evaluate_counts`` must be added here first."""
     table = ScoreTable.from_arrays([0.2, 0.7, 0.4, 0.9], [0, 1, 0, 1])
-    found = metrics.evaluate_table(table, n_resamples=20)
+    found = metrics.evaluate_counts(table, n_resamples=20)
     assert set(found.metrics) == set(oracles.metrics(*samples.tiny().rows))
     assert {field.name for field in dataclasses.fields(found)} >= {
         "test",

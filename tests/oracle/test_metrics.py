@@ -134,7 +134,7 @@ def test_decompositions_add_up_to_the_loss(loss, one, figures):
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_ends_of_the_ranking(one, fraction, figures):
     y, p, w = one.rows
-    found = metrics.end_confidence(y, p, fraction=fraction, sample_weight=w)
+    found = metrics.tail_calibration(y, p, fraction=fraction, sample_weight=w)
     low = oracles.lowest_part(y, p, w, fraction)
     high = oracles.lowest_part(1 - y, 1 - p, w, fraction)
     figures.compare(
@@ -233,7 +233,7 @@ def _check_curve(figures, one, fitted, **options):
 )
 def test_validation_table_by_its_formulas(one, level, figures):
     y, p, w = one.rows
-    table = metrics.validation_table(y, p, level=level, n_resamples=20)
+    table = metrics.validation_report(y, p, level=level, n_resamples=20)
     by_formula = ("observed_expected", "intercept", "slope", "c_statistic")
     found = {name: fields(getattr(table, name), "estimate", "low", "high") for name in by_formula}
     expected = {
@@ -256,7 +256,7 @@ def test_sample_sizes_follow_riley(figures):
     found = metrics.validation_sample_size(
         y_prob=p, prevalence=0.2, c_statistic=0.75, threshold=0.15, sensitivity=0.8, specificity=0.7
     )
-    expected = oracles.sample_sizes(p, 0.2, 0.75, 0.95, 0.15, 0.8, 0.7)
+    expected = oracles.sample_sizes(p, 0.2, 0.75, 0.9, 0.15, 0.8, 0.7)
     rounded = {name: np.ceil(value) for name, value in expected.items()}
     rounded |= {"n": max(rounded.values())}
     figures.compare("metrics: validation", fields(found, *rounded), rounded)
@@ -269,7 +269,7 @@ def test_sample_sizes_of_a_calibrated_model_use_its_own_accuracy(figures):
     sens, spec = np.sum(p[act]) / p.sum(), np.sum((1 - p)[~act]) / np.sum(1 - p)
     y, both = np.repeat([1.0, 0.0], len(p)), np.tile(p, 2)
     c = oracles.auc(y, both, np.concatenate([p, 1 - p]))
-    expected = oracles.sample_sizes(p, rate, c, 0.95, 0.3, sens, spec)
+    expected = oracles.sample_sizes(p, rate, c, 0.9, 0.3, sens, spec)
     rounded = {name: np.ceil(value) for name, value in expected.items()}
     rounded["n"] = max(rounded.values())
     rounded["events"] = Near(rounded["n"] * rate, 1)
@@ -290,8 +290,8 @@ def test_bootstrap_intervals_of_means_are_nearly_normal(name, values, figures):
         getattr(metrics, name), y, p, n_resamples=4000, random_state=0
     )
     rows = values(y, p)
-    expected = oracles.mean_interval(rows, 0.95)
-    error = (expected["high"] - expected["low"]) / 3.92
+    expected = oracles.mean_interval(rows, 0.9)
+    error = (expected["high"] - expected["low"]) / 3.29
     near = {name: Near(value, 0.25 * error) for name, value in expected.items()}
     near["estimate"] = expected["estimate"]
     near["standard_error"] = Near(error, 0.05 * error)
@@ -308,8 +308,8 @@ def test_difference_of_two_models_on_the_same_rows(groups, figures):
     )
     gap = oracles.losses(y, p, "brier") - oracles.losses(y, other, "brier")
     units = gap.reshape(500, 4).mean(1) if groups else gap
-    expected = oracles.mean_interval(units, 0.95)
-    error = (expected["high"] - expected["low"]) / 3.92
+    expected = oracles.mean_interval(units, 0.9)
+    error = (expected["high"] - expected["low"]) / 3.29
     z = abs(expected["estimate"]) / error
     figures.compare(
         "metrics: intervals",
@@ -487,14 +487,14 @@ def test_several_classes(weighted, figures):
 
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_a_table_of_counts_equals_its_rows(one, figures):
-    """Every estimate and test of ``evaluate_table``: weights, and the same rows written out."""
+    """Every estimate and test of ``evaluate_counts``: weights, and the same rows written out."""
     if one.name == "fractions":
         pytest.skip("fractions cannot be written out as rows")
     y, p, _ = one.expanded
     table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
     rows = ScoreTable.from_arrays(p, y)
-    first = metrics.evaluate_table(table, n_resamples=20)
-    second = metrics.evaluate_table(rows, n_resamples=20)
+    first = metrics.evaluate_counts(table, n_resamples=20)
+    second = metrics.evaluate_counts(rows, n_resamples=20)
     names = ("statistic", "p_value", "expected")
     for found, expected in ((first, second), (first, _by_rows(y, p))):
         figures.compare(
@@ -529,14 +529,14 @@ def test_the_mean_is_tested_by_the_poisson_binomial_distribution(one, figures):
     if one.name == "fractions":
         pytest.skip("the exact distribution is one of counts")
     table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
-    found = metrics.evaluate_table(table, n_resamples=20).mean_test.p_value
+    found = metrics.evaluate_counts(table, n_resamples=20).mean_test.p_value
     figures.compare("metrics: tests of evaluate", found, chance(oracles.mean_test(*one.rows)))
 
 
 @pytest.mark.parametrize("one", INNER, ids=[one.name for one in INNER])
 def test_the_slope_is_tested_as_if_counts_were_rows(one, figures):
     table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
-    found = metrics.evaluate_table(table, n_resamples=20)
+    found = metrics.evaluate_counts(table, n_resamples=20)
     figures.compare(
         "metrics: tests of evaluate",
         [found.slope_test.statistic, found.slope_test.p_value],

@@ -261,7 +261,7 @@ def test_every_number_whatever_the_labels_are_called(negative, positive, figures
     one = samples.spelled(negative, positive)
     y, p, _ = one.rows
     found = report_of(command, folder, one, *WORDS)
-    same = compare_calibrators(p, y, calibrators=METHODS)
+    same = compare_calibrators(p, y, calibrators=METHODS, select="one_se")
     forecasts = out_of_fold(y, p, folds_of(p, same.out_of_fold["temperature"]))
     expected = document(one, found, forecasts, same.best_method)
     figures.document(SOURCE, found, expected, LISTED, rel=DIGITS)
@@ -291,14 +291,14 @@ def test_the_page_shows_the_document_and_python_gives_the_same(figures, command,
     y, p, w = one.rows
     ratio, slope = oracles.observed_expected(y, p, LEVEL), oracles.slope(y, p, w)
     for shown in (
-        f"less is better {oracles.log_loss(y, p, w):.3f}",
-        f"less is better {oracles.brier(y, p, w):.3f}",
+        f"lower is better {oracles.log_loss(y, p, w):.3f}",
+        f"lower is better {oracles.brier(y, p, w):.3f}",
         f"calibration hardly changes it {oracles.auc(y, p, w):.3f}",
         f"O:E ratio {ratio['estimate']:.2f} [{ratio['low']:.2f},&nbsp;{ratio['high']:.2f}]",
         f"Calibration intercept {oracles.intercept(y, p, w)[0]:.2f}",
         f"Calibration slope {slope[0]:.2f}",
         f"intercept and slope: p = {oracles.cox(y, p, w)[1]:.4f}",
-        f"on {len(y)} rows, {int(y.sum())} of them with the event",
+        f"on {len(y)} rows with {int(y.sum())} events",
     ):
         figures.counts["report, page"] += 1
         assert shown in text

@@ -6,9 +6,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from trueodds.compare import nemenyi
 from trueodds.exceptions import InputError
 from trueodds.plots import CriticalDifferenceDisplay
+from trueodds.stats import nemenyi
 
 mpl.use("agg")
 

@@ -40,7 +40,7 @@ def test_lines_are_the_numbers_of_the_curve(sample):
 
 def test_interventions_avoided_are_per_hundred(sample):
     y, p = sample
-    curve = decision_curve(y, p, standardised=True)
+    curve = decision_curve(y, p, standardized=True)
     display = DecisionCurveDisplay.from_curve(curve).plot(what="avoided", band=False)
     (line,) = display.ax_.lines
     np.testing.assert_allclose(line.get_ydata(), 100 * curve.models["model"].avoided)

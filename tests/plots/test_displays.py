@@ -197,13 +197,13 @@ def test_a_cost_curve_shows_both_thresholds(sample):
     ax = display.plot().ax_
     curve = display.curves["a"]
     dots = [line for line in ax.get_lines() if line.get_marker() == "o"]
-    assert dots[0].get_xdata()[0] == curve.best_threshold
-    assert dots[0].get_ydata()[0] == curve.best_cost
+    assert dots[0].get_xdata()[0] == curve.empirical_threshold
+    assert dots[0].get_ydata()[0] == curve.empirical_cost
     assert texts(ax) == ["a", "b", "best if calibrated: 0.1"]
     assert overlapping(display.figure_) == []
     line = ax.get_lines()[0]
-    at = np.searchsorted(line.get_xdata(), curve.optimal_threshold)  # a step to the left of x
-    assert line.get_ydata()[at] == pytest.approx(curve.cost_at_optimal)
+    at = np.searchsorted(line.get_xdata(), curve.theoretical_threshold)  # a step to the left of x
+    assert line.get_ydata()[at] == pytest.approx(curve.theoretical_cost)
     with pytest.raises(InputError, match="must be a CostCurve"):
         CostCurveDisplay({"a": 1})
 

@@ -6,9 +6,9 @@ import pytest
 from report_samples import METHODS, calibrated, expit, method, over_confident, several_classes
 
 from trueodds.basics.wording import interval_percent_text, probability_text, share_percent_text
-from trueodds.decisions import net_benefit, realised_cost
+from trueodds.decisions import net_benefit, realized_cost
 from trueodds.exceptions import InputError
-from trueodds.metrics import calibration_slope, evaluate_table, reliability_curve
+from trueodds.metrics import calibration_slope, evaluate_counts, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import Report, build_report
 from trueodds.table import ScoreTable
@@ -204,7 +204,7 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
 
 def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
     p, y, _ = over_confident()
-    rows = compare_calibrators(p, y, calibrators=METHODS).rows()
+    rows = compare_calibrators(p, y, calibrators=METHODS, select="one_se").rows()
     for ours, theirs in zip(binary_report.to_json()["methods"], rows, strict=True):
         assert ours["method"] == theirs["method"]
         assert ours["gain"] == pytest.approx(theirs["gain"], rel=1e-5)
@@ -213,7 +213,7 @@ def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
 def test_evaluate_and_report_say_the_same_with_the_same_p():
     p, y, _ = over_confident()
     diagnosis = build_report(p, y, calibrators=["identity"]).to_json()["diagnosis"]
-    found = evaluate_table(ScoreTable.from_arrays(p, y))
+    found = evaluate_counts(ScoreTable.from_arrays(p, y))
     assert diagnosis["p_value"] == pytest.approx(found.p_value, rel=1e-5)
     assert diagnosis["finding"] == found.finding()
 
@@ -301,12 +301,12 @@ def test_an_infinite_log_loss_is_said_and_not_hidden():
 def test_costs_are_those_of_the_decisions_module(binary_report):
     p, y, _ = over_confident()
     costs = binary_report.to_json()["costs"]
-    after = compare_calibrators(p, y, calibrators=METHODS).out_of_fold["beta"]
+    after = compare_calibrators(p, y, calibrators=METHODS, select="one_se").out_of_fold["beta"]
     for i in (0, 37, 60, 110):
         ratio = costs["ratios"][i]
         for name, prob in (("identity", p), ("beta", after)):
             part = costs["methods"][name]
-            expected = realised_cost(y, prob, [[0, 1], [ratio, 0]])
+            expected = realized_cost(y, prob, [[0, 1], [ratio, 0]])
             assert part["cheap"][i] + ratio * part["dear"][i] == pytest.approx(expected, rel=1e-3)
 
 
@@ -314,7 +314,9 @@ def test_the_saving_lies_within_its_interval_and_that_covers_a_bootstrap(binary_
     p, y, _ = over_confident()
     content = binary_report.to_json()
     costs, i = content["costs"], 85
-    after = compare_calibrators(p, y, calibrators=METHODS).out_of_fold[content["shown_method"]]
+    after = compare_calibrators(p, y, calibrators=METHODS, select="one_se").out_of_fold[
+        content["shown_method"]
+    ]
     ratio, t = costs["ratios"][i], costs["thresholds"][i]
     rows = [np.where(y, ratio * (q < t), q >= t).astype(float) for q in (p, after)]
     rng = np.random.default_rng(0)
@@ -509,3 +511,17 @@ def test_validation_is_that_of_the_scores_as_they_are(binary_report, several_rep
     assert several_report.to_json()["validation"] is None
     assert 'id="plot-decisions"' in binary_report.to_html()
     assert 'id="plot-decisions"' not in several_report.to_html()
+
+
+def test_the_default_is_recommended_and_a_formula_is_named_where_it_does_as_well():
+    p, y, _ = over_confident()
+    report = build_report(p, y)
+    content, found = report.to_json(), compare_calibrators(p, y, random_state=0)
+    assert content["verdict"]["method"] == found.recommended == content["shown_method"]
+    assert content["verdict"]["formula"] == found.formula_as_good is not None
+    assert "Recommendation: calibrate; the default reduces log-loss by" in report.verdict
+    assert report.verdict.endswith("is a formula that does as well here.")
+    assert [row["method"] for row in content["methods"] if row["recommended"]] == [
+        found.recommended
+    ]
+    assert "formula, as good here" in report.to_html()

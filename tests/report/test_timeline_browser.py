@@ -1,5 +1,6 @@
 """The page of a monitor in a real Chromium, with a missing, a late and a changed day."""
 
+import numpy as np
 import pytest
 
 from trueodds import CalibrationMonitor
@@ -89,3 +90,28 @@ def test_nothing_scrolls_sideways_and_nothing_is_hard_to_read(page):
     found = axe.run(page)
     assert not found["violations"], [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]]
     assert len(found["passes"]) > 10
+
+
+def test_after_an_alarm_the_page_names_the_change_point_the_region_and_what_to_do(
+    browser, tmp_path
+):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.6, 4000)
+    monitor = CalibrationMonitor().update(p, rng.random(4000) < p + 0.1, time=np.arange(4000))
+    assert monitor.alarm
+    alarmed = {**line("2026-10-02", evidence=monitor.e_value), "alarm": True}
+    path = tmp_path / "alarm.html"
+    html = render_timeline("Nightly", [line("2026-10-01"), alarmed], monitor.summary())
+    path.write_text(html, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.goto(path.as_uri())
+    verdict = page.locator(".verdict").inner_text()
+    assert "The forecasts have been too low since the first row." in verdict
+    assert monitor.recommendation().sentence in verdict
+    assert "Change point" in verdict
+    regions = page.locator("table.where tbody tr")
+    assert regions.count() == len(monitor.regions)
+    assert regions.first.locator("td").first.inner_text() == str(monitor.regions[0])
+    assert page.locator(".point.alarmed").count() == 1
+    context.close()

@@ -6,7 +6,7 @@ from trueodds.decisions._costs import (
     cost_curve,
     expected_cost,
     optimal_threshold,
-    realised_cost,
+    realized_cost,
 )
 from trueodds.decisions._decision_curve import BenefitCurve, DecisionCurve, decision_curve
 from trueodds.decisions._net_benefit import net_benefit
@@ -26,6 +26,6 @@ __all__ = [
     "expected_cost",
     "net_benefit",
     "optimal_threshold",
-    "realised_cost",
+    "realized_cost",
     "undersampling_correction",
 ]

@@ -32,7 +32,7 @@ __all__ = [
     "costs_by_ratio",
     "expected_cost",
     "optimal_threshold",
-    "realised_cost",
+    "realized_cost",
 ]
 
 
@@ -158,7 +158,7 @@ def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
     return np.asarray(cost.shape[1] - 1 - cost[:, ::-1].argmin(axis=1))
 
 
-def realised_cost(
+def realized_cost(
     y_true: Any, y_prob: Any, cost_matrix: Any, *, sample_weight: Any = None, classes: Any = None
 ) -> float:
     """Mean cost of having taken the best decisions by the probabilities, given what happened.
@@ -180,8 +180,8 @@ def realised_cost(
 
     Examples
     --------
-    >>> from trueodds.decisions import realised_cost
-    >>> realised_cost([0, 1, 1], [0.3, 0.05, 0.8], [[0, 1], [9, 0]])  # (1 + 9 + 0) / 3
+    >>> from trueodds.decisions import realized_cost
+    >>> realized_cost([0, 1, 1], [0.3, 0.05, 0.8], [[0, 1], [9, 0]])  # (1 + 9 + 0) / 3
     3.3333333333333335
     """
     rows = Rows.read(
@@ -202,28 +202,28 @@ class CostCurve:
         0, every distinct probability, and infinity (never act).
     cost : ndarray of shape (n_points,)
         Mean cost of acting on every row whose probability is at least the threshold.
-    optimal_threshold : float
-        The best one for calibrated probabilities; see :func:`optimal_threshold`.
-    cost_at_optimal : float
-        What it cost on these rows.
-    best_threshold, best_cost : float
-        The cheapest on these rows in hindsight. If it is much cheaper, calibrate.
+    theoretical_threshold : float
+        The best threshold if the probabilities are calibrated; see :func:`optimal_threshold`.
+    theoretical_cost : float
+        Its mean cost on these rows.
+    empirical_threshold, empirical_cost : float
+        The cheapest threshold on these rows, and its mean cost. If it is much cheaper, calibrate.
 
     Examples
     --------
     >>> from trueodds.decisions import cost_curve
     >>> y, p = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8]
     >>> curve = cost_curve(y, p, cost_fp=1, cost_fn=4)
-    >>> curve.optimal_threshold, curve.cost_at_optimal, curve.best_cost
+    >>> curve.theoretical_threshold, curve.theoretical_cost, curve.empirical_cost
     (0.2, 0.25, 0.25)
     """
 
     threshold: Floats
     cost: Floats
-    optimal_threshold: float
-    cost_at_optimal: float
-    best_threshold: float
-    best_cost: float
+    theoretical_threshold: float
+    theoretical_cost: float
+    empirical_threshold: float
+    empirical_cost: float
 
 
 def cost_curve(
@@ -257,7 +257,7 @@ def cost_curve(
 
     Notes
     -----
-    Several classes have no single threshold: compare :func:`realised_cost` there.
+    Several classes have no single threshold: compare :func:`realized_cost` there.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def cost_curve(
     >>> curve = cost_curve([0, 0, 1], [0.1, 0.4, 0.3], cost_fp=1, cost_fn=3)
     >>> curve.threshold, curve.cost.round(3)
     (array([0. , 0.1, 0.3, 0.4, inf]), array([0.667, 0.667, 0.333, 1.333, 1.   ]))
-    >>> curve.optimal_threshold, curve.best_threshold
+    >>> curve.theoretical_threshold, curve.empirical_threshold
     (0.25, 0.3)
     """
     if cost_matrix is None:

@@ -61,7 +61,7 @@ class DecisionCurve:
     models : dict of str to BenefitCurve
     treat_all : BenefitCurve
         Acting on every row. Acting on none has a net benefit of 0 everywhere.
-    standardised : bool
+    standardized : bool
         Whether net benefits are divided by the frequency of events.
     prevalence : float
         Frequency of events.
@@ -82,7 +82,7 @@ class DecisionCurve:
     threshold: Floats
     models: dict[str, BenefitCurve]
     treat_all: BenefitCurve
-    standardised: bool
+    standardized: bool
     prevalence: float
     n: int
     level: float
@@ -107,7 +107,7 @@ class DecisionCurve:
             "threshold": self.threshold.tolist(),
             "models": {name: _plain(curve) for name, curve in self.models.items()},
             "treat_all": _plain(self.treat_all),
-            "standardised": self.standardised,
+            "standardized": self.standardized,
             "prevalence": self.prevalence,
             "n": self.n,
             "level": self.level,
@@ -119,8 +119,8 @@ def decision_curve(
     y_prob: Any,
     *,
     thresholds: Any = None,
-    standardised: bool = False,
-    level: float = 0.95,
+    standardized: bool = False,
+    level: float = 0.9,
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
@@ -138,9 +138,9 @@ def decision_curve(
         Probabilities of one model, or of several by name.
     thresholds : array-like, default=None
         Each in [0, 1); by default 0.01, 0.02, … 0.99.
-    standardised : bool, default=False
+    standardized : bool, default=False
         Divide by the frequency of events, so that 1 is the best that can be.
-    level : float, default=0.95
+    level : float, default=0.9
         Of the pointwise intervals.
     sample_weight, classes
         As in :func:`net_benefit`. A row is one independent observation, whatever its weight.
@@ -153,7 +153,7 @@ def decision_curve(
 
     Notes
     -----
-    Intervals are normal; that of the standardised net benefit counts the uncertainty of the
+    Intervals are normal; that of the standardized net benefit counts the uncertainty of the
     frequency of events too (delta method). For the difference of two models on the same rows see
     ``trueodds.metrics.compare_metric(net_benefit, y_true, a, b, threshold=...)``. Cost: one sort
     for each model, whatever the number of thresholds.
@@ -179,7 +179,7 @@ def decision_curve(
     from scipy.special import ndtri  # slow to import
 
     level = check_level(level)
-    check_flag(standardised, "standardised")
+    check_flag(standardized, "standardized")
     places = check_thresholds(np.arange(1, 100) / 100 if thresholds is None else thresholds)
     if not len(places):
         raise InputError("thresholds must hold at least one number; got none.")
@@ -192,27 +192,27 @@ def decision_curve(
         for name, prob in given.items()
     }
     first = next(iter(read.values()))
-    if standardised and first.prevalence == 0:
-        raise InputError("the event never happened, so a standardised net benefit is not defined.")
+    if standardized and first.prevalence == 0:
+        raise InputError("the event never happened, so a standardized net benefit is not defined.")
     everybody = Outcomes(np.ones(len(first.prob)), first.below, first.squares)
     z = float(ndtri((1 + level) / 2))
     return DecisionCurve(
         threshold=places,
-        models={name: _line(o.at(places), z, standardised) for name, o in read.items()},
-        treat_all=_line(everybody.at(places), z, standardised),
-        standardised=bool(standardised),
+        models={name: _line(o.at(places), z, standardized) for name, o in read.items()},
+        treat_all=_line(everybody.at(places), z, standardized),
+        standardized=bool(standardized),
         prevalence=first.prevalence,
         n=len(first.prob),
         level=level,
     )
 
 
-def _line(shares: ActionShares, z: float, standardised: bool) -> BenefitCurve:
+def _line(shares: ActionShares, z: float, standardized: bool) -> BenefitCurve:
     odds = shares.odds
     # What a row is worth if acted on: 1 with the event, minus the odds without.
     worth = np.stack([-odds, np.ones(len(odds))])[None]
     value, gain = shares.net_benefit, ACTED * worth
-    if standardised:
+    if standardized:
         prevalence = shares.share[:, 1].sum(axis=0)
         value = value / prevalence
         event = np.array([0.0, 1.0])[None, :, None]

@@ -27,7 +27,7 @@ def net_benefit(
     y_prob: Any,
     threshold: Any,
     *,
-    standardised: bool = False,
+    standardized: bool = False,
     sample_weight: Any = None,
     classes: Any = None,
 ) -> Any:
@@ -42,7 +42,7 @@ def net_benefit(
         Labels of two classes, and probabilities of the positive one (the last label) or of both.
     threshold : float or array-like
         In [0, 1).
-    standardised : bool, default=False
+    standardized : bool, default=False
         Divide by the frequency of events, so that 1 is the best that can be.
     sample_weight : array-like of shape (n,), default=None
     classes : array-like, default=None
@@ -72,10 +72,10 @@ def net_benefit(
     """
     outcomes = read_outcomes(y_true, y_prob, sample_weight, classes)
     places = check_thresholds(threshold)
-    check_flag(standardised, "standardised")
+    check_flag(standardized, "standardized")
     shares = outcomes.at(places)
     found = shares.net_benefit
-    if standardised:
+    if standardized:
         found = found / outcomes.prevalence if outcomes.prevalence else np.full(len(found), np.nan)
     given = as_dense(threshold, "threshold").shape
     return found.reshape(given) if given else float(found[0])

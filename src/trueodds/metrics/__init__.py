@@ -33,7 +33,7 @@ from trueodds.metrics._evaluation import (
     ClassEvaluation,
     Evaluation,
     evaluate_classes,
-    evaluate_table,
+    evaluate_counts,
 )
 from trueodds.metrics._exact_test import BinTests, ExactTest
 from trueodds.metrics._groups import GroupCounts, GroupTest, evaluate_groups, group_test
@@ -58,9 +58,9 @@ from trueodds.metrics._recalibration import (
 )
 from trueodds.metrics._sample_size import ValidationSampleSize, validation_sample_size
 from trueodds.metrics._smooth import smooth_calibration_error
-from trueodds.metrics._tails import EndConfidence, end_confidence
+from trueodds.metrics._tails import TailCalibration, tail_calibration
 from trueodds.metrics._tests import CalibrationTest, calibration_test
-from trueodds.metrics._validation import ValidationTable, validation_table
+from trueodds.metrics._validation import ValidationReport, validation_report
 
 if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
@@ -72,7 +72,6 @@ __all__ = [
     "CalibrationTest",
     "ClassEvaluation",
     "CorpDecomposition",
-    "EndConfidence",
     "Evaluation",
     "ExactTest",
     "GroupCounts",
@@ -80,8 +79,9 @@ __all__ = [
     "MetricComparison",
     "MetricInterval",
     "ReliabilityCurve",
+    "TailCalibration",
+    "ValidationReport",
     "ValidationSampleSize",
-    "ValidationTable",
     "accuracy",
     "accuracy_score",
     "brier_score",
@@ -98,11 +98,10 @@ __all__ = [
     "e50_error",
     "e90_error",
     "emax_error",
-    "end_confidence",
     "estimated_calibration_index",
     "evaluate_classes",
+    "evaluate_counts",
     "evaluate_groups",
-    "evaluate_table",
     "expected_calibration_error",
     "group_test",
     "integrated_calibration_index",
@@ -114,8 +113,9 @@ __all__ = [
     "root_mean_squared_error",
     "scaled_brier_score",
     "smooth_calibration_error",
+    "tail_calibration",
+    "validation_report",
     "validation_sample_size",
-    "validation_table",
 ]
 
 

@@ -47,7 +47,7 @@ class CalibrationBand:
         What the frequency is at least from ``last`` on.
     upper : ndarray of shape (n_cells,)
         What the frequency is at most up to ``first``.
-    falls : bool
+    is_nonmonotone : bool
         Whether bounds crossed: then the curve falls somewhere, with confidence ``level``, and the
         band, which assumes that it does not, is no longer one. (Where they cross, it is widened
         to the isotonic fit.)
@@ -60,7 +60,7 @@ class CalibrationBand:
     >>> from trueodds.metrics import calibration_band
     >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
     >>> band = calibration_band(y, p)
-    >>> band.level, band.falls, band.n_rows
+    >>> band.level, band.is_nonmonotone, band.n_rows
     (0.9, False, 60)
     """
 
@@ -69,7 +69,7 @@ class CalibrationBand:
     last: Floats
     lower: Floats
     upper: Floats
-    falls: bool
+    is_nonmonotone: bool
     n_rows: int
     event: str
 
@@ -88,19 +88,11 @@ class CalibrationBand:
         check_unit_interval(p, "y_prob")
         return _at(self.last, self.lower, p), 1 - _at(-self.first[::-1], 1 - self.upper[::-1], -p)
 
-    @property
-    def tolerance(self) -> float:
-        """The least ε for which calibration up to ε can be accepted, over all probabilities seen.
-
-        At both ends there are few rows to tell from, so this is often large; see
-        :meth:`tolerance_between`.
-        """
-        return self.tolerance_between(0.0, 1.0)
-
-    def tolerance_between(self, low: float, high: float) -> float:
-        """The least ε that can be accepted for the probabilities seen from ``low`` to ``high``.
+    def max_error(self, low: float = 0.0, high: float = 1.0) -> float:
+        """Largest error of the probabilities seen from ``low`` to ``high``, with confidence.
 
         With confidence ``level``, none of them is farther than this from the true frequency.
+        At both ends of the scale there are few rows, so over the whole scale it is often large.
         """
         low, high = check_number(low, "low", 0), check_number(high, "high", low)
         chosen = (self.last >= low) & (self.first <= high)
@@ -117,8 +109,8 @@ class CalibrationBand:
         too_low = np.where(self.first >= low, too_low, after - start)
         return float(np.clip(np.maximum(too_high, too_low)[chosen].max(), 0.0, 1.0))
 
-    def is_calibrated(self, *, within: float, between: tuple[float, float] = (0.0, 1.0)) -> bool:
-        """Whether the evidence suffices to accept that probabilities are right up to ``within``.
+    def is_calibrated(self, *, tolerance: float, between: tuple[float, float] = (0.0, 1.0)) -> bool:
+        """Whether the evidence suffices to accept that probabilities are right up to ``tolerance``.
 
         The null hypothesis is the reverse of that of :func:`calibration_test`: somewhere they are
         off by more. It is rejected, and calibration accepted, wrongly with a probability of at
@@ -126,16 +118,16 @@ class CalibrationBand:
 
         Parameters
         ----------
-        within : float
+        tolerance : float
             The largest error that does not matter.
         between : (float, float), default=(0, 1)
             Which probabilities it is asked of.
         """
-        within = check_number(within, "within", 0)
+        tolerance = check_number(tolerance, "tolerance", 0)
         ends = as_tuple(between, "between")
         if len(ends) != 2:
             raise InputError(f"between must be two probabilities; got {shown(between)}.")
-        return not self.falls and self.tolerance_between(*ends) <= within
+        return not self.is_nonmonotone and self.max_error(*ends) <= tolerance
 
     def outline(self) -> tuple[Floats, Floats, Floats]:
         """Corners of the band from 0 to 1, for drawing: x, low and high."""
@@ -181,7 +173,7 @@ def calibration_band(
     Returns
     -------
     CalibrationBand
-        ``interval(p)``, ``tolerance``, ``is_calibrated(within=...)``.
+        ``interval(p)``, ``max_error()``, ``is_calibrated(tolerance=...)``.
 
     Notes
     -----
@@ -203,7 +195,7 @@ def calibration_band(
     >>> low, high = band.interval([0.5])
     >>> bool(low[0] < 0.5 < high[0])
     True
-    >>> band.is_calibrated(within=0.1), band.is_calibrated(within=0.01)
+    >>> band.is_calibrated(tolerance=0.1), band.is_calibrated(tolerance=0.01)
     (True, False)
     """
     level = check_level(level)
@@ -250,7 +242,7 @@ def guaranteed_band(
         last=last,
         lower=np.minimum(lower, fitted),
         upper=np.maximum(upper, fitted),
-        falls=bool((from_below > upper).any()),
+        is_nonmonotone=bool((from_below > upper).any()),
         n_rows=len(view.prob),
         event=event,
     )

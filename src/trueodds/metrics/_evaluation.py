@@ -27,6 +27,8 @@ from trueodds.metrics._errors import (
     debiased_calibration_error,
     expected_calibration_error,
     maximum_calibration_error,
+    ratio_or_zero,
+    squared_debiased,
 )
 from trueodds.metrics._exact_test import ExactTest, exact_test
 from trueodds.metrics._finding import TOLERANCE, class_finding, finding
@@ -47,9 +49,8 @@ __all__ = [
     "auc",
     "check_probabilities",
     "evaluate_classes",
-    "evaluate_table",
+    "evaluate_counts",
     "interval_of",
-    "squared_debiased",
     "table_estimates",
 ]
 
@@ -165,31 +166,12 @@ class MetricCells:
             "roc_auc": auc(counts[:, :half], positive),
             "expected_calibration_error": error,
             "debiased_calibration_error": self._debiased(weight, excess, squares),
-            "maximum_calibration_error": _ratio(gap, in_bin).max(axis=1),
+            "maximum_calibration_error": ratio_or_zero(gap, in_bin).max(axis=1),
         }
 
     def _debiased(self, weight: Floats, excess: Floats, squares: Floats) -> Floats:
         columns = (weight, excess, squares)
         return squared_debiased(*(np.add.reduceat(c, self.quantile, axis=1) for c in columns))
-
-
-def squared_debiased(in_bin: Floats, gap: Floats, spread: Floats) -> Floats:
-    """The squared error of :func:`debiased_calibration_error`, by the same formula.
-
-    Each argument has a row for each resample and a column for each bin: the weight, Σ(p − y)
-    and Σ(p − y)².
-    """
-    usable = in_bin > 1
-    mean = _ratio(gap, in_bin)
-    deviation = np.maximum(spread - in_bin * mean**2, 0.0)
-    variance = _ratio(deviation, np.where(usable, in_bin - 1, 0.0))
-    top = np.where(usable, in_bin * mean**2 - variance, 0.0).sum(axis=1)
-    return _ratio(top, np.where(usable, in_bin, 0.0).sum(axis=1))
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """0 where nothing is divided by nothing: an empty bin."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def _first_of(sorted_keys: Labels) -> Labels:
@@ -201,7 +183,7 @@ CURVE_BINS = 30
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The result of :func:`evaluate_table`.
+    """The result of :func:`evaluate_counts`.
 
     Attributes
     ----------
@@ -231,9 +213,9 @@ class Evaluation:
     Examples
     --------
     >>> from trueodds import ScoreTable
-    >>> from trueodds.metrics import evaluate_table
+    >>> from trueodds.metrics import evaluate_counts
     >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
-    >>> found = evaluate_table(ScoreTable.from_arrays(p, y), n_resamples=50)
+    >>> found = evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=50)
     >>> found.n, found.prevalence, round(found.metrics["brier_score"].estimate, 3)
     (60.0, 0.5, 0.092)
     """
@@ -270,8 +252,8 @@ class Evaluation:
         Examples
         --------
         >>> from trueodds import ScoreTable
-        >>> from trueodds.metrics import evaluate_table
-        >>> evaluate_table(ScoreTable([0.3], [750], [250])).finding()
+        >>> from trueodds.metrics import evaluate_counts
+        >>> evaluate_counts(ScoreTable([0.3], [750], [250])).finding()
         'Not calibrated. The model predicts 300 positives; 250 occurred (20% too many). When it \
 predicts 30%, 25% are positive (p = 0.00052).'
         """
@@ -295,7 +277,7 @@ predicts 30%, 25% are positive (p = 0.00052).'
         }
 
 
-def evaluate_table(
+def evaluate_counts(
     table: ScoreTable,
     *,
     level: float = 0.9,
@@ -330,7 +312,7 @@ def evaluate_table(
     ``n_effective`` they are importance weights: intervals, band and tests are those of so many
     rows, and the exact tests become normal ones.
 
-    Intervals are those of :func:`confidence_interval` (BCa; centred for the debiased error), but
+    Intervals are those of :func:`confidence_interval` (BCa; centered for the debiased error), but
     that bins of equal mass keep the edges of the sample. Cost: one sort of the table, and
     O(n_resamples · cells) with at most about 10,000 cells.
 
@@ -338,9 +320,9 @@ def evaluate_table(
     --------
     >>> import numpy as np
     >>> from trueodds import ScoreTable
-    >>> from trueodds.metrics import evaluate_table
+    >>> from trueodds.metrics import evaluate_counts
     >>> p = np.arange(1, 100) / 100
-    >>> result = evaluate_table(ScoreTable(p, 1000 * (1 - p), 1000 * p))
+    >>> result = evaluate_counts(ScoreTable(p, 1000 * (1 - p), 1000 * p))
     >>> result.metrics["brier_score"].estimate.__round__(6), result.n, result.prevalence
     (0.168333, 99000.0, 0.5)
     >>> result.metrics["expected_calibration_error"].estimate < 1e-12
@@ -349,7 +331,7 @@ def evaluate_table(
     level = check_level(level)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     n_bins = check_integer(n_bins, "n_bins", 1)
-    check_probabilities(table, "evaluate_table")
+    check_probabilities(table, "evaluate_counts")
     if np.rint(table.total) < 2:
         raise InputError(f"resampling needs at least 2 rows; the table has {table.total:.6g}.")
     rng = np.random.default_rng(as_seed(random_state))
@@ -425,7 +407,7 @@ def interval_of(
 ) -> MetricInterval:
     """The interval of a metric by its name; that of the debiased error is given squared."""
     debiased = name == "debiased_calibration_error"
-    method = "centred" if debiased else "bca"
+    method = "centered" if debiased else "bca"
     nothing = np.empty(0)
     if not np.isfinite(estimate):
         # What has happened can happen, so an infinite loss is certain; an undefined AUC stays so.
@@ -435,7 +417,7 @@ def interval_of(
         return MetricInterval(estimate, np.nan, np.nan, level, np.nan, method, nothing)
     values = _defined(values)
     low, high = _interval(estimate, values, jackknife, level, method)
-    if debiased:  # as confidence_interval does: centred as a square, shown as its root
+    if debiased:  # as confidence_interval does: centered as a square, shown as its root
         values = np.sqrt(np.maximum(values, 0.0))
         estimate, low, high = (float(np.sqrt(max(v, 0.0))) for v in (estimate, low, high))
     return MetricInterval(estimate, low, high, level, float(values.std(ddof=1)), method, values)
@@ -661,7 +643,7 @@ def evaluate_classes(
 ) -> ClassEvaluation:
     """Metrics with intervals and calibration test of the probabilities of several classes.
 
-    For two classes, and for more rows than fit in memory, there is :func:`evaluate_table`.
+    For two classes, and for more rows than fit in memory, there is :func:`evaluate_counts`.
 
     Parameters
     ----------
@@ -714,7 +696,7 @@ def evaluate_classes(
     if sample.prob.ndim == 1:
         raise InputError(
             "evaluate_classes needs three or more classes, and a column of y_prob for each; got "
-            f"y_prob of shape {prob.shape}. For two classes use evaluate_table."
+            f"y_prob of shape {prob.shape}. For two classes use evaluate_counts."
         )
     blocks = BlockSums.of(sample, rng)
     whole = blocks.metrics(np.ones((1, blocks.n_blocks)))

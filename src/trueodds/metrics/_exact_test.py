@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
-from trueodds.compare import holm_adjust
 from trueodds.engines.cells import ScoreCells
 from trueodds.inputs import Floats
 from trueodds.numerics.binning import equal_mass_edges
+from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -68,9 +68,9 @@ class BinTests:
     Examples
     --------
     >>> from trueodds import ScoreTable
-    >>> from trueodds.metrics import evaluate_table
+    >>> from trueodds.metrics import evaluate_counts
     >>> table = ScoreTable([0.2, 0.6], [170, 80], [30, 120])
-    >>> evaluate_table(table, n_resamples=20).exact_test.bins.p_value.round(2)
+    >>> evaluate_counts(table, n_resamples=20).exact_test.bins.p_value.round(2)
     array([0.09, 1.  ])
     """
 
@@ -110,8 +110,8 @@ class ExactTest:
     Examples
     --------
     >>> from trueodds import ScoreTable
-    >>> from trueodds.metrics import evaluate_table
-    >>> found = evaluate_table(ScoreTable([0.2, 0.6], [17, 8], [3, 12])).exact_test
+    >>> from trueodds.metrics import evaluate_counts
+    >>> found = evaluate_counts(ScoreTable([0.2, 0.6], [17, 8], [3, 12])).exact_test
     >>> round(found.mean, 2), found.n_tests
     (0.86, 2)
     """
@@ -163,7 +163,7 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     Notes
     -----
     Each test doubles the smaller tail. The test of the slope sums the labels with whole numbers
-    from −8 to 8 that are proportional to the log-odds, centred so that the sum does not depend on
+    from −8 to 8 that are proportional to the log-odds, centered so that the sum does not depend on
     the mean: the score test of Cox's slope, rounded so that its distribution is exact.
     """
     impossible = (table.n_pos[table.score == 0].sum() > 0) or (

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.shown import shown
-from trueodds.compare import holm_adjust
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
@@ -28,6 +27,7 @@ from trueodds.inputs import (
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._sample import Event, binary_views, finite_or_none, read_sample
+from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -63,7 +63,7 @@ class GroupCounts:
     table : ScoreTable
         Of probabilities.
     n_effective : float, default=None
-        As in :func:`evaluate_table`.
+        As in :func:`evaluate_counts`.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class MetricInterval:
         How often such an interval should hold the metric of the population.
     standard_error : float
         Standard deviation of the replicates.
-    method : {"bca", "percentile", "centred"}
+    method : {"bca", "percentile", "centered"}
     replicates : ndarray
         The metric of each resample.
 
@@ -111,7 +111,7 @@ class MetricComparison:
         1 − level whose interval leaves 0 out. At least 1/(number of replicates + 1).
     estimate_a, estimate_b : float
     level : float
-    method : {"bca", "percentile", "centred"}
+    method : {"bca", "percentile", "centered"}
     replicates : ndarray
         The difference in each resample.
 
@@ -260,7 +260,7 @@ def replicate(
     """Bootstrap replicates, and jackknife values if ``method`` is "bca" (else none)."""
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     check_jobs(n_jobs)
-    check_choice(method, ("bca", "percentile", "centred"), "method")
+    check_choice(method, ("bca", "percentile", "centered"), "method")
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
     sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
 
@@ -292,7 +292,7 @@ def replicate(
 ROUNDING = 1e-12
 """Replicates that differ by less from the estimate are equal to it; sums are rounded."""
 
-Method = Literal["auto", "bca", "percentile", "centred"]
+Method = Literal["auto", "bca", "percentile", "centered"]
 
 
 def confidence_interval(
@@ -300,7 +300,7 @@ def confidence_interval(
     y_true: Any,
     y_prob: Any,
     *,
-    level: float = 0.95,
+    level: float = 0.9,
     method: Method = "auto",
     n_resamples: int = 1000,
     groups: Any = None,
@@ -326,11 +326,11 @@ def confidence_interval(
     counts : array-like of shape (n,), default=None
         How often each row occurred: the result is that of the rows written out. ``sample_weight``
         leaves a row one observation, whatever its weight.
-    level : float, default=0.95
-    method : {"auto", "bca", "percentile", "centred"}, default="auto"
+    level : float, default=0.9
+    method : {"auto", "bca", "percentile", "centered"}, default="auto"
         ``"percentile"``: quantiles of the replicates. ``"bca"``: corrected for bias and skewness.
-        ``"centred"``: moved so that their mean is the estimate, for metrics that are unbiased
-        though their replicates are not. ``"auto"``: ``"centred"`` (on the squared scale) for
+        ``"centered"``: moved so that their mean is the estimate, for metrics that are unbiased
+        though their replicates are not. ``"auto"``: ``"centered"`` (on the squared scale) for
         :func:`debiased_calibration_error`, otherwise ``"bca"``.
     n_resamples : int, default=1000
     groups : array-like of shape (n,), default=None
@@ -414,7 +414,7 @@ def compare_metric(
     y_prob_a: Any,
     y_prob_b: Any,
     *,
-    level: float = 0.95,
+    level: float = 0.9,
     method: Method = "auto",
     n_resamples: int = 1000,
     groups: Any = None,
@@ -481,7 +481,7 @@ random_state, n_jobs, progress
     values = _defined(values)
     difference = estimate_a - estimate_b
     low, high = _interval(difference, values, jackknife, level, method)
-    if method == "centred":
+    if method == "centered":
         p_value = _p_value(values - values.mean() + difference, 0.0, 0.0)
     else:
         p_value = _p_value(values, *_correction(difference, values, jackknife))
@@ -501,8 +501,8 @@ def _chosen(
     if metric is not debiased_calibration_error:
         return "bca", options, False
     # A resample holds rows twice, and what they share looks like miscalibration: replicates of
-    # the squared error are centred on the plug-in error, not on the estimate without its bias.
-    return "centred", {**options, "squared": True}, not options.get("squared", False)
+    # the squared error are centered on the plug-in error, not on the estimate without its bias.
+    return "centered", {**options, "squared": True}, not options.get("squared", False)
 
 
 def _statistic(
@@ -550,7 +550,7 @@ def _defined(values: Floats) -> Floats:
 def _interval(
     estimate: float, values: Floats, jackknife: Floats, level: float, method: str
 ) -> tuple[float, float]:
-    if method == "centred":
+    if method == "centered":
         return _ends(values - values.mean() + estimate, level, 0.0, 0.0)
     low, high = _ends(values, level, *_correction(estimate, values, jackknife))
     if method != "bca":

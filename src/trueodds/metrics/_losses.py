@@ -203,7 +203,7 @@ def c_statistic(
     """How often a row with the event has a higher probability than one without; 1 is best.
 
     The area under the ROC curve, with ties as half. It says nothing of calibration. Its interval by
-    DeLong's method is in :func:`validation_table`. Cost: one sort.
+    DeLong's method is in :func:`validation_report`. Cost: one sort.
 
     Parameters
     ----------

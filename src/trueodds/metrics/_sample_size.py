@@ -37,13 +37,13 @@ class ValidationSampleSize:
     observed_expected, slope, c_statistic : int
         Rows that each criterion asks for.
     net_benefit : int or None
-        The same for the standardised net benefit, if a threshold was given.
+        The same for the standardized net benefit, if a threshold was given.
 
     Examples
     --------
     >>> from trueodds.metrics import validation_sample_size
     >>> size = validation_sample_size(
-    ...     log_odds_mean=-5, log_odds_sd=2.5, prevalence=0.018, c_statistic=0.8
+    ...     log_odds_mean=-5, log_odds_sd=2.5, prevalence=0.018, c_statistic=0.8, level=0.95
     ... )
     >>> size.observed_expected, size.slope, size.c_statistic
     (21028, 4554, 4252)
@@ -75,7 +75,7 @@ def validation_sample_size(
     slope_width: float = 0.2,
     c_statistic_width: float = 0.1,
     net_benefit_width: float = 0.2,
-    level: float = 0.95,
+    level: float = 0.9,
 ) -> ValidationSampleSize:
     """Rows needed to validate a model with intervals of given widths, if it is calibrated.
 
@@ -91,12 +91,12 @@ def validation_sample_size(
     c_statistic : float, default=None
         By default that of a calibrated model with these probabilities.
     threshold : float, default=None
-        Probability from which one acts; adds the criterion of the standardised net benefit.
+        Probability from which one acts; adds the criterion of the standardized net benefit.
     sensitivity, specificity : float, default=None
         At the threshold; by default those of a calibrated model with these probabilities.
     observed_expected_width, slope_width, c_statistic_width, net_benefit_width : float
         Widths of the intervals, if O:E and the slope are 1.
-    level : float, default=0.95
+    level : float, default=0.9
 
     Returns
     -------
@@ -111,7 +111,7 @@ def validation_sample_size(
     --------
     >>> from trueodds.metrics import validation_sample_size
     >>> size = validation_sample_size(
-    ...     log_odds_mean=-5, log_odds_sd=2.5, prevalence=0.018, c_statistic=0.8
+    ...     log_odds_mean=-5, log_odds_sd=2.5, prevalence=0.018, c_statistic=0.8, level=0.95
     ... )
     >>> size.c_statistic
     4252
@@ -221,7 +221,7 @@ def _accuracy(
 def _net_benefit_variance(
     share: float, threshold: float, sensitivity: float, specificity: float
 ) -> float:
-    """Of the standardised net benefit, times the number of rows."""
+    """Of the standardized net benefit, times the number of rows."""
     w = (1 - share) / share * threshold / (1 - threshold)
     return (
         sensitivity * (1 - sensitivity) / share

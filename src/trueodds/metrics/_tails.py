@@ -14,11 +14,11 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._sample import Event, read_sample
 
-__all__ = ["EndConfidence", "end_confidence"]
+__all__ = ["TailCalibration", "tail_calibration"]
 
 
 @dataclass(frozen=True)
-class EndConfidence:
+class TailCalibration:
     """Mean probability and frequency of positives among the lowest and the highest scores.
 
     Attributes
@@ -32,9 +32,9 @@ class EndConfidence:
 
     Examples
     --------
-    >>> from trueodds.metrics import end_confidence
+    >>> from trueodds.metrics import tail_calibration
     >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
-    >>> ends = end_confidence(y, p, fraction=0.2)
+    >>> ends = tail_calibration(y, p, fraction=0.2)
     >>> round(ends.low_prob, 3), ends.low_rate, round(ends.high_prob, 3), ends.high_rate
     (0.217, 0.0, 0.867, 1.0)
     """
@@ -56,14 +56,14 @@ class EndConfidence:
         return self.high_prob - self.high_rate
 
 
-def end_confidence(
+def tail_calibration(
     y_true: Any,
     y_prob: Any,
     *,
     fraction: float = 0.025,
     sample_weight: Any = None,
     classes: Any = None,
-) -> EndConfidence:
+) -> TailCalibration:
     """Over-confidence in the lowest and the highest rows of the ranking.
 
     Use it to see what log-loss fears: certainty at the ends that is not earned. Two classes only.
@@ -77,7 +77,7 @@ def end_confidence(
 
     Returns
     -------
-    EndConfidence
+    TailCalibration
 
     Notes
     -----
@@ -90,8 +90,8 @@ def end_confidence(
 
     Examples
     --------
-    >>> from trueodds.metrics import end_confidence
-    >>> ends = end_confidence([0, 1, 0, 1], [0.1, 0.1, 0.6, 0.9], fraction=0.25)
+    >>> from trueodds.metrics import tail_calibration
+    >>> ends = tail_calibration([0, 1, 0, 1], [0.1, 0.1, 0.6, 0.9], fraction=0.25)
     >>> ends.low_overconfidence, round(ends.high_overconfidence, 6)
     (0.4, -0.1)
     """
@@ -99,7 +99,7 @@ def end_confidence(
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim == 2:
         raise InputError(
-            f"end_confidence is for two classes; got {sample.n_classes}. Pass one column and "
+            f"tail_calibration is for two classes; got {sample.n_classes}. Pass one column and "
             "whether that class happened."
         )
     view = Event(sample.prob, sample.codes, sample.weight)
@@ -109,7 +109,7 @@ def end_confidence(
     goal = fraction * weight.sum()
     low = _part(prob, hit, weight, goal)
     high = _part(prob[::-1], hit[::-1], weight[::-1], goal)
-    return EndConfidence(fraction, *low, *high)
+    return TailCalibration(fraction, *low, *high)
 
 
 def _part(prob: Floats, hit: Floats, weight: Floats, goal: float) -> tuple[float, float]:

@@ -28,7 +28,7 @@ from trueodds.metrics._tests import CalibrationTest, calibration_test
 from trueodds.numerics.concordance import concordance
 from trueodds.numerics.local_regression import Kernel
 
-__all__ = ["ValidationTable", "validation_table"]
+__all__ = ["ValidationReport", "validation_report"]
 
 TITLES = {
     "observed_expected": "O:E ratio",
@@ -46,8 +46,8 @@ TITLES = {
 
 
 @dataclass(frozen=True, eq=False)
-class ValidationTable:
-    """The result of :func:`validation_table`.
+class ValidationReport:
+    """The result of :func:`validation_report`.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class ValidationTable:
 
     Examples
     --------
-    >>> from trueodds.metrics import validation_table
+    >>> from trueodds.metrics import validation_report
     >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
-    >>> table = validation_table(y, p, n_resamples=20, random_state=0)
+    >>> table = validation_report(y, p, n_resamples=20, random_state=0)
     >>> table.rows()[0]["estimate"]
     0.9677419354838712
     """
@@ -179,11 +179,11 @@ RESAMPLED = ("brier_score", "scaled_brier", *CURVE_FIGURES)
 NOTHING = np.empty(0)
 
 
-def validation_table(
+def validation_report(
     y_true: Any,
     y_prob: Any,
     *,
-    level: float = 0.95,
+    level: float = 0.9,
     curve: Smoother = "loess",
     span: float = 0.75,
     kernel: Kernel = "epanechnikov",
@@ -195,7 +195,7 @@ def validation_table(
     groups: Any = None,
     classes: Any = None,
     random_state: Any = 0,
-) -> ValidationTable:
+) -> ValidationReport:
     """Validate a prediction model on new rows: calibration, discrimination, overall accuracy.
 
     Parameters
@@ -204,7 +204,7 @@ def validation_table(
         Labels of two classes.
     y_prob : array-like of shape (n,) or (n, 2)
         Probabilities that the model gave to rows that it was not made from.
-    level : float, default=0.95
+    level : float, default=0.9
         Level of all intervals.
     curve, span, kernel, n_knots
         The flexible curve of ICI, E50, E90, Emax and ECI, as in
@@ -226,7 +226,7 @@ def validation_table(
 
     Returns
     -------
-    ValidationTable
+    ValidationReport
 
     Notes
     -----
@@ -244,11 +244,11 @@ def validation_table(
     Examples
     --------
     >>> import numpy as np
-    >>> from trueodds.metrics import validation_table
+    >>> from trueodds.metrics import validation_report
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=2000)
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-z))
-    >>> table = validation_table(y, 1 / (1 + np.exp(-2 * z)), n_resamples=50)
+    >>> table = validation_report(y, 1 / (1 + np.exp(-2 * z)), n_resamples=50)
     >>> table.slope.low < 0.5 < table.slope.high
     True
     """
@@ -263,7 +263,7 @@ def validation_table(
     wald = _wald(view, level, notes)
     found = _resampled(view, units, options, level, n_resamples, random_state)
     rows: dict[str, Any] = {"sample_weight": view.weight, "classes": [False, True]}
-    return ValidationTable(
+    return ValidationReport(
         n=len(view.prob),
         events=int(np.count_nonzero(view.hit)),
         observed_expected=_observed_expected(view, level),

@@ -15,6 +15,6 @@ _HOMES = {
     "compare_calibrators": "._comparison",
     "fit_metadata": "._describe",
     "update_model": "._update",
-    "validate": "._validate_model",
+    "validate_model": "._validate_model",
 }
 __getattr__, __dir__ = import_lazily(__name__, _HOMES)

@@ -8,6 +8,6 @@ from trueodds.model_selection._update import ModelUpdate as ModelUpdate
 from trueodds.model_selection._update import UpdateStep as UpdateStep
 from trueodds.model_selection._update import update_model as update_model
 from trueodds.model_selection._validate_model import ModelValidation as ModelValidation
-from trueodds.model_selection._validate_model import validate as validate
+from trueodds.model_selection._validate_model import validate_model as validate_model
 
 __all__: list[str]

@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AutoCalibrator"]
 
-AutoRule = Literal["recommended", "compare", "best", "pool"]
-RULES = ("recommended", "compare", "best", "pool")
-RECOMMENDED = {"two": "bayesian_smooth", "several": "bayesian_structured"}
-"""What had the lowest losses of all methods; see ``docs/arena.md``."""
+Select = Literal["default", "one_se", "best", "stack"]
+SELECT = ("default", "one_se", "best", "stack")
+
+
+def default_method(n_classes: int) -> str:
+    """The method that had the lowest losses of all; see ``docs/arena.md``."""
+    return "bayesian_smooth" if n_classes == 2 else "bayesian_structured"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,7 +44,7 @@ class AutoCalibrator(FeatureCalibrator):
 
     By default it is the Bayesian smooth curve (two classes) or the Bayesian structured scaling
     (several), which had the lowest losses of all methods and hardly change scores that are right.
-    With ``rule="compare"`` methods are compared on your own data by cross-validation, "leave the
+    With ``select="one_se"`` methods are compared on your own data by cross-validation, "leave the
     scores alone" among them. To look before you choose, see
     :func:`~trueodds.model_selection.compare_calibrators`.
 
@@ -51,12 +54,12 @@ class AutoCalibrator(FeatureCalibrator):
         What is compared: names (keys of ``all_calibrators()``) or instances; or name → instance.
         The identity is always added. ``"default"``: methods that suit the number of classes and
         are fast.
-    rule : {"recommended", "compare", "best", "pool"} or None, default=None
-        ``"recommended"``: no comparison. ``"compare"``: the simplest method within one standard
-        error of the paired difference from the lowest loss, so that nothing is changed without
-        evidence. ``"best"``: the lowest loss. ``"pool"``: the mixture of all methods with the
-        lowest out-of-fold log-loss. None: ``"recommended"``, or ``"compare"`` if ``calibrators``
-        are given.
+    select : {"default", "one_se", "best", "stack"} or None, default=None
+        ``"default"``: the recommended method, without a comparison. ``"one_se"``: the simplest
+        method within one standard error of the paired difference from the lowest loss, so that
+        nothing is changed without evidence. ``"best"``: the lowest loss. ``"stack"``: the mixture
+        of all methods with the lowest out-of-fold log-loss. None: ``"default"``, or ``"one_se"`` if
+        ``calibrators`` are given.
     scoring : {"log_loss", "brier_score"}, default="log_loss"
         What is compared. With log-loss, methods that forecast exactly 0 or 1 are out: one surprise
         costs infinitely much.
@@ -78,7 +81,7 @@ class AutoCalibrator(FeatureCalibrator):
     Attributes
     ----------
     best_method_ : str
-        The name of the method that was taken; ``"pool"`` for a mixture.
+        The name of the method that was taken; ``"stack"`` for a mixture.
     explanation_ : str
         A sentence, with numbers, on why.
     results_ : pandas frame, or list of dict if pandas is not installed
@@ -88,8 +91,8 @@ class AutoCalibrator(FeatureCalibrator):
         Methods that could not be fitted in some fold, with the error; a warning names them.
     calibrator_ : calibrator or None
         The method that was taken, fitted on everything; None for a mixture.
-    pool_weights_ : dict of str to float
-        With ``rule="pool"``: the share of each method.
+    stack_weights_ : dict of str to float
+        With ``select="stack"``: the share of each method.
     map_ : CalibrationMap
         Its map.
     classes_ : ndarray of shape (n_classes,)
@@ -108,7 +111,7 @@ class AutoCalibrator(FeatureCalibrator):
     ----------
     Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees, section
     3.4.3, for the rule of one standard error. Breiman (1996), Stacked regressions, Machine
-    Learning 24, for pooling by out-of-fold forecasts.
+    Learning 24, for mixtures by out-of-fold forecasts.
 
     Examples
     --------
@@ -122,7 +125,7 @@ class AutoCalibrator(FeatureCalibrator):
     'bayesian_smooth'
     >>> auto.predict_proba([3.0]).round(2)
     array([[0.26, 0.74]])
-    >>> AutoCalibrator(input="logit", rule="compare").fit(z, y).best_method_
+    >>> AutoCalibrator(input="logit", select="one_se").fit(z, y).best_method_
     'temperature'
     """
 
@@ -131,7 +134,7 @@ class AutoCalibrator(FeatureCalibrator):
     learns_classes_jointly = True
 
     calibrators: Any = field(default="default", kw_only=False)
-    rule: AutoRule | None = None
+    select: Select | None = None
     scoring: Scoring = "log_loss"
     cv: int = 5
     n_repeats: int = 1
@@ -155,11 +158,11 @@ class AutoCalibrator(FeatureCalibrator):
         return list(self._resolved(2).values())
 
     @property
-    def _rule(self) -> AutoRule:
-        if self.rule is not None:
-            return self.rule
+    def _select(self) -> Select:
+        if self.select is not None:
+            return self.select
         are_default = isinstance(self.calibrators, str) and self.calibrators == "default"
-        return "recommended" if are_default else "compare"
+        return "default" if are_default else "one_se"
 
     def _resolved(self, n_classes: int) -> dict[str, Any]:
         from trueodds.model_selection._comparison import resolve_calibrators
@@ -167,15 +170,15 @@ class AutoCalibrator(FeatureCalibrator):
         return resolve_calibrators(self.calibrators, n_classes, has_features=False)
 
     def _check_options(self) -> None:
-        if self.rule is not None:
-            check_choice(self.rule, RULES, "rule")
-        if self._rule == "recommended":
+        if self.select is not None:
+            check_choice(self.select, SELECT, "select")
+        if self._select == "default":
             if self.calibrators != "default":
-                raise InputError('rule="recommended" compares nothing, so it takes no calibrators.')
+                raise InputError('select="default" compares nothing, so it takes no calibrators.')
             return
         self._comparison_options()
-        if self._rule == "pool" and self.needs_features:
-            raise InputError('rule="pool" takes methods that learn from scores alone.')
+        if self._select == "stack" and self.needs_features:
+            raise InputError('select="stack" takes methods that learn from scores alone.')
         for name, method in self._resolved(2).items():
             if not isinstance(method, Calibrator):
                 raise InputError(
@@ -209,13 +212,13 @@ class AutoCalibrator(FeatureCalibrator):
         return self
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        if self._rule == "recommended":
-            return self._fit_recommended(rows, RECOMMENDED["two"])
+        if self._select == "default":
+            return self._fit_default(rows, default_method(2))
         return self._choose_of(rows.uncounted())
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
-        if self._rule == "recommended":
-            return self._fit_recommended(rows, RECOMMENDED["several"])
+        if self._select == "default":
+            return self._fit_default(rows, default_method(rows.n_classes))
         return self._choose_of(rows)
 
     def _keep(self, rows: Rows) -> None:
@@ -231,7 +234,7 @@ class AutoCalibrator(FeatureCalibrator):
             return super()._band_curves(level)
         return self.calibrator_._band_curves(level)
 
-    def _fit_recommended(self, rows: Rows, name: str) -> CalibrationMap:
+    def _fit_default(self, rows: Rows, name: str) -> CalibrationMap:
         """Fit the recommended method, and say how much it changes."""
         kind: Any = find_calibrator(name)
         calibrator: Calibrator = kind(input=self.input, label_smoothing=self.label_smoothing)
@@ -241,7 +244,7 @@ class AutoCalibrator(FeatureCalibrator):
             return self._leave_alone(rows.n_classes, [], {name: str(error)}, FAILED)
         calibrator.classes_ = np.arange(calibrator.map_.n_classes or 2)
         self.calibrator_: Any = calibrator
-        self._say(name, [], {}, explain_recommended(name, calibrator, rows))
+        self._say(name, [], {}, explain_default(name, calibrator, rows))
         return calibrator.map_
 
     def _choose_of(self, rows: Rows) -> CalibrationMap:
@@ -257,18 +260,18 @@ class AutoCalibrator(FeatureCalibrator):
             return self._leave_alone(compared.cells.n_classes, [], {}, TOO_FEW)
         failures = dict(comparison.failures)
         weights = {comparison.best_method: 1.0}
-        if self._rule == "pool":
-            weights = pool_weights(comparison.out_of_fold, compared.rows)
+        if self._select == "stack":
+            weights = stack_weights(comparison.out_of_fold, compared.rows)
         methods = {name: comparison.calibrators[name] for name in weights}
         fitted = fit_those(methods, compared, self.input, failures)
         if not fitted:
             rows = comparison.rows()
             return self._leave_alone(compared.cells.n_classes, rows, failures, FAILED)
         weights = {name: weights[name] for name in fitted}
-        if self._rule == "pool":
+        if self._select == "stack":
             total = sum(weights.values())
-            self._say_pool({name: w / total for name, w in weights.items()}, comparison, failures)
-            return pool_maps([method.map_ for method in fitted.values()], list(weights.values()))
+            self._say_stack({name: w / total for name, w in weights.items()}, comparison, failures)
+            return mixture_map([method.map_ for method in fitted.values()], list(weights.values()))
         name, self.calibrator_ = next(iter(fitted.items()))
         self._say(name, comparison.rows(), failures, comparison.explanation)
         return cast("CalibrationMap", self.calibrator_.map_)
@@ -282,13 +285,13 @@ class AutoCalibrator(FeatureCalibrator):
         self.calibrator_.map_ = IdentityMap(input=self.input)
         return cast("CalibrationMap", self.calibrator_.map_)
 
-    def _say_pool(
+    def _say_stack(
         self, weights: dict[str, float], comparison: CalibratorComparison, failures: dict[str, str]
     ) -> None:
-        self.pool_weights_ = weights
+        self.stack_weights_ = weights
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
         words = f"a mixture with the lowest out-of-fold log-loss: {shares}."
-        self._say("pool", comparison.rows(), failures, words)
+        self._say("stack", comparison.rows(), failures, words)
         self.calibrator_ = None
 
     def _compare(self, compared: ComparedRows) -> CalibratorComparison | None:
@@ -308,7 +311,7 @@ class AutoCalibrator(FeatureCalibrator):
             self.random_state,
             self.n_jobs,
             scoring=self.scoring,
-            rule="one_standard_error" if self._rule == "compare" else "best",
+            select="one_se" if self._select == "one_se" else "best",
         )
 
     def _candidates(self, compared: ComparedRows) -> dict[str, Any]:
@@ -396,7 +399,7 @@ def fit_those(
     return fitted
 
 
-def pool_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, float]:
+def stack_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, float]:
     """The mixture with the lowest out-of-fold log-loss; methods without a share are left out."""
     given = []
     for forecast in out_of_fold.values():
@@ -413,7 +416,7 @@ def pool_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, flo
     return {name: weight / total for name, weight in kept.items()}
 
 
-def pool_maps(maps: Sequence[CalibrationMap], weights: Sequence[float]) -> CalibrationMap:
+def mixture_map(maps: Sequence[CalibrationMap], weights: Sequence[float]) -> CalibrationMap:
     """One map; what is an average itself adds its own parts."""
     parts: list[tuple[CalibrationMap, float]] = []
     for m, weight in zip(maps, weights, strict=True):
@@ -444,7 +447,7 @@ TOO_FEW = (
 FAILED = "what should have been taken could not be fitted: the scores are left as they are."
 
 
-def explain_recommended(name: str, fitted: Calibrator, rows: Rows) -> str:
+def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
     """A sentence on what was taken, and whether it was worth it."""
     scores = rows.scores
     said = f"{name} was taken without a comparison, as the method that is best on average"

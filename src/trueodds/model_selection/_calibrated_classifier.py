@@ -38,6 +38,7 @@ from trueodds.inputs import (
     label_column,
     validate_weights,
 )
+from trueodds.model_selection._auto import AutoCalibrator
 from trueodds.model_selection._foreign_calibrators import (
     fit_calibrator,
     needs_features,
@@ -66,7 +67,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         it is taken as it is, and all data goes into the calibration.
     calibrator : calibrator, default=None
         Any of ours, or any object with ``fit(scores, y)`` and ``predict_proba(scores)`` or
-        ``predict(scores)``. None for :class:`~trueodds.LogisticCalibrator`.
+        ``predict(scores)``. None for :class:`~trueodds.AutoCalibrator`, the recommended method.
     cv : int, splitter or iterable of (train, test), default=5
         The folds; an integer means stratified folds.
     ensemble : bool, default=True
@@ -108,9 +109,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from trueodds import BetaCalibrator, CalibratedClassifier
+    >>> from trueodds import CalibratedClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = CalibratedClassifier(GaussianNB(), BetaCalibrator()).fit(X, y)
+    >>> model = CalibratedClassifier(GaussianNB()).fit(X, y)
     >>> model.predict_proba(X[:2]).round(2)
     array([[1.  , 0.  ],
            [0.99, 0.01]])
@@ -144,9 +145,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                     f"{shown(self.calibrator)}."
                 )
             return self.calibrator
-        from trueodds.calibrators import LogisticCalibrator
-
-        return LogisticCalibrator()
+        return AutoCalibrator()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Train and calibrate.

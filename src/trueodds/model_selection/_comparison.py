@@ -36,6 +36,7 @@ from trueodds.inputs import (
     check_level,
 )
 from trueodds.metrics import expected_calibration_error
+from trueodds.model_selection._auto import default_method
 from trueodds.model_selection._folds import (
     FoldCells,
     Folds,
@@ -54,7 +55,6 @@ __all__ = [
     "ComparisonOptions",
     "HeldOut",
     "MethodRun",
-    "Rule",
     "Scoring",
     "choose",
     "compare_calibrators",
@@ -67,7 +67,8 @@ __all__ = [
 ]
 
 Scoring = Literal["log_loss", "brier_score"]
-Rule = Literal["one_standard_error", "best"]
+Select = Literal["default", "one_se", "best"]
+SELECT = ("default", "one_se", "best")
 ECE = "expected_calibration_error"
 
 
@@ -80,9 +81,15 @@ class CalibratorComparison:
     methods : tuple of str
         Those that could be fitted in every fold, simplest first.
     best_method : str
-        The choice by ``scoring`` and ``rule``.
+        The choice by ``scoring`` and ``select``.
+    recommended : str
+        The default method, which :class:`~trueodds.AutoCalibrator` uses. If it could not be fitted:
+        the simplest method within one standard error of the lowest loss.
+    formula_as_good : str or None
+        The simplest formula of a few parameters whose loss is within one standard error of that
+        of the recommended method; ``"identity"`` if the scores themselves do as well.
     explanation : str
-        A sentence on why.
+        What the chosen method gains, and whether a formula does as well.
     calibrators : dict of str to calibrator
         The unfitted calibrator of each method; ``calibrators[best_method]`` is to be fitted on
         everything.
@@ -98,7 +105,7 @@ class CalibratorComparison:
         Methods that are left out because a fold could not be fitted, with the first error.
     warnings : dict of str to tuple of str
         What the methods warned of in any fold; each message once.
-    scoring, rule : str
+    scoring, select : str
     level : float
         Level of all intervals.
     n_folds, n_repeats : int
@@ -112,11 +119,13 @@ class CalibratorComparison:
     >>> y = rng.random(200) < p
     >>> found = compare_calibrators(p, y, calibrators=["beta"], cv=2, random_state=0)
     >>> found.methods, found.n_folds
-    (('identity', 'beta'), 2)
+    (('identity', 'beta', 'bayesian_smooth'), 2)
     """
 
     methods: tuple[str, ...]
     best_method: str
+    recommended: str
+    formula_as_good: str | None
     explanation: str
     calibrators: dict[str, Any]
     fold_losses: dict[str, dict[str, Floats]]
@@ -125,7 +134,7 @@ class CalibratorComparison:
     failures: dict[str, str]
     warnings: dict[str, tuple[str, ...]]
     scoring: Scoring
-    rule: Rule
+    select: Select
     level: float
     n_folds: int
     n_repeats: int
@@ -142,8 +151,10 @@ class CalibratorComparison:
             ``method``; ``log_loss`` and ``brier_score``, each with ``_low`` and ``_high``;
             ``expected_calibration_error`` of the out-of-fold forecasts of a whole repeat (mean
             over the repeats); ``gain``, the relative reduction of log-loss against the identity,
-            with ``gain_low`` and ``gain_high``; ``seconds``; ``chosen``. A log-loss may be
-            infinite, and then so are its bounds; ``gain`` is None where it is not defined.
+            with ``gain_low`` and ``gain_high``; ``seconds``; ``chosen``; ``recommended``.
+
+            A log-loss may be infinite, and then so are its bounds; ``gain`` is None where it is not
+            defined.
         """
         return [self._row(method) for method in self.methods]
 
@@ -156,7 +167,11 @@ class CalibratorComparison:
         row[ECE] = self._calibration_error[method]
         gain = self.relative_gain(method) or (None, None, None)
         row |= dict(zip(("gain", "gain_low", "gain_high"), gain, strict=True))
-        return row | {"seconds": self.seconds[method], "chosen": method == self.best_method}
+        return row | {
+            "seconds": self.seconds[method],
+            "chosen": method == self.best_method,
+            "recommended": method == self.recommended,
+        }
 
     @property
     def gain_metric(self) -> Scoring:
@@ -189,11 +204,13 @@ class CalibratorComparison:
         half = float(ndtri(0.5 + self.level / 2)) * error
         return mean - half, mean + half
 
-    def choose(self, *, scoring: Scoring = "log_loss", rule: Rule = "one_standard_error") -> str:
-        """The method that another metric or rule would take; see :func:`compare_calibrators`."""
+    def choose(self, *, scoring: Scoring = "log_loss", select: Select = "default") -> str:
+        """The method by another metric or another rule; see :func:`compare_calibrators`."""
         check_choice(scoring, ("log_loss", "brier_score"), "scoring")
-        check_choice(rule, ("one_standard_error", "best"), "rule")
-        return choose(self._tables, scoring, rule, self._certain).method
+        check_choice(select, SELECT, "select")
+        if select == "default":
+            return self.recommended
+        return choose(self._tables, scoring, select, self._certain).method
 
     def difference(
         self, method: str, other: str, *, metric: Scoring = "log_loss"
@@ -247,13 +264,14 @@ def compare_calibrators(
     progress: bool | None = False,
     level: float = 0.9,
     scoring: Scoring = "log_loss",
-    rule: Rule = "one_standard_error",
+    select: Select = "default",
     classes: Any = None,
 ) -> CalibratorComparison:
     """Compare methods by repeated, stratified cross-validation on the same folds.
 
-    Use it to see whether calibration pays and which method to take;
-    :class:`~trueodds.AutoCalibrator` takes it for you. "Leave the scores alone" always takes part.
+    Use it to see what calibration gains. The default method takes part and is the recommendation
+    (``recommended``); so does "leave the scores alone". A simpler method is named only where it
+    does as well (``formula_as_good``).
 
     Parameters
     ----------
@@ -263,7 +281,8 @@ def compare_calibrators(
         Labels.
     calibrators : "default", list or dict, default="default"
         Names (keys of ``all_calibrators()``) or instances; or name → instance. ``"default"``: the
-        methods that suit the number of classes and are fast.
+        methods that suit the number of classes and are fast. The identity is added, and the
+        default method unless another ``select`` asks for a choice among yours.
     input : {"probability", "logit", "score"}, default="probability"
         The scale of the scores.
     sample_weight : array-like of shape (n,), default=None
@@ -283,9 +302,10 @@ def compare_calibrators(
         Of the intervals.
     scoring : {"log_loss", "brier_score"}, default="log_loss"
         What ``best_method`` is chosen by.
-    rule : {"one_standard_error", "best"}, default="one_standard_error"
-        The simplest method whose loss is within one standard error (of the paired difference) of
-        the lowest; or the lowest.
+    select : {"default", "one_se", "best"}, default="default"
+        How ``best_method`` is chosen. ``"default"``: the recommended method. ``"one_se"``: the
+        simplest method whose loss is within one standard error (of the paired difference) of the
+        lowest. ``"best"``: the lowest.
     classes : array-like, default=None
         All labels in the order of the columns; of two, the second is positive. By default the
         sorted labels.
@@ -300,7 +320,7 @@ def compare_calibrators(
     differences are paired by instance. There are many instances and few folds, so this is much
     steadier than a standard error over folds; the price is that it does not see how much a
     method would differ on another training set, and so is a little too small for methods that
-    overfit. ``fold_losses`` with :func:`trueodds.compare.corrected_resampled_t_test` is the
+    overfit. ``fold_losses`` with :func:`trueodds.stats.corrected_resampled_t_test` is the
     alternative.
 
     A method that gives probability 0 to what happened has an infinite log-loss and says so. With
@@ -319,13 +339,18 @@ def compare_calibrators(
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
     >>> result = compare_calibrators(z, y, input="logit", calibrators=["temperature", "isotonic"])
     >>> result.methods, result.best_method
-    (('identity', 'temperature', 'isotonic'), 'temperature')
-    >>> round(result.rows()[1]["gain"], 2)
+    (('identity', 'temperature', 'isotonic', 'bayesian_smooth'), 'bayesian_smooth')
+    >>> result.formula_as_good
+    'temperature'
+    >>> round(result.rows()[-1]["gain"], 2)
     0.13
     """
-    options = ComparisonOptions(cv, n_repeats, random_state, n_jobs, progress, level, scoring, rule)
+    options = ComparisonOptions(
+        cv, n_repeats, random_state, n_jobs, progress, level, scoring, select
+    )
     compared = read_compared_rows(scores, y, input, sample_weight, features, classes)
-    return compare_rows(compared, calibrators, options)
+    default = default_method(compared.cells.n_classes) if select == "default" else None
+    return compare_rows(compared, calibrators, options, default=default)
 
 
 @dataclass(frozen=True)
@@ -339,7 +364,7 @@ class ComparisonOptions:
     progress: bool | None = False
     level: float = 0.9
     scoring: Scoring = "log_loss"
-    rule: Rule = "one_standard_error"
+    select: Select = "default"
 
     def __post_init__(self) -> None:
         check_integer(self.cv, "cv", 2)
@@ -347,7 +372,7 @@ class ComparisonOptions:
         check_level(self.level)
         check_jobs(self.n_jobs)
         check_choice(self.scoring, ("log_loss", "brier_score"), "scoring")
-        check_choice(self.rule, ("one_standard_error", "best"), "rule")
+        check_choice(self.select, SELECT, "select")
 
     def seeds(self) -> Labels:
         """One for each repeat."""
@@ -356,11 +381,17 @@ class ComparisonOptions:
 
 
 def compare_rows(
-    compared: ComparedRows, calibrators: Any, options: ComparisonOptions
+    compared: ComparedRows,
+    calibrators: Any,
+    options: ComparisonOptions,
+    *,
+    default: str | None = None,
 ) -> CalibratorComparison:
-    """:func:`compare_calibrators` for rows that have been validated."""
+    """:func:`compare_calibrators` for rows that have been validated; ``default`` is added."""
     cells = compared.cells
-    methods = resolve_calibrators(calibrators, cells.n_classes, compared.features is not None)
+    methods = resolve_calibrators(
+        calibrators, cells.n_classes, compared.features is not None, default=default
+    )
     n_folds = min(options.cv, int(cells.units.sum()))
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two instances.")
@@ -376,10 +407,23 @@ def compare_rows(
         for name, run in kept.items()
     }
     certain = frozenset(name for name, run in kept.items() if _is_certain(run))
-    choice: Choice = choose(tables, options.scoring, options.rule, certain)
+    recommended = _name_of_kind(
+        default_method(cells.n_classes), {name: methods[name] for name in kept}
+    )
+    if recommended is None:
+        recommended = choose(tables, options.scoring, "one_se", certain).method
+    formula = _formula_as_good(tables[options.scoring], methods, recommended, certain)
+    if options.select == "default":
+        choice = Choice(
+            recommended, _explain_recommended(tables, options.scoring, recommended, formula)
+        )
+    else:
+        choice = choose(tables, options.scoring, options.select, certain)
     return CalibratorComparison(
         methods=tuple(kept),
         best_method=choice.method,
+        recommended=recommended,
+        formula_as_good=formula,
         explanation=choice.explanation,
         calibrators={name: methods[name] for name in kept},
         fold_losses={**fold_losses, ECE: calibration},
@@ -388,7 +432,7 @@ def compare_rows(
         failures={name: run.error for name, run in runs.items() if run.error is not None},
         warnings={name: tuple(run.warnings) for name, run in runs.items() if run.warnings},
         scoring=options.scoring,
-        rule=options.rule,
+        select=options.select,
         level=options.level,
         n_folds=n_folds,
         n_repeats=options.n_repeats,
@@ -464,15 +508,15 @@ class Choice:
 
 
 def choose(
-    tables: Mapping[str, LossTable], scoring: str, rule: str, certain: Collection[str] = ()
+    tables: Mapping[str, LossTable], scoring: str, select: str, certain: Collection[str] = ()
 ) -> Choice:
-    """Apply the rule to methods in order of simplicity.
+    """Choose by the losses: the lowest, or the simplest within one standard error of it.
 
     Parameters
     ----------
     tables : dict of str to LossTable
         By metric; methods in order of simplicity.
-    scoring, rule : str
+    scoring, select : str
     certain : collection of str
         Methods with forecasts of exactly 0 or 1. With log-loss they are out, even if every such
         forecast was right so far: the next one may cost infinitely much. If no other method is
@@ -481,7 +525,7 @@ def choose(
     table = tables[scoring]
     finite = [name for name in table.losses if np.isfinite(table.mean(name))]
     if not finite:
-        second = choose(tables, "brier_score", rule)
+        second = choose(tables, "brier_score", select)
         return Choice(
             second.method,
             "every method gave probability 0 to something that happened, so the Brier score "
@@ -490,9 +534,42 @@ def choose(
     safe = [name for name in finite if name not in certain or scoring != "log_loss"] or finite
     lowest = min(safe, key=table.mean)
     chosen = lowest
-    if rule == "one_standard_error":
+    if select == "one_se":
         chosen = next(name for name in safe if _is_close(table, name, lowest))
     return Choice(chosen, _explain(table, WORDS[scoring], chosen, lowest, len(safe)))
+
+
+def _formula_as_good(
+    table: LossTable, methods: Mapping[str, Any], recommended: str, certain: Collection[str]
+) -> str | None:
+    """The simplest formula within one standard error of the recommended method."""
+    most = find_calibrator("isotonic").complexity  # simpler methods are formulas
+    for name in table.losses:
+        is_formula = _complexity(methods[name]) < most and np.isfinite(table.mean(name))
+        usable = is_formula and name != recommended and name not in certain
+        if usable and _is_close(table, name, recommended):
+            return name
+    return None
+
+
+def _explain_recommended(
+    tables: Mapping[str, LossTable], scoring: str, name: str, formula: str | None
+) -> str:
+    table, word = tables[scoring], WORDS[scoring]
+    base = next(iter(table.losses))
+    said = f"{name} is recommended: its out-of-fold {word} is {table.mean(name):.5f}"
+    gap, error = table.difference(base, name)
+    if not np.isfinite(gap):
+        said += "; uncalibrated it is infinite."
+    elif name != base:
+        said += f", uncalibrated {table.mean(base):.5f} (difference {gap:.5f} ± {error:.5f})."
+    else:
+        said += "."
+    if formula is None:
+        return said
+    gap, error = table.difference(formula, name)
+    what = "Leaving the scores unchanged" if formula == base else f"{formula}, a formula,"
+    return f"{said} {what} does as well here (difference {gap:.5f} ± {error:.5f})."
 
 
 def _is_close(table: LossTable, name: str, lowest: str) -> bool:
@@ -524,7 +601,9 @@ def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) 
     )
 
 
-def resolve_calibrators(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, Any]:
+def resolve_calibrators(
+    calibrators: Any, n_classes: int, has_features: bool, *, default: str | None = None
+) -> dict[str, Any]:
     """Names and unfitted calibrators, the simplest first; the identity is always among them.
 
     Parameters
@@ -532,14 +611,22 @@ def resolve_calibrators(calibrators: Any, n_classes: int, has_features: bool) ->
     calibrators : "default", or a list of names and instances, or a dict name → instance
     n_classes : int
     has_features : bool
-        Whether a method that needs the attributes can take part.
+        Whether a method that needs the features can take part.
+    default : str, default=None
+        A method that is added as well.
     """
     named = _named(calibrators, n_classes, has_features)
-    identity = find_calibrator("identity")
-    if not any(isinstance(method, identity) for method in named.values()):
-        named = {_free_name("identity", named): identity(), **named}
+    for name in ("identity",) if default is None else ("identity", default):
+        if _name_of_kind(name, named) is None:
+            named = {_free_name(name, named): find_calibrator(name)(), **named}
     # Python sorts are stable: methods that do not say come last, in the order given.
     return dict(sorted(named.items(), key=lambda item: _complexity(item[1])))
+
+
+def _name_of_kind(kind: str, methods: Mapping[str, Any]) -> str | None:
+    """The first of the methods that is of this kind, by its name; None if none is."""
+    wanted = find_calibrator(kind)
+    return next((name for name, method in methods.items() if isinstance(method, wanted)), None)
 
 
 def _complexity(method: Any) -> int:

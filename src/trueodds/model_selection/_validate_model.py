@@ -34,7 +34,7 @@ from trueodds.metrics import (
 )
 from trueodds.model_selection._comparison import rows_to_frame
 
-__all__ = ["ModelValidation", "validate"]
+__all__ = ["ModelValidation", "validate_model"]
 
 Metric = Callable[..., float]
 Figures = dict[str, float]
@@ -54,7 +54,7 @@ PERMUTATIONS = 20
 
 @dataclass(frozen=True, eq=False)
 class ModelValidation:
-    """The result of :func:`validate`.
+    """The result of :func:`validate_model`.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class ModelValidation:
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from trueodds.model_selection import validate
+    >>> from trueodds.model_selection import validate_model
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = validate(GaussianNB(), X[:90, :2], y[:90], n_resamples=5, random_state=0)
+    >>> found = validate_model(GaussianNB(), X[:90, :2], y[:90], n_resamples=5, random_state=0)
     >>> found.method, sorted(found.corrected) == sorted(found.apparent)
     ('harrell', True)
     """
@@ -116,7 +116,7 @@ class ModelValidation:
         return "\n".join(lines)
 
 
-def validate(
+def validate_model(
     estimator: Any,
     X: Any,
     y: Any,
@@ -172,11 +172,11 @@ def validate(
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from trueodds.model_selection import validate
+    >>> from trueodds.model_selection import validate_model
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 10))
     >>> y = rng.random(100) < 1 / (1 + np.exp(-X[:, 0]))
-    >>> result = validate(LogisticRegression(C=1e6), X, y, n_resamples=50, random_state=0)
+    >>> result = validate_model(LogisticRegression(C=1e6), X, y, n_resamples=50, random_state=0)
     >>> result.corrected["slope"] < 0.9 < result.apparent["slope"] < 1.1
     True
     """

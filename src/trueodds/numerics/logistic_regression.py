@@ -293,11 +293,13 @@ def fit_log_odds(
         the fit is never worse than that of maximum likelihood. A level inside the range of the
         scores is the likelihood's in either case.
     """
+    from trueodds.numerics.level_search import search_levels  # which fits by this module
+
     likeliest = partial(fit_finite, design=design, nonnegative=nonnegative)
     least_squares = partial(fit_finite_brier, design=design, nonnegative=nonnegative)
     place = partial(
         fit_saturated,
-        search_by=likeliest,
+        search=partial(search_levels, design=design, nonnegative=nonnegative),
         separable_by=_separator(design),
         identity=IDENTITY,
     )

@@ -11,8 +11,9 @@ frequency is (n₊ + 1)/(n + 2), the posterior mean under a uniform prior, or a 
 sent to infinity.
 
 *Inside their range*, if the curve does not reach the frequency beyond it. Either the level of
-highest likelihood is searched for, with the finite scores beyond it clipped to it and the curve
-fitted again; or saturated scores stand at the last finite score and take part in the fit.
+highest likelihood is searched for (:mod:`trueodds.numerics.level_search`), with the finite scores
+beyond it clipped to it and the curve fitted again; or saturated scores stand at the last finite
+score and take part in the fit.
 
 All rules for probabilities of exactly 0 and 1:
 
@@ -44,14 +45,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.compression import compress, finite_range
-from trueodds.numerics.log_odds import LogOddsRows, log_odds, log_sigmoid
+from trueodds.numerics.log_odds import LogOddsRows, log_odds
 from trueodds.numerics.separable import Separator, is_separable, with_finite_optimum
 
 __all__ = [
@@ -62,25 +62,19 @@ __all__ = [
     "fit_curve",
     "fit_saturated",
     "fit_summary",
-    "search_levels",
 ]
 
 Side = int  # −1: the lower end, +1: the upper end
 Levels = dict[Side, float]
+Search = Callable[[LogOddsRows, list[Side]], Levels]
+"""Finds levels of saturated rows among the finite ones, by likelihood."""
 
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
 COMPRESS_FROM = 65536
 FLATTEST = 1e15  # log-odds within which a curve must reach a frequency
 SLOPE_POINTS = 257  # at which the slope of a curve is taken
-
-# The search for levels takes about 40 fits for one level and 200 for two.
 SEARCH_CELLS = 256  # rows that a level is searched on
-STEPS, PAIR_STEPS = 24, 12  # of the grid, for one level and for each of two
-STARTS = 2  # places of the grid from which two levels are refined; they are not neighbors
-LEAST_STEP, LEAST_SHARE = 1 / 32, 1 / 400
-"""Where the refinement ends: of the distance from one score to the next, and of all scores."""
-EQUAL = 1e-11  # losses per unit of weight that differ by no more than rounding
 
 
 class BinaryEvidence(Protocol):
@@ -236,15 +230,15 @@ def fit_saturated(
     rows: LogOddsRows,
     fit: Callable[[LogOddsRows], F],
     *,
-    search_by: Callable[[LogOddsRows], CurveFit] | None = None,
+    search: Search | None = None,
     separable_by: Separator = "threshold",
     identity: F | None = None,
     continued: bool = True,
 ) -> F:
     """Fit to rows some of which may be saturated, placing them as the module's text says.
 
-    ``search_by`` is the fit by which levels inside are searched for; without it they stand at the
-    last finite score. The range stays open where no row is saturated, if ``continued``.
+    ``search`` finds levels inside; without it they stand at the last finite score. The range
+    stays open where no row is saturated, if ``continued``.
     """
     ends = {side: rows.take(rows.z == side * np.inf) for side in (-1, 1)}
     ends = {side: end for side, end in ends.items() if len(end.z)}
@@ -269,112 +263,17 @@ def fit_saturated(
         unreached = [side for side, level in beyond.items() if level is None]
         if not unreached:
             break
-        if search_by is None:
+        if search is None:
             inside |= {side: edge[side] for side in unreached}
         else:
             sides = [*inside, *unreached]
-            inside = search_levels(
-                _coarse(finite, [ends[side] for side in sides]), sides, search_by, separable_by
-            )
-    if inside and search_by is not None and found.separable:
+            inside = search(_coarse(finite, [ends[side] for side in sides]), sides)
+    if inside and search is not None and found.separable:
         # What a level inside has brought together may part the classes where scores do not.
         found = replace(found, separable=is_separable(rows, separable_by))
     open_ends = {-1: -np.inf, 1: np.inf} if continued else edge
     levels = {**open_ends, **inside, **{side: z for side, z in beyond.items() if z is not None}}
     return replace(found, lower=levels[-1], upper=levels[1])
-
-
-def search_levels(
-    rows: LogOddsRows,
-    sides: list[Side],
-    fit: Callable[[LogOddsRows], CurveFit],
-    separable_by: Separator = "threshold",
-) -> Levels:
-    """Levels of highest likelihood inside the range of the finite scores, for one or both ends.
-
-    A grid of scores first; then, from the best of it, steps in every direction that become shorter
-    when none is better. Of equals the outermost is taken, which clips least.
-
-    Where the scores inside of a level between two scores are separable, or are one score, the
-    likelihood may rise without end while the level approaches a score and the slope becomes
-    infinite. There is no map to be had there, so such levels are not tried.
-
-    Parameters
-    ----------
-    rows : LogOddsRows
-        Those of infinite log-odds at either of ``sides`` are to be placed; there are no others.
-    sides : list of {-1, 1}
-    fit : callable
-        Finite rows to a curve.
-    separable_by : {"threshold", "zero", "parabola"}, default="threshold"
-    """
-    sides = sorted(sides)
-    scores = np.unique(rows.z[np.isfinite(rows.z)])
-    last = float(len(scores) - 1)  # a place is a number from 0 to this, whole ones are scores
-    losses: dict[tuple[float, ...], float] = {}
-
-    def levels(place: tuple[float, ...]) -> Levels:
-        z = np.interp(place, np.arange(len(scores)), scores).tolist()
-        return dict(zip(sides, z, strict=True))
-
-    def has_slope(place: tuple[float, ...]) -> bool:
-        inside = np.ones(len(rows.z), dtype=bool)
-        for (side, level), p in zip(levels(place).items(), place, strict=True):
-            if p != round(p):
-                inside &= rows.z * side < level * side
-        if inside.all():
-            return True
-        some = _clipped(rows.take(inside), levels(place))
-        if not len(some.z) or some.z.min() == some.z.max():
-            return False
-        return not is_separable(some, separable_by)
-
-    def loss(place: tuple[float, ...]) -> float:
-        if place not in losses:
-            in_range = 0 <= place[0] <= place[-1] <= last
-            if not in_range or not has_slope(place):
-                return np.inf
-            placed = _clipped(rows, levels(place))
-            eta = fit(placed).at(placed.z)
-            likelihood = rows.n_pos @ log_sigmoid(eta) + rows.n_neg @ log_sigmoid(-eta)
-            losses[place] = -float(likelihood) / rows.total
-        return losses[place]
-
-    def best(places: list[tuple[float, ...]]) -> tuple[float, ...]:
-        found = np.array([loss(place) for place in places])
-        return places[int(np.argmax(found <= found.min() + EQUAL))]
-
-    def grid(steps: int, side: Side) -> list[float]:
-        even = np.linspace(0, last, steps + 1)
-        # Rounded to a score, symmetrically: the other class has the mirrored fit.
-        near = np.where(even < last / 2, even.round(), last - (last - even).round())
-        near[even == last / 2] = last / 2
-        places: list[float] = np.unique(near).tolist()
-        return places[::-side]
-
-    def refined(place: tuple[float, ...], step: float) -> tuple[float, ...]:
-        while step >= max(LEAST_STEP, LEAST_SHARE * last):
-            moves = product((0.0, -step, step), repeat=len(sides))
-            better = best([tuple(np.add(place, move).tolist()) for move in moves])
-            if better == place:
-                step /= 2
-            place = better
-        return place
-
-    if len(sides) == 1:
-        reach = last / STEPS
-        coarse: list[tuple[float, ...]] = [(p,) for p in grid(STEPS, sides[0])]
-        starts = [best(coarse)]
-    else:
-        reach = last / PAIR_STEPS
-        coarse = [(a, b) for a in grid(PAIR_STEPS, -1) for b in grid(PAIR_STEPS, 1) if a <= b]
-        coarse += [(a, last) for a in grid(STEPS, -1)] + [(0.0, b) for b in grid(STEPS, 1)]
-        starts = []
-        while coarse and len(starts) < STARTS:
-            here = best(coarse)
-            starts.append(here)
-            coarse = [p for p in coarse if np.abs(np.subtract(p, here)).max() > 1.5 * reach]
-    return levels(best([refined(start, max(reach / 2, 0.5)) for start in starts]))
 
 
 def _coarse(finite: LogOddsRows, ends: list[LogOddsRows]) -> LogOddsRows:

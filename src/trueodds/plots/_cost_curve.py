@@ -40,7 +40,7 @@ class CostCurveDisplay:
     >>> from trueodds.plots import CostCurveDisplay
     >>> y, p = [0, 0, 1], [0.1, 0.4, 0.3]
     >>> display = CostCurveDisplay.from_predictions(y, p, cost_fp=1, cost_fn=3)
-    >>> display.curves["model"].optimal_threshold
+    >>> display.curves["model"].theoretical_threshold
     0.25
     """
 
@@ -97,10 +97,10 @@ class CostCurveDisplay:
             x, y = _steps(curve, end)
             look = {"color": color_of(index), "zorder": 3}
             ax.step(x, y, where="pre", ls=line_of(index), lw=1.8, label=name, **look)
-            best = min(curve.best_threshold, end)
-            ax.plot(best, curve.best_cost, "o", ms=6, clip_on=False, **look)
+            best = min(curve.empirical_threshold, end)
+            ax.plot(best, curve.empirical_cost, "o", ms=6, clip_on=False, **look)
             highest = max(highest, float(y.max()))
-        optimal = next(iter(self.curves.values())).optimal_threshold
+        optimal = next(iter(self.curves.values())).theoretical_threshold
         words = f"best if calibrated: {optimal:.3g}"
         ax.axvline(optimal, color=NEUTRAL, lw=1.4, ls="--", zorder=2, label=words)
         ax.set(
@@ -119,7 +119,7 @@ class CostCurveDisplay:
 
 def _furthest(curve: CostCurve) -> float:
     """The greater of the two thresholds that matter; never to act has none."""
-    known = [curve.optimal_threshold, curve.best_threshold]
+    known = [curve.theoretical_threshold, curve.empirical_threshold]
     return max([t for t in known if 0 < t <= 1], default=1.0)
 
 

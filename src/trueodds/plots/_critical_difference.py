@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.compare import NemenyiTest, nemenyi
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_text
 from trueodds.plots._look import axes_or_new, color_of
+from trueodds.stats import NemenyiTest, nemenyi
 
 __all__ = ["CriticalDifferenceDisplay"]
 
@@ -75,7 +75,7 @@ class CriticalDifferenceDisplay:
 
     @classmethod
     def from_test(cls, test: NemenyiTest) -> CriticalDifferenceDisplay:
-        """Take the outcome of :func:`trueodds.compare.nemenyi`."""
+        """Take the outcome of :func:`trueodds.stats.nemenyi`."""
         if not isinstance(test, NemenyiTest):
             raise InputError(f"the result of nemenyi is needed; got {type(test).__name__}.")
         order = np.argsort(test.ranks.ranks, kind="stable")
@@ -94,7 +94,7 @@ class CriticalDifferenceDisplay:
         results: Any,
         *,
         methods: Sequence[str] | None = None,
-        better: Any = "lower",
+        greater_is_better: bool = False,
         alpha: float = 0.05,
     ) -> CriticalDifferenceDisplay:
         """Rank the methods of a table of results.
@@ -104,7 +104,7 @@ class CriticalDifferenceDisplay:
         results : array-like of shape (n_sets, n_methods), or frame of pandas, polars or Arrow
         methods : sequence of str, default=None
             Names of the columns.
-        better : {"lower", "higher"}, default="lower"
+        greater_is_better : bool, default=False
             Whether the results are losses or scores.
         alpha : float, default=0.05
             Of the Nemenyi test.
@@ -117,7 +117,9 @@ class CriticalDifferenceDisplay:
         >>> display.methods, display.ranks
         (('b', 'a', 'c'), (1.25, 1.75, 3.0))
         """
-        return cls.from_test(nemenyi(results, methods=methods, better=better, alpha=alpha))
+        return cls.from_test(
+            nemenyi(results, methods=methods, greater_is_better=greater_is_better, alpha=alpha)
+        )
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> CriticalDifferenceDisplay:
         """Draw.

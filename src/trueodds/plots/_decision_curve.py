@@ -113,10 +113,10 @@ class DecisionCurveDisplay:
                 ax.fill_between(x, low, high, color=color_of(index), alpha=0.2, lw=0)
             ax.plot(x, y, color=color_of(index), ls=line_of(index), lw=1.8, label=name)
         if benefit:
-            best = 1.0 if curve.standardised else curve.prevalence
+            best = 1.0 if curve.standardized else curve.prevalence
             highest = max(best, *(float(m.high.max()) for m in curve.models.values()))
             ax.set_ylim(LOWEST * best, 1.03 * highest)
-            words = "standardised net benefit" if curve.standardised else "net benefit"
+            words = "standardized net benefit" if curve.standardized else "net benefit"
         else:
             lowest = min(float(np.nanmin(m.avoided, initial=0.0)) for m in curve.models.values())
             ax.set_ylim(max(100 * lowest - 5, -50), 105)

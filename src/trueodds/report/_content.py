@@ -27,11 +27,12 @@ from trueodds.inputs import (
     check_integer,
     check_text,
     direction_hint,
+    is_choice,
     repeat_rows,
 )
 from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
-from trueodds.model_selection._auto import RECOMMENDED
+from trueodds.model_selection._auto import default_method
 from trueodds.report._diagrams import diagrams
 from trueodds.report._page import render
 from trueodds.report._plain import number, show_method
@@ -226,11 +227,12 @@ def build_report(
             n_jobs=n_jobs,
             progress=progress,
             level=level,
+            select="default" if is_choice(calibrators, "default") else "one_se",
         )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]
-        recommended = _recommended(comparison, rows.binary)
+        recommended = comparison.recommended
         shown = _shown_method(table, recommended)
         for row in table:
             row["recommended"] = row["method"] == recommended
@@ -247,7 +249,8 @@ def build_report(
                 table,
                 shown,
                 level=level,
-                default=shown in RECOMMENDED.values(),
+                default=shown in (default_method(2), default_method(3)),
+                formula=_formula(comparison),
             ),
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
@@ -315,10 +318,12 @@ def _columns(prob: Floats) -> Floats:
     return np.clip(prob, 0.0, 1.0)
 
 
-def _recommended(comparison: CalibratorComparison, binary: bool) -> str:
-    """The default calibrator if it was compared, otherwise the choice of the comparison."""
-    default = RECOMMENDED["two" if binary else "several"]
-    return default if default in comparison.methods else comparison.best_method
+def _formula(comparison: CalibratorComparison) -> str | None:
+    """A formula that does as well as the default, other than the scores themselves."""
+    found = comparison.formula_as_good
+    defaults = (default_method(2), default_method(3))
+    other = comparison.recommended in defaults and found != comparison.methods[0]
+    return found if other else None
 
 
 def _shown_method(table: list[dict[str, Any]], best: str) -> str:

@@ -16,8 +16,8 @@ from trueodds.metrics import (
     MetricInterval,
     c_statistic,
     evaluate_classes,
-    evaluate_table,
-    validation_table,
+    evaluate_counts,
+    validation_report,
 )
 from trueodds.metrics._groups import GroupColumn, GroupTest, groups_before_and_after
 from trueodds.metrics._sample import event_of
@@ -96,7 +96,7 @@ def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> Metr
     found: Evaluation | ClassEvaluation
     if sample.binary:
         table = ScoreTable.from_codes(prob, sample.codes == 1, sample.weight)
-        found = evaluate_table(table, **options)
+        found = evaluate_counts(table, **options)
     else:
         found = evaluate_classes(
             sample.codes,
@@ -280,7 +280,7 @@ def validation_section(
         "classes": [0, 1],
     }
     part = sample_rows(sample, MOST_ROWS, np.random.default_rng(seed))
-    table = validation_table(
+    table = validation_report(
         part.codes,
         part.prob,
         n_resamples=N_RESAMPLES,

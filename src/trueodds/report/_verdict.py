@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.basics.wording import interval_percent_text, share_percent_text
-from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_table
+from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_counts
 from trueodds.metrics._exact_test import miscalibrated_regions
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
@@ -33,7 +33,7 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
     effective = event.n_effective
     square = None if effective is None else table.weight * (table.total / effective)
     if rows.binary:
-        found = evaluate_table(table, n_effective=effective, **options)
+        found = evaluate_counts(table, n_effective=effective, **options)
     else:
         found = evaluate_classes(rows.codes, rows.prob, sample_weight=rows.weight, **options)
     is_off = found.p_value < ALPHA

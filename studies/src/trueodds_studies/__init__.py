@@ -44,7 +44,7 @@ A study is a folder ``trueodds_studies/papers/<name>`` (hyphens become underscor
    columns="method", part="cv", model="ada-o")`` is a pandas frame of means; :func:`beside` puts
    the paper's numbers, CSV files in its folder, near ours; :func:`critical_difference_figure` draws
    Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
-   :mod:`trueodds.compare` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
+   :mod:`trueodds.stats` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
    figure. Put no timings and no dates into it: it must not depend on history.
    (``results.cpu_seconds`` and ``results.last_day`` are on the overview, :func:`claims_overview`.)
 

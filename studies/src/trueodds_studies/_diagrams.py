@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
-from trueodds.compare import friedman_test, nemenyi
+from trueodds.stats import friedman_test, nemenyi
 from trueodds_studies._optional import need
 from trueodds_studies._report import Figure
 
-__all__ = ["better_side", "critical_difference_figure", "significantly_better"]
+__all__ = ["critical_difference_figure", "is_greater_better", "significantly_better"]
 
 
-def better_side(measure: str) -> Literal["lower", "higher"]:
-    """Whether a measure is a loss or a score."""
-    return "higher" if measure in ("accuracy", "ACC", "AUC") else "lower"
+def is_greater_better(measure: str) -> bool:
+    """Whether a measure is a score and not a loss."""
+    return measure in ("accuracy", "ACC", "AUC")
 
 
 def critical_difference_figure(
@@ -22,7 +22,7 @@ def critical_difference_figure(
     title: str,
     panels: Mapping[str, Any],
     *,
-    better: Literal["lower", "higher"] = "lower",
+    greater_is_better: bool = False,
     alpha: float = 0.05,
 ) -> Figure:
     """Demšar's diagrams under one another, as the papers print them.
@@ -34,7 +34,7 @@ def critical_difference_figure(
     panels : mapping of str to pandas.DataFrame
         A heading and a table of sets × methods for each diagram, such as ``results.table`` gives.
         The p-value of the Friedman test is added to the heading.
-    better : {"lower", "higher"}, default="lower"
+    greater_is_better : bool, default=False
     alpha : float, default=0.05
     """
     pyplot = need("matplotlib.pyplot")
@@ -47,8 +47,10 @@ def critical_difference_figure(
         n, 1, figsize=(7.5, n * height), layout="constrained", squeeze=False
     )
     for ax, (heading, table) in zip(axes[:, 0], panels.items(), strict=True):
-        CriticalDifferenceDisplay.from_results(table, better=better, alpha=alpha).plot(ax=ax)
-        p = friedman_test(table, better=better).chi_square_p_value
+        CriticalDifferenceDisplay.from_results(
+            table, greater_is_better=greater_is_better, alpha=alpha
+        ).plot(ax=ax)
+        p = friedman_test(table, greater_is_better=greater_is_better).chi_square_p_value
         ax.set_title(f"{heading} (Friedman p = {p:.1e})", fontsize=10)
     return Figure.of(name, title, figure)
 
@@ -58,7 +60,7 @@ def significantly_better(
     first: str,
     second: str,
     *,
-    better: Literal["lower", "higher"] = "lower",
+    greater_is_better: bool = False,
     alpha: float = 0.05,
 ) -> tuple[bool, str]:
     """Whether Nemenyi's test says that one method's average rank is better, and the figures.
@@ -68,15 +70,15 @@ def significantly_better(
     table : pandas.DataFrame
         Sets × all methods that are compared at once.
     first, second : str
-    better, alpha
-        As in :func:`trueodds.compare.nemenyi`.
+    greater_is_better, alpha
+        As in :func:`trueodds.stats.nemenyi`.
 
     Returns
     -------
     verdict : bool
     figures : str
     """
-    test = nemenyi(table, better=better, alpha=alpha)
+    test = nemenyi(table, greater_is_better=greater_is_better, alpha=alpha)
     a, b = (test.ranks.methods.index(name) for name in (first, second))
     rank_a, rank_b = float(test.ranks.ranks[a]), float(test.ranks.ranks[b])
     p = float(test.p_values[a, b])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueodds.basics.wording import signed_percent_text
+from trueodds.basics.wording import interval_percent_text, share_percent_text, signed_percent_text
 from trueodds.cli import options as o
 from trueodds.cli.commands.methods import complete_method, method_class
 from trueodds.cli.output import emit_json, interval, number, say, show_table
@@ -37,7 +37,7 @@ def compare(
     jobs: Jobs = 1,
     as_json: o.Json = False,
 ) -> None:
-    """Compare all methods by cross-validation, with intervals, and choose one.
+    """Compare all methods by cross-validation, with intervals, and recommend one.
 
     The scores must come from rows that the model was not trained on.
 
@@ -62,23 +62,43 @@ def compare(
         random_state=data.seed,
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
+        select="one_se" if method else "default",
     )
     notes = rows.notes(prepared.classes)
     if as_json:
         content = {"file": data.file, **prepared.describe(), "rows_compared": len(rows), "cv": cv}
         content["notes"] = notes
         content |= {"repeats": repeats, "best_method": comparison.best_method}
+        content["formula_as_good"] = comparison.formula_as_good
         emit_json(
             "comparison",
-            {**content, "explanation": comparison.explanation, "methods": comparison.rows()},
+            {**content, "explanation": _explanation(comparison), "methods": comparison.rows()},
         )
         return
     title = f"{data.file}: {len(rows):,} rows{prepared.left_out()}, {cv} folds × {repeats}"
     _show(title, comparison)
     say(prepared.classes_line())
-    say(comparison.explanation)
+    say(_explanation(comparison))
     for line in notes:
         say(line)
+
+
+def _explanation(comparison: Any) -> str:
+    """The recommendation if all methods were compared; else why one of them was chosen."""
+    if comparison.select != "default":
+        return str(comparison.explanation)
+    name, metric = comparison.recommended, comparison.gain_metric
+    gain = comparison.relative_gain(name, metric=metric)
+    words = f"Recommendation: the default ({name})"
+    if gain is not None:
+        loss = "log-loss" if metric == "log_loss" else "the Brier score"
+        words += f"; it reduces {loss} by {share_percent_text(gain[0])} "
+        words += f"(90% CI {interval_percent_text(*gain[1:])})"
+    formula = comparison.formula_as_good
+    if formula is None:
+        return f"{words}."
+    as_good = "to leave the scores unchanged" if formula == "identity" else f"{formula}, a formula,"
+    return f"{words}; {as_good} does as well here."
 
 
 def chosen_methods(method: list[str] | None) -> Any:

@@ -17,7 +17,7 @@ from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
     from trueodds.decisions import DecisionCurve
-    from trueodds.metrics import ClassEvaluation, Evaluation, ValidationTable
+    from trueodds.metrics import ClassEvaluation, Evaluation, ValidationReport
     from trueodds.table import ScoreTable
 
 __all__ = ["evaluate"]
@@ -118,7 +118,7 @@ def _whole(
     data: o.LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
     """The figures of all rows, and the counts of two classes."""
-    from trueodds.metrics import evaluate_classes, evaluate_table
+    from trueodds.metrics import evaluate_classes, evaluate_counts
 
     if len(prepared.scores) == 1:
         from trueodds.cli.rows.fetch import score_table
@@ -129,7 +129,7 @@ def _whole(
         if data.weight is not None:
             squares = "sum(weight) * sum(weight) / sum(weight * weight)"
             effective = prepared.relation.aggregate(squares).fetchall()[0][0]
-        return evaluate_table(table, n_effective=effective, **options), table
+        return evaluate_counts(table, n_effective=effective, **options), table
     rows = data.fetch(prepared, bytes_per_score=60)
     scores = rows.scores
     if data.input_scale == "logit":
@@ -249,7 +249,7 @@ def _show_groups(groups: dict[str, Any]) -> None:
 class Validation:
     """What papers on prediction models report: the figures, the net benefit, or both."""
 
-    table: ValidationTable | None
+    table: ValidationReport | None
     curve: DecisionCurve | None
     level: float
 
@@ -304,7 +304,7 @@ def _measure(
     """Compute what was asked for, on the rows of a file."""
     from trueodds.cli.rows.fetch import fetch_rows
     from trueodds.decisions import decision_curve
-    from trueodds.metrics import validation_table
+    from trueodds.metrics import validation_report
 
     if len(prepared.scores) > 1:
         raise UsageError("--validation and --threshold need a single score column.")
@@ -322,7 +322,7 @@ def _measure(
     with working("validating"):
         found = curve = None
         if table:
-            found = validation_table(
+            found = validation_report(
                 rows.codes,
                 rows.scores,
                 n_resamples=n_resamples,

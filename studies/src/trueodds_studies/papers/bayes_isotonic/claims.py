@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.compare import friedman_test
+from trueodds.stats import friedman_test
 from trueodds_studies._diagrams import significantly_better
 from trueodds_studies._optional import need
 from trueodds_studies._report import Claim
@@ -218,7 +218,7 @@ def _balance(found: Findings, ranking: Ranking) -> Claim:
     for n in SIZES:
         low, high = found.over(n, NINE, ranking)
         tables.append(low.astype(float) + high.astype(float))
-    test = friedman_test(need("pandas").concat(tables), better="lower")
+    test = friedman_test(need("pandas").concat(tables))
     ends = found.mean_ends(NINE, ranking)["over-over"]
     good = bool(test.chi_square_p_value < 0.05)
     return claim_of(

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from trueodds.compare import average_ranks, friedman_test, nemenyi
-from trueodds_studies._diagrams import better_side
+from trueodds.stats import average_ranks, friedman_test, nemenyi
+from trueodds_studies._diagrams import is_greater_better
 from trueodds_studies._report import Claim, Reason, Verdict, by_text_or_program
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.beta.extras import COPIES, FIGURE_2, SIZES
@@ -292,7 +292,7 @@ def _accuracy(tables: Tables) -> list[Claim]:
     claims = [replace(first, evidence=listed + power)]
     for model, printed in (("ada-o", 0.83), ("ada-s", 0.74)):
         table = tables["accuracy", model][MAIN]
-        test = friedman_test(table, better=better_side("accuracy"))
+        test = friedman_test(table, greater_is_better=is_greater_better("accuracy"))
         ranks = ", ".join(f"{m} {r:.2f}" for m, r in zip(MAIN, test.ranks.ranks, strict=True))
         same = test.chi_square_p_value > 0.05
         claims.append(

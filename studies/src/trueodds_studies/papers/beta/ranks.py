@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.compare import friedman_test, nemenyi, wilcoxon_signed_rank
-from trueodds_studies._diagrams import better_side
+from trueodds.stats import friedman_test, nemenyi, wilcoxon_signed_rank
+from trueodds_studies._diagrams import is_greater_better
 
 __all__ = ["MODEL_NAMES", "Duel", "Tables", "duel", "paired"]
 
@@ -66,9 +66,9 @@ class Duel:
 
 def duel(table: Any, measure: str, first: str, second: str) -> Duel:
     """Compare two columns of a table of sets × methods."""
-    way = better_side(measure)
-    whole = friedman_test(table, better=way).chi_square_p_value
-    test = nemenyi(table, better=way, alpha=ALPHA)
+    way = is_greater_better(measure)
+    whole = friedman_test(table, greater_is_better=way).chi_square_p_value
+    test = nemenyi(table, greater_is_better=way, alpha=ALPHA)
     a, b = (test.ranks.methods.index(name) for name in (first, second))
     ours, theirs = (float(test.ranks.ranks[i]) for i in (a, b))
     return Duel(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueodds.compare import average_ranks, friedman_test
-from trueodds_studies._diagrams import better_side, critical_difference_figure
+from trueodds.stats import average_ranks, friedman_test
+from trueodds_studies._diagrams import critical_difference_figure, is_greater_better
 from trueodds_studies._report import Claim, Figure, ReportContent, Table, beside
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.beta import figures
@@ -295,7 +295,7 @@ def _accuracy_table(text: Tables, program: Tables) -> Table:
         sources = {"text": text["accuracy", model], "program": program["accuracy", model]}
         theirs = authors_table("accuracy", model).loc[sources["text"].index]
         for source, table in {**sources, "authors": theirs}.items():
-            test = friedman_test(table[MAIN], better=better_side("accuracy"))
+            test = friedman_test(table[MAIN], greater_is_better=is_greater_better("accuracy"))
             means = [float(table[m].mean()) for m in MAIN]
             ranks = _ranked(MAIN, test.ranks.ranks)
             rows.append([name, source, *means, f"{test.chi_square_p_value:.2g}", ranks])
@@ -382,7 +382,7 @@ def _other_tables(tables: Tables) -> list[Table]:
             [name, *map(float, line)]
             for name, line in zip(table.index, table.to_numpy(), strict=True)
         ]
-        ranks = average_ranks(table, better=better_side(measure)).ranks
+        ranks = average_ranks(table, greater_is_better=is_greater_better(measure)).ranks
         rows.append(["average rank", *map(float, ranks)])
         title = f"{MEASURES[measure].capitalize()} with {MODEL_NAMES[model]}"
         found.append(Table(title, ["data set", *table.columns], rows))

@@ -9,8 +9,8 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from trueodds.compare import RelativeGain, friedman_test, holm, relative_gain_interval
-from trueodds_studies._diagrams import better_side
+from trueodds.stats import RelativeGain, friedman_test, holm, relative_gain_interval
+from trueodds_studies._diagrams import is_greater_better
 from trueodds_studies._report import Claim, by_text_or_program
 from trueodds_studies.papers.enir.numbers import INTERVALS, MEASURES, METHODS, MODELS, SUPERIOR
 
@@ -66,8 +66,7 @@ def simulated_claims(tables: dict[str, Any]) -> list[Claim]:
 
     def ahead(table: Any, measures: tuple[str, ...], slack: float = 0.0) -> bool:
         gaps = [
-            (table.loc[m, "ENIR"] - table.loc[m, "IsoRegC"])
-            * (1 if better_side(m) == "higher" else -1)
+            (table.loc[m, "ENIR"] - table.loc[m, "IsoRegC"]) * (1 if is_greater_better(m) else -1)
             for m in measures
         ]
         return all(gap > -slack if slack else gap > 0 for gap in gaps)
@@ -109,7 +108,7 @@ def simulated_claims(tables: dict[str, Any]) -> list[Claim]:
 def gain_of(table: Any) -> RelativeGain:
     """Equation 10, where the base classifier's measure is not 0."""
     used = table[table["base"] > 0]
-    return relative_gain_interval(used["ENIR"], used["base"])
+    return relative_gain_interval(used["ENIR"], used["base"], level=0.95)
 
 
 def interval(gain: RelativeGain) -> str:
@@ -163,7 +162,7 @@ def _gain_claims(gains: Gains) -> list[Claim]:
 
 def _improvement(gains: Gains, measure: str, models: tuple[str, ...]) -> Claim:
     """That ENIR improves a measure of some base classifiers, each by itself."""
-    sign = 1 if better_side(measure) == "higher" else -1
+    sign = 1 if is_greater_better(measure) else -1
     ends = {model: sorted((sign * gains[model, measure].low, sign * gains[model, measure].high))
             for model in models}  # fmt: skip
     names = "all three classifiers" if len(models) > 1 else MODEL_NAMES[models[0]]
@@ -206,10 +205,10 @@ class Duel(NamedTuple):
 
 def against(table: Any, measure: str, rival: str) -> Duel:
     """Friedman's test, then Holm's procedure with ENIR as control."""
-    way = better_side(measure)
+    way = is_greater_better(measure)
     part = table[list(METHODS)]
-    whole = friedman_test(part, better=way)
-    found = holm(part, better=way, control="ENIR", alpha=ALPHA)
+    whole = friedman_test(part, greater_is_better=way)
+    found = holm(part, greater_is_better=way, control="ENIR", alpha=ALPHA)
     pair = next(c for c in found.comparisons if rival in (c.first, c.second))
     ranks = dict(zip(found.ranks.methods, found.ranks.ranks, strict=True))
     figures = (
@@ -239,7 +238,7 @@ def _best_rank(tables: Tables, model: str, where: str) -> Claim:
     listed, behind, beaten = [], False, False
     for measure in MEASURES:
         table = tables[model, measure]
-        found = friedman_test(table[list(METHODS)], better=better_side(measure))
+        found = friedman_test(table[list(METHODS)], greater_is_better=is_greater_better(measure))
         ranks = dict(zip(found.ranks.methods, found.ranks.ranks, strict=True))
         listed.append(f"{measure} " + " / ".join(f"{ranks[m]:.2f}" for m in METHODS))
         if measure not in exempt:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueodds.compare import friedman_test
-from trueodds_studies._diagrams import better_side, critical_difference_figure
+from trueodds.stats import friedman_test
+from trueodds_studies._diagrams import critical_difference_figure, is_greater_better
 from trueodds_studies._optional import need
 from trueodds_studies._report import Claim, ReportContent, Table, beside
 from trueodds_studies._study import Results
@@ -293,7 +293,9 @@ def _rank_table(text: Tables, program: Tables, model: str) -> Table:
     printed = rank_table(model)
     for name, measure, tables in _readings(text, program):
         table = tables[model, measure]
-        found = friedman_test(table[list(METHODS)], better=better_side(measure)).ranks
+        found = friedman_test(
+            table[list(METHODS)], greater_is_better=is_greater_better(measure)
+        ).ranks
         row = [name]
         for method, rank in zip(found.methods, found.ranks, strict=True):
             sign = 0 if method == "ENIR" else against(table, measure, method).sign
@@ -338,7 +340,7 @@ def _friedman_table(text: Tables, program: Tables) -> Table:
     for model in MODELS:
         for name, measure, tables in _readings(text, program):
             table = tables[model, measure]
-            test = friedman_test(table[list(METHODS)], better=better_side(measure))
+            test = friedman_test(table[list(METHODS)], greater_is_better=is_greater_better(measure))
             first, second = test.degrees_of_freedom
             rows.append([model, name, test.f_statistic, f"{first}, {second}",
                          f"{test.f_p_value:.2g}"])  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from trueodds.compare import SignTest, sign_test
+from trueodds.stats import SignTest, sign_test
 from trueodds_studies._report import Claim, Reason, Verdict
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.trees.artificial import artificial_claims

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from trueodds.compare import SignTest, corrected_resampled_t_test, sign_test
+from trueodds.stats import SignTest, corrected_resampled_t_test, sign_test
 from trueodds_studies._optional import need
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.trees.numbers import METHODS, MODELS, paper_table

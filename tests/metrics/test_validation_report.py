@@ -14,8 +14,8 @@ from trueodds.metrics import (
     calibration_test,
     confidence_interval,
     reliability_curve,
+    validation_report,
     validation_sample_size,
-    validation_table,
 )
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve
 from trueodds.metrics._recalibration import binary_view
@@ -109,7 +109,7 @@ def test_delongs_interval_is_that_of_all_pairs():
     p = np.round(rng.random(150), 2)  # ties
     y = (rng.random(150) < p).astype(int)
     c, variance = naive.delong(p, y)
-    found = validation_table(y, p, n_resamples=20).c_statistic
+    found = validation_report(y, p, n_resamples=20).c_statistic
     assert found.estimate == pytest.approx(c, abs=1e-12)
     assert found.standard_error == pytest.approx(np.sqrt(variance), abs=1e-12)
 
@@ -119,7 +119,7 @@ def test_intercept_and_slope_are_those_of_an_unpenalised_logistic_regression(sam
 
     y, p = sample
     model = LogisticRegression(C=1e12, tol=1e-10).fit(logit(p)[:, None], y)
-    table = validation_table(y, p, n_resamples=20)
+    table = validation_report(y, p, n_resamples=20)
     assert table.slope.estimate == pytest.approx(float(model.coef_[0, 0]), abs=1e-5)
     q = model.predict_proba(logit(p)[:, None])[:, 1]
     design = np.stack([np.ones(len(p)), logit(p)], axis=1)
@@ -166,10 +166,10 @@ def test_what_has_no_finite_value_is_said_in_one_sentence():
 
 
 def test_without_events_the_ratio_is_0_with_an_exact_upper_end():
-    table = validation_table([0] * 10, [0.1] * 5 + [0.2] * 5, n_resamples=20)
+    table = validation_report([0] * 10, [0.1] * 5 + [0.2] * 5, n_resamples=20)
     assert table.observed_expected.estimate == table.observed_expected.low == 0
-    # Ten rows without an event: up to 1 − 0.025^(1/10) of them may have one.
-    assert table.observed_expected.high == pytest.approx((1 - 0.025**0.1) * 10 / 1.5)
+    # Ten rows without an event: up to 1 − 0.05^(1/10) of them may have one.
+    assert table.observed_expected.high == pytest.approx((1 - 0.05**0.1) * 10 / 1.5)
     assert np.isnan(table.slope.estimate)
     assert len(table.notes) == 4
     assert json.loads(json.dumps(table.to_dict(), allow_nan=False))["slope"]["estimate"] is None
@@ -177,7 +177,7 @@ def test_without_events_the_ratio_is_0_with_an_exact_upper_end():
 
 def test_the_table_has_every_figure_in_each_of_its_forms(sample):
     y, p = sample
-    table = validation_table(y, p, n_resamples=50)
+    table = validation_report(y, p, n_resamples=50)
     for row in table.rows():
         assert row["low"] <= row["estimate"] <= row["high"], row["figure"]
     single = {
@@ -189,7 +189,7 @@ def test_the_table_has_every_figure_in_each_of_its_forms(sample):
     for name, figure in single.items():
         assert getattr(table, name).estimate == pytest.approx(figure(y, p), abs=1e-12)
     assert f"| C statistic | {table.c_statistic.estimate:.3f} |" in table.to_markdown()
-    assert r"95\% interval \\" in table.to_latex()
+    assert r"90\% interval \\" in table.to_latex()
     assert list(table.to_frame()["figure"])[:3] == ["observed_expected", "intercept", "slope"]
     assert "Hosmer–Lemeshow" in str(table)
 
@@ -296,11 +296,11 @@ def test_the_sample_size_gives_intervals_of_the_widths_it_promises():
     rng = np.random.default_rng(6)
     z = rng.normal(-1.0, 1.5, size.slope)
     y = rng.random(size.slope) < expit(z)
-    found = validation_table(y, expit(z), n_resamples=20)
+    found = validation_report(y, expit(z), n_resamples=20)
     assert found.slope.high - found.slope.low == pytest.approx(0.2, rel=0.1)
     assert size.n == max(size.observed_expected, size.slope, size.c_statistic, size.net_benefit)
     assert size.observed_expected == pytest.approx(
-        (1 - y.mean()) / y.mean() / (np.arcsinh(0.1) / 1.96) ** 2, rel=0.1
+        (1 - y.mean()) / y.mean() / (np.arcsinh(0.1) / 1.645) ** 2, rel=0.1
     )
     same = validation_sample_size(y_prob=expit(z), threshold=0.2)
     assert same.c_statistic == pytest.approx(size.c_statistic, rel=0.15)

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from trueodds.compare import (
+from trueodds.exceptions import InputError
+from trueodds.stats import (
     average_ranks,
     corrected_resampled_t_test,
     friedman_test,
@@ -17,7 +18,6 @@ from trueodds.compare import (
     sign_test,
     wilcoxon_signed_rank,
 )
-from trueodds.exceptions import InputError
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_corrected_t_test_by_hand():
     assert result.standard_error == pytest.approx(np.sqrt((0.2 + 1 / 9) * 0.5))
     assert result.statistic == pytest.approx(2 / np.sqrt(14 / 45 * 0.5))
     assert result.p_value == pytest.approx(2 * stats.t.sf(2 / np.sqrt(7 / 45), 4))
-    assert result.high - result.difference == pytest.approx(stats.t.ppf(0.975, 4) * np.sqrt(7 / 45))
+    assert result.high - result.difference == pytest.approx(stats.t.ppf(0.95, 4) * np.sqrt(7 / 45))
 
 
 def test_corrected_t_test_without_variance():
@@ -144,7 +144,7 @@ def test_relative_gain_by_hand():
     # X = -0.5, 0, 0.25: mean -1/12.
     result = relative_gain_interval([1, 2, 5], [2, 2, 4])
     assert result.mean == pytest.approx(-1 / 12)
-    half = stats.t.ppf(0.975, 2) * np.std([-0.5, 0, 0.25], ddof=1) / np.sqrt(3)
+    half = stats.t.ppf(0.95, 2) * np.std([-0.5, 0, 0.25], ddof=1) / np.sqrt(3)
     assert (result.low, result.high) == (
         pytest.approx(-1 / 12 - half),
         pytest.approx(-1 / 12 + half),
@@ -171,7 +171,7 @@ def test_frames_of_pandas_and_polars_equal_arrays(losses):
 
 
 def test_higher_is_better_reverses_the_ranks(losses):
-    lower, higher = average_ranks(losses), average_ranks(losses, better="higher")
+    lower, higher = average_ranks(losses), average_ranks(losses, greater_is_better=True)
     np.testing.assert_allclose(lower.ranks + higher.ranks, 6)
 
 
@@ -188,7 +188,7 @@ def test_a_missing_result_is_named():
         (lambda: average_ranks([["a", "b"]]), "numbers"),
         (lambda: average_ranks("abc"), "array or a frame"),
         (lambda: average_ranks([[1, 2]], methods=["a", "a"]), "different names"),
-        (lambda: average_ranks([[1, 2]], better="bigger"), "better must be"),
+        (lambda: average_ranks([[1, 2]], greater_is_better="bigger"), "greater_is_better must be"),
         (lambda: friedman_test([[1, 2], [1, 2]]), "three methods"),
         (lambda: nemenyi([[1, 2], [1, 2]], alpha=5), "alpha must be"),
         (lambda: holm([[1, 2], [1, 2]], control="c"), "control must be one of"),

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning
 from trueodds.metrics import brier_score, c_statistic
-from trueodds.model_selection import validate
+from trueodds.model_selection import validate_model
 from trueodds.model_selection._validate_model import _plus
 
 ONLY = {"c_statistic": c_statistic, "brier_score": brier_score}
@@ -37,7 +37,7 @@ def test_the_bootstrap_finds_most_of_the_optimism(model):
         X, y = make(120, seed)
         truth = brier_score(new_y, model.fit(X, y).predict_proba(new_X))
         for method in ("harrell", "632+"):
-            found = validate(
+            found = validate_model(
                 model, X, y, method=method, metrics=ONLY, n_resamples=20, random_state=seed
             )
             gaps[method].append(found.corrected["brier_score"] - truth)
@@ -48,7 +48,7 @@ def test_the_bootstrap_finds_most_of_the_optimism(model):
 
 
 def test_default_metrics_and_the_table(rows, model):
-    found = validate(model, *rows, n_resamples=5, random_state=0)
+    found = validate_model(model, *rows, n_resamples=5, random_state=0)
     assert found.apparent["slope"] == pytest.approx(1.0, abs=0.01)
     assert found.corrected["slope"] < 1
     assert found.optimism["slope"] == found.apparent["slope"] - found.corrected["slope"]
@@ -59,7 +59,7 @@ def test_default_metrics_and_the_table(rows, model):
 def test_each_group_is_left_out_once(rows, model):
     X, y = rows
     site = np.repeat(["a", "b", "c"], 50)
-    found = validate(model, X, y, method="internal_external", groups=site, metrics=ONLY)
+    found = validate_model(model, X, y, method="internal_external", groups=site, metrics=ONLY)
     assert found.groups == ("a", "b", "c")
     own = model.fit(X[50:], y[50:]).predict_proba(X[:50])
     assert found.replicates["brier_score"][0] == pytest.approx(brier_score(y[:50], own))
@@ -67,8 +67,8 @@ def test_each_group_is_left_out_once(rows, model):
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads(rows, model):
-    one = validate(model, *rows, metrics=ONLY, n_resamples=4, random_state=1)
-    two = validate(model, *rows, metrics=ONLY, n_resamples=4, random_state=1, n_jobs=2)
+    one = validate_model(model, *rows, metrics=ONLY, n_resamples=4, random_state=1)
+    two = validate_model(model, *rows, metrics=ONLY, n_resamples=4, random_state=1, n_jobs=2)
     assert one.corrected == two.corrected
 
 
@@ -84,7 +84,7 @@ def test_rows_of_a_group_are_drawn_together(rows, model):
     unit = np.repeat(np.arange(15), 10)
     marked = np.column_stack([X, np.arange(150)])
     spy = Spy(max_iter=2000)
-    validate(spy, marked, y, groups=unit, metrics=ONLY, n_resamples=3, random_state=0)
+    validate_model(spy, marked, y, groups=unit, metrics=ONLY, n_resamples=3, random_state=0)
     for drawn in seen[1:]:
         groups = {row // 10 for row in drawn}
         assert drawn == {row for row in range(150) if row // 10 in groups}
@@ -104,15 +104,15 @@ def test_the_632_plus_weights_by_hand():
 def test_a_slope_that_is_not_finite_is_left_out_with_a_warning(rows):
     forest = RandomForestClassifier(5, random_state=0)
     with pytest.warns(UndefinedReplicatesWarning, match="slope in"):
-        found = validate(forest, *rows, method="harrell", n_resamples=3, random_state=0)
+        found = validate_model(forest, *rows, method="harrell", n_resamples=3, random_state=0)
     assert np.isfinite(found.corrected["c_statistic"])
 
 
 def test_what_cannot_be_validated_is_refused(rows, model):
     X, y = rows
     with pytest.raises(InputError, match="needs groups= with at least two different groups; got 0"):
-        validate(model, X, y, method="internal_external")
+        validate_model(model, X, y, method="internal_external")
     with pytest.raises(InputError, match="two classes; got 3"):
-        validate(model, X, np.arange(150) % 3)
+        validate_model(model, X, np.arange(150) % 3)
     with pytest.raises(InputError, match="method must be one of"):
-        validate(model, X, y, method="jackknife")
+        validate_model(model, X, y, method="jackknife")

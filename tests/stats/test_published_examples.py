@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trueodds.compare import (
+from trueodds.stats import (
     average_ranks,
     friedman_test,
     holm,
@@ -33,7 +33,7 @@ AUC = np.array(
         [0.957, 0.978, 0.946, 0.970],  # wine
     ]
 )
-DEMSAR = {"methods": VARIANTS, "better": "higher"}
+DEMSAR = {"methods": VARIANTS, "greater_is_better": True}
 
 BETA_METHODS = ("uncalibrated", "beta", "isotonic", "logistic")
 # Log-loss of Ada-O on 41 data sets, as printed, each with its printed rank (taken before
@@ -140,13 +140,13 @@ def test_demsar_holm_against_the_plain_tree():
 
 
 def test_demsar_wilcoxon():
-    result = wilcoxon_signed_rank(AUC[:, 0], AUC[:, 1], better="higher")
+    result = wilcoxon_signed_rank(AUC[:, 0], AUC[:, 1], greater_is_better=True)
     assert (result.second_sum, result.first_sum, result.statistic) == (93, 12, 12)
     assert result.p_value < 0.05
 
 
 def test_demsar_sign_test():
-    result = sign_test(AUC[:, 1], AUC[:, 0], better="higher")
+    result = sign_test(AUC[:, 1], AUC[:, 0], greater_is_better=True)
     assert (result.wins, result.draws, result.losses) == (10, 2, 2)
     # 11 of 14 with the draws shared out: 2 * P(X >= 11) by hand.
     assert result.p_value == pytest.approx(2 * (364 + 91 + 14 + 1) / 2**14)
