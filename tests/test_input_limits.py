@@ -60,7 +60,7 @@ def test_zero_and_one_are_probabilities_and_their_neighbours_outside_are_not():
     ],
 )
 def test_percentages_are_recognised_by_their_range_and_share(scores, percent):
-    match = r"percentages: pass scores / 100\.$" if percent else 'input="score"'
+    match = r"percentages: pass scores / 100\.$" if percent else 'scale="raw"'
     refused(match, validate_scores, scores, "probability")
 
 
@@ -123,20 +123,20 @@ def test_infinities_belong_to_log_odds():
 
 
 def test_scales_are_three_texts():
-    for good in ("probability", "logit", "score"):
+    for good in ("probability", "logit", "raw"):
         check_scale(good)
     for bad in (["logit"], None, "Logit", 1):
-        refused("input must be one of 'probability', 'logit', 'score'; got", check_scale, bad)
+        refused("input must be one of 'probability', 'logit', 'raw'; got", check_scale, bad)
 
 
 def test_two_columns_become_the_positive_one_on_the_same_scale():
     columns = np.array([[1.0, 3.0], [0.5, 0.5]])
     assert positive_column(columns, "probability").tolist() == [0.75, 0.5]
     assert positive_column(columns, "logit").tolist() == [2.0, 0.0]
-    rows = Rows.read(columns / 4, [0, 1], scale="score")
+    rows = Rows.read(columns / 4, [0, 1], scale="raw")
     assert rows.scores.tolist() == [0.5, 0.0]
-    assert Rows.read(columns, [0, 1], scale="score", keep_two_columns=True).scores.shape == (2, 2)
-    assert Rows.read(np.ones((3, 3)), [0, 1, 2], scale="score").scores.shape == (3, 3)
+    assert Rows.read(columns, [0, 1], scale="raw", keep_two_columns=True).scores.shape == (2, 2)
+    assert Rows.read(np.ones((3, 3)), [0, 1, 2], scale="raw").scores.shape == (3, 3)
 
 
 def test_rows_are_taken_with_their_weights():

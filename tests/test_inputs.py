@@ -29,7 +29,7 @@ from trueodds.metrics import evaluate_classes, log_loss
 
 
 def test_a_score_outside_the_unit_interval_is_shown_with_its_place_and_the_way_out():
-    with pytest.raises(InputError, match=r"got 1\.4 at index 1 \(2 of 4\).*input=\"logit\""):
+    with pytest.raises(InputError, match=r"got 1\.4 at index 1 \(2 of 4\).*scale=\"logit\""):
         validate_scores([0.1, 1.4, 0.3, -2.0], "probability")
 
 

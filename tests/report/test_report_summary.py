@@ -61,7 +61,7 @@ SCHEMA = {
         "weighted": bool,
         "score": str,
         "label": str,
-        "input": str,
+        "scale": str,
         "binary": bool,
         "positive": (str, type(None)),
         "classes": [{"label": str, "rows": int, "share": NUMBER}],
@@ -393,11 +393,11 @@ def test_rows_of_weight_zero_are_as_if_absent():
 
 def test_log_odds_give_the_report_of_the_probabilities():
     p, y, _ = over_confident(n=1000)
-    of_logits = build_report(np.log(p / (1 - p)), y, input="logit", calibrators=METHODS)
+    of_logits = build_report(np.log(p / (1 - p)), y, scale="logit", calibrators=METHODS)
     of_probabilities = build_report(p, y, calibrators=METHODS)
     a, b = of_logits.to_json(), of_probabilities.to_json()
     assert a["verdict"]["sentence"] == b["verdict"]["sentence"]
-    assert a["data"]["input"] == "logit"
+    assert a["data"]["scale"] == "logit"
 
 
 def test_warnings_and_failures_of_methods_are_in_the_report_and_nowhere_else():
@@ -445,7 +445,7 @@ def test_constant_scores_make_a_report():
         ({"groups": {"g": [1, 2]}}, r"groups\['g'\] must have shape \(3,\); got \(2,\)"),
         ({"max_rows": 3}, "max_rows must be an integer of at least 100; got 3"),
         ({"random_state": None}, "random_state must be an integer"),
-        ({"input": "odds"}, "input must be one of"),
+        ({"scale": "odds"}, "input must be one of"),
         ({"sample_weight": [1, 0, 0]}, "class 1 has no row of positive weight"),
     ],
 )

@@ -129,7 +129,7 @@ def _options(calibrator: Calibrator) -> dict[str, Any]:
     return {name: _plain(value) for name, value in options.items() if name not in LEFT_TO_THE_MAP}
 
 
-LEFT_TO_THE_MAP = ("input", "classes")
+LEFT_TO_THE_MAP = ("scale", "classes")
 
 
 def _plain(value: Any) -> Any:

@@ -108,7 +108,7 @@ def build_report(
     sample_weight: Any = None,
     counts: Any = None,
     groups: Mapping[str, Any] | None = None,
-    input: InputScale = "probability",  # noqa: A002
+    scale: InputScale = "probability",
     classes: Any = None,
     class_names: Sequence[Any] | None = None,
     calibrators: Any = "default",
@@ -128,7 +128,7 @@ def build_report(
     Parameters
     ----------
     scores : array-like of shape (n,) or (n, n_classes)
-        Scores of the positive class, or one column per class, on the scale of ``input``. They
+        Scores of the positive class, or one column per class, on the scale of ``scale``. They
         must come from rows that the model did not learn from.
     y : array-like of shape (n,)
         Labels; every class must occur.
@@ -139,7 +139,7 @@ def build_report(
     groups : dict of str to array-like of shape (n,), default=None
         Columns that part the rows, such as a country or an age. Numbers of more than ten values
         are cut into five bands of equal mass; missing values are a group of their own.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     classes : array-like, default=None
         The labels in the order of the columns; of two, the second is positive. By default the
@@ -209,7 +209,7 @@ def build_report(
     if groups is not None:
         check_instance(groups, Mapping, "groups")
     given = repeat_rows(counts, scores=scores, y=y, sample_weight=sample_weight)
-    rows = read_report_rows(**given, scale=input, classes=classes, class_names=class_names)
+    rows = read_report_rows(**given, scale=scale, classes=classes, class_names=class_names)
     parts = {k: repeat_rows(counts, of=group_array(v))["of"] for k, v in (groups or {}).items()}
     columns = read_groups(parts, len(as_dense(given["scores"], "scores")))
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
@@ -220,7 +220,7 @@ def build_report(
             sample.codes,
             classes=np.arange(len(sample.classes)),
             calibrators=calibrators,
-            input=input,
+            scale=scale,
             sample_weight=sample.weight,
             cv=cv,
             random_state=seed,
@@ -243,7 +243,7 @@ def build_report(
             "version": VERSION,
             "title": names.get("title", "Can these probabilities be trusted?"),
             "level": level,
-            "data": _data_summary(rows, sample, names, input),
+            "data": _data_summary(rows, sample, names, scale),
             "verdict": verdict(
                 diagnosis,
                 table,
@@ -261,7 +261,7 @@ def build_report(
             "explanation": _explanation(comparison),
             "folds": int(comparison.n_folds),
             "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
-            "sureness": sureness(comparison, shown, sample, input, level),
+            "sureness": sureness(comparison, shown, sample, scale, level),
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": by_group,
@@ -269,7 +269,7 @@ def build_report(
             "reproduce": _reproduce(
                 command,
                 {
-                    "input": input,
+                    "scale": scale,
                     **_named_classes(rows, classes, class_names, command),
                     "cv": cv,
                     "random_state": seed,
@@ -368,7 +368,7 @@ def _data_summary(
         "weighted": rows.weight is not None,
         "score": names.get("score", "score"),
         "label": names.get("label", "label"),
-        "input": scale,
+        "scale": scale,
         "binary": rows.binary,
         "positive": str(rows.classes[1]) if rows.binary else None,
         "classes": [
