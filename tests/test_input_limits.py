@@ -105,16 +105,16 @@ def test_rows_may_miss_one_by_a_twentieth():
 def test_shapes_of_scores():
     assert validate_scores([[0.1], [0.2]], "probability").shape == (2,)
     for bad in (np.zeros((2, 2, 2)), np.zeros((3, 0))):
-        refused("must be 1-D .* or 2-D", validate_scores, bad, "score")
-    refused("empty: found 0 sample", validate_scores, [], "score")
-    assert validate_scores([0.1], "score", n_columns=2).shape == (1,)
-    refused("3 columns as in fit; got 1", validate_scores, [0.1], "score", n_columns=3)
-    refused("2 columns as in fit; got 3", validate_scores, [[1, 2, 3]], "score", n_columns=2)
+        refused("must be 1-D .* or 2-D", validate_scores, bad, "raw")
+    refused("empty: found 0 sample", validate_scores, [], "raw")
+    assert validate_scores([0.1], "raw", n_columns=2).shape == (1,)
+    refused("3 columns as in fit; got 1", validate_scores, [0.1], "raw", n_columns=3)
+    refused("2 columns as in fit; got 3", validate_scores, [[1, 2, 3]], "raw", n_columns=2)
 
 
 def test_infinities_belong_to_log_odds():
     for bad in (np.inf, -np.inf):
-        refused(r"infinity \(inf\) at index 1 \(1 of 2\)", validate_scores, [0.0, bad], "score")
+        refused(r"infinity \(inf\) at index 1 \(1 of 2\)", validate_scores, [0.0, bad], "raw")
     validate_scores([[-np.inf, 0.0]], "logit")
     refused(
         r"-inf at index 1 \(1 of 2\)", validate_scores, [[-np.inf, 0], [-np.inf, -np.inf]], "logit"
@@ -126,7 +126,7 @@ def test_scales_are_three_texts():
     for good in ("probability", "logit", "raw"):
         check_scale(good)
     for bad in (["logit"], None, "Logit", 1):
-        refused("input must be one of 'probability', 'logit', 'raw'; got", check_scale, bad)
+        refused("scale must be one of 'probability', 'logit', 'raw'; got", check_scale, bad)
 
 
 def test_two_columns_become_the_positive_one_on_the_same_scale():

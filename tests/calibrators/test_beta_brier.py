@@ -124,7 +124,7 @@ def test_other_losses_are_refused(loss):
         (0.5 + np.arange(300) * 2.0**-53, "probability"),
         (np.random.default_rng(0).choice([0.0, 5e-324, 1e-300, 0.5, 1.0], 300), "probability"),
         (np.random.default_rng(0).normal(0, 1, 300) * 1e300, "logit"),
-        (np.random.default_rng(0).normal(0, 1, 300) * 1e-300, "score"),
+        (np.random.default_rng(0).normal(0, 1, 300) * 1e-300, "raw"),
         (np.full(300, -np.inf), "logit"),
     ],
 )

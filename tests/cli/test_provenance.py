@@ -276,7 +276,7 @@ def test_maps_of_probabilities_and_of_log_odds_are_compared_as_probabilities(run
 @pytest.mark.parametrize(
     ("fitted", "reason"),
     [
-        (maps.IdentityMap(scale="raw"), "different scales, probability and score"),
+        (maps.IdentityMap(scale="raw"), "different scales, probability and raw"),
         (maps.SoftmaxMap(weights=np.ones(3), bias=np.zeros(3)), "one has 2 classes, the other 3"),
         (EXAMPLES[-1], "ask different questions"),
     ],

@@ -119,7 +119,7 @@ def test_missing_keys_are_named():
     with pytest.raises(MapFormatError, match=r"missing \['b'\]"):
         maps.CalibrationMap.from_dict(document)
     del document["scale"]
-    with pytest.raises(MapFormatError, match=r"missing \['input'\]"):
+    with pytest.raises(MapFormatError, match=r"missing \['scale'\]"):
         maps.CalibrationMap.from_dict(document)
 
 

@@ -172,7 +172,7 @@ def test_two_columns_give_two_columns():
             lambda: maps.OneVsRestMap(maps=(maps.IdentityMap(), maps.IdentityMap(scale="logit"))),
             "same scale",
         ),
-        (lambda: maps.IdentityMap(scale="odds"), "input must be one of"),
+        (lambda: maps.IdentityMap(scale="odds"), "scale must be one of"),
         (lambda: maps.StepMap(edges=[], values=[0.5], classes=(0, 0)), "distinct"),
         (lambda: maps.StepMap(edges=[], values=[0.5], classes=(0, 1, 2)), "2 distinct"),
     ],
@@ -202,7 +202,7 @@ def test_maps_are_frozen():
     [
         ("probability", [[0.0], [1.0], [-0.1], [1.1], [np.nan]], [1, 1, 0, 0, 0]),
         ("logit", [[-np.inf], [np.inf], [0.0], [np.nan]], [1, 1, 1, 0]),
-        ("score", [[-np.inf], [np.inf], [1e308], [np.nan]], [0, 0, 1, 0]),
+        ("raw", [[-np.inf], [np.inf], [1e308], [np.nan]], [0, 0, 1, 0]),
         ("probability", [[0.5, 0.54], [0.5, 0.56], [0.5, 0.44], [1.0, 0.0]], [1, 0, 0, 1]),
         ("logit", [[-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [0.0, np.nan]], [1, 0, 0, 0]),
     ],

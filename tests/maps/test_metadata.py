@@ -132,8 +132,9 @@ def test_a_fingerprint_can_be_computed_from_the_page():
     import hashlib
 
     text = (
-        '{"classes":["no","yes"],"family":"log_odds","scale":"probability","parameters":'
-        '{"a":0.5,"axis":"log_odds","b":0.5,"c":0.1,"lower":"-inf","upper":"inf"}}'
+        '{"classes":["no","yes"],"family":"log_odds","parameters":'
+        '{"a":0.5,"axis":"log_odds","b":0.5,"c":0.1,"lower":"-inf","upper":"inf"},'
+        '"scale":"probability"}'
     )
     assert PLAIN.fingerprint == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -50,7 +50,7 @@ def test_two_classes_take_one_score_or_two():
     for scale, one, two in (
         ("probability", [0.3, 1.0], [[0.7, 0.3], [0.0, 1.0]]),
         ("logit", [-1.0, np.inf], [[1.0, 0.0], [-np.inf, 3.0]]),
-        ("score", [-1.0, 2.5], [[1.0, 0.0], [-2.0, 0.5]]),
+        ("raw", [-1.0, 2.5], [[1.0, 0.0], [-2.0, 0.5]]),
     ):
         fitted = structured(**pair, scale=scale)
         np.testing.assert_allclose(fitted(two)[:, 1], fitted(one), rtol=1e-12)

@@ -399,7 +399,7 @@ def test_text_labels_and_declared_classes():
         ({"level": 90}, "level must be"),
         ({"scoring": "accuracy"}, "scoring must be"),
         ({"select": "worst"}, "select must be"),
-        ({"scale": "odds"}, "input must be"),
+        ({"scale": "odds"}, "scale must be"),
         ({"classes": [0, 1, 2]}, "2 columns"),
         ({"sample_weight": [1.0]}, "sample_weight must have shape"),
     ],

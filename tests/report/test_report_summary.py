@@ -445,7 +445,7 @@ def test_constant_scores_make_a_report():
         ({"groups": {"g": [1, 2]}}, r"groups\['g'\] must have shape \(3,\); got \(2,\)"),
         ({"max_rows": 3}, "max_rows must be an integer of at least 100; got 3"),
         ({"random_state": None}, "random_state must be an integer"),
-        ({"scale": "odds"}, "input must be one of"),
+        ({"scale": "odds"}, "scale must be one of"),
         ({"sample_weight": [1, 0, 0]}, "class 1 has no row of positive weight"),
     ],
 )

@@ -320,7 +320,7 @@ class CalibrationMap(ABC):
         --------
         >>> from trueodds.maps import IdentityMap
         >>> IdentityMap().fingerprint[:15]
-        'sha256:9dd8047c'
+        'sha256:2884f888'
         """
         return fingerprint_of(self.to_dict())
 
