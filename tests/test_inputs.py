@@ -1,5 +1,6 @@
 """Messages say what was expected, what was found, where, and what to do."""
 
+from decimal import Decimal
 from enum import Enum, IntEnum
 
 import numpy as np
@@ -339,3 +340,10 @@ def test_scores_may_be_passed_by_name():
     calibrator = TemperatureCalibrator().fit(scores=P3, y=Y3)
     by_name = calibrator.predict_proba(scores=pl.DataFrame(P3))
     np.testing.assert_array_equal(by_name, calibrator.predict_proba(P3))
+
+
+def test_labels_of_decimals_are_numbers():
+    codes, classes = encode_labels([Decimal(1), 0, Decimal(0)])
+    assert (codes.tolist(), classes.tolist()) == ([1, 0, 0], [0.0, 1.0])
+    with pytest.raises(InputError, match=r"not real numbers; got 0\.25"):
+        encode_labels([Decimal("0.25"), 1])

@@ -677,14 +677,14 @@ def _arguments(target: Target, draw: Draw, rows: Rows, n_hostile: int) -> dict[s
     return given
 
 
-SLOW = {"build_report", "validation_report", "validate"}
+SLOW = {"build_report", "validation_report", "validate_model"}
 """Called less often."""
 SLOW_DEFAULTS = {"calibrators", "n_resamples", "max_draws", "n_samples", "cv", "max_iter", "n_jobs"}
 SLOW_DEFAULTS |= {"progress", "features"}
 """Always given, for the defaults are large, or all methods, or bars on the terminal."""
 THEIRS = {
     "CalibratedClassifier": ("X", "estimator"),
-    "validate": ("X", "estimator"),
+    "validate_model": ("X", "estimator"),
     "ReliabilityDisplay": ("X", "estimator"),
     "logistic_intervals": ("model",),
 }

@@ -218,9 +218,10 @@ def _line(shares: ActionShares, z: float, standardized: bool) -> BenefitCurve:
         event = np.array([0.0, 1.0])[None, :, None]
         gain = (gain - value * event) / prevalence
     half = z * shares.error(gain)
-    with np.errstate(all="ignore"):  # thresholds of 0 and next to it
+    with np.errstate(all="ignore"):  # thresholds of 0, or so near to it that 1 / odds² is infinite
         # The gain on treating all comes from the rows that are spared.
-        spared = np.where(odds > 0, -(1 - ACTED) * worth / odds, np.nan)
+        spared = -(1 - ACTED) * worth / odds
+        spared = np.where(odds > 1e-150, spared, np.nan)
     avoided = (shares.share * spared).sum(axis=(0, 1))
     avoided_half = z * shares.error(spared)
     return BenefitCurve(

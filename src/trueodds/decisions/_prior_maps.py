@@ -10,6 +10,7 @@ from trueodds.decisions._priors import as_prior
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     as_floats,
+    check_instance,
     check_number,
 )
 from trueodds.maps import CalibrationMap, LogOddsMap
@@ -55,6 +56,7 @@ def adjust_map_prior(
     >>> adjust_map_prior(StepMap(edges=[0.5], values=[0.5, 0.9]), 0.5, 0.1).values.round(6)
     array([0.1, 0.5])
     """
+    check_instance(calibration_map, CalibrationMap, "calibration_map")
     tolerance = check_number(tolerance, "tolerance", above=True)
     size = as_floats(old_prior, "old_prior").size
     if not calibration_map.absorbs_prior:

@@ -294,6 +294,8 @@ def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kinds = {type(label).__name__ for label in labels}
     if len(kinds) > 1 and "str" in kinds:
         raise InputError(f"y mixes labels of several types: {', '.join(sorted(kinds))}.")
+    if "Decimal" in kinds and kinds <= {"Decimal", "int", "float", "bool"}:
+        return np.array([float(label) for label in labels])  # as databases return numbers
     try:
         plain = np.asarray(labels)
     except ValueError:  # lists of several lengths

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
     as_dense,
+    as_floats,
     check_instance,
     check_level,
     is_missing,
@@ -214,7 +215,7 @@ def group_test(
     n_rows = len(as_dense(rows["y_prob"], "y_prob"))
     kept = np.arange(n_rows)
     if rows["sample_weight"] is not None:
-        kept = np.flatnonzero(as_dense(rows["sample_weight"], "sample_weight") > 0)
+        kept = np.flatnonzero(as_floats(rows["sample_weight"], "sample_weight") > 0)
     view = binary_views(sample, "top_label")[0]
     found = [
         group
@@ -341,11 +342,13 @@ def evaluate_groups(
 
 def _each(groups: Iterable[GroupCounts]) -> Iterable[GroupCounts]:
     try:
-        return iter(groups)
-    except TypeError:
+        each = iter(groups)
+        first = next(each, None)
+    except TypeError:  # not iterable, or only in name, as lazy frames are
         raise InputError(
             f"groups must be an iterable of GroupCounts; got {shown(groups)}."
         ) from None
+    return each if first is None else chain([first], each)
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ class LocalRegression:
 
     def bandwidth(self, at: Floats) -> Floats:
         """The distance from each place within which the nearest q units of weight lie."""
-        x, total = self.x, self.cumulated[-1]
+        x, total = self.x, float(self.cumulated[-1])
         wanted = min(max(np.floor(self.span * total + 1e-5), 1.0), total)
         # Sums of weights that are no whole numbers carry rounding.
         wanted -= 1e-9 * total

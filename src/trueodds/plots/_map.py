@@ -136,7 +136,8 @@ class CalibrationMapDisplay:
     ) -> CalibrationMapDisplay:
         """The same for a fitted calibrator, with its intervals; without if ``level`` is None."""
         learned = fitted_map(calibrator)
-        name = name or type(calibrator).__name__.removesuffix("Calibrator")
+        if name is None:
+            name = type(calibrator).__name__.removesuffix("Calibrator")
         display = cls.from_map(learned, scores=scores, y=y, n_bins=n_bins, name=name)
         if level is not None and hasattr(calibrator, "predict_interval"):
             ends = calibrator.predict_interval(display.x, level=level)
