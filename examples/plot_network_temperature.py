@@ -23,7 +23,7 @@ network = MLPClassifier(128, alpha=0, max_iter=500, random_state=0).fit(X, y)
 # %%
 # Logarithms of probabilities are logits, up to a constant that does not matter.
 
-calibrator = TemperatureCalibrator(input="logit").fit(network.predict_log_proba(X_fit), y_fit)
+calibrator = TemperatureCalibrator(scale="logit").fit(network.predict_log_proba(X_fit), y_fit)
 before = network.predict_proba(X_new)
 after = calibrator.predict_proba(network.predict_log_proba(X_new))
 

@@ -2,7 +2,7 @@
 Margins of a support vector machine
 ===================================
 A margin has no scale of its own: +2 may mean anything. A logistic curve (Platt's method) gives it
-one, learned from margins of rows that the machine did not see. Say ``input="score"``.
+one, learned from margins of rows that the machine did not see. Say ``scale="raw"``.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ y = rng.random(8000) < 0.4
 X = rng.normal(np.where(y, 0.5, -0.5)[:, None], 1, (8000, 4))
 svm = LinearSVC().fit(X[:2000], y[:2000])
 margins, labels = svm.decision_function(X[2000:]), y[2000:]
-calibrator = LogisticCalibrator(input="score").fit(margins, labels)
+calibrator = LogisticCalibrator(scale="raw").fit(margins, labels)
 
 figure, (above, below) = plt.subplots(
     2, 1, figsize=(7, 7), sharex=True, height_ratios=[1, 2], layout="constrained"

@@ -8,8 +8,8 @@ import pkgutil
 import pytest
 
 PACKAGES = (
-    "compare", "decisions", "engines", "export", "inputs", "maps", "metrics", "model_selection",
-    "monitoring", "report",
+    "decisions", "engines", "export", "inputs", "maps", "metrics", "model_selection",
+    "monitoring", "report", "stats",
 )  # fmt: skip
 STATEFUL = {
     *("AutoCalibrator", "MethodRun"),  # fitted; filled fold by fold

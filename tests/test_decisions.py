@@ -145,18 +145,18 @@ def test_priors_are_checked():
 
 BINARY_MAPS = [
     maps.LogOddsMap(a=0.7, b=1.3, c=-0.2),
-    maps.LogOddsMap(a=0.7, b=0.7, c=0.1, input="logit"),
+    maps.LogOddsMap(a=0.7, b=0.7, c=0.1, scale="logit"),
     maps.QuadraticMap(a=0.1, b=0.7, c=0.1, lower=-3.0, upper=9.0),
     maps.StepMap(edges=[0.3, 0.6], values=[0.0, 0.4, 1.0]),
     maps.IdentityMap(),
-    maps.IdentityMap(input="logit"),
+    maps.IdentityMap(scale="logit"),
 ]
 
 
 @pytest.mark.parametrize("drawn", BINARY_MAPS)
 @pytest.mark.parametrize("new", [0.001, 0.3, 0.98])
 def test_a_map_takes_up_a_base_rate_exactly(drawn, new):
-    scores = np.linspace(0.01, 0.99, 50) if drawn.input == "probability" else np.linspace(-4, 4, 50)
+    scores = np.linspace(0.01, 0.99, 50) if drawn.scale == "probability" else np.linspace(-4, 4, 50)
     adjusted = adjust_map_prior(drawn, 0.4, new)
     assert np.allclose(adjusted(scores), adjust_prior(drawn(scores), 0.4, new), atol=1e-14)
 
@@ -170,7 +170,7 @@ def test_a_piecewise_linear_map_takes_it_up_within_the_tolerance(new):
         adjusted = adjust_map_prior(drawn, 0.4, new, tolerance=tolerance)
         assert np.abs(adjusted(scores) - exact).max() <= tolerance
     infinite = maps.PiecewiseLinearMap(
-        x=[-np.inf, 0.0, 1.0, np.inf], y=[0.1, 0.2, 0.7, 0.9], input="logit"
+        x=[-np.inf, 0.0, 1.0, np.inf], y=[0.1, 0.2, 0.7, 0.9], scale="logit"
     )
     at = np.array([-np.inf, -3, 0.0, 0.5, 9, np.inf])
     adjusted = adjust_map_prior(infinite, 0.4, new)

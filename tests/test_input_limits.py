@@ -60,7 +60,7 @@ def test_zero_and_one_are_probabilities_and_their_neighbours_outside_are_not():
     ],
 )
 def test_percentages_are_recognised_by_their_range_and_share(scores, percent):
-    match = r"percentages: pass scores / 100\.$" if percent else 'input="score"'
+    match = r"percentages: pass scores / 100\.$" if percent else 'scale="raw"'
     refused(match, validate_scores, scores, "probability")
 
 
@@ -105,16 +105,16 @@ def test_rows_may_miss_one_by_a_twentieth():
 def test_shapes_of_scores():
     assert validate_scores([[0.1], [0.2]], "probability").shape == (2,)
     for bad in (np.zeros((2, 2, 2)), np.zeros((3, 0))):
-        refused("must be 1-D .* or 2-D", validate_scores, bad, "score")
-    refused("empty: found 0 sample", validate_scores, [], "score")
-    assert validate_scores([0.1], "score", n_columns=2).shape == (1,)
-    refused("3 columns as in fit; got 1", validate_scores, [0.1], "score", n_columns=3)
-    refused("2 columns as in fit; got 3", validate_scores, [[1, 2, 3]], "score", n_columns=2)
+        refused("must be 1-D .* or 2-D", validate_scores, bad, "raw")
+    refused("empty: found 0 sample", validate_scores, [], "raw")
+    assert validate_scores([0.1], "raw", n_columns=2).shape == (1,)
+    refused("3 columns as in fit; got 1", validate_scores, [0.1], "raw", n_columns=3)
+    refused("2 columns as in fit; got 3", validate_scores, [[1, 2, 3]], "raw", n_columns=2)
 
 
 def test_infinities_belong_to_log_odds():
     for bad in (np.inf, -np.inf):
-        refused(r"infinity \(inf\) at index 1 \(1 of 2\)", validate_scores, [0.0, bad], "score")
+        refused(r"infinity \(inf\) at index 1 \(1 of 2\)", validate_scores, [0.0, bad], "raw")
     validate_scores([[-np.inf, 0.0]], "logit")
     refused(
         r"-inf at index 1 \(1 of 2\)", validate_scores, [[-np.inf, 0], [-np.inf, -np.inf]], "logit"
@@ -123,20 +123,20 @@ def test_infinities_belong_to_log_odds():
 
 
 def test_scales_are_three_texts():
-    for good in ("probability", "logit", "score"):
+    for good in ("probability", "logit", "raw"):
         check_scale(good)
     for bad in (["logit"], None, "Logit", 1):
-        refused("input must be one of 'probability', 'logit', 'score'; got", check_scale, bad)
+        refused("scale must be one of 'probability', 'logit', 'raw'; got", check_scale, bad)
 
 
 def test_two_columns_become_the_positive_one_on_the_same_scale():
     columns = np.array([[1.0, 3.0], [0.5, 0.5]])
     assert positive_column(columns, "probability").tolist() == [0.75, 0.5]
     assert positive_column(columns, "logit").tolist() == [2.0, 0.0]
-    rows = Rows.read(columns / 4, [0, 1], scale="score")
+    rows = Rows.read(columns / 4, [0, 1], scale="raw")
     assert rows.scores.tolist() == [0.5, 0.0]
-    assert Rows.read(columns, [0, 1], scale="score", keep_two_columns=True).scores.shape == (2, 2)
-    assert Rows.read(np.ones((3, 3)), [0, 1, 2], scale="score").scores.shape == (3, 3)
+    assert Rows.read(columns, [0, 1], scale="raw", keep_two_columns=True).scores.shape == (2, 2)
+    assert Rows.read(np.ones((3, 3)), [0, 1, 2], scale="raw").scores.shape == (3, 3)
 
 
 def test_rows_are_taken_with_their_weights():

@@ -29,7 +29,7 @@ from trueodds.metrics import evaluate_classes, log_loss
 
 
 def test_a_score_outside_the_unit_interval_is_shown_with_its_place_and_the_way_out():
-    with pytest.raises(InputError, match=r"got 1\.4 at index 1 \(2 of 4\).*input=\"logit\""):
+    with pytest.raises(InputError, match=r"got 1\.4 at index 1 \(2 of 4\).*scale=\"logit\""):
         validate_scores([0.1, 1.4, 0.3, -2.0], "probability")
 
 
@@ -40,7 +40,7 @@ def test_nan_is_counted():
 
 def test_margins_must_be_finite_and_log_odds_need_not():
     with pytest.raises(InputError, match="infinity"):
-        validate_scores([0.1, np.inf], "score")
+        validate_scores([0.1, np.inf], "raw")
     assert validate_scores([-np.inf, np.inf], "logit").tolist() == [-np.inf, np.inf]
 
 
@@ -58,7 +58,7 @@ def test_a_row_without_a_possible_class_is_refused():
 
 
 def test_an_unknown_scale_is_refused():
-    with pytest.raises(InputError, match="input must be one of"):
+    with pytest.raises(InputError, match="scale must be one of"):
         validate_scores([0.1], "logits")
 
 
@@ -99,7 +99,7 @@ FRAMES = {
     "Arrow": pa.Table.from_arrays(list(map(pa.array, P3.T)), names=["a", "b", "c"]),
     "Arrow with equal names": pa.Table.from_arrays(list(map(pa.array, P3.T)), names=["a"] * 3),
     "a batch of Arrow": pa.record_batch(list(map(pa.array, P3.T)), names=["a", "b", "c"]),
-    "NumPy's matrix": np.asmatrix(P3),
+    "NumPy's matrix": P3.view(np.matrix),
     "unmasked": np.ma.array(P3),
 }
 
@@ -148,12 +148,12 @@ def test_lazy_frames_and_masked_arrays_are_refused():
 @pytest.mark.parametrize("bad", [["a", "b"], [1j, 2], np.array(["2020-01-01"], "M8[D]")])
 def test_what_is_not_a_number_is_refused(bad):
     with pytest.raises(InputError, match="numbers"):
-        validate_scores(bad, "score")
+        validate_scores(bad, "raw")
 
 
 def test_ragged_lists_are_refused():
     with pytest.raises(InputError, match="rectangular"):
-        validate_scores([[0.1], [0.2, 0.3]], "score")
+        validate_scores([[0.1], [0.2, 0.3]], "raw")
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ class CutTies(IsotonicCalibrator):
         order = np.argsort(score, kind="stable")
         rates = [float(positive[part].mean()) for part in np.array_split(order, 2)]
         edge = float(score[order[len(order) // 2]])
-        return StepMap(edges=[edge], values=rates, input=self.input)
+        return StepMap(edges=[edge], values=rates, scale=self.scale)
 
 
 class Remembering(BetaCalibrator):

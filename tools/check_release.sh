@@ -27,7 +27,7 @@ setting() { # EXPRESSION of the project's settings p
 build_wheel() { # unless it is newer than its sources
   if [ ! -e build/wheels/built ] || [ -n "$(find setup.py pyproject.toml src studies -name '*.[pt]*' -type f \
     ! -name '*.pyc' -newer build/wheels/built)" ]; then
-    rm -rf build/wheels
+    rm -rf build/wheels build/lib* studies/build/lib* # which would keep files that are gone
     .venv/bin/python -m pip wheel -q --no-deps -w build/wheels . ./studies
     touch build/wheels/built
   fi

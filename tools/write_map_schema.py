@@ -203,18 +203,17 @@ def inner_maps(condition: Schema) -> Schema:
 
 
 def of_scale(scale: str) -> Schema:
-    return inner_maps({"input": {"const": scale}})
+    return inner_maps({"scale": {"const": scale}})
 
 
 def family_rules() -> list[Schema]:
     rules = [when("family", name, {"properties": {"parameters": ref(name)}}) for name in PARAMETERS]
     two_labels = {"properties": {"classes": {"minItems": 2, "maxItems": 2}}}
     rules += [when("family", name, two_labels) for name in BINARY]
-    one_scale = {"allOf": [when("input", scale, of_scale(scale)) for scale in SCALES]}
+    one_scale = {"allOf": [when("scale", scale, of_scale(scale)) for scale in SCALES]}
     or_margins = {
         "allOf": [
-            when("input", scale, {"anyOf": [of_scale(scale), of_scale("score")]})
-            for scale in SCALES
+            when("scale", scale, {"anyOf": [of_scale(scale), of_scale("raw")]}) for scale in SCALES
         ]
     }
     holds = inner_maps({"family": {"enum": [*BINARY, "identity"]}})
@@ -236,7 +235,7 @@ def schema() -> Schema:
             "format": {"const": FORMAT},
             "version": {"type": "integer", "minimum": 1, "maximum": VERSION},
             "family": {"enum": list(PARAMETERS)},
-            "input": {"enum": list(SCALES)},
+            "scale": {"enum": list(SCALES)},
             "classes": {**labels, "type": ["array", "null"]},
             "parameters": {"type": "object"},
             "metadata": {"anyOf": [{"type": "null"}, ref("metadata")]},

@@ -30,9 +30,9 @@ def main() -> None:
     logits = frame.to_numpy(float)
     half = len(y) // 2
     kinds = [IdentityCalibrator, TemperatureCalibrator, VectorCalibrator, MatrixCalibrator]
-    methods = [kind(input="logit") for kind in kinds]
+    methods = [kind(scale="logit") for kind in kinds]
     if "--all" in sys.argv:
-        methods.append(MatrixCalibrator(input="logit", ridge=0.0))
+        methods.append(MatrixCalibrator(scale="logit", ridge=0.0))
     for method in methods:
         start = time.process_time()
         method.fit(logits[:half], y[:half])

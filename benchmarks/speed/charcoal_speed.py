@@ -61,14 +61,14 @@ if __name__ == "__main__":
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     for n, coals, limit in ((200, 3, 0.1), (1000, 3, None), (10**5, 5, 1.0), (10**6, 5, None)):
         z, y = binary(n)
-        grill = CharcoalGrillCalibrator(n_components=coals, input="logit")
-        logistic = LogisticCalibrator(input="logit")
+        grill = CharcoalGrillCalibrator(n_components=coals, scale="logit")
+        logistic = LogisticCalibrator(scale="logit")
         ours = seconds(lambda: grill.fit(z, y), repeats)  # noqa: B023
         rival = seconds(lambda: logistic.fit(z, y), repeats)  # noqa: B023
         report(f"N = {n}, {coals} coals", ours, rival, "logistic calibration", limit)
     scores, labels = many_classes(10**4, 100)
-    grill = CharcoalGrillCalibrator(n_components=5, input="logit")
-    temperature = TemperatureCalibrator(input="logit")
+    grill = CharcoalGrillCalibrator(n_components=5, scale="logit")
+    temperature = TemperatureCalibrator(scale="logit")
     ours = seconds(lambda: grill.fit(scores, labels), 1)
     rival = seconds(lambda: temperature.fit(scores, labels), 1)
     report("10,000 × 100 classes, 5 coals", ours, rival, "temperature scaling", 20.0)

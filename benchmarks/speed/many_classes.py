@@ -60,7 +60,7 @@ def matrix_scaling():
     logits -= logits.max(axis=1, keepdims=True)
     before = log_loss(y[new], _softmax(logits[new]))
     start = time.process_time()
-    fitted = MatrixCalibrator(input="logit").fit(logits[known], y[known])
+    fitted = MatrixCalibrator(scale="logit").fit(logits[known], y[known])
     seconds = time.process_time() - start
     return seconds, before, log_loss(y[new], fitted.predict_proba(logits[new]))
 

@@ -31,7 +31,7 @@ def main():
     figure, axes = plt.subplots(2, 2, figsize=(9.5, 8.2), layout="constrained")
     grid = np.linspace(-6, 6, 401)
     for column, n_coals in enumerate((2, 3)):
-        calibrator = CharcoalGrillCalibrator(n_components=n_coals, input="logit").fit(z, y)
+        calibrator = CharcoalGrillCalibrator(n_components=n_coals, scale="logit").fit(z, y)
         grill = calibrator.map_
         top = axes[0, column]
         for mean, temperature, width in zip(

@@ -61,7 +61,7 @@ def one_run(seed):
         margins, margins_test = svm.decision_function(X), svm.decision_function(X_test)
         p = {"SVM": expit(margins_test)}
         for method, calibrator in METHODS.items():
-            fitted = calibrator(input="score").fit(margins, y)
+            fitted = calibrator(scale="raw").fit(margins, y)
             p[method] = fitted.predict_proba(margins_test)[:, 1]
         result[name] = [[m(y_test, q) for q in p.values()] for m in MEASURES.values()]
     return result
@@ -101,7 +101,7 @@ def draw_data_and_maps(folder):
     truth = np.histogram(far, edges, weights=labels)[0] / np.histogram(far, edges)[0]
     right.plot(np.arange(1, 100, 2), truth, color="black", lw=4, alpha=0.3, label="truth")
     for (name, calibrator), colour in zip(METHODS.items(), (ORANGE, GREEN, BLUE), strict=True):
-        p = calibrator(input="score").fit(margins, y).predict_proba(at)[:, 1]
+        p = calibrator(scale="raw").fit(margins, y).predict_proba(at)[:, 1]
         right.plot(percent, p, color=colour, label=name)
     right.set(xlabel="margin of the linear SVM, percentile", ylabel="probability of class 1")
     right.set(ylim=(-0.02, 1.02), title="What three methods make of the linear SVM's margin")
@@ -114,7 +114,7 @@ def draw_path(folder):
     rng = np.random.default_rng(4)
     X, y = circles(rng, 60)
     margins = SVC(kernel="linear").fit(X, y).decision_function(X)
-    fitted = ENIRCalibrator(input="score", smoothing=None).fit(margins, y)
+    fitted = ENIRCalibrator(scale="raw", smoothing=None).fit(margins, y)
     path = near_isotonic_path(fitted.path_.table)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     lambdas = np.concatenate([path.lambdas, [path.lambdas[-1] * 1.1]])

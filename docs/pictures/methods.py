@@ -155,27 +155,27 @@ def draw_several_classes(folder):
     logits = 1.5 * rng.normal(size=(4000, 3))
     p = softmax(logits, axis=1)
     y = (p.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
-    vector = trueodds.VectorCalibrator(input="logit")
-    matrix = trueodds.MatrixCalibrator(input="logit")
+    vector = trueodds.VectorCalibrator(scale="logit")
+    matrix = trueodds.MatrixCalibrator(scale="logit")
     one_too_sure = logits * [1, 1, 2] + [0, 0, 1]
     draw_classes(folder / "method-vector.png", one_too_sure, y, {"vector scaling": vector})
     mixed = logits @ np.array([[1, 0.8, 0], [0, 1, 0], [0, 0, 1]])
     both = {"vector scaling": vector, "matrix scaling": matrix}
     draw_classes(folder / "method-matrix.png", mixed, y, both)
-    structured = {"Bayesian structured": trueodds.BayesianStructuredCalibrator(input="logit")}
+    structured = {"Bayesian structured": trueodds.BayesianStructuredCalibrator(scale="logit")}
     draw_classes(folder / "method-bayesian-structured.png", mixed, y, both | structured)
-    cooled = {"temperature": trueodds.TemperatureCalibrator(input="logit")}
+    cooled = {"temperature": trueodds.TemperatureCalibrator(scale="logit")}
     for name, wrong, before, after in (
         ("structured-vector", one_too_sure, cooled, trueodds.StructuredVectorCalibrator),
         ("structured-matrix", mixed, cooled, trueodds.StructuredMatrixCalibrator),
         ("dirichlet", mixed, {"vector scaling": vector}, trueodds.DirichletCalibrator),
     ):
-        methods = before | {after.label or after.title: after(input="logit")}
+        methods = before | {after.label or after.title: after(scale="logit")}
         draw_classes(folder / f"method-{name}.png", wrong, y, methods)
     surprised = np.where(rng.random(4000) < 0.15, rng.integers(0, 3, 4000), y)
     mixtures = {
-        "temperature": trueodds.TemperatureCalibrator(input="logit"),
-        "ensemble temperature": trueodds.EnsembleTemperatureCalibrator(input="logit"),
+        "temperature": trueodds.TemperatureCalibrator(scale="logit"),
+        "ensemble temperature": trueodds.EnsembleTemperatureCalibrator(scale="logit"),
     }
     draw_classes(folder / "method-ensemble-temperature.png", 2 * logits, surprised, mixtures)
 

@@ -84,7 +84,7 @@ def network():
     logits = frame.to_numpy(np.float64)
     fit, test = train_test_split(np.arange(len(y)), test_size=0.5, random_state=0, stratify=y)
     raw = softmax(logits, axis=1)
-    scaled = TemperatureCalibrator(input="logit").fit(logits[fit], y[fit])
+    scaled = TemperatureCalibrator(scale="logit").fit(logits[fit], y[fit])
     models = {
         "DenseNet, as trained": raw[test],
         "after temperature scaling": scaled.predict_proba(logits[test]),

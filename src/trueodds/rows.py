@@ -99,7 +99,7 @@ class Rows:
         scores : array-like of shape (n,), (n, 1) or (n, n_classes)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
-        scale : {"probability", "logit", "score"}
+        scale : {"probability", "logit", "raw"}
         classes : array-like, default=None
             All labels in the order of the columns; of two, the second is positive. By default
             the sorted labels, see :func:`trueodds.inputs.order_two_labels`.

@@ -189,7 +189,7 @@ class ScoreTable:
         label: str,
         weight: str | None = None,
         pos_label: Any = None,
-        input: InputScale = "probability",  # noqa: A002
+        scale: InputScale = "probability",
         max_rows: int = MAX_ROWS,
     ) -> ScoreTable:
         """Group the rows of a frame on its own engine; only grouped rows come back.
@@ -201,7 +201,7 @@ class ScoreTable:
             Names of columns. Rows of weight zero are left out.
         pos_label : label, default=None
             The positive class; by default the last of two sorted labels.
-        input : {"probability", "logit", "score"}, default="probability"
+        scale : {"probability", "logit", "raw"}, default="probability"
             The scale of the scores.
         max_rows : int, default=1000000
             If there are more distinct scores, they are rounded on the engine.
@@ -235,7 +235,7 @@ class ScoreTable:
             label=label,
             weight=weight,
             pos_label=pos_label,
-            scale=input,
+            scale=scale,
             max_rows=max_rows,
         )
         return cls.from_grouped(grouped, max_rows)

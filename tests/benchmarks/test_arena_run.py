@@ -98,7 +98,7 @@ def test_two_processes_write_the_same_rows(arena):
 
 
 def test_an_error_becomes_the_text_of_its_row(arena):
-    run(arena, "--methods", "logistic(input='nonsense')", "--kinds", "multiclass")
+    run(arena, "--methods", "logistic(scale='nonsense')", "--kinds", "multiclass")
     (row,) = [row for row in read_rows(arena / "rows") if row["method"] != "trueodds/identity"]
     assert row["brier"] is None
     assert "nonsense" in row["error"]

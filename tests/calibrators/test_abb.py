@@ -93,9 +93,9 @@ def test_too_many_scores_are_coarsened_with_a_warning():
 
 
 def test_margins_so_high_that_they_look_alike_give_probabilities():
-    fitted = ABBCalibrator(input="score").fit([40.0, 50.0, 60.0, 70.0], [0, 1, 0, 1])
+    fitted = ABBCalibrator(scale="raw").fit([40.0, 50.0, 60.0, 70.0], [0, 1, 0, 1])
     assert np.isfinite(fitted.map_([30.0, 55.0, 80.0])).all()
-    mixed = ABBCalibrator(input="score").fit([-1.0, 0.0, 50.0, 60.0], [0, 1, 0, 1])
+    mixed = ABBCalibrator(scale="raw").fit([-1.0, 0.0, 50.0, 60.0], [0, 1, 0, 1])
     assert np.isfinite(mixed.map_([-3.0, 55.0, 80.0])).all()
 
 

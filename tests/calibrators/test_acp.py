@@ -76,19 +76,19 @@ def test_the_default_interval_is_worth_the_number_of_instances_to_the_power_two_
     assert default == ACPCalibrator(interval_size=400 ** (2 / 3)).fit(scores, y).map_
 
 
-@pytest.mark.parametrize("scale", ["logit", "score"])
+@pytest.mark.parametrize("scale", ["logit", "raw"])
 def test_margins_and_log_odds_give_the_values_of_their_logistic_function(scale):
     scores, y = data()
     at = np.linspace(0.01, 0.99, 200)
     expected = ACPCalibrator().fit(scores, y).map_(at)
-    found = ACPCalibrator(input=scale).fit(logit(scores), y).map_(logit(at))
+    found = ACPCalibrator(scale=scale).fit(logit(scores), y).map_(logit(at))
     assert (np.abs(found - expected) > 1e-12).mean() < 0.02  # an edge may round to the other side
 
 
 def test_infinite_log_odds_and_margins_beyond_the_logistic_function_are_legal():
     logits = np.array([-np.inf, -800.0, -40.0, 0.0, 38.0, 40.0, 800.0, np.inf] * 5)
     y = np.arange(40) % 3 == 0
-    p = ACPCalibrator(input="logit").fit(logits, y).predict_proba(logits)
+    p = ACPCalibrator(scale="logit").fit(logits, y).predict_proba(logits)
     assert np.isfinite(p).all()
 
 

@@ -373,7 +373,7 @@ def test_the_display_draws_the_band():
 def test_infinite_log_odds_have_their_own_value_or_that_of_their_group():
     z = np.concatenate([[-np.inf] * 40, np.linspace(-3, 3, 120), [np.inf] * 40])
     y = np.concatenate([np.zeros(40), np.arange(120) % 2, np.ones(40)]).astype(int)
-    calibrator = BayesianIsotonicCalibrator(input="logit").fit(z, y)
+    calibrator = BayesianIsotonicCalibrator(scale="logit").fit(z, y)
     p = calibrator.predict_proba([-np.inf, -50.0, 0.0, 50.0, np.inf])[:, 1]
     assert p[0] < 0.05 < p[1] < p[2] < p[3] < 0.95 < p[4]
 

@@ -55,16 +55,16 @@ def test_calibrated_scores_lose_little():
 
 def test_margins_of_any_size_get_the_same_forecasts():
     z, y = sample(too_sure, 400)
-    once = BayesianSmoothCalibrator(input="score").fit(z, y).predict_proba(z)
+    once = BayesianSmoothCalibrator(scale="raw").fit(z, y).predict_proba(z)
     for size in (2.0**-100, 2.0**300, 2.0**1000):
-        again = BayesianSmoothCalibrator(input="score").fit(z * size, y).predict_proba(z * size)
+        again = BayesianSmoothCalibrator(scale="raw").fit(z * size, y).predict_proba(z * size)
         np.testing.assert_allclose(again, once, rtol=1e-9)
 
 
 def test_log_odds_and_probabilities_are_the_same_evidence():
     z, y = sample(too_sure, 400)
     p = BayesianSmoothCalibrator().fit(expit(z), y).predict_proba(expit(z))
-    q = BayesianSmoothCalibrator(input="logit").fit(z, y).predict_proba(z)
+    q = BayesianSmoothCalibrator(scale="logit").fit(z, y).predict_proba(z)
     np.testing.assert_allclose(p, q, atol=1e-7)
 
 

@@ -38,7 +38,7 @@ def test_calibrated_scores_are_changed_less_than_by_temperature_scaling():
 
 def test_a_temperature_that_is_wrong_is_found():
     logits, _, y = sample(2000, 4)
-    calibrator = BayesianStructuredCalibrator(input="logit").fit(3 * logits, y)
+    calibrator = BayesianStructuredCalibrator(scale="logit").fit(3 * logits, y)
     new, truth, _ = sample(5000, 4, seed=1)
     assert divergence(truth, calibrator.predict_proba(3 * new)) < 0.003
 
@@ -48,7 +48,7 @@ def test_classes_that_are_mixed_up_are_told_apart_with_fewer_rows_than_a_matrix_
     logits, _, y = sample(80, 5)
     new, truth, _ = sample(5000, 5, seed=1)
     losses = [
-        divergence(truth, kind(input="logit").fit(logits @ mix, y).predict_proba(new @ mix))
+        divergence(truth, kind(scale="logit").fit(logits @ mix, y).predict_proba(new @ mix))
         for kind in (BayesianStructuredCalibrator, MatrixCalibrator, TemperatureCalibrator)
     ]
     assert losses[0] < losses[1]
@@ -102,9 +102,9 @@ def test_two_classes_work_from_one_column_or_two():
 def test_margins_of_any_size_give_the_same_probabilities(size):
     logits, _, y = sample(300, 3)
     big = 2.0**40
-    ordinary = BayesianStructuredCalibrator(input="score").fit(big * logits, y)
+    ordinary = BayesianStructuredCalibrator(scale="raw").fit(big * logits, y)
     power = 2.0 ** np.round(np.log2(size))
-    other = BayesianStructuredCalibrator(input="score").fit(power * logits, y)
+    other = BayesianStructuredCalibrator(scale="raw").fit(power * logits, y)
     np.testing.assert_allclose(
         other.predict_proba(power * logits), ordinary.predict_proba(big * logits), atol=1e-9
     )

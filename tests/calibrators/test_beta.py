@@ -86,7 +86,7 @@ def test_no_clip_constant_decides_the_fit(fixtures, name, parameters):
     from_probabilities = BetaCalibrator(parameters).fit(s, y)
     with np.errstate(divide="ignore"):
         z = logit(s)
-    from_log_odds = BetaCalibrator(parameters, input="logit").fit(z, y)
+    from_log_odds = BetaCalibrator(parameters, scale="logit").fit(z, y)
     p = from_probabilities.predict_proba(s)[:, 1]
     np.testing.assert_allclose(p, from_log_odds.predict_proba(z)[:, 1], atol=1e-9)
     clipped = BetaCalibrator(parameters).fit(np.clip(s, 1e-16, 1 - 1.2e-16), y)

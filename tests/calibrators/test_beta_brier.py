@@ -55,7 +55,7 @@ def test_rows_far_out_on_the_wrong_side_move_it_less():
     y = (rng.random(1000) < expit(z)).astype(int)
     wild_z, wild_y = np.append(z, [-12.0] * 5), np.append(y, [1] * 5)
     slopes = {
-        loss: BetaCalibrator("am", loss=loss, input="logit").fit(wild_z, wild_y).map_.a
+        loss: BetaCalibrator("am", loss=loss, scale="logit").fit(wild_z, wild_y).map_.a
         for loss in ("log", "brier")
     }
     assert slopes["log"] < 0.8
@@ -68,11 +68,11 @@ def test_it_is_not_held_at_the_boundary_where_the_likelihood_is():
     z = np.append(rng.normal(0, 2, 1000), [np.log(1e-5)] * 5)
     y = np.append(rng.random(1000) < expit(z[:1000]), [True] * 5)
     likeliest, fitted = (
-        BetaCalibrator(loss=loss, input="logit").fit(z, y).map_ for loss in ("log", "brier")
+        BetaCalibrator(loss=loss, scale="logit").fit(z, y).map_ for loss in ("log", "brier")
     )
     assert likeliest.a < 0.01
     assert fitted.a > 0.4
-    free = BetaCalibrator(loss="brier", input="logit", monotone=False)
+    free = BetaCalibrator(loss="brier", scale="logit", monotone=False)
     with pytest.warns(NonMonotoneWarning, match="not increasing"):
         assert free.fit(z, y).map_.a < 0
 
@@ -124,7 +124,7 @@ def test_other_losses_are_refused(loss):
         (0.5 + np.arange(300) * 2.0**-53, "probability"),
         (np.random.default_rng(0).choice([0.0, 5e-324, 1e-300, 0.5, 1.0], 300), "probability"),
         (np.random.default_rng(0).normal(0, 1, 300) * 1e300, "logit"),
-        (np.random.default_rng(0).normal(0, 1, 300) * 1e-300, "score"),
+        (np.random.default_rng(0).normal(0, 1, 300) * 1e-300, "raw"),
         (np.full(300, -np.inf), "logit"),
     ],
 )
@@ -135,6 +135,6 @@ def test_scores_of_any_size_give_probabilities(scores, scale, parameters):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", TrueoddsWarning)
-            calibrator = BetaCalibrator(parameters, loss="brier", input=scale)
+            calibrator = BetaCalibrator(parameters, loss="brier", scale=scale)
             q = calibrator.fit(scores, y, weight).predict_proba(scores)
         assert ((q >= 0) & (q <= 1)).all()

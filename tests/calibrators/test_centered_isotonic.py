@@ -65,7 +65,7 @@ def test_it_goes_through_the_means_of_isotonic_blocks_and_rises_between_them(row
 
 def test_infinite_log_odds_do_not_enter_a_mean():
     z, y = [-np.inf, -2.0, 0.0, 1.0, 3.0, np.inf], [1, 0, 0, 1, 1, 0]
-    calibrator = CenteredIsotonicCalibrator(input="logit").fit(z, y)
+    calibrator = CenteredIsotonicCalibrator(scale="logit").fit(z, y)
     np.testing.assert_allclose(calibrator.map_.x, [-np.inf, -1.0, 2.0, np.inf])
     np.testing.assert_allclose(calibrator.map_.y, [1 / 3, 1 / 3, 2 / 3, 2 / 3])
 

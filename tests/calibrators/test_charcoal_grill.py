@@ -74,7 +74,7 @@ def test_the_map_never_falls_anywhere(seed, options):
     rng = np.random.default_rng(seed)
     z = rng.normal(scale=4, size=150)
     y = (rng.uniform(size=150) < expit(np.sin(z) + z / 3)).astype(int)
-    grill = CharcoalGrillCalibrator(input="logit", **options).fit(z, y)
+    grill = CharcoalGrillCalibrator(scale="logit", **options).fit(z, y)
     q = grill.predict_proba(np.linspace(-60, 60, 20_001))[:, 1]
     assert (np.diff(q) >= 0).all()
 
@@ -90,8 +90,8 @@ def test_a_thousand_rows_and_their_summary_give_the_same_map(monkeypatch):
 def test_margins_of_any_scale_give_the_same_probabilities():
     p, y = distorted()
     z = logit(p)
-    small = CharcoalGrillCalibrator(input="score").fit(1e-3 * z, y)
-    large = CharcoalGrillCalibrator(input="score").fit(1e3 * z, y)
+    small = CharcoalGrillCalibrator(scale="raw").fit(1e-3 * z, y)
+    large = CharcoalGrillCalibrator(scale="raw").fit(1e3 * z, y)
     np.testing.assert_allclose(
         small.predict_proba(1e-3 * z), large.predict_proba(1e3 * z), atol=1e-6
     )
@@ -171,8 +171,8 @@ def test_impossible_options_are_refused(options, message):
 
 def test_one_coal_of_several_classes_is_temperature_scaling():
     logits, y = overconfident_classes()
-    grill = CharcoalGrillCalibrator(n_components=1, bias=False, input="logit").fit(logits, y)
-    expected = TemperatureCalibrator(input="logit").fit(logits, y)
+    grill = CharcoalGrillCalibrator(n_components=1, bias=False, scale="logit").fit(logits, y)
+    expected = TemperatureCalibrator(scale="logit").fit(logits, y)
     np.testing.assert_allclose(
         grill.predict_proba(logits), expected.predict_proba(logits), atol=1e-7
     )
@@ -182,22 +182,22 @@ def test_one_coal_of_several_classes_is_temperature_scaling():
 def test_the_loss_of_several_classes_never_grows_with_the_number_of_coals(bias):
     logits, y = overconfident_classes()
     fits = [
-        CharcoalGrillCalibrator(n_components=n, bias=bias, input="logit").fit(logits, y)
+        CharcoalGrillCalibrator(n_components=n, bias=bias, scale="logit").fit(logits, y)
         for n in (1, 2, 3)
     ]
     losses = [log_loss(fit, logits, y) for fit in fits]
     assert (np.diff(losses) <= 1e-6).all()
     assert losses[1] < losses[0] - 5
-    temperature = TemperatureCalibrator(input="logit").fit(logits, y)
+    temperature = TemperatureCalibrator(scale="logit").fit(logits, y)
     assert losses[0] <= log_loss(temperature, logits, y) + 1e-6
 
 
 def test_more_coals_help_on_new_rows_of_several_classes():
     logits, y = overconfident_classes(4000)
     new, labels = overconfident_classes(4000, seed=1)
-    grill = CharcoalGrillCalibrator(n_components=2, input="logit").fit(logits, y)
+    grill = CharcoalGrillCalibrator(n_components=2, scale="logit").fit(logits, y)
     assert isinstance(grill.map_, CharcoalSoftmaxMap)
-    temperature = TemperatureCalibrator(input="logit").fit(logits, y)
+    temperature = TemperatureCalibrator(scale="logit").fit(logits, y)
     assert log_loss(grill, new, labels) < log_loss(temperature, new, labels) - 10
 
 
@@ -205,7 +205,7 @@ def test_weights_of_several_classes_act_like_repetition():
     logits, y = overconfident_classes(300)
     counts = np.random.default_rng(0).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), counts)
-    grill = CharcoalGrillCalibrator(n_components=2, input="logit")
+    grill = CharcoalGrillCalibrator(n_components=2, scale="logit")
     a = grill.fit(logits, y, sample_weight=counts).predict_proba(logits)
     b = grill.fit(logits[rows], y[rows]).predict_proba(logits)
     np.testing.assert_allclose(a, b, atol=1e-3)
@@ -216,7 +216,7 @@ def test_weights_of_several_classes_act_like_repetition():
 )
 def test_every_option_works_for_several_classes(options):
     logits, y = overconfident_classes(300)
-    grill = CharcoalGrillCalibrator(input="logit", **options).fit(logits, y)
+    grill = CharcoalGrillCalibrator(scale="logit", **options).fit(logits, y)
     p = grill.predict_proba(logits)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert log_loss(grill, logits, y) < -np.log(expit(0) ** 2) * len(y)
@@ -225,7 +225,7 @@ def test_every_option_works_for_several_classes(options):
 def test_a_class_without_instances_keeps_a_bias_of_zero():
     logits, y = overconfident_classes(300)
     seen = y != 2
-    grill = CharcoalGrillCalibrator(input="logit", classes=[0, 1, 2, 3])
+    grill = CharcoalGrillCalibrator(scale="logit", classes=[0, 1, 2, 3])
     with pytest.warns(MissingClassWarning, match=r"classes \[2\] have no instance"):
         grill.fit(logits[seen], y[seen])
     assert grill.map_.bias[2] == 0
@@ -234,5 +234,5 @@ def test_a_class_without_instances_keeps_a_bias_of_zero():
 def test_classes_ranked_the_wrong_way_round_give_even_probabilities():
     logits, y = overconfident_classes(300)
     with pytest.warns(NonMonotoneWarning, match="wrong way round"):
-        grill = CharcoalGrillCalibrator(input="logit").fit(-5 * logits, y)
+        grill = CharcoalGrillCalibrator(scale="logit").fit(-5 * logits, y)
     np.testing.assert_allclose(grill.predict_proba(logits), 0.25, atol=1e-4)

@@ -58,7 +58,7 @@ def test_contract(check):
 
 @pytest.mark.parametrize("kind", all_calibrators().values())
 def test_every_method_accepts_the_common_options(kind):
-    assert {"input", "label_smoothing", "classes"} <= kind().get_params().keys()
+    assert {"scale", "label_smoothing", "classes"} <= kind().get_params().keys()
 
 
 def test_discovery_finds_the_methods_that_everyone_compares_against():

@@ -220,8 +220,8 @@ def test_margins_and_log_odds_give_the_values_of_their_logistic_function_at_the_
     margins = rng.normal(0, 2, 800)
     y = rng.random(800) < expit(np.sin(margins) * 3)
     p = ENIRCalibrator().fit(expit(margins), y).map_(expit(margins))
-    for scale in ("logit", "score"):
-        found = ENIRCalibrator(input=scale).fit(margins, y).map_(margins)
+    for scale in ("logit", "raw"):
+        found = ENIRCalibrator(scale=scale).fit(margins, y).map_(margins)
         np.testing.assert_allclose(found, p, rtol=0, atol=1e-12)
 
 
@@ -229,9 +229,9 @@ def test_infinite_log_odds_are_ordinary_scores():
     logits = np.array([-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf] * 20)
     y = np.arange(120) % 7 > 2
     finite = np.clip(logits, -50, 50)
-    infinite = ENIRCalibrator(input="logit").fit(logits, y).map_(logits)
+    infinite = ENIRCalibrator(scale="logit").fit(logits, y).map_(logits)
     np.testing.assert_allclose(
-        infinite, ENIRCalibrator(input="logit").fit(finite, y).map_(finite), atol=1e-12
+        infinite, ENIRCalibrator(scale="logit").fit(finite, y).map_(finite), atol=1e-12
     )
 
 

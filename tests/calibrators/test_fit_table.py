@@ -100,7 +100,7 @@ def test_scores_of_another_scale_are_refused():
     table = ScoreTable([-2.0, 0.5, 3.0], [3, 4, 1], [1, 2, 2])
     with pytest.raises(InputError, match=r"scores must lie in \[0, 1\]"):
         BetaCalibrator().fit_table(table)
-    assert BetaCalibrator(input="logit").fit_table(table).map_.input == "logit"
+    assert BetaCalibrator(scale="logit").fit_table(table).map_.scale == "logit"
 
 
 def test_methods_with_features_are_refused():

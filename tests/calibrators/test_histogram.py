@@ -22,7 +22,7 @@ def test_bins_of_equal_width_by_hand_with_an_empty_one_interpolated():
 
 
 def test_bins_of_equal_width_span_the_margins():
-    fitted = HistogramCalibrator(n_bins=2, strategy="uniform", input="score")
+    fitted = HistogramCalibrator(n_bins=2, strategy="uniform", scale="raw")
     assert fitted.fit([-10.0, -9.0, 30.0], [0, 0, 1]).map_.edges.tolist() == [10.0]
 
 

@@ -150,7 +150,7 @@ def test_a_tree_has_intervals_of_its_forecasts():
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 1500))
     truth = expit(np.where(x > 0, z / 4 + 1, z))
-    tree = trueodds.TreeCalibrator(input="logit")
+    tree = trueodds.TreeCalibrator(scale="logit")
     tree.fit(z, rng.random(1500) < truth, features=x[:, None])
     low, high = tree.predict_interval(z, features=x[:, None])
     p = tree.predict_proba(z, features=x[:, None])[:, 1]

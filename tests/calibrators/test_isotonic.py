@@ -71,7 +71,7 @@ def test_a_step_between_neighbouring_floats_belongs_to_the_upper_one():
 def test_infinite_log_odds_are_scores_like_others():
     z = [-np.inf, -np.inf, 0.0, 1.0, np.inf]
     for interpolation in ("linear", "step"):
-        calibrator = IsotonicCalibrator(interpolation=interpolation, input="logit")
+        calibrator = IsotonicCalibrator(interpolation=interpolation, scale="logit")
         p = calibrator.fit(z, [0, 1, 0, 1, 1]).predict_proba(z)[:, 1]
         np.testing.assert_allclose(p, [1 / 3, 1 / 3, 1 / 3, 1, 1])
 

@@ -60,7 +60,7 @@ def test_log_odds_give_what_their_probabilities_give():
     z = np.log(scores / (1 - scores))
     new = np.array([-30.0, -2.0, 0.0, 5.0])
     a = KernelCalibrator().fit(scores, y).predict_proba(1 / (1 + np.exp(-new)))
-    b = KernelCalibrator(input="logit").fit(z, y).predict_proba(new)
+    b = KernelCalibrator(scale="logit").fit(z, y).predict_proba(new)
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 

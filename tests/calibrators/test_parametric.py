@@ -89,7 +89,7 @@ def test_logistic_regression_is_converged_to_the_last_digit():
     for n in (60, 200_000):  # below and above the size at which the start is found on a sample
         z = rng.normal(size=n) * 2
         y = rng.random(n) < expit(z / 2 + 0.2)
-        fitted = LogisticCalibrator(label_smoothing=None, input="logit").fit(z, y).map_
+        fitted = LogisticCalibrator(label_smoothing=None, scale="logit").fit(z, y).map_
         residual = expit(fitted.a * z + fitted.c) - y
         assert abs(residual.sum()) <= 1e-8 * n
         assert abs(residual @ z) <= 1e-8 * np.abs(z).sum()
@@ -100,14 +100,14 @@ def test_margins_far_from_zero_are_fitted_as_well(offset):
     rng = np.random.default_rng(3)
     z = rng.normal(size=400)
     y = rng.random(400) < expit(z)
-    near = LogisticCalibrator(input="score").fit(z, y)
-    far = LogisticCalibrator(input="score").fit(z + offset, y)
+    near = LogisticCalibrator(scale="raw").fit(z, y)
+    far = LogisticCalibrator(scale="raw").fit(z + offset, y)
     np.testing.assert_allclose(far.predict_proba(z + offset), near.predict_proba(z), atol=1e-7)
 
 
 def test_platts_targets_are_used_by_default():
     z, y = np.array([-2.0, -1.0, 0.5, 1.0]), np.array([0, 0, 1, 1])
-    fitted = LogisticCalibrator(input="logit").fit(z, y).map_
+    fitted = LogisticCalibrator(scale="logit").fit(z, y).map_
     targets = np.where(y == 1, 3 / 4, 1 / 4)
 
     def loss(theta):
@@ -123,7 +123,7 @@ def test_the_raw_axis_takes_probabilities_as_they_are():
     p = rng.random(300)
     y = rng.random(300) < p
     raw = LogisticCalibrator(axis="raw").fit(p, y)
-    as_margin = LogisticCalibrator(input="score").fit(p, y)
+    as_margin = LogisticCalibrator(scale="raw").fit(p, y)
     np.testing.assert_allclose(raw.predict_proba(p), as_margin.predict_proba(p))
     with pytest.raises(InputError, match=r"\[0, 1\]"):
         raw.predict_proba([1.5])
@@ -156,9 +156,9 @@ def test_inverted_scores_make_logistic_fall_and_temperature_constant():
     z = rng.normal(size=300)
     y = rng.random(300) < expit(-z)
     with pytest.warns(NonMonotoneWarning, match="not increasing"):
-        assert LogisticCalibrator(input="logit").fit(z, y).map_.a < 0
+        assert LogisticCalibrator(scale="logit").fit(z, y).map_.a < 0
     with pytest.warns(NonMonotoneWarning, match="constant"):
-        temperature = TemperatureCalibrator(input="logit").fit(z, y)
+        temperature = TemperatureCalibrator(scale="logit").fit(z, y)
     assert temperature.temperature_ == np.inf
     np.testing.assert_allclose(temperature.predict_proba(z), 0.5)
 
@@ -167,11 +167,11 @@ def test_temperature_is_that_of_a_direct_search():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(400, 4)) * 3
     y = np.array([rng.choice(4, p=row) for row in np.exp(log_softmax(logits / 2.5, axis=1))])
-    fitted = TemperatureCalibrator(input="logit").fit(logits, y)
+    fitted = TemperatureCalibrator(scale="logit").fit(logits, y)
     grid = np.linspace(1.5, 4, 2001)
     losses = [-log_softmax(logits / t, axis=1)[np.arange(400), y].mean() for t in grid]
     assert fitted.temperature_ == pytest.approx(grid[np.argmin(losses)], abs=0.002)
-    two = TemperatureCalibrator(input="logit").fit(logits[:, 1] - logits[:, 0], y % 2)
+    two = TemperatureCalibrator(scale="logit").fit(logits[:, 1] - logits[:, 0], y % 2)
     assert two.temperature_ == pytest.approx(1 / two.map_.a)
 
 
@@ -188,11 +188,11 @@ def test_vector_and_matrix_scaling_are_converged(ridge):
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(2000, 5)) * 2
     y = np.array([rng.choice(5, p=row) for row in np.exp(log_softmax(logits / 2, axis=1))])
-    vector = VectorCalibrator(input="logit").fit(logits, y).map_
+    vector = VectorCalibrator(scale="logit").fit(logits, y).map_
     gradient, bias_gradient = softmax_gradient(vector, logits, y)
     assert np.abs(np.diag(gradient)).max() <= 1e-8
     assert np.abs(bias_gradient).max() <= 1e-8
-    matrix = MatrixCalibrator(input="logit", ridge=ridge).fit(logits, y).map_
+    matrix = MatrixCalibrator(scale="logit", ridge=ridge).fit(logits, y).map_
     gradient, bias_gradient = softmax_gradient(matrix, logits, y, ridge)
     assert np.abs(gradient).max() <= 1e-8
     assert np.abs(bias_gradient).max() <= 1e-8
@@ -216,7 +216,7 @@ def test_matrix_scaling_of_correlated_logits_takes_few_products(dependent, monke
     monkeypatch.setattr(
         MatrixModel, "forward", lambda model, v: products.append(1) or forward(model, v)
     )
-    fitted = MatrixCalibrator(input="logit", ridge=1e-3).fit(logits, y).map_
+    fitted = MatrixCalibrator(scale="logit", ridge=1e-3).fit(logits, y).map_
     gradient, bias_gradient = softmax_gradient(fitted, logits, y, 1e-3)
     assert np.abs(gradient).max() <= 1e-8
     assert np.abs(bias_gradient).max() <= 1e-8
@@ -226,14 +226,14 @@ def test_matrix_scaling_of_correlated_logits_takes_few_products(dependent, monke
 @pytest.mark.parametrize("ridge", [0.1, 1e-3])
 def test_more_classes_than_blocks_are_held_for_are_fitted_all_the_same(ridge, monkeypatch):
     logits, y = correlated_classes()
-    blocks = MatrixCalibrator(input="logit", ridge=ridge).fit(logits, y).map_
+    blocks = MatrixCalibrator(scale="logit", ridge=ridge).fit(logits, y).map_
     monkeypatch.setattr("trueodds.numerics.softmax.regression.MOST_BLOCKS", 19)
     products = []
     forward = MatrixModel.forward
     monkeypatch.setattr(
         MatrixModel, "forward", lambda model, v: products.append(1) or forward(model, v)
     )
-    axes = MatrixCalibrator(input="logit", ridge=ridge).fit(logits, y).map_
+    axes = MatrixCalibrator(scale="logit", ridge=ridge).fit(logits, y).map_
     np.testing.assert_allclose(axes(logits), blocks(logits), atol=1e-7)
     assert len(products) < 600
 
@@ -252,7 +252,7 @@ def test_matrix_scaling_of_more_than_a_hundred_classes_inverts_no_matrix_for_eac
         raise AssertionError("101 matrices of 102 rows")
 
     monkeypatch.setattr("trueodds.numerics.softmax.regression.row_block_inverse", refuse)
-    fitted = MatrixCalibrator(input="logit", ridge=2.0).fit(logits, y).map_
+    fitted = MatrixCalibrator(scale="logit", ridge=2.0).fit(logits, y).map_
     gradient, bias_gradient = softmax_gradient(fitted, logits, y, 2.0)
     assert np.abs(gradient).max() <= 1e-8
     assert np.abs(bias_gradient).max() <= 1e-8
@@ -279,7 +279,7 @@ def test_weights_in_matrix_scaling_act_like_repetition(ridge):
     logits, y = correlated_classes(k=4)
     counts = np.random.default_rng(1).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), counts)
-    calibrator = MatrixCalibrator(input="logit", ridge=ridge)
+    calibrator = MatrixCalibrator(scale="logit", ridge=ridge)
     weighted = calibrator.fit(logits, y, sample_weight=counts).predict_proba(logits)
     repeated = calibrator.fit(logits[rows], y[rows]).predict_proba(logits)
     np.testing.assert_allclose(weighted, repeated, atol=1e-7)
@@ -289,8 +289,8 @@ def test_a_large_ridge_turns_matrix_into_vector_scaling():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(1000, 3)) * 2
     y = np.array([rng.choice(3, p=row) for row in np.exp(log_softmax(logits / 2, axis=1))])
-    vector = VectorCalibrator(input="logit").fit(logits, y).predict_proba(logits)
-    matrix = MatrixCalibrator(input="logit", ridge=1e6).fit(logits, y).predict_proba(logits)
+    vector = VectorCalibrator(scale="logit").fit(logits, y).predict_proba(logits)
+    matrix = MatrixCalibrator(scale="logit", ridge=1e6).fit(logits, y).predict_proba(logits)
     np.testing.assert_allclose(matrix, vector, atol=1e-5)
     with pytest.raises(InputError, match="ridge must be"):
         MatrixCalibrator(ridge=-1).fit(logits, y)
@@ -303,7 +303,7 @@ def test_structured_matrix_scaling_minimises_its_penalised_loss():
     logits, y = correlated_classes(k=3)
     logits, y = logits[:150], y[:150]
     n, k = logits.shape
-    slope = TemperatureCalibrator(input="logit").fit(logits, y).map_.weights[0]
+    slope = TemperatureCalibrator(scale="logit").fit(logits, y).map_.weights[0]
 
     def loss(theta):
         change, bias = theta[: k * k].reshape(k, k), theta[k * k :]
@@ -314,7 +314,7 @@ def test_structured_matrix_scaling_minimises_its_penalised_loss():
         return penalty - log_softmax(eta, axis=1)[np.arange(n), y].mean()
 
     found = minimize(loss, np.zeros(k * k + k), tol=1e-12, options={"gtol": 1e-9}).x
-    fitted = MatrixCalibrator(input="logit").fit(logits, y).map_
+    fitted = MatrixCalibrator(scale="logit").fit(logits, y).map_
     expected = slope * (np.eye(k) + found[: k * k].reshape(k, k))
     np.testing.assert_allclose(fitted.weights, expected, atol=1e-5)
     np.testing.assert_allclose(fitted.bias, found[k * k :], atol=1e-5)
@@ -323,7 +323,7 @@ def test_structured_matrix_scaling_minimises_its_penalised_loss():
 def test_structured_matrix_scaling_does_not_depend_on_the_scale_of_the_logits():
     logits, y = correlated_classes(k=4)
     once, thousandfold = (
-        MatrixCalibrator(input="logit").fit(scale * logits, y).predict_proba(scale * logits)
+        MatrixCalibrator(scale="logit").fit(scale * logits, y).predict_proba(scale * logits)
         for scale in (1.0, 1000.0)
     )
     np.testing.assert_allclose(once, thousandfold, atol=1e-7)
@@ -337,7 +337,7 @@ def test_many_classes_and_few_rows_do_little_harm_by_default():
     y = (p.cumsum(axis=1) > rng.random((3000, 1))).argmax(axis=1)
     harm = {}
     for ridge in ("structured", 0.1):
-        fitted = MatrixCalibrator(input="logit", ridge=ridge).fit(logits[:500], y[:500])
+        fitted = MatrixCalibrator(scale="logit", ridge=ridge).fit(logits[:500], y[:500])
         harm[ridge] = log_loss(y[500:], fitted.predict_proba(logits[500:])) - log_loss(
             y[500:], p[500:]
         )
@@ -367,7 +367,7 @@ def test_separable_classes_fall_back_on_platts_targets():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(200, 3))
     for kind in (TemperatureCalibrator, VectorCalibrator, MatrixCalibrator):
-        calibrator = kind(input="logit")
+        calibrator = kind(scale="logit")
         with pytest.warns(SeparableScoresWarning, match="Platt"):
             p = calibrator.fit(logits, logits.argmax(axis=1)).predict_proba(logits)
         assert p.max() < 1
@@ -378,7 +378,7 @@ def test_one_row_that_contradicts_another_does_not_hide_that_the_rest_is_separat
     y = logits.argmax(axis=1)
     logits[0], y[0] = logits[1], (y[1] + 1) % 12
     with pytest.warns(SeparableScoresWarning, match="Platt"):
-        MatrixCalibrator(input="logit", ridge=0.0).fit(logits, y)
+        MatrixCalibrator(scale="logit", ridge=0.0).fit(logits, y)
 
 
 def test_inverted_classes_get_an_infinite_temperature():
@@ -386,7 +386,7 @@ def test_inverted_classes_get_an_infinite_temperature():
     logits = rng.normal(size=(300, 3))
     y = np.array([rng.choice(3, p=row) for row in np.exp(log_softmax(-logits, axis=1))])
     with pytest.warns(NonMonotoneWarning, match="infinite"):
-        fitted = TemperatureCalibrator(input="logit").fit(logits, y)
+        fitted = TemperatureCalibrator(scale="logit").fit(logits, y)
     assert fitted.temperature_ == np.inf
     np.testing.assert_allclose(fitted.predict_proba(logits), 1 / 3)
 
@@ -459,8 +459,8 @@ def test_probabilities_logits_and_two_columns_are_the_same_evidence():
     y = rng.random(300) < expit(z)
     for kind in (LogisticCalibrator, TemperatureCalibrator, BetaCalibrator, VectorCalibrator):
         a = kind().fit(expit(z), y).predict_proba(expit(z))
-        b = kind(input="logit").fit(z, y).predict_proba(z)
-        c = kind(input="logit").fit(np.stack([0 * z, z], 1), y)
+        b = kind(scale="logit").fit(z, y).predict_proba(z)
+        c = kind(scale="logit").fit(np.stack([0 * z, z], 1), y)
         np.testing.assert_allclose(a, b, atol=1e-9)
         np.testing.assert_allclose(c.predict_proba(np.stack([5 - z, 0 * z + 5], 1)), b, atol=1e-9)
 
@@ -468,7 +468,7 @@ def test_probabilities_logits_and_two_columns_are_the_same_evidence():
 def test_identity_leaves_probabilities_alone():
     fitted = IdentityCalibrator().fit([0.2, 0.8], [0, 1])
     assert fitted.predict_proba([0.0, 0.3, 1.0])[:, 1].tolist() == [0.0, 0.3, 1.0]
-    logits = IdentityCalibrator(input="logit").fit([[0.0, 1.0, 2.0]] * 3, [0, 1, 2])
+    logits = IdentityCalibrator(scale="logit").fit([[0.0, 1.0, 2.0]] * 3, [0, 1, 2])
     np.testing.assert_allclose(
         logits.predict_proba([[0.0, 1.0, 2.0]]), np.exp(log_softmax([[0.0, 1.0, 2.0]], axis=1))
     )

@@ -126,8 +126,8 @@ def test_inverted_scores_warn():
 def test_margins_of_any_size_give_the_same_probabilities(size):
     scores, y = rows()
     z = log_odds(scores, "probability")
-    ordinary = positive(QuadraticCalibrator(input="score").fit(z, y), z)
-    other = positive(QuadraticCalibrator(input="score").fit(size * z, y), size * z)
+    ordinary = positive(QuadraticCalibrator(scale="raw").fit(z, y), z)
+    other = positive(QuadraticCalibrator(scale="raw").fit(size * z, y), size * z)
     np.testing.assert_allclose(other, ordinary, atol=1e-7)
 
 
@@ -135,6 +135,6 @@ def test_margins_of_any_size_give_the_same_probabilities(size):
 def test_margins_that_have_no_square_are_calibrated_without_it(size):
     scores, y = rows()
     z = size * log_odds(scores, "probability")
-    logistic = LogisticCalibrator(input="score", label_smoothing=None).fit(z, y)
-    quadratic = QuadraticCalibrator(input="score").fit(z, y)
+    logistic = LogisticCalibrator(scale="raw", label_smoothing=None).fit(z, y)
+    quadratic = QuadraticCalibrator(scale="raw").fit(z, y)
     np.testing.assert_allclose(positive(quadratic, z), positive(logistic, z), atol=1e-7)

@@ -18,8 +18,8 @@ def rows(n=4000, seed=0):
 
 def test_without_outliers_it_finds_the_curve_that_logistic_calibration_finds():
     z, y = rows()
-    robust = RobustLogisticCalibrator(input="logit").fit(z, y).map_
-    likely = LogisticCalibrator(input="logit").fit(z, y).map_
+    robust = RobustLogisticCalibrator(scale="logit").fit(z, y).map_
+    likely = LogisticCalibrator(scale="logit").fit(z, y).map_
     np.testing.assert_allclose([robust.a, robust.c], [likely.a, likely.c], atol=0.03)
     np.testing.assert_allclose([robust.a, robust.c], [0.7, 0.4], atol=0.1)
 
@@ -28,19 +28,19 @@ def test_without_outliers_it_finds_the_curve_that_logistic_calibration_finds():
 def test_scores_far_on_the_wrong_side_do_not_bend_the_curve(place):
     z, y = rows()
     z[:80], y[:80] = place, False
-    robust = RobustLogisticCalibrator(input="logit").fit(z, y).map_
+    robust = RobustLogisticCalibrator(scale="logit").fit(z, y).map_
     np.testing.assert_allclose([robust.a, robust.c], [0.7, 0.4], atol=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NonMonotoneWarning)
-        assert LogisticCalibrator(input="logit").fit(z, y).map_.a < 0.5
+        assert LogisticCalibrator(scale="logit").fit(z, y).map_.a < 0.5
 
 
 def test_wrong_labels_of_sure_scores_bend_it_less():
     z, y = rows()
     sure = np.argsort(-np.abs(z))[:40]
     y[sure] = z[sure] < 0
-    robust = RobustLogisticCalibrator(input="logit").fit(z, y).map_
-    likely = LogisticCalibrator(input="logit").fit(z, y).map_
+    robust = RobustLogisticCalibrator(scale="logit").fit(z, y).map_
+    likely = LogisticCalibrator(scale="logit").fit(z, y).map_
     assert abs(robust.a - 0.7) < 0.5 * abs(likely.a - 0.7)
 
 
@@ -48,7 +48,7 @@ def test_more_robustness_is_less_influence():
     z, y = rows()
     z[:200], y[:200] = -9.0, True
     slopes = [
-        RobustLogisticCalibrator(input="logit", robustness=r).fit(z, y).map_.a
+        RobustLogisticCalibrator(scale="logit", robustness=r).fit(z, y).map_.a
         for r in (0.01, 0.1, 0.3, 1.0)
     ]
     assert slopes == sorted(slopes)
@@ -56,15 +56,15 @@ def test_more_robustness_is_less_influence():
 
 def test_margins_of_any_size_give_the_same_curve():
     z, y = rows(500)
-    small = RobustLogisticCalibrator(input="score").fit(z, y).map_
-    large = RobustLogisticCalibrator(input="score").fit(2.0**300 * z, y).map_
+    small = RobustLogisticCalibrator(scale="raw").fit(z, y).map_
+    large = RobustLogisticCalibrator(scale="raw").fit(2.0**300 * z, y).map_
     np.testing.assert_allclose(large.a * 2.0**300, small.a, rtol=1e-9)
 
 
 def test_inverted_scores_are_fitted_with_a_warning():
     z, y = rows(500)
     with pytest.warns(NonMonotoneWarning, match="not increasing"):
-        fitted = RobustLogisticCalibrator(input="logit").fit(-z, y).map_
+        fitted = RobustLogisticCalibrator(scale="logit").fit(-z, y).map_
     assert fitted.a < 0
 
 

@@ -54,8 +54,8 @@ def test_equal_scores_belong_to_the_lower_bin():
 
 def test_infinite_log_odds_have_a_bin():
     z, y = [-np.inf, -2.0, -1.0, 1.0, 2.0, np.inf], [0, 0, 1, 0, 1, 1]
-    p = ScalingBinningCalibrator(n_bins=6, input="logit").fit(z, y).predict_proba(z)[:, 1]
-    expected = LogisticCalibrator(label_smoothing=None, input="logit").fit(z, y)
+    p = ScalingBinningCalibrator(n_bins=6, scale="logit").fit(z, y).predict_proba(z)[:, 1]
+    expected = LogisticCalibrator(label_smoothing=None, scale="logit").fit(z, y)
     np.testing.assert_allclose(p, expected.predict_proba(z)[:, 1])
 
 

@@ -10,7 +10,7 @@ from trueodds.calibrators import Calibrator, all_calibrators
 
 @pytest.mark.parametrize("kind", all_calibrators().values())
 def test_every_option_of_every_method_is_in_its_signature_and_its_docs(kind):
-    assert {"input", "label_smoothing", "classes"} <= set(inspect.signature(kind).parameters)
+    assert {"scale", "label_smoothing", "classes"} <= set(inspect.signature(kind).parameters)
     for option in [*inspect.signature(kind).parameters, "map_", "classes_"]:
         assert any(
             option in line.partition(" :")[0].replace(",", "").split()
@@ -40,7 +40,7 @@ def test_what_a_method_says_itself_is_kept_and_the_rest_is_added():
             raise NotImplementedError
 
     parameters = list(inspect.signature(Odd).parameters)
-    assert parameters == ["width", "input", "label_smoothing", "classes"]
+    assert parameters == ["width", "scale", "label_smoothing", "classes"]
     assert Odd.__doc__.count("classes :") == 1
     assert "In an order of its own." in Odd.__doc__
     assert "The scale of the scores." in Odd.__doc__
@@ -49,9 +49,9 @@ def test_what_a_method_says_itself_is_kept_and_the_rest_is_added():
         < Odd.__doc__.index("Attributes")
         < Odd.__doc__.index("Notes")
     )
-    assert Odd(3, input="logit").get_params() == {
+    assert Odd(3, scale="logit").get_params() == {
         "width": 3,
-        "input": "logit",
+        "scale": "logit",
         "label_smoothing": None,
         "classes": None,
     }

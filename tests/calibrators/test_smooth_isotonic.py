@@ -83,7 +83,7 @@ def test_the_range_of_scores_is_kept():
 
 def test_infinite_log_odds_do_not_enter_a_mean():
     z, y = [-np.inf, -2.0, 0.0, 1.0, 3.0, np.inf], [1, 0, 0, 1, 1, 0]
-    fitted = SmoothIsotonicCalibrator(input="logit").fit(z, y).map_
+    fitted = SmoothIsotonicCalibrator(scale="logit").fit(z, y).map_
     np.testing.assert_allclose(fitted.x, [-np.inf, -1.0, 2.0, np.inf])
     np.testing.assert_allclose(fitted.y, [1 / 3, 1 / 3, 2 / 3, 2 / 3])
 

@@ -96,7 +96,7 @@ def test_the_map_is_the_spline_to_a_millionth():
     """Where pieces are not allowed to be short the difference shows."""
     scores, y = rows(3000)
     z = log_odds(np.linspace(0.01, 0.99, 2003), "probability")
-    fitted = SplineCalibrator(input="logit").fit(log_odds(scores, "probability"), y).map_
+    fitted = SplineCalibrator(scale="logit").fit(log_odds(scores, "probability"), y).map_
     values = np.interp(z, fitted.x, fitted.y)
     np.testing.assert_allclose(fitted(z), sigmoid(values), atol=1e-12)
     assert len(fitted.x) > 100
@@ -107,7 +107,7 @@ def test_the_map_is_the_spline_to_a_millionth():
 
 def test_separable_margins_use_platts_targets_and_say_so():
     with pytest.warns(SeparableScoresWarning):
-        calibrator = SplineCalibrator(input="score").fit([-2.0, -1.0, 1.0, 3.0], [0, 0, 1, 1])
+        calibrator = SplineCalibrator(scale="raw").fit([-2.0, -1.0, 1.0, 3.0], [0, 0, 1, 1])
     p = positive(calibrator, [-2.0, 3.0])
     assert 0.01 < p[0] < 0.5 < p[1] < 0.99
 

@@ -58,8 +58,8 @@ def test_margins_of_any_size_give_the_same_values(size):
     some = evidence()
     z = log_odds(some.scores, "probability")
     options = OPTIONS | {"prior_weight": 0.0}
-    ordinary = fit_spline(Rows(z, some.codes), scale="score", **options)
-    other = fit_spline(Rows(size * z, some.codes), scale="score", **options)
+    ordinary = fit_spline(Rows(z, some.codes), scale="raw", **options)
+    other = fit_spline(Rows(size * z, some.codes), scale="raw", **options)
     np.testing.assert_allclose(
         np.interp(z, other.x / size, other.y), np.interp(z, ordinary.x, ordinary.y), atol=1e-6
     )

@@ -73,7 +73,7 @@ def test_many_rows_are_fitted_better_than_by_a_temperature(kind):
 def test_logits_and_their_probabilities_give_the_same(kind):
     p, y = sample(7, 500, 4)
     shifted = np.log(p) + np.arange(500)[:, None] % 7
-    found = kind(input="logit").fit(shifted, y).predict_proba(shifted)
+    found = kind(scale="logit").fit(shifted, y).predict_proba(shifted)
     np.testing.assert_allclose(found, kind().fit(p, y).predict_proba(p), atol=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_margins_of_any_size_give_the_same(kind):
     p, y = sample(8, 500, 3)
     z = 16 * np.log(p)
     ordinary, large = (
-        kind(input="score").fit(size * z, y).predict_proba(size * z) for size in (1.0, 1e200)
+        kind(scale="raw").fit(size * z, y).predict_proba(size * z) for size in (1.0, 1e200)
     )
     np.testing.assert_allclose(large, ordinary, atol=1e-6)
 

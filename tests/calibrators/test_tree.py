@@ -81,7 +81,7 @@ def test_tree_and_probabilities_equal_the_authors_program(fixtures, name):
     folder, base = fixtures / "pct", name.partition("_")[0]
     options, lines = REFERENCE[name]
     scores, y, X = read_set(folder, f"{base}_train")
-    calibrator = TreeCalibrator(cv="weka", input="logit", **options).fit(scores, y, features=X)
+    calibrator = TreeCalibrator(cv="weka", scale="logit", **options).fit(scores, y, features=X)
     assert structure(calibrator.export_text(decimals=6)) == lines
     expected = pd.read_csv(folder / f"{name}_pred.csv")
     columns = [c for c in expected if c.startswith("p")]
@@ -95,7 +95,7 @@ def test_tree_and_probabilities_equal_the_authors_program(fixtures, name):
 def test_iterations_equal_the_authors_program(fixtures):
     for name, expected in {"global500": 2, "multi900": 2}.items():
         scores, y, X = read_set(fixtures / "pct", f"{name}_train")
-        calibrator = TreeCalibrator(cv="weka", input="logit").fit(scores, y, features=X)
+        calibrator = TreeCalibrator(cv="weka", scale="logit").fit(scores, y, features=X)
         assert calibrator.n_iterations_ == expected
 
 
@@ -374,11 +374,11 @@ def test_log_odds_and_margins_need_no_transformation():
     scores, y, X, _ = regions(1500, 0)
     z = np.log(scores / (1 - scores))
     a = TreeCalibrator().fit(scores, y, features=X).predict_proba(scores, features=X)
-    for scale in ("logit", "score"):
-        b = TreeCalibrator(input=scale).fit(z, y, features=X).predict_proba(z, features=X)
+    for scale in ("logit", "raw"):
+        b = TreeCalibrator(scale=scale).fit(z, y, features=X).predict_proba(z, features=X)
         np.testing.assert_allclose(a, b, atol=1e-12)
     # A regression does not care for the size of its column.
-    c = TreeCalibrator(input="score").fit(1e200 * z, y, features=X)
+    c = TreeCalibrator(scale="raw").fit(1e200 * z, y, features=X)
     np.testing.assert_allclose(a, c.predict_proba(1e200 * z, features=X), atol=1e-9)
 
 
@@ -395,7 +395,7 @@ def test_exact_zero_and_one_count_as_the_authors_say():
         where=scores > 0,
         out=np.full(1000, -np.inf),
     )
-    c = TreeCalibrator(input="logit").fit(infinite, y, features=X)
+    c = TreeCalibrator(scale="logit").fit(infinite, y, features=X)
     np.testing.assert_allclose(a, c.predict_proba(infinite, features=X), atol=1e-12)
 
 
@@ -404,7 +404,7 @@ def test_two_unrelated_columns_are_both_used():
     S = rng.normal(size=(2000, 2))
     y = (rng.random(2000) < sigmoid(S[:, 1] - 3 * S[:, 0])).astype(int)
     X = rng.normal(size=(2000, 2))
-    both = TreeCalibrator(input="score", n_iterations=40).fit(S, y, features=X)
+    both = TreeCalibrator(scale="raw", n_iterations=40).fit(S, y, features=X)
     slopes = both.map_.maps[0].weights[1]
     np.testing.assert_allclose(slopes, [-3, 1], atol=0.4)
 
@@ -413,8 +413,8 @@ def test_platts_targets_lead_to_platts_scaling():
     z = np.linspace(-3, 3, 60)
     y = (z > 0).astype(int)
     X = np.zeros((60, 1))
-    tree = TreeCalibrator(input="logit", n_iterations=300, label_smoothing="platt")
-    expected = LogisticCalibrator(input="logit", label_smoothing="platt").fit(z, y)
+    tree = TreeCalibrator(scale="logit", n_iterations=300, label_smoothing="platt")
+    expected = LogisticCalibrator(scale="logit", label_smoothing="platt").fit(z, y)
     np.testing.assert_allclose(
         tree.fit(z, y, features=X).predict_proba(z, features=X),
         expected.predict_proba(z),

@@ -39,7 +39,7 @@ def test_structure_and_probabilities_equal_the_naive_tree(seed, m):
     X, S, y = make(seed, m, constant=seed % 3 == 0)
     n_iterations = 1 + seed % 4
     naive = NaiveTree(X, [0, 0, 3, 0], S, y, m, n_iterations)
-    fast = TreeCalibrator(cv="weka", input="logit", n_iterations=n_iterations, categorical=[2]).fit(
+    fast = TreeCalibrator(cv="weka", scale="logit", n_iterations=n_iterations, categorical=[2]).fit(
         S, y, features=X
     )
     assert fast.n_leaves_ == len([n for n in walk(naive.root) if n.is_leaf])

@@ -75,8 +75,8 @@ def test_forecasts_are_never_zero_or_one_and_lie_between_the_two():
 def test_infinite_log_odds_and_the_largest_floats_are_scores_like_others():
     z = [-np.inf, -1e308, 0.0, np.nextafter(0.0, 1.0), 1.7976931348623157e308, np.inf]
     y = [0, 1, 0, 1, 0, 1]
-    ranks = VennAbersCalibrator(input="score").fit(np.arange(6.0), y)
-    extreme = VennAbersCalibrator(input="logit").fit(z, y)
+    ranks = VennAbersCalibrator(scale="raw").fit(np.arange(6.0), y)
+    extreme = VennAbersCalibrator(scale="logit").fit(z, y)
     np.testing.assert_array_equal(extreme.predict_bounds(z), ranks.predict_bounds(np.arange(6.0)))
     assert (
         extreme.predict_proba(z)[:, 1].tolist()

@@ -206,7 +206,7 @@ def test_a_tree_takes_its_attributes_from_the_file(run, tmp_path, kind):
     color = np.where(x > 1, "red", "blue")
     table = pa.table({"z": z, "y": y, "x": x, "color": color})
     path = write_table(table, tmp_path / f"t.{kind}")
-    words = ["--feature", "x", "--feature", "color", "--input", "logit"]
+    words = ["--feature", "x", "--feature", "color", "--scale", "logit"]
     fitted, out = tmp_path / "m.json", tmp_path / "o.parquet"
     result = run("fit", path, "-s", "z", "-l", "y", "-m", "tree", *words, "-o", fitted)
     assert result.code == 0, result.err
@@ -214,7 +214,7 @@ def test_a_tree_takes_its_attributes_from_the_file(run, tmp_path, kind):
     import pandas as pd
 
     frame = pd.DataFrame({"x": x, "color": color})
-    direct = trueodds.TreeCalibrator(input="logit").fit(z, y, features=frame)
+    direct = trueodds.TreeCalibrator(scale="logit").fit(z, y, features=frame)
     expected = direct.predict_proba(z, features=frame)[:, 1]
     found = pa.parquet.read_table(out)["probability"].to_numpy()
     np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -140,7 +140,7 @@ def test_nan_and_missing_scores_are_counted(attempt, csv_file, tmp_path, command
 def test_scores_outside_the_unit_interval(attempt, csv_file, command):
     message = attempt(command, csv_file("p,y", "0.2,1", "1.2,0", "-0.1,1"))
     assert "'p' is outside [0, 1] in 2 (first in row 2: '1.2')" in message
-    assert "--input logit" in message
+    assert "--scale logit" in message
 
 
 def test_labels_and_weights_are_checked_too(run, csv_file):

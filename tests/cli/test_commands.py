@@ -78,7 +78,7 @@ def test_counts_are_repetitions_and_weights_are_not(run, data, table, tmp_path):
 
 def test_logits_are_turned_into_probabilities(run, data):
     by_p = run("evaluate", data / "scores.parquet", *columns("--json")).json
-    words = ["-s", "z", "-l", "y", "--input", "logit", "--json"]
+    words = ["-s", "z", "-l", "y", "--scale", "logit", "--json"]
     by_z = run("evaluate", data / "scores.parquet", *words).json
     assert "log_loss" in by_p["evaluation"]["metrics"]
     for name, measure in by_p["evaluation"]["metrics"].items():
@@ -87,7 +87,7 @@ def test_logits_are_turned_into_probabilities(run, data):
 
 
 def test_margins_cannot_be_evaluated(run, data):
-    result = run("evaluate", data / "scores.parquet", *columns("--input", "score"))
+    result = run("evaluate", data / "scores.parquet", *columns("--scale", "raw"))
     assert result.code == 2
     assert "margins are not probabilities" in result.err
 
@@ -322,7 +322,7 @@ def test_version_and_help(run):
         (["evaluat"], "No such command"),
         (["evaluate"], "Missing argument"),
         (["evaluate", "x.csv", "--nonsense"], "No such option"),
-        (["evaluate", "x.csv", "--input", "odds"], "odds"),
+        (["evaluate", "x.csv", "--scale", "odds"], "odds"),
         (["evaluate", "x.csv", "--max-rows", "1"], "max-rows"),
         (["fit", "x.csv", "-m", "bta"], "did you mean 'beta'"),
         (["fit", "x.csv", "-m", "tree"], "--feature"),

@@ -7,7 +7,7 @@ from trueodds.cli.rows.fetch import IN_MEMORY
 
 
 @pytest.mark.parametrize("weight", [[], ["--weight", "w"]])
-@pytest.mark.parametrize("scale", [["-s", "p"], ["-s", "z", "--input", "logit"]])
+@pytest.mark.parametrize("scale", [["-s", "p"], ["-s", "z", "--scale", "logit"]])
 def test_counting_on_the_engine_gives_the_map_of_counting_in_memory(
     run, data, tmp_path, monkeypatch, scale, weight
 ):

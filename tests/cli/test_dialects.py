@@ -49,7 +49,7 @@ def test_the_output_is_the_input_with_one_more_column_in_its_dialect(run, data, 
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     text = office_text(**form)
     path.write_bytes(text.encode(encoding))
-    words = ["apply", data / "map.json", path, "-s", "Größe", "--scale", "percent"]
+    words = ["apply", data / "map.json", path, "-s", "Größe", "--unit", "percent"]
     words += ["--decimal", ","] if form.get("decimal", ",") == "," else []
     words += [] if encoding.startswith("utf-8") else ["--encoding", encoding]
     result = run(*words, "-o", out)
@@ -74,7 +74,7 @@ def test_the_output_is_the_input_with_one_more_column_in_its_dialect(run, data, 
 def test_plain_csv_has_commas_points_utf_8_and_fractions(run, data, tmp_path):
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     path.write_bytes(office_text().encode("latin-1"))
-    words = ["apply", data / "map.json", path, "-s", "Größe", "--scale", "percent", "-o", out]
+    words = ["apply", data / "map.json", path, "-s", "Größe", "--unit", "percent", "-o", out]
     words += ["--decimal", ",", "--encoding", "latin-1", "--plain"]
     assert run(*words).code == 0
     rows = split_lines(out.read_text("utf-8"), ",")

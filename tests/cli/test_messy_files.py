@@ -71,7 +71,7 @@ def test_percentages_are_never_evaluated_by_what_is_left_of_them(run, table, tmp
     path = write_table(percent, tmp_path / "s.parquet")
     refused = run("report", path, "-s", "p", "-l", "y", "--on-bad-rows", "skip")
     assert "Scores run from" in refused.err
-    assert refused.err.rstrip().endswith("--on-bad-rows skip --scale percent")
+    assert refused.err.rstrip().endswith("--on-bad-rows skip --unit percent")
     with pytest.raises(trueodds.exceptions.InputError, match="percentages: pass scores / 100"):
         trueodds.BetaCalibrator().fit(percent["p"].to_numpy(), percent["y"].to_numpy())
 
@@ -79,13 +79,13 @@ def test_percentages_are_never_evaluated_by_what_is_left_of_them(run, table, tmp
 def test_scores_of_which_most_are_outside_are_not_left_out(run, data):
     result = run("evaluate", data / "scores.csv", "-s", "z", "-l", "y", "--on-bad-rows", "skip")
     assert result.code == 1
-    assert "--input logit" in result.err
+    assert "--scale logit" in result.err
     assert "would not stand for them" in result.err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "report"])
 def test_margins_are_refused_where_probabilities_are_measured(run, data, tmp_path, command):
-    words = ["-s", "z", "-l", "y", "--input", "score"]
+    words = ["-s", "z", "-l", "y", "--scale", "raw"]
     words += ["-o", tmp_path / "r.html"] if command == "report" else []
     result = run(command, data / "scores.csv", *words)
     assert result.code == 2
@@ -155,7 +155,7 @@ def test_logits_of_many_classes_are_evaluated_as_their_probabilities(run, classe
     path = tmp_path / "logits.parquet"
     pyarrow.parquet.write_table(pa.table({**logits, "y": rows["xy"]}), path)
     words = ["--resamples", "20", "-s", "x*", "-l"]
-    found = evaluation(run, path, *words, "y", "--input", "logit")["evaluation"]["metrics"]
+    found = evaluation(run, path, *words, "y", "--scale", "logit")["evaluation"]["metrics"]
     expected = evaluation(run, classes_file, *words, "xy")["evaluation"]["metrics"]
     assert found["brier_score"]["estimate"] == pytest.approx(expected["brier_score"]["estimate"])
 

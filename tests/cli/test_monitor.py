@@ -135,7 +135,7 @@ def test_days_without_labels_or_positives_are_no_error(folder, run):
 
 
 def test_page_metrics_and_new_map_are_written(folder, run):
-    shift = LogOddsMap(a=1.0, b=1.0, c=0.5, input="probability", classes=("no", "yes"))
+    shift = LogOddsMap(a=1.0, b=1.0, c=0.5, scale="probability", classes=("no", "yes"))
     shift.save("map.json")
     p, y, day = days(1, 8, shift=0.5, slope=0.6)
     write("a.parquet", p, ["yes" if v else "no" for v in y], day, g=["<b>", "c"] * (len(p) // 2))
@@ -198,7 +198,7 @@ def test_a_state_keeps_its_map_and_its_level(folder, run):
     words = ("a.parquet", *COLUMNS, "-t", "day", "--state", "s.json")
     run("monitor", "map.json", *words)
     assert "was begun with --alpha 0.05" in run("monitor", "map.json", *words, "--alpha", "0.1").err
-    LogOddsMap(a=2.0, b=2.0, c=0.0, input="probability").save("other.json")
+    LogOddsMap(a=2.0, b=2.0, c=0.0, scale="probability").save("other.json")
     assert "watches another map" in run("monitor", "other.json", *words).err
 
 

@@ -313,7 +313,7 @@ def test_a_calibrated_classifier_keeps_the_sorted_classes_of_scikit_learn():
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "fit", "report"])
 @pytest.mark.parametrize("first", [True, False])
-def test_two_words_without_an_order_are_asked_metadata(run, tmp_path, command, first):
+def test_two_words_without_an_order_are_asked_about(run, tmp_path, command, first):
     path = tmp_path / "scores.csv"
     write(CASES["bad against good"], path, first)
     out = ["-o", tmp_path / "out"] if command in ("fit", "report") else []

@@ -77,7 +77,7 @@ def test_a_terminal_sees_what_is_done_and_keeps_only_the_message(data, tmp_path)
 
 def test_a_terminal_that_sees_an_error_keeps_one_sentence(data):
     code, printed, shown = on_a_terminal(
-        ["evaluate", data / "scores.csv", "-s", "y", "-l", "p", "--input", "logit"]
+        ["evaluate", data / "scores.csv", "-s", "y", "-l", "p", "--scale", "logit"]
     )
     assert code in (1, 2)
     assert printed == ""

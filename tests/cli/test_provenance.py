@@ -197,12 +197,12 @@ def test_show_draws_the_map_and_tells_its_origin(fit, run):
 
 EXAMPLES = [
     maps.IdentityMap(),
-    maps.IdentityMap(input="score"),
-    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
-    maps.StepMap(edges=[], values=[0.5], input="logit"),
-    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
+    maps.IdentityMap(scale="raw"),
+    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], scale="raw"),
+    maps.StepMap(edges=[], values=[0.5], scale="logit"),
+    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], scale="logit"),
     maps.SoftmaxMap(weights=np.eye(2), bias=[0.0, 0.1]),
-    maps.SoftmaxMap(weights=np.ones(9), bias=np.zeros(9), input="logit"),
+    maps.SoftmaxMap(weights=np.ones(9), bias=np.zeros(9), scale="logit"),
     maps.OneVsRestMap(maps=(maps.IdentityMap(),) * 3),
     maps.AverageMap(maps=(maps.IdentityMap(),) * 2, weights=[0.5, 0.5]),
     maps.TreeMap(
@@ -218,7 +218,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("fitted", EXAMPLES, ids=lambda m: f"{m.family}-{m.input}")
+@pytest.mark.parametrize("fitted", EXAMPLES, ids=lambda m: f"{m.family}-{m.scale}")
 def test_every_kind_of_map_is_shown_and_equals_itself(run, tmp_path, fitted):
     path = saved(fitted, tmp_path / "m.json")
     shown = run("show", path)
@@ -269,14 +269,14 @@ def test_diff_says_how_far_two_maps_are_apart_and_where(run, tmp_path):
 
 def test_maps_of_probabilities_and_of_log_odds_are_compared_as_probabilities(run, tmp_path):
     first = saved(maps.IdentityMap(), tmp_path / "a.json")
-    second = saved(maps.IdentityMap(input="logit"), tmp_path / "b.json")
+    second = saved(maps.IdentityMap(scale="logit"), tmp_path / "b.json")
     assert run("diff", first, second, "--json").json["forecasts"]["largest"] < 1e-15
 
 
 @pytest.mark.parametrize(
     ("fitted", "reason"),
     [
-        (maps.IdentityMap(input="score"), "different scales, probability and score"),
+        (maps.IdentityMap(scale="raw"), "different scales, probability and raw"),
         (maps.SoftmaxMap(weights=np.ones(3), bias=np.zeros(3)), "one has 2 classes, the other 3"),
         (EXAMPLES[-1], "ask different questions"),
     ],

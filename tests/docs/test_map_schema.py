@@ -21,7 +21,7 @@ BEYOND_A_SCHEMA = (
     "strictly increasing|one longer|of one length|shape|for each row of means|distinct labels"
     "|rows of one length|lower must not exceed upper|needs a = b|one entry per|one per node"
     "|pre-order|children|attributes must exist|beyond the nodes|position of a category|sorted"
-    "|one input and one number|must sum to 1|sum must be 1|equally many classes|one for each map"
+    "|one scale and one number|must sum to 1|sum must be 1|equally many classes|one for each map"
     "|score alone|mixing·prior|of the band must be|lowest and the highest"
 )
 """What only the loader can refuse: relations between numbers, and between lists."""
@@ -34,13 +34,13 @@ STRUCTURED = maps.StructuredSoftmaxMap(
 MAPS = [
     maps.IdentityMap(classes=("a", "b", "c")),
     maps.LogOddsMap(a=0.4, b=0.6, c=0.1, upper=36.0, classes=("no", "yes")),
-    maps.LogOddsMap(a=0.4, b=0.4, c=0.1, axis="raw", input="score"),
+    maps.LogOddsMap(a=0.4, b=0.4, c=0.1, axis="raw", scale="raw"),
     maps.CharcoalGrillMap(means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[1.0, 1.0]),
     maps.QuadraticMap(a=0.1, b=0.6, c=0.1, lower=-5.0, upper=36.0),
-    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score"),
+    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], scale="raw"),
     maps.StepMap(edges=[], values=[0.5]),
     maps.LogOddsCurveMap(x=[-2.0, 0.1, 3.0], y=[-1.0, 0.2, 9.0]),
-    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
+    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], scale="logit"),
     maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5, classes=(0, 1, 2)),
     maps.SoftmaxMap(weights=np.eye(2), bias=[0.0, 0.1]),
     maps.CharcoalSoftmaxMap(

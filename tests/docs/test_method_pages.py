@@ -33,7 +33,7 @@ def test_every_method_has_all_that_a_contribution_needs():
         page, name = page_of(method), kind.__name__
         needs = {
             f"types in the signature of {name}": inspect.signature(kind)
-            .parameters["input"]
+            .parameters["scale"]
             .annotation
             is not inspect.Parameter.empty,
             f"{name} in docs/api.md": name in reference,

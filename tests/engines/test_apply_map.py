@@ -66,7 +66,7 @@ def test_several_classes_give_a_column_each(engine, make_frame, collect):
 
 
 def tree() -> maps.TreeMap:
-    line = [maps.LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 0.4, 2.0, 3.0)]
+    line = [maps.LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in (1.0, 0.5, 0.4, 2.0, 3.0)]
     return maps.TreeMap(
         maps=line,
         parent=[-1, 0, 0, 2, 2],

@@ -12,7 +12,7 @@ from trueodds.engines.group import group_scores
 
 bits = st.integers(2, 51)
 probabilities = st.floats(0, 1, allow_subnormal=False)
-SCALES = ("probability", "logit", "score")
+SCALES = ("probability", "logit", "raw")
 
 
 def significant_bits(x):
@@ -61,7 +61,7 @@ def test_the_ends_of_every_scale_stay_where_they_are():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("scale", ["logit", "score"])
+@pytest.mark.parametrize("scale", ["logit", "raw"])
 def test_a_column_keeps_huge_scores_as_an_array_does(library, scale):
     # From about 2^970 on the product in between would overflow, and ∞ − ∞ is no score.
     ends = [2.0**960, 2.0**1000, 1e300, np.finfo(float).max, np.inf]
@@ -111,8 +111,8 @@ def test_margins_are_rounded_relative_to_their_own_scale():
     rng = np.random.default_rng(0)
     margins = rng.normal(size=1000)
     for factor in (2.0**-30, 2.0**30):
-        scaled = cells_for("score", factor * margins.min(), factor * margins.max(), 500)
-        plain = cells_for("score", margins.min(), margins.max(), 500)
+        scaled = cells_for("raw", factor * margins.min(), factor * margins.max(), 500)
+        plain = cells_for("raw", margins.min(), margins.max(), 500)
         np.testing.assert_array_equal(
             scaled.of_array(factor * margins), factor * plain.of_array(margins)
         )

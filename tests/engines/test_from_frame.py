@@ -54,14 +54,14 @@ def test_the_coarse_table_is_equal_to_the_last_bit(engine, make_frame, weight):
     np.testing.assert_array_equal(table.score, np.unique(cells.of_array(rows.score[kept])))
 
 
-@pytest.mark.parametrize("scale", ["logit", "score"])
+@pytest.mark.parametrize("scale", ["logit", "raw"])
 def test_log_odds_and_margins_are_rounded_alike(engine, make_frame, scale):
     rng = np.random.default_rng(2)
     z = rng.standard_cauchy(3000)
     if scale == "logit":
         z[:3] = np.inf, -np.inf, 0.0
     rows = pd.DataFrame({"score": z, "label": rng.integers(0, 2, 3000)})
-    options = {"score": "score", "label": "label", "input": scale, "max_rows": 500}
+    options = {"score": "score", "label": "label", "scale": scale, "max_rows": 500}
     table = ScoreTable.from_frame(make_frame(engine, rows), **options)
     wanted = ScoreTable.from_frame(rows, **options)
     assert len(table) <= 500
@@ -140,7 +140,7 @@ REFUSED = {
     "above 1": (
         {"score": [0.1, 1.2, 1.1, 0.9]},
         {},
-        r"must lie in \[0, 1\]; 2 of 4 rows do not, for example 1\.2; .*input=\"logit\"",
+        r"must lie in \[0, 1\]; 2 of 4 rows do not, for example 1\.2; .*scale=\"logit\"",
     ),
     "below 0": (
         {"score": [0.1, -0.25, 0.3, 0.9]},
@@ -149,7 +149,7 @@ REFUSED = {
     ),
     "an infinite margin": (
         {"score": [0.1, np.inf, 0.3, 0.9]},
-        {"input": "score"},
+        {"scale": "raw"},
         r"must be finite; 1 of 4 rows are infinite",
     ),
     "one class": ({"label": [1, 1, 1, 1]}, {}, "must hold two classes; all 4 rows are 1"),

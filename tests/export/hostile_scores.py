@@ -23,7 +23,7 @@ HUGE = [1e16, 1e20, 1e100, 1e299, 1.1e300, 7e307, 1e308, 1.7976931348623157e308]
 
 def huge_for(m: CalibrationMap) -> list[float]:
     """Finite log-odds beyond ±1e300 count as infinite in exports, and in trees margins do."""
-    most = 1e300 if m.input == "logit" or isinstance(m, TreeMap) else INF
+    most = 1e300 if m.scale == "logit" or isinstance(m, TreeMap) else INF
     return [x for x in HUGE if x < most]
 
 
@@ -42,7 +42,7 @@ def one_score(m: CalibrationMap) -> np.ndarray:
     own = np.concatenate([own, np.nextafter(own, -INF), np.nextafter(own, INF)])
     drawn = np.random.default_rng(0).random(40).astype(np.float32).astype(float)
     scores = [0.0, -0.0, 1.0, float(np.nextafter(1, 0)), 0.5, *TINY, *BAD, *own, *drawn]
-    if m.input != "probability":
+    if m.scale != "probability":
         huge = huge_for(m)
         scores += [-x for x in TINY] + huge + [-x for x in huge] + [-3.0, 40.0, -800.0]
     return np.array(scores)
@@ -51,7 +51,7 @@ def one_score(m: CalibrationMap) -> np.ndarray:
 def several_scores(m: CalibrationMap, k: int) -> np.ndarray:
     rng = np.random.default_rng(k)
     rest = [0.0] * (k - 2)
-    if m.input == "probability":
+    if m.scale == "probability":
         rows = [[1.0, tiny, *rest] for tiny in (0.0, -0.0, *TINY)]
         rows += [[0.98, 0.02, 0.05, *rest[1:]][:k], [0.9, 0.05, *rest], [0.95, 0.0, *rest]]
         rows += [[0.05, 0.9, 0.1, *rest[1:]][:k], [0.06, 0.9, 0.1, *rest[1:]][:k]]
@@ -70,13 +70,13 @@ def several_scores(m: CalibrationMap, k: int) -> np.ndarray:
 def is_usable(m: CalibrationMap, scores: np.ndarray) -> np.ndarray:
     rows = scores.reshape(len(scores), -1)
     several = rows.shape[1] > 1
-    if m.input == "probability":
+    if m.scale == "probability":
         good = [all(0 <= x <= 1 for x in row) for row in rows.tolist()]
         if several and m.rows_sum_to_one:
             off = [abs(sum(row) - 1) for row in rows.tolist()]
             good = [is_in and gap < 0.0500001 for is_in, gap in zip(good, off, strict=True)]
         return np.array(good)
-    if m.input == "score":
+    if m.scale == "raw":
         return np.asarray(np.isfinite(rows).all(axis=1))
     if several:
         top = np.asarray(rows.max(axis=1))  # NaN if any is

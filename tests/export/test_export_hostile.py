@@ -162,22 +162,22 @@ def test_rows_that_sum_to_exactly_the_limit_are_taken_in_any_order():
 
 
 @pytest.mark.parametrize("margin", [1e16, 1e20, 1e60, 1e100, 1e299, 1.7e308])
-@pytest.mark.parametrize("scale", ["logit", "score"])
+@pytest.mark.parametrize("scale", ["logit", "raw"])
 def test_a_large_margin_makes_a_class_certain_in_every_family(margin, scale):
     coals = CharcoalSoftmaxMap(
         means=[[0, -3, -3], [-1, -1, -1]], temperatures=[2.0, 1.0], widths=[1.0, 2.0],
-        bias=[0.1, 0.0, -0.1], input=scale,
+        bias=[0.1, 0.0, -0.1], scale=scale,
     )  # fmt: skip
     even = StructuredSoftmaxMap(
         tau=1.0, floor=1e-9, mixing=1e-9, prior=np.ones(3) / 3, bias=np.zeros(3),
-        on_logs=np.zeros(3), on_probabilities=np.zeros(0), shared=np.zeros(4), input=scale,
+        on_logs=np.zeros(3), on_probabilities=np.zeros(0), shared=np.zeros(4), scale=scale,
     )  # fmt: skip
     matrix = SoftmaxMap(
         weights=[[1.2, -0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.3, 0.9]], bias=[0.1, -0.2, 0.3],
-        input=scale,
+        scale=scale,
     )  # fmt: skip
-    for m in (coals, matrix, SoftmaxMap(weights=[0.5, 1.5, 0.2], bias=[0.0] * 3, input=scale),
-              IdentityMap(input=scale), even):  # fmt: skip
+    for m in (coals, matrix, SoftmaxMap(weights=[0.5, 1.5, 0.2], bias=[0.0] * 3, scale=scale),
+              IdentityMap(scale=scale), even):  # fmt: skip
         for scores in ([margin, 0.0, 0.0], [margin, -margin, -margin / 2]):
             np.testing.assert_allclose(m([scores]), [[1.0, 0.0, 0.0]], rtol=0, atol=1e-8)
-    assert LogOddsMap(a=0.5, b=0.5, c=0.0, input=scale)([margin]) == pytest.approx(1.0)
+    assert LogOddsMap(a=0.5, b=0.5, c=0.0, scale=scale)([margin]) == pytest.approx(1.0)

@@ -86,7 +86,7 @@ console.log(JSON.stringify([wrong.map((value) => Number.isNaN(calibrate(value)))
 @needs_node
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_only_numbers_and_decimal_texts_are_scores(scale, tmp_path):
-    m = LogOddsMap(a=0.7, b=1.3, c=0.2, input=scale)
+    m = LogOddsMap(a=0.7, b=1.3, c=0.2, scale=scale)
     (tmp_path / "wrong.mjs").write_text(m.to_javascript(), encoding="ascii")
     (tmp_path / "run.mjs").write_text(WRONG)
     ran = subprocess.run(
@@ -100,7 +100,7 @@ def test_only_numbers_and_decimal_texts_are_scores(scale, tmp_path):
 @needs_node
 def test_a_boolean_attribute_is_the_number_of_the_fit(tmp_path):
     tree = TreeMap(
-        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0)),
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in (1.0, 0.5, 2.0)),
         parent=[-1, 0, 0], attribute=[0, -1, -1], cut=np.zeros(3), weight=np.ones(3),
         names=("member",), categories=((0.0, 1.0),), fill=[0.0],
     )  # fmt: skip

@@ -88,7 +88,7 @@ def test_sql_in_spark_equals_numpy_on_all_rows(spark, tmp_path):
 @pytest.mark.parametrize("scale", SCALES)
 def test_sql_in_spark_equals_numpy_for_every_family_and_scale(scale, spark):
     # The last of each kind, as the first ones see all rows.
-    kinds = {(x.map.family, x.n_scores): x for x in examples() if x.map.input == scale}
+    kinds = {(x.map.family, x.n_scores): x for x in examples() if x.map.scale == scale}
     chosen = [example_of_some_rows(x.map, x.n_scores, x.name) for x in kinds.values()]
     assert {x.map.family for x in chosen} == set(CalibrationMap._families)
     rows = one_frame(chosen)

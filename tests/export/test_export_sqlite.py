@@ -25,9 +25,9 @@ def in_sqlite(sql, rows, names):
     return [row[0] for row in connection.execute(f"SELECT {sql} FROM t ORDER BY rowid")]  # noqa: S608
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit", "score"])
+@pytest.mark.parametrize("scale", ["probability", "logit", "raw"])
 def test_texts_and_blobs_are_missing_and_no_zeros(scale):
-    m = LogOddsMap(a=0.7, b=1.3, c=0.2, input=scale)
+    m = LogOddsMap(a=0.7, b=1.3, c=0.2, scale=scale)
     rows = [(value,) for value in [0.3, 1, *NO_NUMBERS]]
     found = in_sqlite(m.to_sql("p", dialect="sqlite"), rows, ["p"])
     np.testing.assert_allclose(found[:2], m([0.3, 1.0]), rtol=0, atol=1e-15)
@@ -37,7 +37,7 @@ def test_texts_and_blobs_are_missing_and_no_zeros(scale):
 @pytest.mark.parametrize("fill", [20.0, 60.0])
 def test_a_text_in_a_numeric_feature_is_missing(fill):
     tree = TreeMap(
-        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0)),
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in (1.0, 0.5, 2.0)),
         parent=[-1, 0, 0], attribute=[0, -1, -1], cut=[40.0, 0, 0], weight=np.ones(3),
         names=("age",), categories=(None,), fill=[fill],
     )  # fmt: skip
@@ -158,7 +158,7 @@ def test_large_tables_and_deep_trees_leave_room_in_the_parser():
 
 
 def test_a_tree_of_texts_and_numbers_gives_what_numpy_gives():
-    lines = tuple(LogOddsMap(a=a, b=a, c=0.3, input="score") for a in np.linspace(0.2, 1.5, 9))
+    lines = tuple(LogOddsMap(a=a, b=a, c=0.3, scale="raw") for a in np.linspace(0.2, 1.5, 9))
     tree = tree_of(lines, "probability")
     towns, ages, codes = (
         ["Ulm", "O'Fallon", "unseen", None],

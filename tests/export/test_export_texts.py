@@ -84,14 +84,14 @@ def test_a_formula_gives_what_the_map_gives_on_special_scores(example):
     np.testing.assert_allclose(np.array(found), expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit", "score"])
+@pytest.mark.parametrize("scale", ["probability", "logit", "raw"])
 def test_missing_and_impossible_scores_give_null(scale):
     values = [None, float("nan"), 0.5]
     values += [1.2, -0.1] if scale == "probability" else []
-    values += [float("inf"), -float("inf")] if scale == "score" else []
+    values += [float("inf"), -float("inf")] if scale == "raw" else []
     for fitted in (
-        LogOddsMap(a=0.5, b=0.9, c=0.1, input=scale),
-        StepMap(edges=[0.4], values=[0.2, 0.7], input=scale),
+        LogOddsMap(a=0.5, b=0.9, c=0.1, scale=scale),
+        StepMap(edges=[0.4], values=[0.2, 0.7], scale=scale),
     ):
         found = in_duckdb(fitted, values)
         assert [p is None for p in found] == [True, True, False, *[True] * (len(values) - 3)]
@@ -143,7 +143,7 @@ def test_rows_that_are_not_probabilities_give_null_for_every_class():
 def tree_of_texts(feature, category, other) -> TreeMap:
     """A tree that splits on one feature with two categories; its classes are hostile, too."""
     return TreeMap(
-        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0)),
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in (1.0, 0.5, 2.0)),
         parent=[-1, 0, 0],
         attribute=[0, -1, -1],
         cut=np.zeros(3),
@@ -383,7 +383,7 @@ def test_a_function_has_a_plain_name(name):
 
 
 def hostile_tree() -> TreeMap:
-    line = tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0))
+    line = tuple(LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in (1.0, 0.5, 2.0))
     text = "'''\"\"\"); __import__('os').abort() #\n\\"
     return TreeMap(
         maps=line,
@@ -460,7 +460,7 @@ def test_a_missing_text_is_not_taken_for_the_category_of_the_empty_text():
     """ONNX has no missing texts: "" stands for one, unless "" is a category that goes elsewhere."""
     towns = ("", "Bonn", "Ulm")
     tree = TreeMap(
-        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in (1.0, 0.5, 2.0, 3.0)),
+        maps=tuple(LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in (1.0, 0.5, 2.0, 3.0)),
         parent=[-1, 0, 0, 0], attribute=[0, -1, -1, -1], cut=np.zeros(4), weight=np.ones(4),
         names=("town",), categories=(towns,), fill=[0.0],
     )  # fmt: skip
@@ -483,7 +483,7 @@ def test_lookups_in_onnx_grow_with_the_logarithm_of_the_table():
 
 
 def test_a_tree_of_an_array_needs_names_for_its_columns():
-    line = tuple(LogOddsMap(a=a, b=a, c=0.0, input="score") for a in np.linspace(0.5, 1, 9))
+    line = tuple(LogOddsMap(a=a, b=a, c=0.0, scale="raw") for a in np.linspace(0.5, 1, 9))
     named = tree_of(line, "probability")
     with pytest.raises(InputError, match=r"no feature 'agee'.*'age'"):
         named.to_sql(features={"agee": "x"})

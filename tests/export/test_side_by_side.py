@@ -34,7 +34,7 @@ def test_models_side_by_side_give_what_each_gives():
 def test_formulas_of_different_shapes_are_not_joined():
     beta = LogOddsMap(a=0.5, b=0.9, c=0.1)
     assert together(beta, StepMap(edges=[0.5], values=[0.2, 0.7])) is None
-    assert together(beta, LogOddsMap(a=0.5, b=0.9, c=0.1, input="logit")) is None
+    assert together(beta, LogOddsMap(a=0.5, b=0.9, c=0.1, scale="logit")) is None
     assert (
         together(StepMap(edges=[], values=[0.2]), StepMap(edges=[0.5], values=[0.2, 0.7])) is None
     )

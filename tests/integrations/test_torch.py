@@ -64,7 +64,7 @@ def test_gradients_are_those_of_finite_differences():
     for m in (LogOddsMap(a=0.5, b=0.9, c=0.1), LogOddsMap(a=0.5, b=0.5, c=0.1)):
         assert torch.autograd.gradcheck(m.to_torch(), (scores,))
     margins = torch.tensor([[0.3, -1.0, 2.0]], dtype=torch.float64, requires_grad=True)
-    softmax = SoftmaxMap(weights=[0.5, 1.5, 0.7], bias=[0.1, -0.2, 0.3], input="logit")
+    softmax = SoftmaxMap(weights=[0.5, 1.5, 0.7], bias=[0.1, -0.2, 0.3], scale="logit")
     assert torch.autograd.gradcheck(softmax.to_torch(), (margins,))
 
 
@@ -76,8 +76,8 @@ def test_parameters_can_be_trained_further(scale):
     y = (rng.random(3000) < 1 / (1 + np.exp(-0.5 * z))).astype(float)
     scores = z if scale == "logit" else 1 / (1 + np.exp(-z))
     scores[:2] = (-800.0, 800.0) if scale == "logit" else (0.0, 1.0)  # branches that are not taken
-    target = BetaCalibrator(input=scale).fit(scores[2:], y[2:]).map_
-    module = LogOddsMap(a=1.0, b=1.0 + 1e-9, c=0.0, input=scale).to_torch(trainable=True)
+    target = BetaCalibrator(scale=scale).fit(scores[2:], y[2:]).map_
+    module = LogOddsMap(a=1.0, b=1.0 + 1e-9, c=0.0, scale=scale).to_torch(trainable=True)
     assert sorted(name for name, _ in module.named_parameters()) == ["a", "b", "c"]
     optimiser = torch.optim.LBFGS(module.parameters(), line_search_fn="strong_wolfe", max_iter=200)
     x, t = torch.tensor(scores), torch.tensor(y)
@@ -170,7 +170,7 @@ def test_a_tensor_with_gradients_is_cut_from_them_with_a_note():
 
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_integers_and_booleans_give_probabilities_of_the_default_dtype(scale):
-    m = LogOddsMap(a=0.7, b=0.7, c=0.2, input=scale)
+    m = LogOddsMap(a=0.7, b=0.7, c=0.2, scale=scale)
     for given in (torch.tensor([0, 1, 2]), torch.tensor([0, 1], dtype=torch.uint8),
                   torch.tensor([True, False])):  # fmt: skip
         numbers = given.double().numpy()
@@ -201,7 +201,7 @@ def test_a_network_of_another_dtype_does_not_round_the_tables(method):
             found = changed(torch.tensor(scores)).numpy()
             np.testing.assert_allclose(found, m(scores), rtol=0, atol=1e-15)
             assert next(changed.buffers()).device == torch.device("cpu")
-    finite = LogOddsMap(a=0.7, b=0.7, c=0.2, input="score").to_torch()
+    finite = LogOddsMap(a=0.7, b=0.7, c=0.2, scale="raw").to_torch()
     given = torch.tensor([np.inf, -np.inf, np.nan, 2.0])
     assert getattr(finite, method)()(given).isnan().tolist() == [True, True, True, False]
 

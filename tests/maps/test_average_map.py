@@ -47,7 +47,7 @@ def test_it_takes_one_score_with_two_classes_only():
     [
         ((), [], "one or more maps"),
         ((SAME, average(SAME)), [0.5, 0.5], "none an average or a tree"),
-        ((SAME, maps.IdentityMap(input="logit")), [0.5, 0.5], "same input"),
+        ((SAME, maps.IdentityMap(scale="logit")), [0.5, 0.5], "same scale"),
         ((COOL, THREE), [0.5, 0.5], "equally many classes"),
         ((COOL, PAIR), [0.5, 0.5], "score alone"),
         ((SAME, COOL), [1.0], "one for each map"),

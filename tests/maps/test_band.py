@@ -81,8 +81,8 @@ def test_a_map_without_a_band_says_how_to_get_one():
 def test_bands_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="lower of the band must be 3 maps"):
         CLASSES.with_band(LOW, HIGH, level=0.9)
-    margins = maps.LogOddsMap(a=1.0, b=1.0, c=0.0, input="score")
-    with pytest.raises(InputError, match="upper of the band must be binary maps with input"):
+    margins = maps.LogOddsMap(a=1.0, b=1.0, c=0.0, scale="raw")
+    with pytest.raises(InputError, match="upper of the band must be binary maps with scale"):
         SAME.with_band(LOW, margins, level=0.9)
     with pytest.raises(InputError, match="level must be"):
         SAME.with_band(LOW, HIGH, level=1.0)

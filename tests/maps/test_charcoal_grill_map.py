@@ -25,7 +25,7 @@ def test_the_map_is_the_formula_of_the_paper():
     z = rng.normal(scale=3, size=50)
     coals = ([-2.0, 0.5, 3.0], [0.7, 1.4, 5.0], [1.0, 0.6, 2.0])
     grill = CharcoalGrillMap(
-        means=coals[0], temperatures=coals[1], widths=coals[2], bias=0.3, input="logit"
+        means=coals[0], temperatures=coals[1], widths=coals[2], bias=0.3, scale="logit"
     )
     np.testing.assert_allclose(grill(z), naive(z, *coals, 0.3), rtol=1e-12)
     from_probability = CharcoalGrillMap(
@@ -44,14 +44,14 @@ def test_one_coal_is_a_straight_line_of_the_log_odds_wherever_it_lies():
 def test_scores_beyond_the_range_are_treated_like_its_ends():
     grill = CharcoalGrillMap(
         means=[-1.0, 1.0], temperatures=[1.0, 3.0], widths=[1.0, 1.0], lower=-4, upper=5,
-        input="logit",
+        scale="logit",
     )  # fmt: skip
     np.testing.assert_array_equal(grill([-np.inf, -9, 7, np.inf]), grill([-4, -4, 5, 5]))
 
 
 def test_infinite_scores_have_a_probability_without_a_range_too():
     grill = CharcoalGrillMap(
-        means=[-1.0, 1.0], temperatures=[1.0, 3.0], widths=[1.0, 1.0], input="logit"
+        means=[-1.0, 1.0], temperatures=[1.0, 3.0], widths=[1.0, 1.0], scale="logit"
     )
     p = grill([-np.inf, 0.0, np.inf])
     assert np.isfinite(p).all()
@@ -61,7 +61,7 @@ def test_infinite_scores_have_a_probability_without_a_range_too():
 
 def test_far_from_all_coals_the_nearest_one_decides():
     grill = CharcoalGrillMap(
-        means=[-1.0, 1.0], temperatures=[2.0, 3.0], widths=[1.0, 1.0], input="logit"
+        means=[-1.0, 1.0], temperatures=[2.0, 3.0], widths=[1.0, 1.0], scale="logit"
     )
     np.testing.assert_allclose(grill.temperature([-500.0, 500.0]), [2, 3])
 
@@ -128,7 +128,7 @@ def test_the_map_of_several_classes_is_the_formula_with_vectors():
 
 
 def test_a_constant_added_to_a_row_of_logits_changes_nothing():
-    grill = several_classes(input="logit")
+    grill = several_classes(scale="logit")
     logits = np.random.default_rng(1).normal(size=(10, 3))
     shift = np.linspace(-30, 30, 10)[:, None]
     np.testing.assert_allclose(grill(logits + shift), grill(logits), rtol=1e-9)

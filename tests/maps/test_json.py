@@ -15,13 +15,13 @@ from trueodds.exceptions import MapFormatError
 
 MAPS = [
     maps.IdentityMap(),
-    maps.IdentityMap(input="score", classes=("no", "yes")),
+    maps.IdentityMap(scale="raw", classes=("no", "yes")),
     maps.LogOddsMap(a=0.1, b=1 / 3, c=-1e-17, lower=-np.inf, upper=36.04),
     maps.LogOddsMap(a=0.1, b=0.1, c=1.0, axis="raw"),
-    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], input="score", classes=(0, 1)),
+    maps.StepMap(edges=[-1.0, 2.5], values=[0.0, 0.5, 1.0], scale="raw", classes=(0, 1)),
     maps.StepMap(edges=[], values=[0.5]),
     maps.LogOddsCurveMap(x=[-2.0, 0.1, 3.0], y=[-1.0, 0.2, 9.0]),
-    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], input="logit"),
+    maps.PiecewiseLinearMap(x=[-np.inf, 0.0, np.inf], y=[0.0, 0.5, 1.0], scale="logit"),
     maps.SoftmaxMap(weights=[1.0, 2.0, 0.3], bias=[0.0, 0.1, -1.0], floor=-3.5),
     maps.SoftmaxMap(weights=np.eye(3), bias=np.zeros(3), classes=("a", "b", "c")),
     maps.OneVsRestMap(maps=(maps.LogOddsMap(a=1.0, b=1.0, c=0.0), maps.IdentityMap())),
@@ -84,8 +84,8 @@ def step(**parameters):
         (changed(version=0), "positive integer"),
         (changed(family="os.system"), "unknown family 'os.system'"),
         (changed(family=["log_odds"]), "must be a text"),
-        (changed(input="odds"), '"input" must be one of'),
-        (changed(input=["logit"]), '"input" must be one of'),
+        (changed(scale="odds"), '"scale" must be one of'),
+        (changed(scale=["logit"]), '"scale" must be one of'),
         (changed(classes="ab"), "list of labels"),
         (changed(classes=[["a"], "b"]), "list of labels"),
         (changed(classes=["a"]), "distinct labels"),
@@ -118,8 +118,8 @@ def test_missing_keys_are_named():
     del document["parameters"]["b"]
     with pytest.raises(MapFormatError, match=r"missing \['b'\]"):
         maps.CalibrationMap.from_dict(document)
-    del document["input"]
-    with pytest.raises(MapFormatError, match=r"missing \['input'\]"):
+    del document["scale"]
+    with pytest.raises(MapFormatError, match=r"missing \['scale'\]"):
         maps.CalibrationMap.from_dict(document)
 
 

@@ -23,7 +23,7 @@ def test_log_odds_map_is_its_formula(p, a, b, c):
 @given(inner, st.floats(0.1, 3), st.floats(0.1, 3), st.floats(-3, 3))
 def test_log_odds_map_gives_the_same_from_probabilities_and_from_log_odds(p, a, b, c):
     from_p = maps.LogOddsMap(a=a, b=b, c=c)([p])
-    from_z = maps.LogOddsMap(a=a, b=b, c=c, input="logit")([logit(p)])
+    from_z = maps.LogOddsMap(a=a, b=b, c=c, scale="logit")([logit(p)])
     np.testing.assert_allclose(from_p, from_z, rtol=1e-9)
 
 
@@ -36,7 +36,7 @@ def test_log_odds_map_brings_the_ends_to_their_levels():
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
 def test_log_odds_map_takes_infinite_log_odds(a, b):
-    p = maps.LogOddsMap(a=a, b=b, c=0.3, input="logit")([-np.inf, np.inf])
+    p = maps.LogOddsMap(a=a, b=b, c=0.3, scale="logit")([-np.inf, np.inf])
     assert np.isfinite(p).all()
     assert p[0] == pytest.approx(0 if a else expit(0.3), abs=1e-300)
     assert p[1] == pytest.approx(1 if b else expit(0.3))
@@ -56,7 +56,7 @@ def test_quadratic_map_is_its_formula(p, a, b, c):
 
 
 def test_quadratic_map_is_constant_beyond_its_range():
-    fitted = maps.QuadraticMap(a=0.2, b=0.5, c=0.1, lower=-3.0, upper=5.0, input="logit")
+    fitted = maps.QuadraticMap(a=0.2, b=0.5, c=0.1, lower=-3.0, upper=5.0, scale="logit")
     ends = fitted([-3.0, 5.0])
     np.testing.assert_array_equal(fitted([-np.inf, np.inf]), ends)
     probabilities = maps.QuadraticMap(a=0.2, b=0.5, c=0.1, lower=-3.0, upper=5.0)([0.0, 1.0])
@@ -93,18 +93,18 @@ def test_log_odds_curve_interpolates_log_odds_and_is_constant_beyond_its_knots()
     z = np.array([-np.inf, -5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 800.0])
     eta = np.array([-1.0, -1.0, -1.0, 1.0, 3.0, 2.5, 2.0, 2.0])
     np.testing.assert_allclose(fitted(expit(z)), expit(eta), rtol=1e-12)
-    for scale in ("logit", "score"):
-        finite = np.clip(z, -1e300, None) if scale == "score" else z
-        np.testing.assert_allclose(replace(fitted, input=scale)(finite), expit(eta), rtol=1e-12)
+    for scale in ("logit", "raw"):
+        finite = np.clip(z, -1e300, None) if scale == "raw" else z
+        np.testing.assert_allclose(replace(fitted, scale=scale)(finite), expit(eta), rtol=1e-12)
 
 
 def test_piecewise_linear_map_treats_infinite_knots_as_points():
     fitted = maps.PiecewiseLinearMap(
-        x=[-np.inf, -1.0, 1.0, np.inf], y=[0.0, 0.2, 0.6, 1.0], input="logit"
+        x=[-np.inf, -1.0, 1.0, np.inf], y=[0.0, 0.2, 0.6, 1.0], scale="logit"
     )
     result = fitted([-np.inf, -5.0, 0.0, 5.0, np.inf])
     np.testing.assert_allclose(result, [0.0, 0.2, 0.4, 0.6, 1.0])
-    ends = maps.PiecewiseLinearMap(x=[-np.inf, np.inf], y=[0.1, 0.9], input="logit")
+    ends = maps.PiecewiseLinearMap(x=[-np.inf, np.inf], y=[0.1, 0.9], scale="logit")
     np.testing.assert_allclose(ends([-np.inf, 3.0, np.inf]), [0.1, 0.1, 0.9])
 
 
@@ -112,7 +112,7 @@ def test_softmax_map_is_its_formula():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(20, 4))
     weights, bias = rng.normal(size=(4, 4)), rng.normal(size=4)
-    full = maps.SoftmaxMap(weights=weights, bias=bias, input="logit")
+    full = maps.SoftmaxMap(weights=weights, bias=bias, scale="logit")
     np.testing.assert_allclose(full(logits), softmax(logits @ weights.T + bias, axis=1))
     diagonal = maps.SoftmaxMap(weights=bias, bias=weights[0])
     p = softmax(logits, axis=1)
@@ -126,9 +126,9 @@ def test_softmax_map_puts_zeros_at_the_floor():
 
 
 def test_one_vs_rest_turns_logits_into_log_odds_against_the_others():
-    identity = maps.IdentityMap(input="logit")
+    identity = maps.IdentityMap(scale="logit")
     logits = np.array([[0.0, 1.0, 2.0], [-np.inf, 0.0, 0.0], [700.0, -700.0, 0.0]])
-    fitted = maps.OneVsRestMap(maps=(identity,) * 3, input="logit")
+    fitted = maps.OneVsRestMap(maps=(identity,) * 3, scale="logit")
     np.testing.assert_allclose(fitted(logits), softmax(logits, axis=1), atol=1e-12)
 
 
@@ -169,10 +169,10 @@ def test_two_columns_give_two_columns():
         (lambda: maps.SoftmaxMap(weights=[1, 1], bias=[0, 0], floor=1.0), "floor"),
         (lambda: maps.OneVsRestMap(maps=(maps.IdentityMap(),)), "two or more"),
         (
-            lambda: maps.OneVsRestMap(maps=(maps.IdentityMap(), maps.IdentityMap(input="logit"))),
-            "same input",
+            lambda: maps.OneVsRestMap(maps=(maps.IdentityMap(), maps.IdentityMap(scale="logit"))),
+            "same scale",
         ),
-        (lambda: maps.IdentityMap(input="odds"), "input must be one of"),
+        (lambda: maps.IdentityMap(scale="odds"), "scale must be one of"),
         (lambda: maps.StepMap(edges=[], values=[0.5], classes=(0, 0)), "distinct"),
         (lambda: maps.StepMap(edges=[], values=[0.5], classes=(0, 1, 2)), "2 distinct"),
     ],
@@ -202,7 +202,7 @@ def test_maps_are_frozen():
     [
         ("probability", [[0.0], [1.0], [-0.1], [1.1], [np.nan]], [1, 1, 0, 0, 0]),
         ("logit", [[-np.inf], [np.inf], [0.0], [np.nan]], [1, 1, 1, 0]),
-        ("score", [[-np.inf], [np.inf], [1e308], [np.nan]], [0, 0, 1, 0]),
+        ("raw", [[-np.inf], [np.inf], [1e308], [np.nan]], [0, 0, 1, 0]),
         ("probability", [[0.5, 0.54], [0.5, 0.56], [0.5, 0.44], [1.0, 0.0]], [1, 0, 0, 1]),
         ("logit", [[-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [0.0, np.nan]], [1, 0, 0, 0]),
     ],
@@ -210,5 +210,5 @@ def test_maps_are_frozen():
 def test_the_rows_that_a_formula_answers_are_those_that_the_map_takes(scale, rows, usable):
     from trueodds.maps._formulas import usable_rows
 
-    found = usable_rows(maps.IdentityMap(input=scale), np.array(rows))
+    found = usable_rows(maps.IdentityMap(scale=scale), np.array(rows))
     assert found.tolist() == [bool(each) for each in usable]

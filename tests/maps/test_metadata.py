@@ -116,7 +116,7 @@ def test_a_fingerprint_tells_maps_apart_and_is_the_same_in_every_process():
     others = [
         replace(PLAIN, c=math.nextafter(0.1, 1)),
         replace(PLAIN, classes=("yes", "no")),
-        replace(PLAIN, input="logit"),
+        replace(PLAIN, scale="logit"),
         maps.IdentityMap(),
     ]
     found = {fitted.fingerprint for fitted in [PLAIN, *others]}
@@ -132,8 +132,9 @@ def test_a_fingerprint_can_be_computed_from_the_page():
     import hashlib
 
     text = (
-        '{"classes":["no","yes"],"family":"log_odds","input":"probability","parameters":'
-        '{"a":0.5,"axis":"log_odds","b":0.5,"c":0.1,"lower":"-inf","upper":"inf"}}'
+        '{"classes":["no","yes"],"family":"log_odds","parameters":'
+        '{"a":0.5,"axis":"log_odds","b":0.5,"c":0.1,"lower":"-inf","upper":"inf"},'
+        '"scale":"probability"}'
     )
     assert PLAIN.fingerprint == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -36,7 +36,7 @@ def test_maps_that_no_one_changed_answer():
 def test_every_map_gives_probabilities_for_every_finite_score(row):
     for fitted in MAPS:
         scores = np.array([row])
-        if fitted.input == "probability":
+        if fitted.scale == "probability":
             scores = np.abs(scores) / 1.7976931348623157e308
             if not fitted.takes_one_score:
                 scores[0, 0] = 1 - scores[0, 1:].clip(0, 0.5).sum()
@@ -116,11 +116,11 @@ def test_a_map_that_is_too_large_is_refused_and_not_written(tmp_path, monkeypatc
         trueodds.load(path)
 
 
-@pytest.mark.parametrize("fitted", MAPS, ids=lambda m: f"{m.family}-{m.input}")
+@pytest.mark.parametrize("fitted", MAPS, ids=lambda m: f"{m.family}-{m.scale}")
 def test_the_python_source_of_a_map_answers_as_the_map_does(fitted):
     columns = 1 if fitted.takes_one_score else fitted.n_classes or 3
     rng = np.random.default_rng(0)
-    if fitted.input == "probability":
+    if fitted.scale == "probability":
         scores = rng.dirichlet(np.ones(max(columns, 2)), 20)
         scores = scores[:, 0] if columns == 1 else scores
         ends = np.eye(columns)[:2] if columns > 1 else np.array([0.0, 1.0, 1e-300, 1 - 2**-53])

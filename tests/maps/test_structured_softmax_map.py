@@ -34,15 +34,15 @@ def test_matrix_scaling_is_one_of_its_corners():
 
 def test_logits_give_what_their_probabilities_give():
     logits = np.log(np.maximum(ROWS, 1e-300))
-    found = structured(input="logit")(logits)
+    found = structured(scale="logit")(logits)
     np.testing.assert_allclose(found, structured()(ROWS), atol=1e-12)
-    np.testing.assert_array_equal(structured(input="logit")([[-np.inf, 0, -np.inf]])[0].argmax(), 1)
+    np.testing.assert_array_equal(structured(scale="logit")([[-np.inf, 0, -np.inf]])[0].argmax(), 1)
 
 
 def test_the_unit_divides_margins():
     z = np.array([[1.0, 2.0, 4.0]])
-    found = structured(input="score", unit=2.0**30)(2.0**30 * z)
-    np.testing.assert_allclose(found, structured(input="score")(z), rtol=1e-12)
+    found = structured(scale="raw", unit=2.0**30)(2.0**30 * z)
+    np.testing.assert_allclose(found, structured(scale="raw")(z), rtol=1e-12)
 
 
 def test_two_classes_take_one_score_or_two():
@@ -50,9 +50,9 @@ def test_two_classes_take_one_score_or_two():
     for scale, one, two in (
         ("probability", [0.3, 1.0], [[0.7, 0.3], [0.0, 1.0]]),
         ("logit", [-1.0, np.inf], [[1.0, 0.0], [-np.inf, 3.0]]),
-        ("score", [-1.0, 2.5], [[1.0, 0.0], [-2.0, 0.5]]),
+        ("raw", [-1.0, 2.5], [[1.0, 0.0], [-2.0, 0.5]]),
     ):
-        fitted = structured(**pair, input=scale)
+        fitted = structured(**pair, scale=scale)
         np.testing.assert_allclose(fitted(two)[:, 1], fitted(one), rtol=1e-12)
         np.testing.assert_allclose(fitted(two).sum(axis=1), 1)
 

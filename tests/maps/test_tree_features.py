@@ -24,7 +24,7 @@ def test_infinite_log_odds_count_as_probabilities_of_0_and_1():
 
 def test_margins_stay_what_they_are():
     margins = np.array([-np.inf, 0.0, 3.0])
-    assert score_columns(margins, "score") is margins
+    assert score_columns(margins, "raw") is margins
 
 
 def test_a_split_may_be_on_any_of_many_attributes():

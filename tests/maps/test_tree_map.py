@@ -57,7 +57,7 @@ def test_maps_of_any_family_can_be_nodes():
 
 
 def test_maps_of_margins_in_a_tree_of_probabilities_take_log_odds():
-    tree = small_tree(maps=tuple(line(a, 0.1, input="score") for a in (1.0, 0.5, 2.0, 3.0, 4.0)))
+    tree = small_tree(maps=tuple(line(a, 0.1, scale="raw") for a in (1.0, 0.5, 2.0, 3.0, 4.0)))
     p = tree([0.0, 1.0, 0.7, 0.7, 0.7, 0.7], features=ROWS)
     z = np.log([1e-5 / (1 - 1e-5), 0.99999 / (1 - 0.99999), *[0.7 / 0.3] * 4])
     slopes = np.array([1.0, 0.5, 2.0, 3.0, 4.0])[NODES]
@@ -67,10 +67,10 @@ def test_maps_of_margins_in_a_tree_of_probabilities_take_log_odds():
 def test_the_fast_path_of_linear_maps_equals_the_maps_themselves():
     rng = np.random.default_rng(0)
     maps = tuple(
-        SoftmaxMap(weights=rng.normal(size=(3, 3)), bias=rng.normal(size=3), input="score")
+        SoftmaxMap(weights=rng.normal(size=(3, 3)), bias=rng.normal(size=3), scale="raw")
         for _ in range(5)
     )
-    tree = small_tree(maps=maps, input="logit")
+    tree = small_tree(maps=maps, scale="logit")
     scores = rng.normal(size=(6, 3))
     expected = [maps[node](scores[[i]])[0] for i, node in enumerate(NODES)]
     np.testing.assert_allclose(tree(scores, features=ROWS), expected, rtol=1e-12)
@@ -149,10 +149,10 @@ HOSTILE = {
     "negative weight": ({"weight": [-1, 0, 0, 0, 0]}, "negative"),
     "no nodes": ({"parent": [], "attribute": [], "cut": [], "weight": [], "maps": []}, "one entry"),
     "missing map": ({"maps": [line(1.0).to_dict()] * 4}, "one per node"),
-    "scale": ({"maps": [line(1.0, input="logit").to_dict()] * 5}, "input"),
+    "scale": ({"maps": [line(1.0, scale="logit").to_dict()] * 5}, "scale"),
     "mixed scales": (
-        {"maps": [line(1.0).to_dict()] * 4 + [line(1.0, input="score").to_dict()]},
-        "one input",
+        {"maps": [line(1.0).to_dict()] * 4 + [line(1.0, scale="raw").to_dict()]},
+        "one scale",
     ),
     "mixed classes": (
         {

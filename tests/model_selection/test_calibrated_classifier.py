@@ -114,15 +114,15 @@ def test_the_scale_of_the_scores_is_known(binary):
     def scale_of(estimator, calibrator, **options):
         model = CalibratedClassifier(estimator, calibrator, **options).fit(X, y)
         member = model.calibrated_classifiers_[0]
-        return member.method, member.calibrator.input
+        return member.method, member.calibrator.scale
 
     assert scale_of(GaussianNB(), BetaCalibrator()) == ("predict_proba", "probability")
-    assert scale_of(LinearSVC(), BetaCalibrator()) == ("decision_function", "score")
+    assert scale_of(LinearSVC(), BetaCalibrator()) == ("decision_function", "raw")
     forced = scale_of(
         LogisticRegression(), LogisticCalibrator(), response_method="decision_function"
     )
-    assert forced == ("decision_function", "score")
-    assert scale_of(LogisticRegression(), LogisticCalibrator(input="logit")) == (
+    assert forced == ("decision_function", "raw")
+    assert scale_of(LogisticRegression(), LogisticCalibrator(scale="logit")) == (
         "decision_function",
         "logit",
     )

@@ -35,7 +35,7 @@ def sure():
 
 @pytest.fixture(scope="module")
 def comparison(sure):
-    return compare_calibrators(*sure, input="logit", calibrators=FAST, n_repeats=2, select="one_se")
+    return compare_calibrators(*sure, scale="logit", calibrators=FAST, n_repeats=2, select="one_se")
 
 
 def test_identity_takes_part_and_the_simplest_comes_first(comparison):
@@ -76,7 +76,7 @@ def test_identity_out_of_fold_is_the_score_itself(sure, comparison):
 
 def test_reported_losses_are_those_of_the_out_of_fold_forecasts(sure):
     z, y = sure
-    once = compare_calibrators(z, y, input="logit", calibrators=FAST)
+    once = compare_calibrators(z, y, scale="logit", calibrators=FAST)
     assert len(once.rows()) > len(FAST)  # with the scores as they are
     for row in once.rows():
         p = once.out_of_fold[row["method"]]
@@ -106,7 +106,7 @@ def test_fold_losses_are_paired_and_average_to_the_reported_loss(sure, compariso
 
 def test_intervals_of_a_mean_of_independent_losses_by_hand(sure):
     z, y = sure
-    row = compare_calibrators(z, y, input="logit", calibrators=[], level=0.9).rows()[0]
+    row = compare_calibrators(z, y, scale="logit", calibrators=[], level=0.9).rows()[0]
     losses = np.logaddexp(0, np.where(y == 1, -z, z))
     half = 1.6448536269514722 * losses.std() / np.sqrt(len(y))
     # Two instances of one score and class count as one cell with their common loss.
@@ -125,13 +125,13 @@ def test_gain_interval_is_paired_and_covers_the_gain(comparison):
 def test_the_simplest_method_within_one_standard_error_is_chosen(sure, comparison):
     assert comparison.best_method == "temperature"
     assert "temperature has an out-of-fold log-loss of 0." in comparison.explanation
-    best = compare_calibrators(*sure, input="logit", calibrators=FAST, select="best")
+    best = compare_calibrators(*sure, scale="logit", calibrators=FAST, select="best")
     losses = {row["method"]: row["log_loss"] for row in best.rows()}
     assert best.best_method == min(losses, key=losses.get)
 
 
 def test_the_default_takes_part_and_is_recommended_with_what_it_gains(sure):
-    result = compare_calibrators(*sure, input="logit", calibrators=FAST)
+    result = compare_calibrators(*sure, scale="logit", calibrators=FAST)
     assert result.best_method == result.recommended == result.choose() == "bayesian_smooth"
     assert [row["method"] for row in result.rows() if row["recommended"]] == ["bayesian_smooth"]
     assert result.relative_gain("bayesian_smooth")[1] > 0
@@ -157,7 +157,7 @@ def test_a_formula_is_named_only_where_it_does_as_well():
 
 
 def test_a_choice_among_listed_methods_takes_no_other(sure):
-    result = compare_calibrators(*sure, input="logit", calibrators=["isotonic"], select="best")
+    result = compare_calibrators(*sure, scale="logit", calibrators=["isotonic"], select="best")
     assert result.methods == ("identity", "isotonic")
     assert result.recommended in result.methods
 
@@ -223,7 +223,7 @@ def test_if_every_log_loss_is_infinite_the_brier_score_decides():
 def test_a_method_that_fails_is_named_and_left_out(sure):
     z, y = sure
     methods = {"bad": HistogramCalibrator(n_bins=-1), "t": "temperature"}
-    result = compare_calibrators(z, y, input="logit", calibrators=methods)
+    result = compare_calibrators(z, y, scale="logit", calibrators=methods)
     assert result.methods == ("identity", "t", "bayesian_smooth")
     assert "n_bins must be" in result.failures["bad"]
     assert "left out" in str(result)
@@ -243,8 +243,8 @@ def test_warnings_of_ours_are_collected_and_not_shown():
 def test_input_order_does_not_matter(sure):
     z, y = sure
     order = np.random.default_rng(3).permutation(len(y))
-    a = compare_calibrators(z, y, input="logit", calibrators=FAST).rows()
-    b = compare_calibrators(z[order], y[order], input="logit", calibrators=FAST).rows()
+    a = compare_calibrators(z, y, scale="logit", calibrators=FAST).rows()
+    b = compare_calibrators(z[order], y[order], scale="logit", calibrators=FAST).rows()
     for one, other in zip(a, b, strict=True):
         assert one["brier_score"] == pytest.approx(other["brier_score"], rel=1e-12)
         assert one["brier_score_high"] == pytest.approx(other["brier_score_high"], rel=1e-12)
@@ -253,7 +253,7 @@ def test_input_order_does_not_matter(sure):
 def test_weights_equal_repetition_in_losses_and_intervals(sure):
     z, y = sure[0][:300], sure[1][:300]
     counts = np.random.default_rng(4).integers(0, 4, 300)
-    options = {"input": "logit", "calibrators": FAST}
+    options = {"scale": "logit", "calibrators": FAST}
     a = compare_calibrators(z, y, sample_weight=counts, **options)
     b = compare_calibrators(np.repeat(z, counts), np.repeat(y, counts), **options)
     assert a.best_method == b.best_method
@@ -267,7 +267,7 @@ def test_weights_equal_repetition_in_losses_and_intervals(sure):
 def test_importance_weights_of_any_scale_give_the_same_choice(sure):
     z, y = sure
     weight = np.random.default_rng(5).random(len(y))
-    options = {"input": "logit", "calibrators": ["temperature"]}
+    options = {"scale": "logit", "calibrators": ["temperature"]}
     a = compare_calibrators(z, y, sample_weight=weight, **options).rows()
     b = compare_calibrators(z, y, sample_weight=weight / 1000, **options).rows()
     assert a[1]["gain_low"] == pytest.approx(b[1]["gain_low"], abs=0.01)
@@ -346,13 +346,13 @@ def test_any_object_with_fit_and_predict_can_be_compared(sure):
 
 def test_two_instances_of_one_method_get_two_names(sure):
     result = compare_calibrators(
-        *sure, input="logit", calibrators=[LogisticCalibrator(), "logistic"]
+        *sure, scale="logit", calibrators=[LogisticCalibrator(), "logistic"]
     )
     assert result.methods == ("identity", "logistic", "logistic-2", "bayesian_smooth")
 
 
 def test_several_processes_give_the_same_result(sure):
-    options = {"input": "logit", "calibrators": ["temperature"], "cv": 2}
+    options = {"scale": "logit", "calibrators": ["temperature"], "cv": 2}
     a = compare_calibrators(*sure, **options)
     b = compare_calibrators(*sure, **options, n_jobs=2)
     np.testing.assert_array_equal(
@@ -361,7 +361,7 @@ def test_several_processes_give_the_same_result(sure):
 
 
 def test_another_random_state_gives_other_folds(sure):
-    options = {"input": "logit", "calibrators": ["temperature"]}
+    options = {"scale": "logit", "calibrators": ["temperature"]}
     a = compare_calibrators(*sure, **options)
     b = compare_calibrators(*sure, **options, random_state=1)
     assert not np.array_equal(
@@ -370,7 +370,7 @@ def test_another_random_state_gives_other_folds(sure):
 
 
 def test_progress_is_shown_on_request(sure, capsys):
-    compare_calibrators(*sure, input="logit", calibrators=["temperature"], progress=True)
+    compare_calibrators(*sure, scale="logit", calibrators=["temperature"], progress=True)
     assert "comparing methods" in capsys.readouterr().err
 
 
@@ -399,7 +399,7 @@ def test_text_labels_and_declared_classes():
         ({"level": 90}, "level must be"),
         ({"scoring": "accuracy"}, "scoring must be"),
         ({"select": "worst"}, "select must be"),
-        ({"input": "odds"}, "input must be"),
+        ({"scale": "odds"}, "scale must be"),
         ({"classes": [0, 1, 2]}, "2 columns"),
         ({"sample_weight": [1.0]}, "sample_weight must have shape"),
     ],
@@ -420,7 +420,7 @@ def test_too_few_instances_are_refused_with_their_number():
 
 def test_differences_are_paired_by_instance(sure):
     z, y = sure
-    result = compare_calibrators(z, y, input="logit", calibrators=FAST)
+    result = compare_calibrators(z, y, scale="logit", calibrators=FAST)
     p, q = result.out_of_fold["identity"], result.out_of_fold["temperature"]
     gap = (p - y) ** 2 - (q - y) ** 2
     mean, error = result.difference("identity", "temperature", metric="brier_score")

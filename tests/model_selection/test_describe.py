@@ -34,7 +34,7 @@ def test_everything_that_is_known_of_a_fit_is_said(binary, monkeypatch):
     metadata = fit_metadata(calibrator, p, y, parent=parent, notes=["by", {"hand": 1}])
     assert metadata["method"] == "histogram"
     assert metadata["options"]["n_bins"] == 7
-    assert not {"input", "classes"} & metadata["options"].keys()
+    assert not {"scale", "classes"} & metadata["options"].keys()
     assert metadata["created"] == "1970-01-02T00:00:00Z"
     assert metadata["software"] == f"trueodds {trueodds.__version__}"
     assert (metadata["rows"], metadata["positives"]) == (900, int(y.sum()))
@@ -89,7 +89,7 @@ def test_several_classes_have_rows_of_each_and_losses(several):
 def test_margins_have_no_losses_before(binary):
     p, y = binary
     z = 40 * p
-    metadata = fit_metadata(trueodds.LogisticCalibrator(input="score").fit(z, y), z, y)
+    metadata = fit_metadata(trueodds.LogisticCalibrator(scale="raw").fit(z, y), z, y)
     assert metadata["losses"]["log_loss"].keys() == {"after"}
     trueodds.maps.IdentityMap().with_metadata(metadata)  # so it may be saved
 
@@ -97,7 +97,7 @@ def test_margins_have_no_losses_before(binary):
 def test_infinite_losses_and_scores_can_be_saved():
     z, y = np.array([-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf] * 4), np.array([1, 0, 0, 1, 1, 1] * 4)
     p = np.array([0.0, 0.3, 0.5, 0.7, 0.9, 1.0] * 4)
-    of_logits = fit_metadata(trueodds.IdentityCalibrator(input="logit").fit(z, y), z, y)
+    of_logits = fit_metadata(trueodds.IdentityCalibrator(scale="logit").fit(z, y), z, y)
     assert of_logits["score_range"] == ["-inf", "inf"]
     of_probabilities = fit_metadata(trueodds.IdentityCalibrator().fit(p, y), p, y)
     assert of_probabilities["losses"]["log_loss"] == {"before": "inf", "after": "inf"}

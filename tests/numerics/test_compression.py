@@ -55,9 +55,9 @@ def test_saturated_scores_become_one_row_for_each_end():
 @pytest.mark.parametrize(
     "calibrator",
     [
-        LogisticCalibrator(input="logit"),
-        TemperatureCalibrator(input="logit"),
-        BetaCalibrator(input="logit"),
+        LogisticCalibrator(scale="logit"),
+        TemperatureCalibrator(scale="logit"),
+        BetaCalibrator(scale="logit"),
     ],
     ids=lambda c: type(c).__name__,
 )
@@ -76,7 +76,7 @@ def test_a_slope_too_steep_for_the_cells_is_fitted_to_the_rows_themselves():
     z = rng.normal(size=100_000) / 1000
     z[:2] = -700, 700
     y = rng.random(100_000) < expit(500 * z)
-    fitted = LogisticCalibrator(input="logit", label_smoothing=None).fit(z, y).map_
+    fitted = LogisticCalibrator(scale="logit", label_smoothing=None).fit(z, y).map_
     residual = expit(fitted.a * z + fitted.c) - y
     assert fitted.a == pytest.approx(500, rel=0.1)
     assert abs(residual @ z) <= 1e-8 * np.abs(z).sum()

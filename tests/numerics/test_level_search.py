@@ -155,7 +155,7 @@ def test_the_scale_of_the_input_does_not_decide_where_saturated_scores_go():
         y[[3, 4]] = 0, 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrueoddsWarning)
-            of_logits = BetaCalibrator(input="logit").fit(z, y, sample_weight=weight)
+            of_logits = BetaCalibrator(scale="logit").fit(z, y, sample_weight=weight)
             of_probabilities = BetaCalibrator().fit(expit(z), y, sample_weight=weight)
         a, b = of_logits.predict_proba(z), of_probabilities.predict_proba(expit(z))
         np.testing.assert_allclose(a, b, atol=1e-6)
@@ -164,7 +164,7 @@ def test_the_scale_of_the_input_does_not_decide_where_saturated_scores_go():
 def test_weights_are_repetitions_where_the_level_is_on_the_edge():
     z, y = np.array([-7.1, 0.0, -1.2, -np.inf]), np.array([0, 1, 0, 0])
     weight = np.array([1, 2, 2, 3])
-    calibrator = BetaCalibrator("ab", input="logit")
+    calibrator = BetaCalibrator("ab", scale="logit")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrueoddsWarning)
         weighted = calibrator.fit(z, y, sample_weight=weight).predict_proba(z)
@@ -177,6 +177,6 @@ def test_margins_of_any_size_are_calibrated_alike(size):
     rng = np.random.default_rng(0)
     z = rng.normal(size=200)
     y = rng.random(200) < expit(z)
-    plain = LogisticCalibrator(input="score").fit(z, y).predict_proba(z)
-    large = LogisticCalibrator(input="score").fit(z * size, y).predict_proba(z * size)
+    plain = LogisticCalibrator(scale="raw").fit(z, y).predict_proba(z)
+    large = LogisticCalibrator(scale="raw").fit(z * size, y).predict_proba(z * size)
     np.testing.assert_allclose(large, plain, atol=1e-9)

@@ -401,8 +401,8 @@ def test_percent_log_odds_and_bad_rows_are_the_same_rows(figures, command, folde
     good = [f"{a},{b:.0f}" for a, b in zip(p, y, strict=True)]
     bad.write_text("\n".join(["p,y", "1.5,1", *good[:900], ",1", "abc,0", *good[900:], "0.5,"]))
     for path, words, rel in (
-        (percent, ["--scale", "percent"], 1e-12),
-        (logit, ["--input", "logit"], 1e-6),
+        (percent, ["--unit", "percent"], 1e-12),
+        (logit, ["--scale", "logit"], 1e-6),
         (bad, ["--on-bad-rows", "skip"], 1e-12),
     ):
         found = command("evaluate", path, *one.options(), *words)

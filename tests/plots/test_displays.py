@@ -249,12 +249,12 @@ def test_a_map_is_drawn_with_its_steps_and_data(sample):
 def test_maps_of_log_odds_have_their_own_axis(sample):
     y, p = sample
     z = np.log(p / (1 - p))
-    calibrator = BetaCalibrator(input="logit").fit(z, y)
+    calibrator = BetaCalibrator(scale="logit").fit(z, y)
     display = CalibrationMapDisplay.from_calibrator(calibrator, scores=z, y=y).plot()
     assert (display.x[0], display.x[-1]) == (z.min(), z.max())
     assert display.ax_.get_xlabel() == "log-odds"
     assert display.name == "Beta"
-    free = CalibrationMapDisplay.from_map(LogOddsMap(a=1.0, b=1.0, c=0.0, input="logit"))
+    free = CalibrationMapDisplay.from_map(LogOddsMap(a=1.0, b=1.0, c=0.0, scale="logit"))
     assert (free.x[0], free.x[-1]) == (-6, 6)
 
 

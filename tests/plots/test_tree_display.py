@@ -44,10 +44,10 @@ def test_each_class_of_several_has_a_curve():
     mpl.pyplot.close(figure)
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit", "score"])
+@pytest.mark.parametrize("scale", ["probability", "logit", "raw"])
 def test_every_leaf_is_drawn_on_every_scale(scale):
-    maps = tuple(LogOddsMap(a=a, b=a, c=0.0, input=scale) for a in (1.0, 0.5, 2.0, 3.0, 4.0))
-    display = TreeDisplay.from_map(small_tree(maps=maps, input=scale)).plot()
+    maps = tuple(LogOddsMap(a=a, b=a, c=0.0, scale=scale) for a in (1.0, 0.5, 2.0, 3.0, 4.0))
+    display = TreeDisplay.from_map(small_tree(maps=maps, scale=scale)).plot()
     assert [ax.get_title() for ax in display.ax_.child_axes] == ["n = 60", "n = 10", "n = 30"]
     words = {text.get_text() for text in display.ax_.texts}
     assert words == {"age", "colour", "<= 40.00", "> 40.00", "= blue", "= red"}
@@ -55,10 +55,8 @@ def test_every_leaf_is_drawn_on_every_scale(scale):
 
 
 def test_curves_cover_the_scores_that_are_given():
-    maps = tuple(LogOddsMap(a=1.0, b=1.0, c=0.0, input="score") for _ in range(5))
-    display = TreeDisplay.from_map(
-        small_tree(maps=maps, input="score"), scores=np.arange(1001) / 10
-    )
+    maps = tuple(LogOddsMap(a=1.0, b=1.0, c=0.0, scale="raw") for _ in range(5))
+    display = TreeDisplay.from_map(small_tree(maps=maps, scale="raw"), scores=np.arange(1001) / 10)
     np.testing.assert_allclose(display.x[[0, -1]], [0.5, 99.5])
 
 

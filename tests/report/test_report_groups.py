@@ -123,7 +123,7 @@ def test_a_group_that_is_the_only_finding_heads_the_page():
     page = report.to_html()
     assert '<section id="verdict" class="verdict groups"' in page
     assert "Check the groups" in page
-    assert "1 of 3 groups (region) is miscalibrated by more than chance" in page
+    assert "1 of 3 groups (region) is not calibrated" in page
 
 
 def test_counts_give_the_report_of_the_rows():

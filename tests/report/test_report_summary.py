@@ -61,7 +61,7 @@ SCHEMA = {
         "weighted": bool,
         "score": str,
         "label": str,
-        "input": str,
+        "scale": str,
         "binary": bool,
         "positive": (str, type(None)),
         "classes": [{"label": str, "rows": int, "share": NUMBER}],
@@ -393,11 +393,11 @@ def test_rows_of_weight_zero_are_as_if_absent():
 
 def test_log_odds_give_the_report_of_the_probabilities():
     p, y, _ = over_confident(n=1000)
-    of_logits = build_report(np.log(p / (1 - p)), y, input="logit", calibrators=METHODS)
+    of_logits = build_report(np.log(p / (1 - p)), y, scale="logit", calibrators=METHODS)
     of_probabilities = build_report(p, y, calibrators=METHODS)
     a, b = of_logits.to_json(), of_probabilities.to_json()
     assert a["verdict"]["sentence"] == b["verdict"]["sentence"]
-    assert a["data"]["input"] == "logit"
+    assert a["data"]["scale"] == "logit"
 
 
 def test_warnings_and_failures_of_methods_are_in_the_report_and_nowhere_else():
@@ -445,7 +445,7 @@ def test_constant_scores_make_a_report():
         ({"groups": {"g": [1, 2]}}, r"groups\['g'\] must have shape \(3,\); got \(2,\)"),
         ({"max_rows": 3}, "max_rows must be an integer of at least 100; got 3"),
         ({"random_state": None}, "random_state must be an integer"),
-        ({"input": "odds"}, "input must be one of"),
+        ({"scale": "odds"}, "scale must be one of"),
         ({"sample_weight": [1, 0, 0]}, "class 1 has no row of positive weight"),
     ],
 )
@@ -511,3 +511,17 @@ def test_validation_is_that_of_the_scores_as_they_are(binary_report, several_rep
     assert several_report.to_json()["validation"] is None
     assert 'id="plot-decisions"' in binary_report.to_html()
     assert 'id="plot-decisions"' not in several_report.to_html()
+
+
+def test_the_default_is_recommended_and_a_formula_is_named_where_it_does_as_well():
+    p, y, _ = over_confident()
+    report = build_report(p, y)
+    content, found = report.to_json(), compare_calibrators(p, y, random_state=0)
+    assert content["verdict"]["method"] == found.recommended == content["shown_method"]
+    assert content["verdict"]["formula"] == found.formula_as_good is not None
+    assert "Recommendation: calibrate; the default reduces log-loss by" in report.verdict
+    assert report.verdict.endswith("is a formula that does as well here.")
+    assert [row["method"] for row in content["methods"] if row["recommended"]] == [
+        found.recommended
+    ]
+    assert "formula, as good here" in report.to_html()

@@ -27,7 +27,7 @@ from trueodds.maps import (
 )
 
 INF = np.inf
-SCALES = ("probability", "logit", "score")
+SCALES = ("probability", "logit", "raw")
 N_ROWS = 100_000
 N_SPECIAL = 700  # rows of one column that hold what is special
 TOLERANCE = 1e-9
@@ -46,9 +46,9 @@ class Example:
     @property
     def scores(self) -> np.ndarray:
         scores = (
-            one_column(self.map.input)
+            one_column(self.map.scale)
             if self.n_scores == 1
-            else several_columns(self.map.input, self.n_scores)
+            else several_columns(self.map.scale, self.n_scores)
         )
         return np.asarray(scores[self.rows])
 
@@ -66,7 +66,7 @@ class Example:
     @property
     def columns(self) -> list[str]:
         # The same name means the same scores in all examples, so that one query can hold many.
-        return [f"{self.map.input}_{self.n_scores}_{k}" for k in range(self.n_scores)]
+        return [f"{self.map.scale}_{self.n_scores}_{k}" for k in range(self.n_scores)]
 
     def frame(self) -> pd.DataFrame:
         """The scores and attributes as a frame."""
@@ -133,7 +133,7 @@ def several_columns(scale: str, n_classes: int) -> np.ndarray:
     logits = rng.normal(0, 3, (N_ROWS, n_classes))
     logits[: N_ROWS // 10] *= 100
     logits[N_ROWS // 10 : N_ROWS // 5].round(0, out=logits[N_ROWS // 10 : N_ROWS // 5])
-    if scale == "score":
+    if scale == "raw":
         return logits
     rows = np.arange(0, N_ROWS, 7)
     logits[rows, rng.integers(0, n_classes, len(rows))] = -INF
@@ -182,7 +182,7 @@ def tree_of(maps: tuple[CalibrationMap, ...], scale: str) -> TreeMap:
         names=("age", "home town", "code"),
         categories=(None, texts, (1.0, 2.0, 3.0)),
         fill=[45.0, 1.0, 2.0],
-        input=scale,
+        scale=scale,
     )
 
 
@@ -196,7 +196,7 @@ def structured_map(k: int, scale: str, kind: str = "full", unit: float = 1.0) ->
         tau=0.7, floor=1e-5, mixing=0.01, prior=np.arange(1, k + 1) / (k * (k + 1) / 2),
         bias=strength * rng.normal(size=k), on_logs=strength * rng.normal(size=size),
         on_probabilities=on_probabilities, shared=strength * rng.normal(size=4), unit=unit,
-        input=scale,
+        scale=scale,
     )  # fmt: skip
 
 
@@ -204,47 +204,47 @@ def _binary(scale: str) -> list[CalibrationMap]:
     edges = [0.1, 0.3, 0.30000000000000004, 0.9]
     many = np.unique(np.random.default_rng(3).random(300))
     slopes = [(0.4, 0.4), (0.4, 0.9), (-1.4, 0.7), (2.0, 0.0), (0.0, 0.5), (0.0, 0.0), (60.0, 60.0)]
-    maps: list[CalibrationMap] = [IdentityMap(input=scale)]
-    maps += [LogOddsMap(a=a, b=b, c=0.1, input=scale) for a, b in slopes]
+    maps: list[CalibrationMap] = [IdentityMap(scale=scale)]
+    maps += [LogOddsMap(a=a, b=b, c=0.1, scale=scale) for a, b in slopes]
     maps += [
-        LogOddsMap(a=a, b=b, c=0.1, lower=-3.3, upper=30.0, input=scale) for a, b in slopes[:3]
+        LogOddsMap(a=a, b=b, c=0.1, lower=-3.3, upper=30.0, scale=scale) for a, b in slopes[:3]
     ]
     maps += [
-        LogOddsMap(a=3.0, b=3.0, c=0.1, axis="raw", input=scale),
-        QuadraticMap(a=0.05, b=0.9, c=0.1, lower=-6.0, upper=30.0, input=scale),
-        QuadraticMap(a=-40.0, b=60.0, c=0.1, lower=-30.0, upper=0.7, input=scale),
-        StepMap(edges=edges, values=[0.0, 0.2, 0.3, 0.3, 1.0], input=scale),
-        StepMap(edges=[], values=[0.4], input=scale),
-        StepMap(edges=many, values=np.linspace(0, 1, len(many) + 1) ** 2, input=scale),
-        PiecewiseLinearMap(x=[0.0, *edges], y=[0.1, 0.2, 0.3, 0.4, 1.0], input=scale),
-        PiecewiseLinearMap(x=[0.5], y=[0.4], input=scale),
-        PiecewiseLinearMap(x=many, y=np.sqrt(many), input=scale),
-        LogOddsCurveMap(x=[-30, -2, 0.1, 0.3, 5], y=[-9, -3, 0.5, 0.2, 40], input=scale),
-        LogOddsCurveMap(x=[0.5], y=[0.4], input=scale),
-        LogOddsCurveMap(x=np.linspace(-700, 30, 300), y=np.linspace(-40, 20, 300), input=scale),
+        LogOddsMap(a=3.0, b=3.0, c=0.1, axis="raw", scale=scale),
+        QuadraticMap(a=0.05, b=0.9, c=0.1, lower=-6.0, upper=30.0, scale=scale),
+        QuadraticMap(a=-40.0, b=60.0, c=0.1, lower=-30.0, upper=0.7, scale=scale),
+        StepMap(edges=edges, values=[0.0, 0.2, 0.3, 0.3, 1.0], scale=scale),
+        StepMap(edges=[], values=[0.4], scale=scale),
+        StepMap(edges=many, values=np.linspace(0, 1, len(many) + 1) ** 2, scale=scale),
+        PiecewiseLinearMap(x=[0.0, *edges], y=[0.1, 0.2, 0.3, 0.4, 1.0], scale=scale),
+        PiecewiseLinearMap(x=[0.5], y=[0.4], scale=scale),
+        PiecewiseLinearMap(x=many, y=np.sqrt(many), scale=scale),
+        LogOddsCurveMap(x=[-30, -2, 0.1, 0.3, 5], y=[-9, -3, 0.5, 0.2, 40], scale=scale),
+        LogOddsCurveMap(x=[0.5], y=[0.4], scale=scale),
+        LogOddsCurveMap(x=np.linspace(-700, 30, 300), y=np.linspace(-40, 20, 300), scale=scale),
         CharcoalGrillMap(
             means=[-3.0, 3.0, 0.0], temperatures=[1.0, 5.0, 0.3], widths=[1.0, 1.0, 2.0], bias=0.2,
-            input=scale,
+            scale=scale,
         ),
         CharcoalGrillMap(
             means=[-3.0, 3.0], temperatures=[1.0, 5.0], widths=[0.5, 0.5], lower=-9.0, upper=31.0,
-            input=scale,
+            scale=scale,
         ),
-        CharcoalGrillMap(means=[-3.0], temperatures=[1.5], widths=[1.0], bias=0.2, input=scale),
+        CharcoalGrillMap(means=[-3.0], temperatures=[1.5], widths=[1.0], bias=0.2, scale=scale),
         structured_map(2, scale),
         AverageMap(
-            maps=(IdentityMap(input=scale), LogOddsMap(a=0.5, b=0.5, c=0.1, input=scale),
+            maps=(IdentityMap(scale=scale), LogOddsMap(a=0.5, b=0.5, c=0.1, scale=scale),
                   structured_map(2, scale, "base")),
-            weights=[0.2, 0.3, 0.5], input=scale,
+            weights=[0.2, 0.3, 0.5], scale=scale,
         ),
     ]  # fmt: skip
     if scale == "logit":
         maps += [
-            StepMap(edges=[-INF, -1, 2, INF], values=[0.0, 0.2, 0.3, 0.5, 1.0], input=scale),
-            PiecewiseLinearMap(x=[-INF, -1, 2, INF], y=[0.0, 0.3, 0.5, 1.0], input=scale),
-            PiecewiseLinearMap(x=[-INF, INF], y=[0.1, 0.3], input=scale),
-            PiecewiseLinearMap(x=[-INF], y=[0.3], input=scale),
-            PiecewiseLinearMap(x=[INF], y=[0.3], input=scale),
+            StepMap(edges=[-INF, -1, 2, INF], values=[0.0, 0.2, 0.3, 0.5, 1.0], scale=scale),
+            PiecewiseLinearMap(x=[-INF, -1, 2, INF], y=[0.0, 0.3, 0.5, 1.0], scale=scale),
+            PiecewiseLinearMap(x=[-INF, INF], y=[0.1, 0.3], scale=scale),
+            PiecewiseLinearMap(x=[-INF], y=[0.3], scale=scale),
+            PiecewiseLinearMap(x=[INF], y=[0.3], scale=scale),
         ]
     return maps
 
@@ -252,55 +252,55 @@ def _binary(scale: str) -> list[CalibrationMap]:
 def _several(scale: str) -> list[CalibrationMap]:
     full = [[1.2, -0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.3, 0.9]]
     means = [[0, -3, -3], [-1, -1, -1], [-4, -0.1, -4]]
-    maps: list[CalibrationMap] = [IdentityMap(input=scale)]
+    maps: list[CalibrationMap] = [IdentityMap(scale=scale)]
     for floor in (-INF, -20.0):
         maps += [
-            SoftmaxMap(weights=[0.5, 1.5, 0.0], bias=[0.1, -0.2, 0.3], floor=floor, input=scale),
-            SoftmaxMap(weights=full, bias=[0.1, -0.2, 0.3], floor=floor, input=scale),
+            SoftmaxMap(weights=[0.5, 1.5, 0.0], bias=[0.1, -0.2, 0.3], floor=floor, scale=scale),
+            SoftmaxMap(weights=full, bias=[0.1, -0.2, 0.3], floor=floor, scale=scale),
         ]
     maps += [
         CharcoalSoftmaxMap(
             means=means, temperatures=[2.0, 1.0, 0.5], widths=widths, bias=[0.1, 0.0, -0.1],
-            floor=floor, input=scale,
+            floor=floor, scale=scale,
         )
         for widths in ([1.0, 1.0, 1.0], [1.0, 2.0, 0.7])
         for floor in (-700.0, -20.0)
     ]  # fmt: skip
     maps.append(
         CharcoalSoftmaxMap(
-            means=means[:1], temperatures=[2.0], widths=[1.0], bias=[0.1, 0.0, -0.1], input=scale
+            means=means[:1], temperatures=[2.0], widths=[1.0], bias=[0.1, 0.0, -0.1], scale=scale
         )
     )
     maps.append(
         OneVsRestMap(
             maps=(
-                LogOddsMap(a=0.5, b=0.9, c=0.1, input=scale),
-                StepMap(edges=[0.1, 0.4], values=[0.0, 0.3, 0.9], input=scale),
-                PiecewiseLinearMap(x=[0.1, 0.7], y=[0.0, 0.8], input=scale),
+                LogOddsMap(a=0.5, b=0.9, c=0.1, scale=scale),
+                StepMap(edges=[0.1, 0.4], values=[0.0, 0.3, 0.9], scale=scale),
+                PiecewiseLinearMap(x=[0.1, 0.7], y=[0.0, 0.8], scale=scale),
             ),
-            input=scale,
+            scale=scale,
         )
     )
     maps += [structured_map(3, scale, kind) for kind in ("full", "diagonal", "base")]
     if scale != "probability":
         maps.append(structured_map(3, scale, unit=2.0**20))
-    pool = (IdentityMap(input=scale), structured_map(3, scale), maps[1])
-    maps.append(AverageMap(maps=pool, weights=[0.2, 0.3, 0.5], input=scale))
+    pool = (IdentityMap(scale=scale), structured_map(3, scale), maps[1])
+    maps.append(AverageMap(maps=pool, weights=[0.2, 0.3, 0.5], scale=scale))
     # A row that every map sends to 0 becomes uniform.
-    zero = StepMap(edges=[2.0], values=[0.0, 0.5], input=scale)
-    maps.append(OneVsRestMap(maps=(zero, zero, zero), input=scale))
+    zero = StepMap(edges=[2.0], values=[0.0, 0.5], scale=scale)
+    maps.append(OneVsRestMap(maps=(zero, zero, zero), scale=scale))
     return maps
 
 
 def _trees(scale: str) -> list[tuple[CalibrationMap, int]]:
-    lines = tuple(LogOddsMap(a=a, b=a, c=0.3, input="score") for a in np.linspace(0.2, 1.5, 9))
-    betas = tuple(LogOddsMap(a=a, b=1.0, c=0.3, input=scale) for a in np.linspace(0.2, 1.5, 9))
+    lines = tuple(LogOddsMap(a=a, b=a, c=0.3, scale="raw") for a in np.linspace(0.2, 1.5, 9))
+    betas = tuple(LogOddsMap(a=a, b=1.0, c=0.3, scale=scale) for a in np.linspace(0.2, 1.5, 9))
     planes = tuple(
-        SoftmaxMap(weights=np.eye(3) * a + 0.1, bias=[0.1, 0.0, 0.2], input="score")
+        SoftmaxMap(weights=np.eye(3) * a + 0.1, bias=[0.1, 0.0, 0.2], scale="raw")
         for a in np.linspace(0.2, 1.5, 9)
     )
     pairs = tuple(
-        SoftmaxMap(weights=np.eye(2) * a + 0.1, bias=[0.1, 0.0], input="score")
+        SoftmaxMap(weights=np.eye(2) * a + 0.1, bias=[0.1, 0.0], scale="raw")
         for a in np.linspace(0.2, 1.5, 9)
     )
     found: list[tuple[CalibrationMap, int]] = [
@@ -325,12 +325,12 @@ def examples() -> tuple[Example, ...]:
     for scale in SCALES:
         found += [(m, 1) for m in _binary(scale)]
         found += [(m, 3) for m in _several(scale)]
-        found.append((LogOddsMap(a=0.4, b=0.9, c=0.1, input=scale), 2))
+        found.append((LogOddsMap(a=0.4, b=0.9, c=0.1, scale=scale), 2))
         found += _trees(scale)
     seen: set[str] = set()
     result = []
     for index, (m, n_scores) in enumerate(found):
-        example = Example(f"{index}-{m.family}-{m.input}-{n_scores}", m, n_scores)
+        example = Example(f"{index}-{m.family}-{m.scale}-{n_scores}", m, n_scores)
         example = replace(example, is_first=m.family not in seen)
         if isinstance(m, TreeMap):
             example = replace(example, features=attributes_of(example))

@@ -18,7 +18,7 @@ NUMBERS = [
     2**53 + 1, 10**30, -(10**30), 10**400,
 ]  # fmt: skip
 OTHERS: list[Any] = [
-    None, True, False, "", "inf", "-inf", "nan", "x", "\ud800", "raw", "logit", "score", "probability", [], {},
+    None, True, False, "", "inf", "-inf", "nan", "x", "\ud800", "raw", "logit", "raw", "probability", [], {},
     [[]], [0.5], [1e308, -1e308], ["inf"], {"a": 1}, float("inf"), float("-inf"), float("nan"),
 ]  # fmt: skip
 

@@ -41,8 +41,8 @@ SIZES = [0.0, 5e-324, 1e-300, 1e-17, 0.3, 1.0, 37.0, 745.0, 1e16, 1e154, 1e300, 
 def examples() -> list[maps.CalibrationMap]:
     """Maps of every family, on every scale."""
     found: list[maps.CalibrationMap] = []
-    for scale in ("probability", "logit", "score"):
-        one: Any = {"input": scale}
+    for scale in ("probability", "logit", "raw"):
+        one: Any = {"scale": scale}
         x = [-np.inf, -2.0, 0.3, 2.0] if scale == "logit" else [0.1, 0.3, 0.7]
         found += [
             maps.IdentityMap(**one),
@@ -82,9 +82,9 @@ def examples() -> list[maps.CalibrationMap]:
                 categories=(None, ("A", "B", "C")), fill=[35.0, 1.0], **one,
             ),
         ]  # fmt: skip
-    lines = tuple(maps.LogOddsMap(a=a, b=a, c=0.1, input="score") for a in (0.5, 1.0, 2.0))
+    lines = tuple(maps.LogOddsMap(a=a, b=a, c=0.1, scale="raw") for a in (0.5, 1.0, 2.0))
     planes = tuple(
-        maps.SoftmaxMap(weights=np.eye(3) * a, bias=[0.0, 0.1, 0.2], input="score")
+        maps.SoftmaxMap(weights=np.eye(3) * a, bias=[0.0, 0.1, 0.2], scale="raw")
         for a in (0.5, 1.0, 2.0)
     )
     node: dict[str, Any] = {
@@ -127,7 +127,7 @@ def check_map(fitted: maps.CalibrationMap, *, exported: bool) -> None:
     columns = 1 if fitted.takes_one_score else fitted.n_classes or 3
     if columns > 50:
         return
-    scores = asked(fitted.input, columns)
+    scores = asked(fitted.scale, columns)
     extra: dict[str, Any] = {}
     if isinstance(fitted, maps.TreeMap):
         extra = {"features": features_of(fitted, len(scores))}

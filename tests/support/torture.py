@@ -48,11 +48,11 @@ def methods() -> dict[str, Any]:
 
 def query(sample: Sample) -> Any:
     """Scores at all ends of the scale, and those of the sample."""
-    places = EVERYWHERE[sample.input]
+    places = EVERYWHERE[sample.scale]
     if sample.scores.ndim == 1:
         return np.concatenate([sample.scores[:1_000], places])
     k = sample.scores.shape[1]
-    if sample.input == "probability":
+    if sample.scale == "probability":
         rows = np.concatenate([np.eye(k)[:10], np.full((1, k), 1 / k)])
     else:
         finite = places[np.isfinite(places)]
@@ -65,7 +65,7 @@ def query(sample: Sample) -> Any:
 
 def fit_and_ask(name: str, sample: Sample) -> Any:
     """Probabilities after a fit, at the sample's scores and at all ends of the scale."""
-    calibrator = methods()[name](input=sample.input)
+    calibrator = methods()[name](scale=sample.scale)
     if "random_state" in calibrator.get_params():
         calibrator.set_params(random_state=0)
     asked = query(sample)

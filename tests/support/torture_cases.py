@@ -20,13 +20,13 @@ PLACES = np.array(
 )
 EVERYWHERE = {
     "probability": np.unique(np.concatenate([PLACES, np.nextafter(PLACES, 0.5)])),
-    "score": np.concatenate([
+    "raw": np.concatenate([
         [sign * size for sign in (-1, 1) for size in (LARGEST, 1e300, 1e16, 700, 1, 1e-300, 5e-324)],
         [0.0, np.nextafter(1.0, 2), np.nextafter(1e300, 0)],
     ]),
 }  # fmt: skip
 """Scores of each scale that every map is asked for after a fit."""
-EVERYWHERE["logit"] = np.concatenate([EVERYWHERE["score"], [-np.inf, np.inf]])
+EVERYWHERE["logit"] = np.concatenate([EVERYWHERE["raw"], [-np.inf, np.inf]])
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Sample:
     scores: Any
     y: Any
     weight: Any = None
-    input: Literal["probability", "logit", "score"] = "probability"
+    scale: Literal["probability", "logit", "raw"] = "probability"
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ BINARY = [
     Case("1 positive in 2,000", _one_positive),
     *(
         Case(f"{word} {name}", _margins(change, scale, _binary))
-        for scale, word in (("logit", "log-odds"), ("score", "margins"))
+        for scale, word in (("logit", "log-odds"), ("raw", "margins"))
         for name, change in MARGINS.items()
     ),
 ]
@@ -236,7 +236,7 @@ CLASSES = [
     Case("one row per class", lambda rng: Sample(_softmax(rng.normal(size=(3, 3))), np.arange(3))),
     *(
         Case(f"{word} {name}", _margins(change, scale, _classes))
-        for scale, word in (("logit", "logits"), ("score", "margins"))
+        for scale, word in (("logit", "logits"), ("raw", "margins"))
         for name, change in MARGINS.items()
     ),
 ]

@@ -38,7 +38,7 @@ class ABBCalibrator(Calibrator):
         gives about half as many bins as distinct scores and so next to no smoothing.
     max_rows : int, default=10000
         Above this many distinct scores the table is coarsened to that many, with a warning.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores; see :class:`~trueodds.BBQCalibrator`.
 
     Attributes
@@ -102,7 +102,7 @@ class ABBCalibrator(Calibrator):
             )
             table = table.coarsen(int(self.max_rows))
         score = table.score
-        probability = score if self.input == "probability" else sigmoid(score)
+        probability = score if self.scale == "probability" else sigmoid(score)
         inner = probability[:-1] / 2 + probability[1:] / 2
         values, self.mean_n_bins_ = average_over_binnings(
             np.concatenate([[0.0], inner, [1.0]]),
@@ -112,7 +112,7 @@ class ABBCalibrator(Calibrator):
             PRIOR_LIMIT,
         )
         edges = edges_between(score[:-1], score[1:])
-        return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), input=self.input)
+        return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), scale=self.scale)
 
     def _log_prior(self, probability: Floats) -> tuple[Floats, Floats]:
         """Ln of the prior probability of a boundary after each score but the last, and of none."""

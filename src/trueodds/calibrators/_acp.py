@@ -41,7 +41,7 @@ class ACPCalibrator(Calibrator):
     interval_size : float, default=None
         How many instances that interval is worth: it is Wilson's interval for a frequency equal
         to the score, observed among so many. None stands for N^⅔, N being the weight in ``fit``.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores and of the intervals. Wilson's interval is taken at the logistic
         function of log-odds and margins.
 
@@ -92,7 +92,7 @@ class ACPCalibrator(Calibrator):
         from scipy.special import expit, logit  # slow to import
 
         self.table_ = table = rows.table
-        score = table.score if self.input == "probability" else expit(table.score)
+        score = table.score if self.scale == "probability" else expit(table.score)
         size = table.total ** (2 / 3) if self.interval_size is None else float(self.interval_size)
         # x lies in Wilson's interval around s if and only if |s − x| ≤ z·√(x(1 − x)/size). Within
         # [0, 1] both ends of that range of s grow with x; rounding must not undo that.
@@ -105,12 +105,12 @@ class ACPCalibrator(Calibrator):
         values = _frequency(
             table, np.searchsorted(leave, at), np.searchsorted(enter, at, side="right")
         )
-        if self.input != "probability":
+        if self.scale != "probability":
             edges = logit(edges)
             # Probabilities near 1 lie closer together than their log-odds can tell.
             last = np.append(edges[1:] > edges[:-1], True)
             edges, values = edges[last], values[np.append(True, last)]
-        return StepMap(edges=edges, values=values, input=self.input)
+        return StepMap(edges=edges, values=values, scale=self.scale)
 
     def predict_proba(self, scores: Any, intervals: Any = None) -> Floats:
         """Calibrated probabilities.
@@ -133,10 +133,10 @@ class ACPCalibrator(Calibrator):
         self._check_fitted("map_")
         if len(self.classes_) > 2:
             raise InputError(f"intervals are for two classes; there are {len(self.classes_)}.")
-        array = validate_scores(scores, self.input, n_columns=2)
+        array = validate_scores(scores, self.scale, n_columns=2)
         if array.ndim == 2:
-            array = positive_column(array, self.input)
-        low, high = _check_intervals(intervals, self.input, len(array))
+            array = positive_column(array, self.scale)
+        low, high = _check_intervals(intervals, self.scale, len(array))
         table = self.table_
         first = np.searchsorted(table.score, low, side="left")
         last = np.searchsorted(table.score, high, side="right")

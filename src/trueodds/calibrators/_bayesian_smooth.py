@@ -34,9 +34,9 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     monotone : bool, default=False
         Whether a higher score may never get a lower probability: the curve is then replaced by the
         nearest that never falls.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Log-odds and probabilities may be right as they are, which is one
-        of the models; margins (``"score"``) may not.
+        of the models; raw scores (``"raw"``) may not.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels. The prior makes it unnecessary.
 
@@ -99,12 +99,12 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
-        unit = margin_unit(table.score, table.weight) if self.input == "score" else 1.0
+        unit = margin_unit(table.score, table.weight) if self.scale == "raw" else 1.0
         posterior = fit_smooth_curve(
-            log_odds(table.score, self.input) / unit,
+            log_odds(table.score, self.scale) / unit,
             table.n_neg,
             table.n_pos,
-            centred_on_scores=self.input != "score",
+            centred_on_scores=self.scale != "raw",
         )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())
@@ -114,7 +114,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         posterior = self.posterior_
         if self.monotone:
             curve = _never_falling(curve, posterior.weight)
-        return LogOddsCurveMap(x=posterior.z, y=curve, input=self.input)
+        return LogOddsCurveMap(x=posterior.z, y=curve, scale=self.scale)
 
     def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
         # Those of any method: the same models, but for two that are too sure of themselves.
@@ -122,7 +122,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         curves = [posterior.quantile(share) for share in shares]
         if self.monotone:
             curves = [_never_falling(curve, posterior.weight) for curve in curves]
-        return [LogOddsCurveMap(x=posterior.z, y=curve, input=self.input) for curve in curves]
+        return [LogOddsCurveMap(x=posterior.z, y=curve, scale=self.scale) for curve in curves]
 
     def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
         return [self._map_of(curve) for curve in self.posterior_.draw(n_maps, rng)]

@@ -34,7 +34,7 @@ class BayesianStructuredCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Logits and margins are first turned into probabilities.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels; the priors make it superfluous.
@@ -79,7 +79,7 @@ class BayesianStructuredCalibrator(Calibrator):
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         counts = np.stack(rows.smoothed_counts())
-        return _fit_map(as_pair(rows.scores, self.input), counts, self.input)
+        return _fit_map(as_pair(rows.scores, self.scale), counts, self.scale)
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         absent = np.flatnonzero(rows.class_weight == 0).tolist()
@@ -90,7 +90,7 @@ class BayesianStructuredCalibrator(Calibrator):
                 MissingClassWarning,
             )
         counts = np.take(rows.class_targets.T, rows.codes, axis=1) * rows.row_weight
-        return _fit_map(rows.scores, counts, self.input)
+        return _fit_map(rows.scores, counts, self.scale)
 
 
 def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
@@ -103,13 +103,13 @@ def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
     if not all(member.converged for member in members):
         warn_user("the fit of a member of the pool did not converge.", ConvergenceWarning)
     maps = tuple(_as_map(member, scale, unit) for member in members)
-    return AverageMap(maps=maps, weights=weights, input=scale)
+    return AverageMap(maps=maps, weights=weights, scale=scale)
 
 
 def _as_map(member: Member, scale: InputScale, unit: float) -> CalibrationMap:
     base, found = member.base, member.coefficients
     if base is None or found is None:
-        return IdentityMap(input=scale)
+        return IdentityMap(scale=scale)
     return structured_map(
         base,
         bias=found.bias,
@@ -117,5 +117,5 @@ def _as_map(member: Member, scale: InputScale, unit: float) -> CalibrationMap:
         on_probabilities=found.on_probabilities,
         shared=found.shared,
         unit=unit,
-        input=scale,
+        scale=scale,
     )

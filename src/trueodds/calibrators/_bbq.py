@@ -49,7 +49,7 @@ class BBQCalibrator(Calibrator):
         side gets the same frequency of positives. ``"input"``: they are cut in the order given, as
         in the authors' program; the result then depends on that order. Without ties all are the
         same.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Log-odds and margins go through the logistic function where a
         score must be a probability; edges lie halfway between scores on the given scale.
 
@@ -125,7 +125,7 @@ class BBQCalibrator(Calibrator):
             score = rows.scores[order]
             n_neg, n_pos = (counts[order] for counts in rows.smoothed_counts())
         whole = self.ties == "whole"
-        bins = _HistogramBins.of_all_models(score, n_neg, n_pos, self.input, whole=whole)
+        bins = _HistogramBins.of_all_models(score, n_neg, n_pos, self.scale, whole=whole)
         self.scores_ = bins.model_scores()
         self.n_bins_ = np.bincount(bins.model)
         relative = np.exp((self.scores_.min() - self.scores_) / 2)
@@ -137,7 +137,7 @@ class BBQCalibrator(Calibrator):
         weights = np.zeros(len(relative))
         weights[kept] = relative[kept] / relative[kept].sum()
         self.weights_ = weights
-        return bins.averaged(weights, self.input)
+        return bins.averaged(weights, self.scale)
 
 
 def _elbow(decreasing: Floats) -> int:
@@ -245,4 +245,4 @@ class _HistogramBins:
         edges, where = np.unique(self.lower_edge[used][~first], return_inverse=True)
         change = np.bincount(where, steps, len(edges)).astype(np.float64)
         values = np.cumsum(np.append(parts[first].sum(), change))
-        return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), input=scale)
+        return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), scale=scale)

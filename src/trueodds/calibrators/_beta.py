@@ -38,8 +38,8 @@ class BetaCalibrator(Calibrator):
         likelihood, or the Brier score, which the paper proposes as future work. The squared error
         forgives what is far wrong, so ``"brier"`` follows the bulk of the rows and cares less for
         both ends of the scale.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores; margins (``"score"``) are taken as log-odds.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
 
     Attributes
     ----------
@@ -92,5 +92,5 @@ class BetaCalibrator(Calibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         design = DESIGNS[self.parameters]
         return fit_log_odds_map(
-            rows, self.input, design, nonnegative=self.is_monotone, loss=self.loss
+            rows, self.scale, design, nonnegative=self.is_monotone, loss=self.loss
         )

@@ -30,7 +30,7 @@ class CenteredIsotonicCalibrator(Calibrator):
         What a block of one class says. None: exactly 0 or 1, and it remains a block, as in the
         paper. ``"laplace"``: one more instance of each class is added to it, and it becomes a
         point as any other.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores, on which means are taken and lines drawn.
 
     Attributes
@@ -76,4 +76,4 @@ class CenteredIsotonicCalibrator(Calibrator):
         x = np.concatenate([first[:1], left, right, last[-1:]])
         y = np.concatenate([level[:1], level, level, level[-1:]])
         x, kept = np.unique(x, return_index=True)
-        return PiecewiseLinearMap(x=x, y=y[kept], input=self.input)
+        return PiecewiseLinearMap(x=x, y=y[kept], scale=self.scale)

@@ -28,7 +28,7 @@ class DirichletCalibrator(Calibrator):
         λ: the mean log-loss is raised by λ·Σ w² over the weights off the diagonal.
     intercept_penalty : float, default=0.03
         μ: and by μ·Σ b². Both 0: maximum likelihood.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Logits are taken as they are, for their logarithms: matrix scaling
         with the same penalty, the paper's MS-ODIR.
     label_smoothing : {"platt", None} or float, default=None
@@ -78,13 +78,13 @@ class DirichletCalibrator(Calibrator):
         check_number(self.intercept_penalty, "intercept_penalty")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        return fit_log_odds_map(rows, self.input, "beta")
+        return fit_log_odds_map(rows, self.scale, "beta")
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_softmax_map(
             rows,
             model_of=MatrixModel,
-            scale=self.input,
+            scale=self.scale,
             per_class=True,
             ridge=2 * float(self.off_diagonal_penalty),  # the model has ½·ridge·w²
             bias_ridge=2 * float(self.intercept_penalty),

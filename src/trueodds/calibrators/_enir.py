@@ -207,7 +207,7 @@ class ENIRCalibrator(Calibrator):
     max_models : int, default=None
         Keep this many models, evenly spaced along the path, as the authors' program does (100).
         For comparison only: it saves nothing here.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Their order decides the models; interpolation takes place on the
         given scale. Where a score must be a probability (``smoothing``), log-odds and margins go
         through the logistic function (the paper's footnote 2).
@@ -294,14 +294,14 @@ class ENIRCalibrator(Calibrator):
 
         prior: Floats | None = None
         if self.smoothing == "authors":
-            prior = table.score if self.input == "probability" else sigmoid(table.score)
+            prior = table.score if self.scale == "probability" else sigmoid(table.score)
         kept = np.flatnonzero(weights)
         starts, values = _average(path, models[kept], weights[kept], prior)
         ends = np.append(starts[1:], len(table)) - 1
         knots = np.stack([starts, ends], axis=1).ravel()
         new = np.append(True, knots[1:] > knots[:-1])
         return PiecewiseLinearMap(
-            x=table.score[knots[new]], y=np.repeat(values, 2)[new], input=self.input
+            x=table.score[knots[new]], y=np.repeat(values, 2)[new], scale=self.scale
         )
 
     def _models(self, path: NearIsotonicPath) -> Integers:

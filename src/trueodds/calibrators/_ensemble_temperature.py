@@ -23,7 +23,7 @@ class EnsembleTemperatureCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. p is the softmax of logits and margins.
 
     Attributes
@@ -60,7 +60,7 @@ class EnsembleTemperatureCalibrator(Calibrator):
     learns_classes_jointly = True
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        uniform = LogOddsMap(a=0.0, b=0.0, c=0.0, input=self.input)
+        uniform = LogOddsMap(a=0.0, b=0.0, c=0.0, scale=self.scale)
         maps = self._members(rows, uniform)
         p = np.stack([m.apply(rows.scores) for m in maps], axis=1)
         n_neg, n_pos = rows.smoothed_counts()
@@ -68,7 +68,7 @@ class EnsembleTemperatureCalibrator(Calibrator):
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         nothing = np.zeros(rows.n_classes)
-        uniform = SoftmaxMap(weights=nothing, bias=nothing, input=self.input)
+        uniform = SoftmaxMap(weights=nothing, bias=nothing, scale=self.scale)
         maps = self._members(rows, uniform)
         counts = rows.class_targets[rows.codes] * rows.row_weight[:, None]
         seen = np.nonzero(counts)
@@ -76,10 +76,10 @@ class EnsembleTemperatureCalibrator(Calibrator):
         return self._mixed(maps, p, counts[seen])
 
     def _members(self, rows: Rows, uniform: CalibrationMap) -> tuple[CalibrationMap, ...]:
-        plain = TemperatureCalibrator(input=self.input, label_smoothing=self.label_smoothing)
-        return plain.fit_map(rows), IdentityMap(input=self.input), uniform
+        plain = TemperatureCalibrator(scale=self.scale, label_smoothing=self.label_smoothing)
+        return plain.fit_map(rows), IdentityMap(scale=self.scale), uniform
 
     def _mixed(self, maps: tuple[CalibrationMap, ...], p: Floats, counts: Floats) -> CalibrationMap:
         seen = counts > 0
         weights = mixture_weights(p[seen], counts[seen])
-        return AverageMap(maps=maps, weights=weights, input=self.input)
+        return AverageMap(maps=maps, weights=weights, scale=self.scale)

@@ -70,7 +70,7 @@ class HistogramCalibrator(Calibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         by_mass = self.strategy == "quantile"
         edges, values = self._equal_mass(rows) if by_mass else self._equal_width(rows)
-        return StepMap(edges=edges, values=values, input=self.input)
+        return StepMap(edges=edges, values=values, scale=self.scale)
 
     def _equal_mass(self, rows: Rows) -> tuple[Floats, Floats]:
         """Edges, and the frequency of positives between them."""
@@ -86,7 +86,7 @@ class HistogramCalibrator(Calibrator):
         edges = self._uniform_edges(rows.scores)
         each = rows.uncounted()
         sums = bin_sums(
-            each.scores, each.codes, each.weight, edges, uniform=self.input == "probability"
+            each.scores, each.codes, each.weight, edges, uniform=self.scale == "probability"
         )
         n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *rows.targets)
         if sums.weight.all():
@@ -96,7 +96,7 @@ class HistogramCalibrator(Calibrator):
         return edges, np.minimum(np.interp(np.arange(len(n_pos)), filled, rates), 1.0)
 
     def _uniform_edges(self, score: Floats) -> Floats:
-        if self.input == "probability":
+        if self.scale == "probability":
             return uniform_edges(int(self.n_bins))
         finite = score[np.isfinite(score)]
         if len(finite) == 0:

@@ -35,7 +35,7 @@ class IdentityCalibrator(Calibrator):
     learns_classes_jointly = True
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        return IdentityMap(input=self.input)
+        return IdentityMap(scale=self.scale)
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
-        return IdentityMap(input=self.input)
+        return IdentityMap(scale=self.scale)

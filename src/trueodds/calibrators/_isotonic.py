@@ -34,7 +34,7 @@ class IsotonicCalibrator(Calibrator):
         ``"laplace"``: its n instances count as one more of each class, so that it says 1/(n + 2)
         or (n + 1)/(n + 2); blocks that are then out of order are pooled. Take it wherever a
         forecast of 0 may turn out wrong: an infinite log-loss, a division by zero.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. The fit depends on their order alone; interpolation takes place
         on the given scale.
 
@@ -79,6 +79,6 @@ class IsotonicCalibrator(Calibrator):
         values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         if self.interpolation == "step":
             edges = edges_between(table.score[ends[:-1]], table.score[starts[1:]])
-            return StepMap(edges=edges, values=values[starts], input=self.input)
+            return StepMap(edges=edges, values=values[starts], scale=self.scale)
         knots = np.unique(np.concatenate([starts, ends]))
-        return PiecewiseLinearMap(x=table.score[knots], y=values[knots], input=self.input)
+        return PiecewiseLinearMap(x=table.score[knots], y=values[knots], scale=self.scale)

@@ -37,8 +37,8 @@ class KernelCalibrator(Calibrator):
     bandwidth : float, default=None
         The variance of the kernel around p is about bandwidth·p·(1 − p). None: n^(−2/5), where n
         is the weight of all instances.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores; margins (``"score"``) are taken as log-odds.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
 
     Attributes
     ----------
@@ -84,11 +84,11 @@ class KernelCalibrator(Calibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         bandwidth = float(self.bandwidth or rows.total**-0.4)
         score = rows.scores
-        p = score if self.input == "probability" else sigmoid(log_odds(score, self.input))
+        p = score if self.scale == "probability" else sigmoid(log_odds(score, self.scale))
         kernel = BetaKernel(p, *rows.smoothed_counts(), bandwidth)
         self.bandwidth_ = bandwidth
         x, y = kernel.curve()
-        return LogOddsCurveMap(x=x, y=y, input=self.input)
+        return LogOddsCurveMap(x=x, y=y, scale=self.scale)
 
 
 N_CELLS = 256

@@ -27,8 +27,8 @@ class LogisticCalibrator(Calibrator):
     axis : {"log_odds", "raw"}, default="log_odds"
         What the curve is a function of. ``"raw"`` takes the scores as they are: Platt's method for
         margins, and what scikit-learn does to probabilities.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores. Margins (``"score"``) are always taken as they are.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores. Raw scores (``"raw"``) are always taken as they are.
     label_smoothing : {"platt", None} or float, default="platt"
         Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) in place of 1 and 0; None for plain
         maximum likelihood. N are sums of weights, so scale importance weights to sum to the
@@ -72,6 +72,6 @@ class LogisticCalibrator(Calibrator):
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         if self.axis == "raw":
-            fitted = fit_log_odds_map(rows, "score", "logistic")
-            return replace(fitted, axis="raw", input=self.input)
-        return fit_log_odds_map(rows, self.input, "logistic")
+            fitted = fit_log_odds_map(rows, "raw", "logistic")
+            return replace(fitted, axis="raw", scale=self.scale)
+        return fit_log_odds_map(rows, self.scale, "logistic")

@@ -32,7 +32,7 @@ class MatrixCalibrator(Calibrator):
         and diagonal weight, and by k·(k − 1)/n for each squared weight off the diagonal, so that
         few instances change little. A number: ½·ridge·Σ w² on the off-diagonal weights alone, the
         larger, the closer to vector scaling; 0 is maximum likelihood.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Probabilities are turned into their logarithms; logits are taken
         as they are.
     label_smoothing : {"platt", None} or float, default=None
@@ -94,15 +94,15 @@ class MatrixCalibrator(Calibrator):
             check_number(ridge, "ridge")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        return fit_log_odds_map(rows, self.input, "beta")
+        return fit_log_odds_map(rows, self.scale, "beta")
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         if self.ridge == "structured":
-            return fit_structured_map(rows, model_of=MatrixModel, scale=self.input, strength=1.0)
+            return fit_structured_map(rows, model_of=MatrixModel, scale=self.scale, strength=1.0)
         return fit_softmax_map(
             rows,
             model_of=MatrixModel,
-            scale=self.input,
+            scale=self.scale,
             per_class=True,
             ridge=float(self.ridge),
         )

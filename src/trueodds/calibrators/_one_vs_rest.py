@@ -24,7 +24,7 @@ class OneVsRestCalibrator(Calibrator):
     ----------
     calibrator : Calibrator, default=None
         The method for each class; None for :class:`~trueodds.LogisticCalibrator`.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores; takes precedence over the calibrator's own.
     label_smoothing : {"platt", None} or float, default=None
         Used in place of the calibrator's own if not None.
@@ -62,7 +62,7 @@ class OneVsRestCalibrator(Calibrator):
         else:
             check_instance(self.calibrator, Calibrator, "calibrator")
             inner = type(self.calibrator)(**self.calibrator.get_params(deep=False))
-        inner.set_params(input=self.input)
+        inner.set_params(scale=self.scale)
         if self.label_smoothing is not None:
             inner.set_params(label_smoothing=self.label_smoothing)
         return inner

@@ -31,8 +31,8 @@ class QuadraticCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores; margins (``"score"``) are taken as log-odds.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
 
     Attributes
     ----------
@@ -64,10 +64,10 @@ class QuadraticCalibrator(Calibrator):
     is_monotone = False
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        fit = fit_quadratic(rows, scale=self.input)
+        fit = fit_quadratic(rows, scale=self.scale)
         warn_of_curve(fit)
         return QuadraticMap(
-            a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input
+            a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, scale=self.scale
         )
 
 

@@ -64,8 +64,8 @@ class RobustLogisticCalibrator(Calibrator):
         α of the loss, above 0 and at most 1. Near 0 the log-loss, which is logistic calibration;
         1 the Brier score. In between an instance that is given the probability q for its class
         costs no more than 1/α as q goes to 0.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores. Margins (``"score"``) are taken as they are.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores. Raw scores (``"raw"``) are taken as they are.
     label_smoothing : {"platt", None} or float, default="platt"
         Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) in place of 1 and 0.
 
@@ -98,9 +98,9 @@ class RobustLogisticCalibrator(Calibrator):
     >>> z = rng.normal(0, 2, 400)
     >>> y = rng.random(400) < 1 / (1 + np.exp(-z))
     >>> z[:5], y[:5] = -30.0, True
-    >>> round(LogisticCalibrator(input="logit").fit(z, y).map_.a, 2)
+    >>> round(LogisticCalibrator(scale="logit").fit(z, y).map_.a, 2)
     0.24
-    >>> round(RobustLogisticCalibrator(input="logit").fit(z, y).map_.a, 2)
+    >>> round(RobustLogisticCalibrator(scale="logit").fit(z, y).map_.a, 2)
     0.99
     """
 
@@ -118,10 +118,10 @@ class RobustLogisticCalibrator(Calibrator):
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         power = max(float(self.robustness), LEAST)
-        fit = fit_robust(rows, scale=self.input, power=power)
+        fit = fit_robust(rows, scale=self.scale, power=power)
         warn_of_curve(fit)
         return LogOddsMap(
-            a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, input=self.input
+            a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, scale=self.scale
         )
 
 
@@ -140,7 +140,7 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
     ----------
     evidence : Rows
         Scores in any order, some of them perhaps saturated.
-    scale : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     power : float
         α > 0.
 

@@ -37,8 +37,8 @@ class ScalingBinningCalibrator(Calibrator):
     n_bins : int, default=10
     scaling : {"logistic", "beta"}, default="logistic"
         The curve: σ(a·z + c) of the log-odds z, or beta calibration. It must not decrease.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores; margins (``"score"``) are taken as log-odds.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class ScalingBinningCalibrator(Calibrator):
         check_choice(self.scaling, ("logistic", "beta"), "scaling")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        curve = fit_log_odds_map(rows, self.input, self.scaling, nonnegative=True)
+        curve = fit_log_odds_map(rows, self.scale, self.scaling, nonnegative=True)
         table = rows.table
         cuts = _cuts(table.weight, int(self.n_bins))
         scaled = curve.apply(np.ascontiguousarray(table.score))
@@ -82,7 +82,7 @@ class ScalingBinningCalibrator(Calibrator):
         share = table.weight / np.repeat(mass, np.diff(np.append(starts, len(table))))
         values = np.add.reduceat(scaled * share, starts)
         edges = _halfway(curve, table.score[cuts - 1], table.score[cuts])
-        return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), input=self.input)
+        return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), scale=self.scale)
 
 
 def _cuts(weight: Floats, n_bins: int) -> npt.NDArray[np.intp]:

@@ -38,7 +38,7 @@ class SmoothIsotonicCalibrator(Calibrator):
     tail_smoothing : {"laplace", None}, default=None
         What a block of one class says. None: exactly 0 or 1. ``"laplace"``: one more instance of
         each class is added to it.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores, on which means are taken and the curve is smooth.
 
     Attributes
@@ -86,7 +86,7 @@ class SmoothIsotonicCalibrator(Calibrator):
         x = np.concatenate([table.score[:1], x, table.score[-1:]])
         x, kept = np.unique(x, return_index=True)
         y = np.concatenate([level[:1], y, level[-1:]])
-        return PiecewiseLinearMap(x=x, y=y[kept], input=self.input)
+        return PiecewiseLinearMap(x=x, y=y[kept], scale=self.scale)
 
 
 def monotone_cubic(x: Floats, y: Floats, tolerance: float) -> tuple[Floats, Floats]:

@@ -65,8 +65,8 @@ class SplineCalibrator(Calibrator):
         ``"auto"``: 10 for probabilities and log-odds, 0 for margins.
     monotone : bool, default=False
         Whether parts that fall are replaced by constants.
-    input : {"probability", "logit", "score"}, default="probability"
-        The scale of the scores; margins (``"score"``) take the place of log-odds.
+    scale : {"probability", "logit", "raw"}, default="probability"
+        The scale of the scores; raw scores (``"raw"``) take the place of log-odds.
 
     Attributes
     ----------
@@ -121,10 +121,10 @@ class SplineCalibrator(Calibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         prior = self.prior_weight
         if prior == "auto":
-            prior = 0.0 if self.input == "score" else PRIOR_WEIGHT
+            prior = 0.0 if self.scale == "raw" else PRIOR_WEIGHT
         fit = fit_spline(
             rows,
-            scale=self.input,
+            scale=self.scale,
             n_knots=int(self.n_knots),
             strength=self.strength,
             prior_weight=float(prior),
@@ -137,7 +137,7 @@ class SplineCalibrator(Calibrator):
         self.strength_ = fit.strength
         # Log-odds that differ in their last digit may have one place.
         rises = np.append(True, fit.x[1:] > np.maximum.accumulate(fit.x)[:-1])
-        return LogOddsCurveMap(x=fit.x[rises], y=fit.y[rises], input=self.input)
+        return LogOddsCurveMap(x=fit.x[rises], y=fit.y[rises], scale=self.scale)
 
 
 COMPRESS_FROM = 2048

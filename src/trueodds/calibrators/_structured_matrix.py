@@ -16,7 +16,7 @@ class StructuredMatrixCalibrator(MixedStructuredCalibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Logits are turned into the logarithms of their softmax.
     classes : array-like, default=None
         All labels; for a class without instances D and the bias stay 0.

@@ -42,7 +42,7 @@ class StructuredVectorCalibrator(MixedStructuredCalibrator):
     >>> rng = np.random.default_rng(0)
     >>> z = 2 * rng.normal(size=(500, 3))
     >>> y = (z + 2 * rng.gumbel(size=z.shape)).argmax(axis=1)  # logits twice too large
-    >>> calibrator = StructuredVectorCalibrator(input="logit").fit(z, y)
+    >>> calibrator = StructuredVectorCalibrator(scale="logit").fit(z, y)
     >>> calibrator.predict_proba([[0.0, 0.0, 2.0]]).round(1)
     array([[0.2, 0.2, 0.6]])
     """

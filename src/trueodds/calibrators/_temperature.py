@@ -26,7 +26,7 @@ class TemperatureCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Logits need not be normalized; margins are taken as logits.
 
     Attributes
@@ -48,7 +48,7 @@ class TemperatureCalibrator(Calibrator):
     --------
     >>> from trueodds import TemperatureCalibrator
     >>> logits, y = [-4.0, 3.0, 5.0, -2.0, 1.0, 4.0], [0, 0, 1, 1, 1, 1]
-    >>> calibrator = TemperatureCalibrator(input="logit").fit(logits, y)
+    >>> calibrator = TemperatureCalibrator(scale="logit").fit(logits, y)
     >>> round(calibrator.temperature_, 3)
     3.552
     """
@@ -71,13 +71,13 @@ class TemperatureCalibrator(Calibrator):
         return 1 / inverse if inverse else np.inf
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        return fit_log_odds_map(rows, self.input, "temperature", nonnegative=True)
+        return fit_log_odds_map(rows, self.scale, "temperature", nonnegative=True)
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         fitted = fit_softmax_map(
             rows,
             model_of=TemperatureModel,
-            scale=self.input,
+            scale=self.scale,
             per_class=False,
         )
         if fitted.weights[0] >= 0:
@@ -87,4 +87,4 @@ class TemperatureCalibrator(Calibrator):
             NonMonotoneWarning,
         )
         nothing = np.zeros(rows.n_classes)
-        return SoftmaxMap(weights=nothing, bias=nothing, input=self.input)
+        return SoftmaxMap(weights=nothing, bias=nothing, scale=self.scale)

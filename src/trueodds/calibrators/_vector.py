@@ -22,7 +22,7 @@ class VectorCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Probabilities are turned into their logarithms; logits are taken
         as they are, so adding a constant to a row of logits matters.
     label_smoothing : {"platt", None} or float, default=None
@@ -63,12 +63,12 @@ class VectorCalibrator(Calibrator):
     learns_classes_jointly = True
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        return fit_log_odds_map(rows, self.input, "beta")
+        return fit_log_odds_map(rows, self.scale, "beta")
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_softmax_map(
             rows,
             model_of=VectorModel,
-            scale=self.input,
+            scale=self.scale,
             per_class=True,
         )

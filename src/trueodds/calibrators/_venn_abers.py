@@ -30,7 +30,7 @@ class VennAbersCalibrator(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores; their order alone counts.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels of the calibration set.
@@ -93,7 +93,7 @@ class VennAbersCalibrator(Calibrator):
         last = np.append(True, real)
         edges, values = edges[real], values[last]
         kept = values[1:] != values[:-1]
-        return StepMap(edges=edges[kept], values=values[np.append(True, kept)], input=self.input)
+        return StepMap(edges=edges[kept], values=values[np.append(True, kept)], scale=self.scale)
 
     def predict_bounds(self, scores: Any) -> Floats:
         """The two probabilities p0 ≤ p1 of each score.
@@ -117,9 +117,9 @@ class VennAbersCalibrator(Calibrator):
         self._check_fitted("map_")
         if len(self.classes_) > 2:
             raise InputError("predict_bounds is for two classes; this was fitted on several.")
-        array = validate_scores(scores, self.input, n_columns=2)
+        array = validate_scores(scores, self.scale, n_columns=2)
         if array.ndim == 2:
-            array = positive_column(array, self.input)
+            array = positive_column(array, self.scale)
         return np.stack([self.p0_.apply(array), self.p1_.apply(array)], axis=1)
 
 

@@ -25,7 +25,7 @@ UNCHANGED = "·"
 
 def score_scale(fitted: Sequence[CalibrationMap]) -> str | None:
     """The scale that all maps can be looked at on; None if there is none."""
-    scales = {m.input for m in fitted}
+    scales = {m.scale for m in fitted}
     if len(scales) == 1:
         return scales.pop()
     return "probability" if scales == {"probability", "logit"} else None
@@ -38,7 +38,7 @@ def score_axis(fitted: Sequence[CalibrationMap], scale: str) -> Floats:
     """
     ends: list[float] = []
     for m in fitted:
-        said = (m.metadata or {}).get("score_range") if m.input == scale else None
+        said = (m.metadata or {}).get("score_range") if m.scale == scale else None
         ends += [float(end) for end in said or ()]
         if scale != "probability" and not said:
             for name in KNOTS:
@@ -54,7 +54,7 @@ def score_axis(fitted: Sequence[CalibrationMap], scale: str) -> Floats:
 
 def unchanged(x: Floats, scale: str) -> Floats | None:
     """What the scores themselves say; None for margins, which say nothing."""
-    if scale == "score":
+    if scale == "raw":
         return None
     return x if scale == "probability" else 1 / (1 + np.exp(-x))
 
@@ -69,7 +69,7 @@ def curves_of(
     A map for any number of classes is taken for one of ``n_classes``.
     """
     scores = x
-    if fitted.input != scale:  # probabilities for a map of log-odds
+    if fitted.scale != scale:  # probabilities for a map of log-odds
         with np.errstate(divide="ignore"):
             scores = np.log(x) - np.log1p(-x)
     if isinstance(fitted, TreeMap):
@@ -80,7 +80,7 @@ def curves_of(
     names = fitted.classes or tuple(range(n))
     drawn = range(1, 2) if n == 2 else range(min(n, MOST_CURVES))
     return [
-        (str(names[k]), np.asarray(fitted(_rows(scores, k, n, fitted.input)))[:, k]) for k in drawn
+        (str(names[k]), np.asarray(fitted(_rows(scores, k, n, fitted.scale)))[:, k]) for k in drawn
     ]
 
 
@@ -99,7 +99,7 @@ def _of_leaves(tree: TreeMap, scores: Floats) -> list[tuple[str, Floats]]:
     leaves = np.flatnonzero(tree.attribute < 0)
     heaviest = leaves[np.argsort(-tree.weight[leaves], kind="stable")][:MOST_CURVES]
     k = tree.n_classes - 1
-    rows: Any = scores if tree.n_classes == 2 else _rows(scores, k, tree.n_classes, tree.input)
+    rows: Any = scores if tree.n_classes == 2 else _rows(scores, k, tree.n_classes, tree.scale)
     return [(f"leaf {node}", tree.at_node(int(node), rows)[:, k]) for node in sorted(heaviest)]
 
 

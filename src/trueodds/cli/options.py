@@ -105,9 +105,9 @@ class ReadingOptions:
             "('x*').",
         ),
     ] = field(default_factory=lambda: ["score"])
-    scale: Annotated[
+    unit: Annotated[
         Literal["fraction", "percent"],
-        data_option("--scale", help="Whether probabilities run from 0 to 1 or from 0 to 100."),
+        data_option("--unit", help="Whether probabilities run from 0 to 1 or from 0 to 100."),
     ] = "fraction"
     input_format: Annotated[
         Format | None,
@@ -242,9 +242,9 @@ class LabelledRowOptions(LabelOptions, RowOptions):
         data_option("--weight", metavar="COLUMN", help="Column of importance weights."),
     ] = None
     input_scale: Annotated[
-        Literal["probability", "logit", "score"],
+        Literal["probability", "logit", "raw"],
         data_option(
-            "--input", help="What the scores are: probabilities, log-odds, or margins of any scale."
+            "--scale", help="What the scores are: probabilities, log-odds, or raw decision values."
         ),
     ] = "probability"
     class_names: Annotated[
@@ -276,9 +276,9 @@ class LabelledRowOptions(LabelOptions, RowOptions):
             score=tuple(self.score),
             label=self.label,
             weight=self.weight if self.counts is None else self.counts,
-            input=self.input_scale,
+            scale=self.input_scale,
             classes=tuple(self.class_names or ()),
-            scale=self.scale,
+            unit=self.unit,
             **more,
         )
 

@@ -45,7 +45,7 @@ class ScoreCells:
 
     Parameters
     ----------
-    scale : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     bits : int
         Significant binary digits that are kept.
     unit : float
@@ -116,7 +116,7 @@ def cells_for(scale: InputScale, low: float, high: float, max_rows: int) -> Scor
 
     Parameters
     ----------
-    scale : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     low, high : float
         The lowest and the highest score but 0 and 1 (or the infinities).
     max_rows : int
@@ -127,7 +127,7 @@ def cells_for(scale: InputScale, low: float, high: float, max_rows: int) -> Scor
         With at least two bits, even if that makes more cells than ``max_rows``.
     """
     unit = 1.0
-    if scale == "score":
+    if scale == "raw":
         size = min(max(abs(low), abs(high)), LARGEST)
         unit = 2.0 ** (math.frexp(size)[1] - MARGIN_OCTAVES) if size > 0 else 1.0
     for bits in range(MOST_BITS, FEWEST_BITS, -1):

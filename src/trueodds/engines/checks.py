@@ -212,15 +212,15 @@ def _refuse_missing(row: dict[str, Any], role: str, name: str, n_rows: int) -> N
 def _refuse_scores(row: dict[str, Any], name: str, scale: InputScale, n_rows: int) -> None:
     count = int(row["score_outside"])
     low, high = float(row["score_min"]), float(row["score_max"])
-    if scale == "score":
+    if scale == "raw":
         raise InputError(
             f"score column {name!r} must be finite; {count} of {n_rows} rows are infinite "
-            '(infinite log-odds are legal with input="logit").'
+            '(infinite log-odds are legal with scale="logit").'
         )
     raise InputError(
         f"score column {name!r} must lie in [0, 1]; {count} of {n_rows} rows do not, for example "
         f"{number_text(high if high > 1 else low, 0, 1)}; if these are log-odds, pass "
-        'input="logit", if margins of another scale, input="score".'
+        'scale="logit", if raw decision values, scale="raw".'
     )
 
 

@@ -89,11 +89,11 @@ class BlockWriter(Renderer[str]):
         what = (
             "probabilities of the classes, from a row of" if self.several else "probability, from a"
         )
-        scale = {"probability": "probabilit", "logit": "log-odds", "score": "margin"}
+        scale = {"probability": "probabilit", "logit": "log-odds", "raw": "raw score"}
         ending = {
             "probability": ("y", "ies"),
             "logit": ("", ""),
-            "score": ("", "s"),
+            "raw": ("", "s"),
         }[self.formula.scale][self.several]
         given = scale[self.formula.scale] + ending
         return f"Calibrated {what} {given}; NaN if a score is missing or out of range."

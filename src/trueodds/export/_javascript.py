@@ -149,7 +149,7 @@ class _JavaScriptWriter(BlockWriter):
         score = self._score(node.score)
         if node.scale == "probability":
             return f"0.0 <= {score} && {score} <= 1.0"
-        if node.scale == "score":
+        if node.scale == "raw":
             return f"Number.isFinite({score})"
         return f"{score} < Infinity" if node.several else f"!Number.isNaN({score})"
 

@@ -145,7 +145,7 @@ class _PythonWriter(BlockWriter):
         score = self._score(node.score)
         if node.scale == "probability":
             return f"0.0 <= {score} <= 1.0"
-        if node.scale == "score":
+        if node.scale == "raw":
             return f"math.isfinite({score})"
         return f"{score} < math.inf" if node.several else f"not math.isnan({score})"
 

@@ -256,7 +256,7 @@ class Usable(Condition):
         """The least and the greatest usable score."""
         if self.scale == "probability":
             return 0.0, 1.0
-        if self.scale == "score":
+        if self.scale == "raw":
             return -LARGEST, LARGEST
         return -np.inf, LARGEST if self.several else np.inf
 

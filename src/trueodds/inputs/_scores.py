@@ -24,7 +24,7 @@ __all__ = [
     "validate_scores",
 ]
 
-InputScale = Literal["probability", "logit", "score"]
+InputScale = Literal["probability", "logit", "raw"]
 SCALES = get_args(InputScale)
 
 ROW_SUM_TOLERANCE = 0.05 + 1e-9
@@ -42,7 +42,7 @@ class Words:
     scores: str
     labels: str
     has_scale: bool
-    """Whether the caller can say that the scores are on another scale (``input=``)."""
+    """Whether the caller can say that the scores are on another scale (``scale=``)."""
     labels_first: bool
     """Whether labels come first in the signature."""
 
@@ -54,7 +54,7 @@ METRIC_WORDS = Words("y_prob", "y_true", has_scale=False, labels_first=True)
 def check_scale(scale: Any) -> None:
     """Refuse anything but the three scales that scores can have."""
     if not isinstance(scale, str) or scale not in SCALES:
-        check_choice(scale, SCALES, "input")
+        check_choice(scale, SCALES, "scale")
 
 
 def validate_scores(
@@ -71,7 +71,7 @@ def validate_scores(
     ----------
     scores : array-like of shape (n,), (n, 1) or (n, n_classes)
         A single column becomes 1-D.
-    scale : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
         What the numbers are. Only log-odds may be infinite.
     n_columns : int, default=None
         Refuse another number of columns; 1 stands for 1-D.
@@ -112,8 +112,8 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
         outside = (array < 0) | (array > 1)
         first = array[tuple(np.argwhere(outside)[0])]
         hint = (
-            ' If these are log-odds, pass input="logit"; if they are margins of another scale, '
-            'pass input="score".'
+            ' If these are log-odds, pass scale="logit"; if they are raw decision values, '
+            'pass scale="raw".'
             if words.has_scale
             else ""
         )
@@ -123,10 +123,10 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
             f"{words.scores} must lie in [0, 1]; got {number_text(first, 0, 1)} "
             f"{where(outside)}.{hint}"
         )
-    if scale == "score" and (np.isinf(lowest) or np.isinf(highest)):
+    if scale == "raw" and (np.isinf(lowest) or np.isinf(highest)):
         raise InputError(
             f"{words.scores} must be finite; got an infinity (inf) {where(np.isinf(array))}. "
-            'Infinite log-odds are legal with input="logit".'
+            'Infinite log-odds are legal with scale="logit".'
         )
     if scale == "logit" and array.ndim == 2:
         if np.isposinf(highest):

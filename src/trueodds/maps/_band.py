@@ -54,14 +54,14 @@ def check_band(band: Any, of: CalibrationMap) -> None:
 
     check_level(band.level)
     count = of.class_count if of.class_count > 2 else 1
-    scale = "probability" if of.band_of_forecasts else of.input
+    scale = "probability" if of.band_of_forecasts else of.scale
     for name, curves in (("lower", band.lower), ("upper", band.upper)):
         if not isinstance(curves, tuple) or len(curves) != count:
             raise InputError(f"{name} of the band must be {count} maps; got {shown(curves)}.")
         for curve in curves:
-            fits = isinstance(curve, BinaryMap) and curve.input == scale and curve.band is None
+            fits = isinstance(curve, BinaryMap) and curve.scale == scale and curve.band is None
             if not fits:
-                raise InputError(f'{name} of the band must be binary maps with input="{scale}".')
+                raise InputError(f'{name} of the band must be binary maps with scale="{scale}".')
 
 
 def band_document(band: Band) -> dict[str, Any]:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BandEndMap", "BinaryMap", "CalibrationMap"]
 
-SHARED = {"input", "classes", "band"}
+SHARED = {"scale", "classes", "band"}
 """Fields of every family, which stand in the header of the file."""
 LONGEST_REASON = 300
 """Characters of what is said of a malformed document."""
@@ -64,7 +64,7 @@ class CalibrationMap(ABC):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores that it is called on.
     classes : tuple of str, int, float or bool, default=None
         The labels that the columns stand for; in a binary map the second one is positive.
@@ -75,13 +75,13 @@ class CalibrationMap(ABC):
     --------
     >>> from trueodds import BetaCalibrator
     >>> learned = BetaCalibrator().fit([0.1, 0.3, 0.6, 0.4, 0.9, 0.5], [0, 0, 1, 1, 1, 0]).map_
-    >>> learned.family, learned.input, learned.classes
+    >>> learned.family, learned.scale, learned.classes
     ('log_odds', 'probability', (0, 1))
     >>> 0 < learned(0.7) < 1
     array([ True])
     """
 
-    input: InputScale = "probability"
+    scale: InputScale = "probability"
     classes: tuple[_json.Label, ...] | None = None
     band: Band | None = None
 
@@ -102,7 +102,7 @@ class CalibrationMap(ABC):
             CalibrationMap._families[cls.family] = cls
 
     def __post_init__(self) -> None:
-        check_scale(self.input)
+        check_scale(self.scale)
         with np.errstate(all="ignore"):
             self._check()
         self._check_classes()
@@ -197,7 +197,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the scale that ``input`` says.
+            On the scale that ``scale`` says.
         features : array-like or frame of shape (n, n_features), default=None
             The original features, which a tree needs; may hold missing values.
 
@@ -209,12 +209,12 @@ class CalibrationMap(ABC):
         array = self._validated(scores)
         if array.ndim == 1 or not (self.reduces_pairs and self.n_classes == 2):
             return self.apply(array, features)
-        return self.apply_to_all(positive_column(array, self.input))
+        return self.apply_to_all(positive_column(array, self.scale))
 
     def _validated(self, scores: Any) -> Floats:
         """Scores as float64, of a shape that the map takes."""
         array = validate_scores(
-            scores, self.input, n_columns=self.n_classes, rows_sum_to_one=self.rows_sum_to_one
+            scores, self.scale, n_columns=self.n_classes, rows_sum_to_one=self.rows_sum_to_one
         )
         if array.ndim == 1 and not self.takes_one_score:
             raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
@@ -265,7 +265,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         scores : sequence of Expression
-            One for the positive class, or one for each class; on the scale that ``input`` says.
+            One for the positive class, or one for each class; on the scale that ``scale`` says.
 
         Returns
         -------
@@ -274,7 +274,7 @@ class CalibrationMap(ABC):
         """
         if len(scores) == 1 or not (self.reduces_pairs and self.n_classes == 2):
             return self._formulas(scores)
-        p = self._formulas((positive_expression(scores, self.input),))[0]
+        p = self._formulas((positive_expression(scores, self.scale),))[0]
         return 1 - p, p
 
     @property
@@ -320,7 +320,7 @@ class CalibrationMap(ABC):
         --------
         >>> from trueodds.maps import IdentityMap
         >>> IdentityMap().fingerprint[:15]
-        'sha256:9dd8047c'
+        'sha256:2884f888'
         """
         return fingerprint_of(self.to_dict())
 
@@ -359,7 +359,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the scale that ``input`` says.
+            On the scale that ``scale`` says.
         features : array-like or frame of shape (n, n_features), default=None
             The original features, which a tree needs.
 
@@ -371,7 +371,7 @@ class CalibrationMap(ABC):
         band = self._known_band()
         array = self._validated(scores)
         if array.ndim == 2 and self.class_count == 2 and not self.band_of_forecasts:
-            array = positive_column(array, self.input)
+            array = positive_column(array, self.scale)
         p = self.apply(array, features)
         if p.ndim == 2 and self.class_count == 2:  # a tree of both columns
             p = p[:, 1]
@@ -382,7 +382,7 @@ class CalibrationMap(ABC):
         """What the curves of a band are called on."""
         if self.band_of_forecasts:
             return np.clip(p, 0.0, 1.0)
-        return scores if p.ndim == 1 else one_vs_rest_scores(scores, self.input)
+        return scores if p.ndim == 1 else one_vs_rest_scores(scores, self.scale)
 
     def lower_map(self) -> BandEndMap:
         """The lower end of the interval as a map, to be exported or applied to a frame."""
@@ -394,7 +394,7 @@ class CalibrationMap(ABC):
 
     def _end(self, end: Literal["lower", "upper"]) -> BandEndMap:
         curves = getattr(self._known_band(), end)
-        return BandEndMap(map=self, curves=curves, end=end, input=self.input, classes=self.classes)
+        return BandEndMap(map=self, curves=curves, end=end, scale=self.scale, classes=self.classes)
 
     def _known_band(self) -> Band:
         if self.band is None:
@@ -439,7 +439,7 @@ class CalibrationMap(ABC):
             for f in fields(self)
             if f.name not in SHARED
         }
-        document = _json.document(self.family, self.input, self.classes, parameters)
+        document = _json.document(self.family, self.scale, self.classes, parameters)
         if self.band is not None:
             document |= band_document(self.band)
         metadata = self.metadata
@@ -481,7 +481,7 @@ class CalibrationMap(ABC):
         try:
             band = read_band(document, CalibrationMap.from_dict)
             decoded = kind._decode(parameters)
-            read = kind(input=header.input, classes=header.classes, band=band, **decoded)
+            read = kind(scale=header.scale, classes=header.classes, band=band, **decoded)
         except InputError as error:
             reason = str(error)[:LONGEST_REASON]
             raise MapFormatError(f"malformed {family!r} map: {reason}") from None
@@ -518,7 +518,7 @@ class CalibrationMap(ABC):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     IdentityMap().save(f"{folder}/map.json")
         ...     trueodds.load(f"{folder}/map.json")
-        IdentityMap(input='probability', classes=None, band=None)
+        IdentityMap(scale='probability', classes=None, band=None)
         """
         return cls.from_dict(_json.read(as_path(path)))
 
@@ -627,7 +627,7 @@ class CalibrationMap(ABC):
         """
         formula = formula_of(self, self._n_scores)
         classes = None if self.classes is None else list(self.classes)
-        metadata = {"family": self.family, "input": self.input, "classes": classes}
+        metadata = {"family": self.family, "scale": self.scale, "classes": classes}
         lowered = check_number(edges_below, "edges_below", 0.0, 1.0)
         return export.render_onnx(formula, metadata, edges_below=lowered)
 
@@ -814,8 +814,8 @@ class BandEndMap(CalibrationMap, saved=False):
             raise InputError(
                 "the interval of a tree needs its features: call map.interval(scores, features)."
             )
-        if self.map.input != self.input:
-            raise InputError(f"map must have input={self.input!r}; got {self.map.input!r}.")
+        if self.map.scale != self.scale:
+            raise InputError(f"map must have scale={self.scale!r}; got {self.map.scale!r}.")
         if self.n_classes == 2 and not self.map.takes_one_score:
             raise InputError("with two classes, map must take the positive class's score alone.")
         check_band(Band(0.5, self.curves, self.curves), self.map)
@@ -839,7 +839,7 @@ class BandEndMap(CalibrationMap, saved=False):
         if self.map.band_of_forecasts:
             axis = [minimum(p, 1.0) for p in forecasts]
         elif len(scores) > 1:
-            axis = one_vs_rest_expressions(scores, self.input)
+            axis = one_vs_rest_expressions(scores, self.scale)
         return tuple(
             outer(curve.expression((x,))[0], p)
             for curve, x, p in zip(self.curves, axis, forecasts, strict=True)

@@ -44,7 +44,7 @@ class LogOddsMap(BinaryMap):
     """σ(a·ln p − b·ln(1−p) + c), where z = ln(p/(1−p)) is first brought into [lower, upper].
 
     With a = b it is σ(a·z + c): logistic calibration, or temperature scaling if c = 0 also.
-    Margins (``input="score"``) take the place of the log-odds z.
+    Margins (``scale="raw"``) take the place of the log-odds z.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class LogOddsMap(BinaryMap):
     def _apply(self, scores: Floats) -> Floats:
         if self.a == 0 and self.b == 0:  # and 0·inf would be NaN
             return np.full(len(scores), sigmoid(np.array([self.c]))[0])
-        is_probability = self.input == "probability" and self.axis == "log_odds"
+        is_probability = self.scale == "probability" and self.axis == "log_odds"
         out = np.empty(len(scores))
         work = out if self.a == self.b else np.empty(len(scores))
         apply_log_odds(
@@ -102,7 +102,7 @@ class LogOddsMap(BinaryMap):
     def _formula(self, score: Expression) -> Expression:
         if self.a == 0 and self.b == 0:
             return Constant(float(sigmoid(np.array([self.c]))[0]))
-        if self.axis == "raw" or self.input != "probability":
+        if self.axis == "raw" or self.scale != "probability":
             # The scale of the scores is unknown, but not that of the log-odds they become.
             slopes = [abs(slope) for slope in (self.a, self.b) if slope != 0]
             limit = min((SATURATED + abs(self.c)) / min(slopes), LARGEST)
@@ -142,7 +142,7 @@ class LogOddsMap(BinaryMap):
 class QuadraticMap(BinaryMap):
     """σ(a·z² + b·z + c), where z = ln(p/(1−p)) is first brought into [lower, upper].
 
-    Margins (``input="score"``) take the place of the log-odds z.
+    Margins (``scale="raw"``) take the place of the log-odds z.
 
     Parameters
     ----------
@@ -181,11 +181,11 @@ class QuadraticMap(BinaryMap):
         return np.asarray((self.a * z + self.b) * z + self.c)
 
     def _apply(self, scores: Floats) -> Floats:
-        z = np.clip(log_odds(scores, self.input), self.lower, self.upper)
+        z = np.clip(log_odds(scores, self.scale), self.lower, self.upper)
         return sigmoid(self._eta(z), overwrite=True)
 
     def _formula(self, score: Expression) -> Expression:
-        if self.input != "probability":
+        if self.scale != "probability":
             return self._curve(clip(score, self.lower, self.upper))
         low, high = probability_bounds(self.lower, self.upper)
         at_low, at_high = self._apply(np.array([low, high])).tolist()
@@ -206,7 +206,7 @@ class QuadraticMap(BinaryMap):
 class LogOddsCurveMap(BinaryMap):
     """σ(y(z)), where y is linear between knots of the log-odds z and constant beyond them.
 
-    Margins (``input="score"``) take the place of the log-odds z. Probabilities of exactly 0 and 1
+    Margins (``scale="raw"``) take the place of the log-odds z. Probabilities of exactly 0 and 1
     get the value of the first and the last knot.
 
     Parameters
@@ -241,14 +241,14 @@ class LogOddsCurveMap(BinaryMap):
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(len(scores))
-        apply_log_odds_curve(self.x, self.y, scores, out, self.input == "probability")
+        apply_log_odds_curve(self.x, self.y, scores, out, self.scale == "probability")
         return out
 
     def _formula(self, score: Expression) -> Expression:
         first, last = float(self.x[0]), float(self.x[-1])
         if len(self.x) == 1:
             return sigmoid_expression(Constant(float(self.y[0])))
-        if self.input != "probability":
+        if self.scale != "probability":
             return sigmoid_expression(LinearLookup(clip(score, first, last), self.x, self.y))
         low, high = probability_bounds(first, last)
         at_low, at_high = self._apply(np.array([low, high])).tolist()

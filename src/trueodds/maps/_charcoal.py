@@ -65,7 +65,7 @@ class CharcoalGrillMap(BinaryMap):
     """σ(z/T(z) + bias), where T(z) is an average of the coals' temperatures.
 
     A coal counts with weight exp(−(z − mean)²/(2·width²)), and weights are divided by their sum
-    (Benton, Calibration for anomaly detection, equations 11 and 12). Margins (``input="score"``)
+    (Benton, Calibration for anomaly detection, equations 11 and 12). Margins (``scale="raw"``)
     take the place of the log-odds z.
 
     Parameters
@@ -130,8 +130,8 @@ class CharcoalGrillMap(BinaryMap):
         """T(z) at each of some scores, given as to the map itself: the paper's figure 7."""
         array = self._validated(scores)
         if array.ndim == 2:
-            array = positive_column(array, self.input)
-        return self._field(np.clip(log_odds(array, self.input), self.lower, self.upper))
+            array = positive_column(array, self.scale)
+        return self._field(np.clip(log_odds(array, self.scale), self.lower, self.upper))
 
     def _field(self, z: Floats) -> Floats:
         if len(self.means) == 1:
@@ -141,11 +141,11 @@ class CharcoalGrillMap(BinaryMap):
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(len(scores))
         field = (self.means, self.temperatures, self.widths, self.bias, self.lower, self.upper)
-        apply_charcoal_grill(scores, out, self.input == "probability", *field)
+        apply_charcoal_grill(scores, out, self.scale == "probability", *field)
         return out
 
     def _formula(self, score: Expression) -> Expression:
-        if self.input != "probability":
+        if self.scale != "probability":
             limit = min((SATURATED + abs(self.bias)) * float(self.temperatures.max()), LARGEST)
             z = clip(score, max(self.lower, -limit), min(self.upper, limit))
             return self._calibrated(z)
@@ -245,7 +245,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
 
     def _relative(self, scores: Floats) -> Floats:
         """Logits less the largest of their row; next to 1e20 the floor would be lost."""
-        logits = class_logits(scores, self.input)
+        logits = class_logits(scores, self.scale)
         with np.errstate(over="ignore"):  # margins at both ends of float64
             logits -= logits.max(axis=1, keepdims=True)
         return np.maximum(logits, self.floor, out=logits)
@@ -288,13 +288,13 @@ class CharcoalSoftmaxMap(CalibrationMap):
     def _log_parts(self, scores: Sequence[Expression]) -> tuple[tuple[Expression, ...], Expression]:
         """The r and L of :meth:`_formulas`."""
         top = maximum(*scores)
-        if self.input == "probability" and self.floor >= LOWEST_POWER:
+        if self.scale == "probability" and self.floor >= LOWEST_POWER:
             least = float(np.exp(self.floor)) * top
             raised = tuple(maximum(p, least) for p in scores)
             whole = total(scores) if self.floor < NEGLIGIBLE else total(raised)
             return tuple(log(p) for p in raised), log(whole)
-        if self.input == "probability":
-            relative = class_logits_expression(scores, self.input, self.floor)
+        if self.scale == "probability":
+            relative = class_logits_expression(scores, self.scale, self.floor)
             return relative, log_sum_exp(relative)
         relative = tuple(maximum(x - top, self.floor) for x in scores)
         powers = [exp(maximum(r, LOWEST_POWER)) for r in relative]

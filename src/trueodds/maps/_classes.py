@@ -73,7 +73,7 @@ class IdentityMap(CalibrationMap):
     >>> from trueodds.maps import IdentityMap
     >>> IdentityMap()([0.1, 1.0])
     array([0.1, 1. ])
-    >>> IdentityMap(input="logit")([0.0, float("inf")])
+    >>> IdentityMap(scale="logit")([0.0, float("inf")])
     array([0.5, 1. ])
     """
 
@@ -95,7 +95,7 @@ class IdentityMap(CalibrationMap):
         pass
 
     def _apply(self, scores: Floats) -> Floats:
-        if self.input == "probability":
+        if self.scale == "probability":
             if scores.ndim == 1:
                 return scores.copy()
             return np.asarray(scores / scores.sum(axis=1, keepdims=True))
@@ -105,21 +105,21 @@ class IdentityMap(CalibrationMap):
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         if len(scores) == 1:
-            return (scores[0] if self.input == "probability" else sigmoid_expression(scores[0]),)
-        if self.input == "probability":
+            return (scores[0] if self.scale == "probability" else sigmoid_expression(scores[0]),)
+        if self.scale == "probability":
             whole = total(scores)
             return tuple(p / whole for p in scores)
-        logits = tuple(maximum(x, -INFINITE) if self.input == "logit" else x for x in scores)
+        logits = tuple(maximum(x, -INFINITE) if self.scale == "logit" else x for x in scores)
         return tuple(Softmax(logits, index) for index in range(len(logits)))
 
     def _with_log_odds_shift(self, shift: float, tolerance: float) -> LogOddsMap:
-        return LogOddsMap(a=1.0, b=1.0, c=shift, input=self.input, classes=self.classes)
+        return LogOddsMap(a=1.0, b=1.0, c=shift, scale=self.scale, classes=self.classes)
 
     def _with_logit_shift(self, shift: Floats) -> SoftmaxMap:
-        if self.input == "score":
+        if self.scale == "raw":
             raise InputError("margins of several classes have no probabilities to adjust.")
         return SoftmaxMap(
-            weights=np.ones(len(shift)), bias=shift, input=self.input, classes=self.classes
+            weights=np.ones(len(shift)), bias=shift, scale=self.scale, classes=self.classes
         )
 
 
@@ -174,19 +174,19 @@ class SoftmaxMap(CalibrationMap):
     def _apply(self, scores: Floats) -> Floats:
         if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
             with np.errstate(all="ignore"):
-                logits = class_logits(scores, self.input, self.floor)
+                logits = class_logits(scores, self.scale, self.floor)
                 np.clip(logits, -deep_enough(self.weights), far_enough(self.weights), out=logits)
                 return softmax(logits @ self.weights.T + self.bias)
         out = np.empty_like(scores)
         weights = self.weights if self.weights.ndim == 2 else self.weights[None]
-        is_probability = self.input == "probability"
+        is_probability = self.scale == "probability"
         apply_softmax(scores, out, is_probability, self.floor, weights, self.bias)
         return out
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        logits = class_logits_expression(scores, self.input, self.floor)
+        logits = class_logits_expression(scores, self.scale, self.floor)
         far = far_enough(np.atleast_2d(self.weights).astype(np.float64))  # of names, in torch
-        if far < INFINITE or self.input != "probability":
+        if far < INFINITE or self.scale != "probability":
             logits = tuple(clip(x, -far, far) for x in logits)
         if self.weights.ndim == 1:
             rows = [
@@ -294,8 +294,8 @@ class StructuredSoftmaxMap(CalibrationMap):
         return Base(self.tau, self.floor, self.mixing, self.prior)
 
     def _apply(self, scores: Floats) -> Floats:
-        rows = as_pair(scores, self.input) if scores.ndim == 1 else scores
-        p = class_probabilities(rows, self.input, self.unit)
+        rows = as_pair(scores, self.scale) if scores.ndim == 1 else scores
+        p = class_probabilities(rows, self.scale, self.unit)
         if self._is_base:
             result = np.minimum(self.base.mixed(p), 1.0)  # the prior sums to 1 but for rounding
         else:
@@ -311,7 +311,7 @@ class StructuredSoftmaxMap(CalibrationMap):
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         alone = len(scores) == 1
-        rows = pair_expression(scores[0], self.input) if alone else tuple(scores)
+        rows = pair_expression(scores[0], self.scale) if alone else tuple(scores)
         warmed = tuple(self.tau * log(p + self.floor) for p in self._probabilities(rows))
         shares = ((1 - self.mixing) * Softmax(warmed, k) for k in range(len(rows)))
         prior = (self.mixing * self.prior).tolist()
@@ -324,10 +324,10 @@ class StructuredSoftmaxMap(CalibrationMap):
         return q[1:] if alone else q
 
     def _probabilities(self, rows: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        if self.input == "probability":
+        if self.scale == "probability":
             whole = total(rows)
             return tuple(p / whole for p in rows)
-        if self.input == "logit":
+        if self.scale == "logit":
             rows = tuple(maximum(x, -INFINITE) for x in rows)
         if self.unit != 1:  # what is divided must not overflow
             top = maximum(*rows)
@@ -365,7 +365,7 @@ class OneVsRestMap(CalibrationMap):
     Parameters
     ----------
     maps : tuple of binary maps
-        One per class, of the same ``input``. Logits are first turned into the log-odds of each
+        One per class, of the same ``scale``. Logits are first turned into the log-odds of each
         class against all others.
 
     Notes
@@ -403,16 +403,16 @@ class OneVsRestMap(CalibrationMap):
     def _check(self) -> None:
         object.__setattr__(self, "maps", as_tuple(self.maps, "maps"))
         if len(self.maps) < 2 or not all(
-            isinstance(m, (BinaryMap, IdentityMap)) and m.input == self.input for m in self.maps
+            isinstance(m, (BinaryMap, IdentityMap)) and m.scale == self.scale for m in self.maps
         ):
-            raise InputError("maps must be two or more binary maps of the same input.")
+            raise InputError("maps must be two or more binary maps of the same scale.")
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
         return {"maps": cls._decode_maps(parameters["maps"], (cls.family,))}
 
     def _apply(self, scores: Floats) -> Floats:
-        columns = one_vs_rest_scores(scores, self.input)
+        columns = one_vs_rest_scores(scores, self.scale)
         result = np.stack(
             [m._apply(np.ascontiguousarray(columns[:, k])) for k, m in enumerate(self.maps)], axis=1
         )
@@ -423,7 +423,7 @@ class OneVsRestMap(CalibrationMap):
         return result
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        columns = one_vs_rest_expressions(scores, self.input)
+        columns = one_vs_rest_expressions(scores, self.scale)
         values = [m.expression((x,))[0] for m, x in zip(self.maps, columns, strict=True)]
         whole = total(values)
         uniform = Constant(1 / self.n_classes)
@@ -437,7 +437,7 @@ class AverageMap(CalibrationMap):
     Parameters
     ----------
     maps : tuple of maps
-        Of the same ``input`` and for as many classes; not averages themselves, nor trees.
+        Of the same ``scale`` and for as many classes; not averages themselves, nor trees.
     weights : array of shape (len(maps),)
         Not negative, with sum 1.
 
@@ -470,11 +470,11 @@ class AverageMap(CalibrationMap):
             isinstance(m, CalibrationMap)
             and not isinstance(m, AverageMap)
             and not m.features
-            and m.input == self.input
+            and m.scale == self.scale
             for m in self.maps
         ):
             raise InputError(
-                "maps must be one or more maps of the same input, none an average or a tree."
+                "maps must be one or more maps of the same scale, none an average or a tree."
             )
         known = {m.n_classes for m in self.maps} - {None}
         if len(known) > 1:

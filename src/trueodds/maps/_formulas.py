@@ -171,24 +171,24 @@ def formula_of(drawn: CalibrationMap, n_scores: int) -> Formula:
         )
     scores = tuple(Score(index) for index in range(n_scores))
     outputs = drawn.expression(scores)
-    conditions: list[Condition] = [Usable(score, drawn.input, n_scores > 1) for score in scores]
-    if n_scores > 1 and drawn.input == "probability" and drawn.rows_sum_to_one:
+    conditions: list[Condition] = [Usable(score, drawn.scale, n_scores > 1) for score in scores]
+    if n_scores > 1 and drawn.scale == "probability" and drawn.rows_sum_to_one:
         conditions.append(absolute(total(scores) - 1) <= ROW_SUM_TOLERANCE)
-    elif n_scores > 1 and drawn.input == "logit":
+    elif n_scores > 1 and drawn.scale == "logit":
         conditions.append(maximum(*scores) >= -LARGEST)
     usable = All(tuple(conditions))
-    return Formula(n_scores, drawn.input, usable, outputs, features_in(outputs))
+    return Formula(n_scores, drawn.scale, usable, outputs, features_in(outputs))
 
 
 def usable_rows(drawn: CalibrationMap, scores: Floats) -> npt.NDArray[np.bool_]:
     """Which rows of scores (n, n_scores) the formula is not missing for: its twin in NumPy."""
     several = scores.shape[1] > 1
     with np.errstate(invalid="ignore"):
-        if drawn.input == "probability":
+        if drawn.scale == "probability":
             usable = ((scores >= 0) & (scores <= 1)).all(axis=1)
             if several and drawn.rows_sum_to_one:
                 usable &= np.abs(scores.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
-        elif drawn.input == "score":
+        elif drawn.scale == "raw":
             usable = np.isfinite(scores).all(axis=1)
         elif several:
             usable = (scores < np.inf).all(axis=1) & ~np.isneginf(scores).all(axis=1)

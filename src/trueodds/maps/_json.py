@@ -36,7 +36,7 @@ Label = str | int | float | bool
 FORMAT = "trueodds-map"
 VERSION = 2
 """Version 1 is the same without ``metadata``."""
-HEADER = {"format", "version", "family", "input", "classes", "parameters"}
+HEADER = {"format", "version", "family", "scale", "classes", "parameters"}
 METADATA, BAND = "metadata", "band"
 LARGEST_FILE = 100 * 2**20
 """Bytes."""
@@ -57,7 +57,7 @@ def document(
         "format": FORMAT,
         "version": VERSION,
         "family": family,
-        "input": scale,
+        "scale": scale,
         "classes": None if classes is None else list(classes),
         "parameters": parameters,
     }
@@ -149,7 +149,7 @@ class Header:
     """What every document says, checked; parameters are still as they came."""
 
     family: str
-    input: InputScale
+    scale: InputScale
     classes: tuple[Any, ...] | None
     parameters: Any
     metadata: dict[str, Any] | None
@@ -168,11 +168,11 @@ def parse(raw: Any) -> Header:
         )
     may_be = {METADATA, BAND} & raw.keys() if version > 1 else set()
     check_keys(raw, HEADER | may_be, "map")
-    family, scale, classes = raw["family"], raw["input"], raw["classes"]
+    family, scale, classes = raw["family"], raw["scale"], raw["classes"]
     if not isinstance(family, str):
         raise MapFormatError('"family" must be a text.')
     if scale not in get_args(InputScale):
-        raise MapFormatError(f'"input" must be one of {get_args(InputScale)}; got {shown(scale)}.')
+        raise MapFormatError(f'"scale" must be one of {get_args(InputScale)}; got {shown(scale)}.')
     if classes is not None and not (
         isinstance(classes, list) and all(type(c) in (str, int, float, bool) for c in classes)
     ):

@@ -48,7 +48,7 @@ class TreeMap(CalibrationMap):
     ----------
     maps : tuple of maps
         One for every node, inner ones too: a row whose category was never seen stops at the node
-        that asks for it. If their ``input`` is ``"score"`` and the tree's is not, they take
+        that asks for it. If their ``scale`` is ``"raw"`` and the tree's is not, they take
         log-odds (see Notes).
     parent : array of int of shape (n_nodes,)
         −1 for the root.
@@ -166,14 +166,14 @@ class TreeMap(CalibrationMap):
 
     def _check_maps(self) -> None:
         n_classes = self.maps[0].n_classes if self.maps else None
-        scale = self.maps[0].input if self.maps else None
-        if len(self.maps) != len(self.parent) or scale not in (self.input, "score"):
-            raise InputError('maps must be one per node, of the tree\'s input or of "score".')
+        scale = self.maps[0].scale if self.maps else None
+        if len(self.maps) != len(self.parent) or scale not in (self.scale, "raw"):
+            raise InputError('maps must be one per node, of the tree\'s scale or "raw".')
         for fitted in self.maps:
             if isinstance(fitted, TreeMap) or not isinstance(fitted, CalibrationMap):
                 raise InputError("a tree's maps must be maps, and not trees.")
-            if fitted.input != scale or (fitted.n_classes or 2) != (n_classes or 2):
-                raise InputError("maps must have one input and one number of classes.")
+            if fitted.scale != scale or (fitted.n_classes or 2) != (n_classes or 2):
+                raise InputError("maps must have one scale and one number of classes.")
 
     def _check_structure(self) -> None:
         """Nodes in pre-order, each inner one with its number of children: a tree, no cycle."""
@@ -279,8 +279,8 @@ class TreeMap(CalibrationMap):
     def _apply_maps(self, scores: Floats, nodes: npt.NDArray[np.int32]) -> Floats:
         if self.n_classes == 2:
             scores = self._scores_for_maps(scores)
-        if self.maps[0].input != self.input:
-            scores = score_columns(scores, self.input)
+        if self.maps[0].scale != self.scale:
+            scores = score_columns(scores, self.scale)
         coef = self._linear()
         if coef is not None:
             columns = np.ascontiguousarray(scores.reshape(len(scores), -1))
@@ -298,15 +298,15 @@ class TreeMap(CalibrationMap):
     def _scores_for_maps(self, scores: Floats) -> Floats:
         """Two columns as one for binary maps, one as two for maps of both columns."""
         if not isinstance(self.maps[0], SoftmaxMap):
-            return positive_column(scores, self.input) if scores.ndim == 2 else scores
+            return positive_column(scores, self.scale) if scores.ndim == 2 else scores
         if scores.ndim == 2:
             return scores
-        pair = (1 - scores, scores) if self.input == "probability" else (-scores / 2, scores / 2)
+        pair = (1 - scores, scores) if self.scale == "probability" else (-scores / 2, scores / 2)
         return np.stack(pair, axis=1)
 
     def _linear(self) -> Floats | None:
         """Slopes and intercepts of all nodes if there is no more to them, for the kernel."""
-        if self.maps[0].input != "score":
+        if self.maps[0].scale != "raw":
             return None
         lines = [[[m.a, m.c]] for m in self.maps if isinstance(m, LogOddsMap) and _is_line(m)]
         if len(lines) == len(self.maps):
@@ -320,8 +320,8 @@ class TreeMap(CalibrationMap):
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         wanted = self._expressions_for_maps(scores)
-        if self.maps[0].input != self.input:
-            wanted = tuple(_log_odds(score, self.input) for score in wanted)
+        if self.maps[0].scale != self.scale:
+            wanted = tuple(_log_odds(score, self.scale) for score in wanted)
         children = children_of(self)
 
         @cache
@@ -347,11 +347,11 @@ class TreeMap(CalibrationMap):
         if self.n_classes != 2:
             return tuple(scores)
         if not isinstance(self.maps[0], SoftmaxMap):
-            return tuple(scores) if len(scores) == 1 else (positive_expression(scores, self.input),)
+            return tuple(scores) if len(scores) == 1 else (positive_expression(scores, self.scale),)
         if len(scores) == 2:
             return tuple(scores)
         (score,) = scores
-        return (1 - score, score) if self.input == "probability" else (-score / 2, score / 2)
+        return (1 - score, score) if self.scale == "probability" else (-score / 2, score / 2)
 
     def _choice(self, node: int, values: list[Expression], own: Expression) -> Expression:
         """The branch of an inner node, or its own formula for a category that was not seen."""

@@ -273,7 +273,7 @@ def score_columns(scores: Floats, scale: InputScale) -> Floats:
     A probability of exactly 0 counts as 0.00001 and of exactly 1 as 0.99999, and so do infinite
     log-odds; nothing else is clipped, so these are not always the most extreme.
     """
-    if scale == "score":
+    if scale == "raw":
         return scores
     if scale == "logit":
         end = float(np.log(ONE / (1 - ONE)))

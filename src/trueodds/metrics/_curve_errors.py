@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
-from trueodds.basics.signatures import with_options_of
 from trueodds.inputs import (
     Floats,
     check_flag,
@@ -66,18 +65,21 @@ def figures_of_rows(view: Event, options: CurveOptions) -> dict[str, float]:
     return curve_figures(gap, prob, weight, float(np.average(view.hit, weights=view.weight)))
 
 
-class CurveFigureOptions(TypedDict, total=False):
-    """What :func:`integrated_calibration_index` and its kin may be told."""
-
-    curve: Smoother
-    span: float
-    kernel: Kernel
-    n_knots: int
-    sample_weight: Any
-    classes: Any
-
-
 def _figures(
+    y_true: Any,
+    y_prob: Any,
+    curve: Smoother,
+    span: float,
+    kernel: Kernel,
+    n_knots: int,
+    sample_weight: Any,
+    classes: Any,
+) -> dict[str, float]:
+    view = binary_view(y_true, y_prob, sample_weight, classes)
+    return figures_of_rows(view, read_options(curve, span, kernel, n_knots))
+
+
+def integrated_calibration_index(
     y_true: Any,
     y_prob: Any,
     *,
@@ -87,14 +89,6 @@ def _figures(
     n_knots: int = 5,
     sample_weight: Any = None,
     classes: Any = None,
-) -> dict[str, float]:
-    view = binary_view(y_true, y_prob, sample_weight, classes)
-    return figures_of_rows(view, read_options(curve, span, kernel, n_knots))
-
-
-@with_options_of(_figures)
-def integrated_calibration_index(
-    y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]
 ) -> float:
     """Mean distance between the probabilities and a flexible calibration curve (ICI); 0 is best.
 
@@ -140,11 +134,20 @@ def integrated_calibration_index(
     >>> round(integrated_calibration_index(y, p), 2)  # ∫ p − p² = 1/6
     0.17
     """
-    return _figures(y_true, y_prob, **options)["ici"]
+    return _figures(y_true, y_prob, curve, span, kernel, n_knots, sample_weight, classes)["ici"]
 
 
-@with_options_of(_figures)
-def e50_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
+def e50_error(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    curve: Smoother = "loess",
+    span: float = 0.75,
+    kernel: Kernel = "epanechnikov",
+    n_knots: int = 5,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> float:
     """Median distance between the probabilities and a flexible calibration curve (E50).
 
     Parameters
@@ -162,11 +165,20 @@ def e50_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -
     >>> round(e50_error([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8]), 6)
     0.2
     """
-    return _figures(y_true, y_prob, **options)["e50"]
+    return _figures(y_true, y_prob, curve, span, kernel, n_knots, sample_weight, classes)["e50"]
 
 
-@with_options_of(_figures)
-def e90_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
+def e90_error(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    curve: Smoother = "loess",
+    span: float = 0.75,
+    kernel: Kernel = "epanechnikov",
+    n_knots: int = 5,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> float:
     """The distance that 90% of the probabilities do not exceed (E90).
 
     Parameters
@@ -184,11 +196,20 @@ def e90_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -
     >>> round(e90_error([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8]), 6)
     0.2
     """
-    return _figures(y_true, y_prob, **options)["e90"]
+    return _figures(y_true, y_prob, curve, span, kernel, n_knots, sample_weight, classes)["e90"]
 
 
-@with_options_of(_figures)
-def emax_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) -> float:
+def emax_error(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    curve: Smoother = "loess",
+    span: float = 0.75,
+    kernel: Kernel = "epanechnikov",
+    n_knots: int = 5,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> float:
     """Greatest distance between the probabilities and a flexible calibration curve (Emax).
 
     It hangs on a few rows at the ends; read it beside the curve.
@@ -208,12 +229,20 @@ def emax_error(y_true: Any, y_prob: Any, **options: Unpack[CurveFigureOptions]) 
     >>> round(emax_error([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8]), 6)
     0.2
     """
-    return _figures(y_true, y_prob, **options)["emax"]
+    return _figures(y_true, y_prob, curve, span, kernel, n_knots, sample_weight, classes)["emax"]
 
 
-@with_options_of(_figures)
 def estimated_calibration_index(
-    y_true: Any, y_prob: Any, *, scaled: bool = True, **options: Unpack[CurveFigureOptions]
+    y_true: Any,
+    y_prob: Any,
+    *,
+    scaled: bool = True,
+    curve: Smoother = "loess",
+    span: float = 0.75,
+    kernel: Kernel = "epanechnikov",
+    n_knots: int = 5,
+    sample_weight: Any = None,
+    classes: Any = None,
 ) -> float:
     """Mean squared distance between probabilities and a flexible calibration curve (ECI).
 
@@ -248,4 +277,6 @@ def estimated_calibration_index(
     4.0
     """
     check_flag(scaled, "scaled")
-    return _figures(y_true, y_prob, **options)["eci" if scaled else "unscaled_eci"]
+    return _figures(y_true, y_prob, curve, span, kernel, n_knots, sample_weight, classes)[
+        "eci" if scaled else "unscaled_eci"
+    ]

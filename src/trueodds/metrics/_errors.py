@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs import check_choice, check_flag, check_integer
+from trueodds.inputs import Floats, check_choice, check_flag, check_integer
 from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
@@ -19,6 +19,8 @@ __all__ = [
     "debiased_calibration_error",
     "expected_calibration_error",
     "maximum_calibration_error",
+    "ratio_or_zero",
+    "squared_debiased",
 ]
 
 BinStrategy = Literal["uniform", "quantile"]
@@ -252,12 +254,26 @@ def debiased_calibration_error(
     return square if squared else float(np.sqrt(max(square, 0.0)))
 
 
+def squared_debiased(in_bin: Floats, gap: Floats, spread: Floats) -> Floats:
+    """The squared error of :func:`debiased_calibration_error`.
+
+    Each argument has a row for each resample and a column for each bin: the weight, Σ(p − y)
+    and Σ(p − y)².
+    """
+    usable = in_bin > 1
+    mean = ratio_or_zero(gap, in_bin)
+    deviation = np.maximum(spread - in_bin * mean**2, 0.0)
+    variance = ratio_or_zero(deviation, np.where(usable, in_bin - 1, 0.0))
+    top = np.where(usable, in_bin * mean**2 - variance, 0.0).sum(axis=1)
+    return ratio_or_zero(top, np.where(usable, in_bin, 0.0).sum(axis=1))
+
+
+def ratio_or_zero(top: Floats, bottom: Floats) -> Floats:
+    """0 where nothing is divided by nothing: an empty bin."""
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
 def _debiased_square(sums: BinSums) -> float:
-    usable = sums.weight > 1
-    if not usable.any():
-        return 0.0
-    weight, gap = sums.weight[usable], sums.gap[usable]
-    spread = sums.spread[usable] if sums.spread is not None else np.zeros_like(gap)
-    # Σ(d − d̄)² = Σd² − n·d̄²; rounding must not make a variance negative.
-    variance = np.maximum(spread - weight * gap**2, 0.0) / (weight - 1)
-    return float((weight * gap**2 - variance).sum() / weight.sum())
+    gap = sums.prob - sums.positive
+    spread = np.zeros_like(gap) if sums.spread is None else sums.spread
+    return float(squared_debiased(sums.weight[None], gap[None], spread[None])[0])

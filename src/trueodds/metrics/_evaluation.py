@@ -27,6 +27,8 @@ from trueodds.metrics._errors import (
     debiased_calibration_error,
     expected_calibration_error,
     maximum_calibration_error,
+    ratio_or_zero,
+    squared_debiased,
 )
 from trueodds.metrics._exact_test import ExactTest, exact_test
 from trueodds.metrics._finding import TOLERANCE, class_finding, finding
@@ -49,7 +51,6 @@ __all__ = [
     "evaluate_classes",
     "evaluate_counts",
     "interval_of",
-    "squared_debiased",
     "table_estimates",
 ]
 
@@ -165,31 +166,12 @@ class MetricCells:
             "roc_auc": auc(counts[:, :half], positive),
             "expected_calibration_error": error,
             "debiased_calibration_error": self._debiased(weight, excess, squares),
-            "maximum_calibration_error": _ratio(gap, in_bin).max(axis=1),
+            "maximum_calibration_error": ratio_or_zero(gap, in_bin).max(axis=1),
         }
 
     def _debiased(self, weight: Floats, excess: Floats, squares: Floats) -> Floats:
         columns = (weight, excess, squares)
         return squared_debiased(*(np.add.reduceat(c, self.quantile, axis=1) for c in columns))
-
-
-def squared_debiased(in_bin: Floats, gap: Floats, spread: Floats) -> Floats:
-    """The squared error of :func:`debiased_calibration_error`, by the same formula.
-
-    Each argument has a row for each resample and a column for each bin: the weight, Σ(p − y)
-    and Σ(p − y)².
-    """
-    usable = in_bin > 1
-    mean = _ratio(gap, in_bin)
-    deviation = np.maximum(spread - in_bin * mean**2, 0.0)
-    variance = _ratio(deviation, np.where(usable, in_bin - 1, 0.0))
-    top = np.where(usable, in_bin * mean**2 - variance, 0.0).sum(axis=1)
-    return _ratio(top, np.where(usable, in_bin, 0.0).sum(axis=1))
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """0 where nothing is divided by nothing: an empty bin."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def _first_of(sorted_keys: Labels) -> Labels:

@@ -71,7 +71,7 @@ class AutoCalibrator(FeatureCalibrator):
         Seed for the folds.
     n_jobs : int, default=None
         Fits at once, as in joblib.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     label_smoothing : {"platt", None} or float, default=None
         Given to every method; None leaves each method its own.
@@ -120,12 +120,12 @@ class AutoCalibrator(FeatureCalibrator):
     >>> rng = np.random.default_rng(0)
     >>> z = rng.logistic(size=2000)
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
-    >>> auto = AutoCalibrator(input="logit").fit(z, y)
+    >>> auto = AutoCalibrator(scale="logit").fit(z, y)
     >>> auto.best_method_
     'bayesian_smooth'
     >>> auto.predict_proba([3.0]).round(2)
     array([[0.26, 0.74]])
-    >>> AutoCalibrator(input="logit", select="one_se").fit(z, y).best_method_
+    >>> AutoCalibrator(scale="logit", select="one_se").fit(z, y).best_method_
     'temperature'
     """
 
@@ -206,7 +206,7 @@ class AutoCalibrator(FeatureCalibrator):
         from trueodds.model_selection._comparison import read_compared_rows
 
         self.check_settings()
-        compared = read_compared_rows(scores, y, self.input, sample_weight, features, self.classes)
+        compared = read_compared_rows(scores, y, self.scale, sample_weight, features, self.classes)
         with self._fitting():
             self.map_, self.classes_ = self._choose(compared), compared.rows.classes
         return self
@@ -237,7 +237,7 @@ class AutoCalibrator(FeatureCalibrator):
     def _fit_default(self, rows: Rows, name: str) -> CalibrationMap:
         """Fit the recommended method, and say how much it changes."""
         kind: Any = find_calibrator(name)
-        calibrator: Calibrator = kind(input=self.input, label_smoothing=self.label_smoothing)
+        calibrator: Calibrator = kind(scale=self.scale, label_smoothing=self.label_smoothing)
         try:
             calibrator.map_ = calibrator.fit_map(rows)
         except InputError as error:
@@ -251,7 +251,7 @@ class AutoCalibrator(FeatureCalibrator):
         from trueodds.model_selection._comparison import ComparedRows
 
         plain = Rows(rows.scores, rows.codes.astype(np.intp, copy=False), rows.weight)
-        return self._choose(ComparedRows.of(plain, self.input))
+        return self._choose(ComparedRows.of(plain, self.scale))
 
     def _choose(self, compared: ComparedRows) -> CalibrationMap:
         """Compare, say so in the attributes, and fit the choice."""
@@ -263,7 +263,7 @@ class AutoCalibrator(FeatureCalibrator):
         if self._select == "stack":
             weights = stack_weights(comparison.out_of_fold, compared.rows)
         methods = {name: comparison.calibrators[name] for name in weights}
-        fitted = fit_those(methods, compared, self.input, failures)
+        fitted = fit_those(methods, compared, self.scale, failures)
         if not fitted:
             rows = comparison.rows()
             return self._leave_alone(compared.cells.n_classes, rows, failures, FAILED)
@@ -280,9 +280,9 @@ class AutoCalibrator(FeatureCalibrator):
         self, n_classes: int, rows: list[dict[str, Any]], failures: dict[str, str], words: str
     ) -> CalibrationMap:
         self._say("identity", rows, failures, words)
-        self.calibrator_ = IdentityCalibrator(input=self.input)
+        self.calibrator_ = IdentityCalibrator(scale=self.scale)
         self.calibrator_.classes_ = np.arange(n_classes)
-        self.calibrator_.map_ = IdentityMap(input=self.input)
+        self.calibrator_.map_ = IdentityMap(scale=self.scale)
         return cast("CalibrationMap", self.calibrator_.map_)
 
     def _say_stack(
@@ -377,7 +377,7 @@ def fit_on_everything(method: Any, compared: ComparedRows, scale: InputScale) ->
     """A copy of a method, fitted on all rows."""
     rows = compared.rows
     extra = {"features": compared.features} if method.needs_features else {}
-    copy = unfitted(method).set_params(input=scale, classes=rows.classes)
+    copy = unfitted(method).set_params(scale=scale, classes=rows.classes)
     return copy.fit(rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra)
 
 
@@ -430,7 +430,7 @@ def mixture_map(maps: Sequence[CalibrationMap], weights: Sequence[float]) -> Cal
     return AverageMap(
         maps=tuple(part for part, _ in parts),
         weights=np.array([weight / total for _, weight in parts]),
-        input=maps[0].input,
+        scale=maps[0].scale,
     )
 
 
@@ -451,11 +451,11 @@ def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
     """A sentence on what was taken, and whether it was worth it."""
     scores = rows.scores
     said = f"{name} was taken without a comparison, as the method that is best on average"
-    if fitted.input == "score":
+    if fitted.scale == "raw":
         return f"{said}."
     every = -(-len(scores) // MOST_ROWS)
     scores = np.ascontiguousarray(scores[::every])
-    before = IdentityMap(input=fitted.input).apply(scores)
+    before = IdentityMap(scale=fitted.scale).apply(scores)
     change = np.abs(fitted.map_.apply(scores) - before)
     weight = None if rows.weight is None else rows.weight[::every]
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))

@@ -76,7 +76,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         with one model that is trained on everything.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         What is calibrated; probabilities if the model has them. The scale is known from the
-        method. A calibrator made with ``input="logit"`` or ``"score"`` asks for the decision
+        method. A calibrator made with ``scale="logit"`` or ``"raw"`` asks for the decision
         function.
     eval_set : {None, "held_out"}, default=None
         ``"held_out"``: in each fold the model's ``fit`` is given the held-out rows as ``eval_set``,
@@ -557,10 +557,10 @@ def choose_response(
     """Name the method to call and the scale of what it returns.
 
     Probabilities are probabilities. The values of a decision function are margins, unless the
-    calibrator was made with ``input="logit"``: then its maker knows that they are log-odds.
+    calibrator was made with ``scale="logit"``: then its maker knows that they are log-odds.
     """
     check_choice(response_method, ("auto", "predict_proba", "decision_function"), "response_method")
-    wanted: InputScale = getattr(calibrator, "input", "probability")
+    wanted: InputScale = getattr(calibrator, "scale", "probability")
     if response_method == "auto":
         order = ["predict_proba", "decision_function"]
         if wanted != "probability":
@@ -577,7 +577,7 @@ def choose_response(
         raise InputError(f"{type(estimator).__name__} has no {response_method}.")
     if response_method == "predict_proba":
         return response_method, "probability"
-    return response_method, "logit" if wanted == "logit" else "score"
+    return response_method, "logit" if wanted == "logit" else "raw"
 
 
 def response_of(estimator: Any, X: Any, method: str, n_classes: int) -> Floats:

@@ -254,7 +254,7 @@ def compare_calibrators(
     y: Any,
     *,
     calibrators: Any = "default",
-    input: InputScale = "probability",  # noqa: A002
+    scale: InputScale = "probability",
     sample_weight: Any = None,
     features: Any = None,
     cv: int = 5,
@@ -283,7 +283,7 @@ def compare_calibrators(
         Names (keys of ``all_calibrators()``) or instances; or name → instance. ``"default"``: the
         methods that suit the number of classes and are fast. The identity is added, and the
         default method unless another ``select`` asks for a choice among yours.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     sample_weight : array-like of shape (n,), default=None
         A weight of k equals k repetitions, which may fall into different folds.
@@ -337,7 +337,7 @@ def compare_calibrators(
     >>> rng = np.random.default_rng(0)
     >>> z = rng.logistic(size=2000)
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
-    >>> result = compare_calibrators(z, y, input="logit", calibrators=["temperature", "isotonic"])
+    >>> result = compare_calibrators(z, y, scale="logit", calibrators=["temperature", "isotonic"])
     >>> result.methods, result.best_method
     (('identity', 'temperature', 'isotonic', 'bayesian_smooth'), 'bayesian_smooth')
     >>> result.formula_as_good
@@ -348,7 +348,7 @@ def compare_calibrators(
     options = ComparisonOptions(
         cv, n_repeats, random_state, n_jobs, progress, level, scoring, select
     )
-    compared = read_compared_rows(scores, y, input, sample_weight, features, classes)
+    compared = read_compared_rows(scores, y, scale, sample_weight, features, classes)
     default = default_method(compared.cells.n_classes) if select == "default" else None
     return compare_rows(compared, calibrators, options, default=default)
 
@@ -840,7 +840,7 @@ def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _
 def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
     if not isinstance(method, Calibrator) or _needs_rows(method):
         return _forecast_rows(method, compared, folds, fold)
-    ours = unfitted(method).set_params(input=compared.scale)
+    ours = unfitted(method).set_params(scale=compared.scale)
     ours.check_settings()
     test = folds.test_cells(fold)
     prob = ours.fit_map(folds.train_rows(fold)).apply(folds.cells.scores[test])

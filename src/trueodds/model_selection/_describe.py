@@ -68,7 +68,7 @@ def fit_metadata(
     >>> from trueodds.model_selection import fit_metadata
     >>> rng = np.random.default_rng(0)
     >>> z = rng.logistic(size=2000)
-    >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too sure
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-z / 3))  # the scores are three times too steep
     >>> p = 1 / (1 + np.exp(-z))
     >>> calibrator = BetaCalibrator().fit(p, y)
     >>> metadata = fit_metadata(calibrator, p, y, notes="nightly")
@@ -76,7 +76,7 @@ def fit_metadata(
     (2000, 1017, 'beta')
     >>> {name: round(loss, 3) for name, loss in metadata["losses"]["log_loss"].items()}
     {'before': 0.747, 'after': 0.652}
-    >>> described = calibrator.map_.with_metadata(about)  # .save("map.json")
+    >>> described = calibrator.map_.with_metadata(metadata)  # .save("map.json")
     """
     if not isinstance(calibrator, Calibrator):
         raise InputError(f"fit_metadata needs a calibrator; got {type(calibrator).__name__}.")
@@ -129,7 +129,7 @@ def _options(calibrator: Calibrator) -> dict[str, Any]:
     return {name: _plain(value) for name, value in options.items() if name not in LEFT_TO_THE_MAP}
 
 
-LEFT_TO_THE_MAP = ("input", "classes")
+LEFT_TO_THE_MAP = ("scale", "classes")
 
 
 def _plain(value: Any) -> Any:

@@ -347,11 +347,11 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
             for test, weight, prob in parts
         )
         after /= cells.total
-        if calibrator.input == "score":  # margins have no loss
+        if calibrator.scale == "raw":  # margins have no loss
             found[metric] = {"after": _json_number(after)}
             continue
-        before = _mean_loss(metric, calibrator.input, rows.scores, codes, mass)
-        sampled = _mean_loss(metric, calibrator.input, cells.scores, cells.codes, cells.weight)
+        before = _mean_loss(metric, calibrator.scale, rows.scores, codes, mass)
+        sampled = _mean_loss(metric, calibrator.scale, cells.scores, cells.codes, cells.weight)
         if np.isfinite([before, sampled, after]).all():
             after = max(before + (after - sampled), 0.0)
         found[metric] = {"before": _json_number(before), "after": _json_number(after)}
@@ -362,7 +362,7 @@ def _mean_loss(
     metric: str, scale: InputScale, scores: Floats, codes: Labels, weight: Floats
 ) -> float:
     """Of scores that no map has changed; in blocks, since all rows of many classes are large."""
-    identity, total = IdentityMap(input=scale), 0.0
+    identity, total = IdentityMap(scale=scale), 0.0
     for start in range(0, len(codes), BLOCK):
         rows = slice(start, start + BLOCK)
         total += float(weight[rows] @ row_losses(metric, codes[rows], identity.apply(scores[rows])))

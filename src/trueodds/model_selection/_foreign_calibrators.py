@@ -37,7 +37,7 @@ def fit_calibrator(
     scores and labels as they are, one class against the rest if there are more than two.
     """
     if isinstance(calibrator, Calibrator):
-        ours = clone(calibrator).set_params(input=scale, classes=np.arange(n_classes))
+        ours = clone(calibrator).set_params(scale=scale, classes=np.arange(n_classes))
         extra = {"features": features} if needs_features(ours) else {}
         return ours.fit(scores, codes, sample_weight=sample_weight, **extra)
     if n_classes == 2:

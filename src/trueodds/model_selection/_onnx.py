@@ -496,9 +496,7 @@ def _platt_or_isotonic(graph: _Writer, calibrator: Any, scores: str) -> str:
     if hasattr(calibrator, "a_"):
         slope, offset = graph.table(np.array(-calibrator.a_)), graph.table(np.array(calibrator.b_))
         return graph.sigmoid(graph.op("Sub", graph.op("Mul", scores, slope), offset))
-    curve = PiecewiseLinearMap(
-        x=calibrator.X_thresholds_, y=calibrator.y_thresholds_, input="score"
-    )
+    curve = PiecewiseLinearMap(x=calibrator.X_thresholds_, y=calibrator.y_thresholds_, scale="raw")
     return graph.inline(curve.to_onnx(), scores)
 
 

@@ -260,7 +260,7 @@ def fit_log_odds(
     ----------
     evidence : Rows
         Scores in any order, some of them perhaps saturated.
-    scale : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     design : {"temperature", "logistic", "beta", "beta_half"}
         a = b, c = 0; a = b; all free; c = (a − b)·ln 2.
     nonnegative : bool, default=False

@@ -174,7 +174,7 @@ def fit_curve(
     ----------
     evidence : Rows
         Scores in any order, some of them perhaps saturated.
-    scale : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     fit : callable
         Rows to a :class:`CurveFit`.
     separable_by : {"threshold", "zero", "parabola", None}, default="threshold"

@@ -31,7 +31,7 @@ __all__ = ["CalibrationMapDisplay"]
 POINTS = 501
 DEFAULT_RANGE = 6.0
 """Log-odds shown if there are no scores: the interval on which charcoal maps are checked."""
-AXIS_WORDS = {"probability": "uncalibrated probability", "logit": "log-odds", "score": "score"}
+AXIS_WORDS = {"probability": "uncalibrated probability", "logit": "log-odds", "raw": "score"}
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class CalibrationMapDisplay:
     ----------
     x, y : ndarray
         Scores on a grid, and what the map makes of them.
-    input : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     low, high : ndarray or None
         The band of the method, of level ``level``.
     data_x, data_y : ndarray or None
@@ -62,13 +62,13 @@ class CalibrationMapDisplay:
     >>> from trueodds.maps import LogOddsMap
     >>> from trueodds.plots import CalibrationMapDisplay
     >>> display = CalibrationMapDisplay.from_map(LogOddsMap(a=0.5, b=0.5, c=0.0))
-    >>> display.input, display.low is None
+    >>> display.scale, display.low is None
     ('probability', True)
     """
 
     x: Floats
     y: Floats
-    input: InputScale = "probability"
+    scale: InputScale = "probability"
     low: Floats | None = None
     high: Floats | None = None
     level: float | None = None
@@ -113,10 +113,10 @@ class CalibrationMapDisplay:
         check_instance(calibration_map, CalibrationMap, "calibration_map")
         if calibration_map.n_classes not in (2, None):
             raise InputError("a map of two classes can be drawn; draw one of its classes' maps.")
-        scale = calibration_map.input
+        scale = calibration_map.scale
         numbers = None if scores is None else validate_scores(scores, scale, n_columns=1)
         x = _grid(scale, numbers, calibration_map)
-        display = cls(x=x, y=calibration_map(x), input=scale, name=name)
+        display = cls(x=x, y=calibration_map(x), scale=scale, name=name)
         if isinstance(calibration_map, CharcoalGrillMap):
             display.temperature = calibration_map.temperature(x)
         if numbers is not None:
@@ -150,7 +150,7 @@ class CalibrationMapDisplay:
         self.rug = finite[shown]
         if y is None:
             return
-        if self.input == "probability":
+        if self.scale == "probability":
             curve = reliability_curve(y, scores, n_bins=n_bins, band=None)
             self.data_x, self.data_y = curve.prob_pred, curve.prob_true
             return
@@ -174,8 +174,8 @@ class CalibrationMapDisplay:
         """
         check_flag(legend, "legend")
         ax = axes_or_new(ax, (5.0, 5.2))
-        unchanged = self.x if self.input == "probability" else sigmoid(self.x)
-        if self.input != "score":
+        unchanged = self.x if self.scale == "probability" else sigmoid(self.x)
+        if self.scale != "raw":
             ax.plot(self.x, unchanged, color=NEUTRAL, lw=1, ls=(0, (4, 3)), label="no change")
         if self.low is not None:
             words = f"{100 * float(self.level or 0):g}% band of the calibrated probability"
@@ -196,7 +196,7 @@ class CalibrationMapDisplay:
                 alpha=0.6,
                 label="scores",
             )
-        ax.set(xlabel=AXIS_WORDS[self.input], ylabel="calibrated probability", ylim=(-0.06, 1.03))
+        ax.set(xlabel=AXIS_WORDS[self.scale], ylabel="calibrated probability", ylim=(-0.06, 1.03))
         if self.temperature is not None:
             field = ax.twinx()
             field.plot(self.x, self.temperature, color=color_of(2), lw=1.2, ls="-.")

@@ -31,9 +31,9 @@ POINTS = 101
 RANGES: dict[InputScale, tuple[float, float]] = {
     "probability": (0.001, 0.999),
     "logit": (-5.0, 5.0),
-    "score": (-3.0, 3.0),
+    "raw": (-3.0, 3.0),
 }
-AXIS_WORDS = {"probability": "probability", "logit": "log-odds", "score": "score"}
+AXIS_WORDS = {"probability": "probability", "logit": "log-odds", "raw": "score"}
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class TreeDisplay:
         Parent, child, and the condition between them.
     labels : dict of int to str
         What inner nodes ask for, and the training weight of leaves.
-    input : {"probability", "logit", "score"}
+    scale : {"probability", "logit", "raw"}
     classes : tuple of str
     ax_, figure_ : matplotlib Axes and Figure
         What was drawn on last.
@@ -66,7 +66,7 @@ class TreeDisplay:
     >>> from trueodds.plots import TreeDisplay
     >>> p, y, town = [0.2, 0.4, 0.7, 0.9] * 9, [0, 1, 0, 1] * 9, [[0], [1]] * 18
     >>> tree = TreeCalibrator().fit(p, y, features=town)
-    >>> TreeDisplay.from_calibrator(tree).input
+    >>> TreeDisplay.from_calibrator(tree).scale
     'probability'
     """
 
@@ -75,7 +75,7 @@ class TreeDisplay:
     position: dict[int, tuple[float, int]]
     edges: list[tuple[int, int, str]]
     labels: dict[int, str]
-    input: InputScale
+    scale: InputScale
     classes: tuple[str, ...]
     ax_: Any = None
     figure_: Any = None
@@ -126,7 +126,7 @@ class TreeDisplay:
                 below = [place[child] for child in children[node]]
                 place[node] = (below[0] + below[-1]) / 2
         inner = [node for node in shown if node not in set(leaves)]
-        x = _grid(tree.input, scores)
+        x = _grid(tree.scale, scores)
         names = range(tree.n_classes) if tree.classes is None else tree.classes
         return cls(
             x=x,
@@ -143,7 +143,7 @@ class TreeDisplay:
                 else tree.space.name(int(tree.attribute[node]))
                 for node in shown
             },
-            input=tree.input,
+            scale=tree.scale,
             classes=tuple(str(name) for name in names),
         )
 
@@ -208,21 +208,21 @@ class TreeDisplay:
 
     def _draw_leaf(self, ax: Any, node: int, x: float, y: float) -> None:
         small = ax.inset_axes([x - 0.36, y - 0.4, 0.72, 0.66], transform=ax.transData)
-        if self.input != "score":
-            same = self.x if self.input == "probability" else expit(self.x)
+        if self.scale != "raw":
+            same = self.x if self.scale == "probability" else expit(self.x)
             small.plot(self.x, same, color=NEUTRAL, lw=0.8, ls=(0, (4, 3)))
         curves = self.curves[node]
         for k in range(curves.shape[1]):
             label = self.classes[k] if curves.shape[1] > 1 else None
             small.plot(self.x, curves[:, k], color=color_of(k), ls=line_of(k), lw=1.5, label=label)
         small.set(ylim=(-0.03, 1.03), yticks=[0, 0.5, 1])
-        if self.input == "probability":
+        if self.scale == "probability":
             small.set(xlim=(-0.03, 1.03), xticks=[0, 0.5, 1])
         small.tick_params(labelsize=6, length=2, pad=1)
         small.set_title(self.labels[node], fontsize="small", pad=2)
         if x == 0:
             small.set_ylabel("calibrated", fontsize="x-small", labelpad=1)
-        small.set_xlabel(AXIS_WORDS[self.input], fontsize="x-small", labelpad=1)
+        small.set_xlabel(AXIS_WORDS[self.scale], fontsize="x-small", labelpad=1)
         if x == 0 and 1 < curves.shape[1] <= 10:
             small.legend(fontsize=5, frameon=False, loc="upper left", handlelength=1.5)
 
@@ -243,10 +243,10 @@ def _curves(tree: TreeMap, node: int, x: Floats) -> Floats:
         return tree.at_node(node, x)[:, 1:]
     curves = np.empty((len(x), m))
     for k in range(m):
-        if tree.input == "probability":
+        if tree.scale == "probability":
             others = (1 - x) / (m - 1)
         else:
-            others = logit((1 - expit(x)) / (m - 1)) if tree.input == "logit" else np.zeros(len(x))
+            others = logit((1 - expit(x)) / (m - 1)) if tree.scale == "logit" else np.zeros(len(x))
         row = np.repeat(np.asarray(others)[:, None], m, axis=1)
         row[:, k] = x
         curves[:, k] = tree.at_node(node, row)[:, k]

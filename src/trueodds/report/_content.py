@@ -27,6 +27,7 @@ from trueodds.inputs import (
     check_integer,
     check_text,
     direction_hint,
+    is_choice,
     repeat_rows,
 )
 from trueodds.metrics._groups import group_array, read_groups
@@ -107,7 +108,7 @@ def build_report(
     sample_weight: Any = None,
     counts: Any = None,
     groups: Mapping[str, Any] | None = None,
-    input: InputScale = "probability",  # noqa: A002
+    scale: InputScale = "probability",
     classes: Any = None,
     class_names: Sequence[Any] | None = None,
     calibrators: Any = "default",
@@ -127,7 +128,7 @@ def build_report(
     Parameters
     ----------
     scores : array-like of shape (n,) or (n, n_classes)
-        Scores of the positive class, or one column per class, on the scale of ``input``. They
+        Scores of the positive class, or one column per class, on the scale of ``scale``. They
         must come from rows that the model did not learn from.
     y : array-like of shape (n,)
         Labels; every class must occur.
@@ -138,7 +139,7 @@ def build_report(
     groups : dict of str to array-like of shape (n,), default=None
         Columns that part the rows, such as a country or an age. Numbers of more than ten values
         are cut into five bands of equal mass; missing values are a group of their own.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     classes : array-like, default=None
         The labels in the order of the columns; of two, the second is positive. By default the
@@ -208,7 +209,7 @@ def build_report(
     if groups is not None:
         check_instance(groups, Mapping, "groups")
     given = repeat_rows(counts, scores=scores, y=y, sample_weight=sample_weight)
-    rows = read_report_rows(**given, scale=input, classes=classes, class_names=class_names)
+    rows = read_report_rows(**given, scale=scale, classes=classes, class_names=class_names)
     parts = {k: repeat_rows(counts, of=group_array(v))["of"] for k, v in (groups or {}).items()}
     columns = read_groups(parts, len(as_dense(given["scores"], "scores")))
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
@@ -219,14 +220,14 @@ def build_report(
             sample.codes,
             classes=np.arange(len(sample.classes)),
             calibrators=calibrators,
-            input=input,
+            scale=scale,
             sample_weight=sample.weight,
             cv=cv,
             random_state=seed,
             n_jobs=n_jobs,
             progress=progress,
             level=level,
-            select="one_se",
+            select="default" if is_choice(calibrators, "default") else "one_se",
         )
         table = method_rows(comparison)
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
@@ -242,13 +243,14 @@ def build_report(
             "version": VERSION,
             "title": names.get("title", "Can these probabilities be trusted?"),
             "level": level,
-            "data": _data_summary(rows, sample, names, input),
+            "data": _data_summary(rows, sample, names, scale),
             "verdict": verdict(
                 diagnosis,
                 table,
                 shown,
                 level=level,
                 default=shown in (default_method(2), default_method(3)),
+                formula=_formula(comparison),
             ),
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
@@ -259,7 +261,7 @@ def build_report(
             "explanation": _explanation(comparison),
             "folds": int(comparison.n_folds),
             "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
-            "sureness": sureness(comparison, shown, sample, input, level),
+            "sureness": sureness(comparison, shown, sample, scale, level),
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": by_group,
@@ -267,7 +269,7 @@ def build_report(
             "reproduce": _reproduce(
                 command,
                 {
-                    "input": input,
+                    "scale": scale,
                     **_named_classes(rows, classes, class_names, command),
                     "cv": cv,
                     "random_state": seed,
@@ -316,6 +318,14 @@ def _columns(prob: Floats) -> Floats:
     return np.clip(prob, 0.0, 1.0)
 
 
+def _formula(comparison: CalibratorComparison) -> str | None:
+    """A formula that does as well as the default, other than the scores themselves."""
+    found = comparison.formula_as_good
+    defaults = (default_method(2), default_method(3))
+    other = comparison.recommended in defaults and found != comparison.methods[0]
+    return found if other else None
+
+
 def _shown_method(table: list[dict[str, Any]], best: str) -> str:
     """The recommended method; if that is to do nothing, the one that would come closest."""
     others = [row for row in table[1:] if row["gain"] is not None]
@@ -358,7 +368,7 @@ def _data_summary(
         "weighted": rows.weight is not None,
         "score": names.get("score", "score"),
         "label": names.get("label", "label"),
-        "input": scale,
+        "scale": scale,
         "binary": rows.binary,
         "positive": str(rows.classes[1]) if rows.binary else None,
         "classes": [

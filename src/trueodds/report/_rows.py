@@ -78,7 +78,7 @@ def read_report_rows(
         raise InputError(
             f"class {label!r} has no row of positive weight; a report needs every class."
         )
-    prob = IdentityMap(input=scale)._apply(rows.scores)
+    prob = IdentityMap(scale=scale)._apply(rows.scores)
     return ReportRows(rows.scores, prob, rows.codes, rows.weight, names, index)
 
 

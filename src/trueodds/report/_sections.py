@@ -142,7 +142,7 @@ def sureness(
     calibrator = comparison.calibrators[method]
     if not sample.binary or not hasattr(calibrator, "to_map"):
         return None
-    fitted = unfitted(calibrator).set_params(input=scale)
+    fitted = unfitted(calibrator).set_params(scale=scale)
     fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)
     grid = _grid(sample.score, scale)
     low, high = fitted.predict_interval(grid, level=level)

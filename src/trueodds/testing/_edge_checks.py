@@ -108,13 +108,13 @@ def check_a_refit_on_other_classes_forgets_the_first(calibrator: Any) -> None:
 
 def check_no_warning_of_numpy_is_seen(calibrator: Any) -> None:
     """Log-odds and margins at both ends of float64; a method may refuse to learn from them."""
-    if "input" not in calibrator.get_params():
+    if "scale" not in calibrator.get_params():
         return
     sample = binary_sample(ROWS)
     z = np.log(sample.scores / (1 - sample.scores))
     asked = [0.0, 5e-324, 1e-300, 700.0, -1e16, 1e300, -1e308, 1.7e308, -1.7e308]
-    for scale, scores in (("logit", 3 * z), ("score", 1e300 * z), ("score", 1e-300 * z)):
+    for scale, scores in (("logit", 3 * z), ("raw", 1e300 * z), ("raw", 1e-300 * z)):
         try:
-            _answers(calibrator, sample.with_(scores=scores), asked, input=scale)
+            _answers(calibrator, sample.with_(scores=scores), asked, scale=scale)
         except ValueError as error:
             assert str(error), "an error must say what is wrong."

@@ -124,23 +124,23 @@ def check_another_number_of_columns_is_refused_in_prediction(calibrator: Any) ->
 
 
 def check_infinite_log_odds_are_legal(calibrator: Any) -> None:
-    if "input" not in calibrator.get_params():
+    if "scale" not in calibrator.get_params():
         return
     sample = binary_sample()
     logits = np.log(sample.scores / (1 - sample.scores))
     logits[:10], logits[10:20] = -np.inf, np.inf
     sample = sample.with_(scores=logits)
-    p = predict(fit(calibrator, sample, input="logit"), sample)
+    p = predict(fit(calibrator, sample, scale="logit"), sample)
     assert np.isfinite(p).all()
 
 
 def check_margins_of_any_size_are_legal(calibrator: Any) -> None:
-    if "input" not in calibrator.get_params():
+    if "scale" not in calibrator.get_params():
         return
     sample = binary_sample()
     margins = 40 * np.log(sample.scores / (1 - sample.scores)) + 3
     sample = sample.with_(scores=margins)
-    p = predict(fit(calibrator, sample, input="score"), sample)
+    p = predict(fit(calibrator, sample, scale="raw"), sample)
     assert np.isfinite(p).all()
     assert (p >= 0).all()
     assert (p <= 1).all()

@@ -7,12 +7,12 @@ from scipy.special import expit
 from trueodds.numerics.smooth_curve.kept import kept_of_columns, kept_of_rows, margin_unit
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit", "score"])
+@pytest.mark.parametrize("scale", ["probability", "logit", "raw"])
 def test_rows_give_the_cells_that_sorted_columns_give(scale):
     rng = np.random.default_rng(0)
     z = rng.normal(0, 3, 50_000)
     y = (rng.random(50_000) < expit(z)).astype(np.intp)
-    score = {"probability": expit(z), "logit": z, "score": 1e6 * z}[scale]
+    score = {"probability": expit(z), "logit": z, "raw": 1e6 * z}[scale]
     order = np.argsort(score)
     positive = y[order].astype(float)
     exact = kept_of_columns(score[order], 1 - positive, positive, scale)
@@ -22,7 +22,7 @@ def test_rows_give_the_cells_that_sorted_columns_give(scale):
     assert quick.n_neg.sum() == (1 - y).sum()
     assert (np.diff(quick.z) > 0).all()
     # The share of positives up to any place is the same.
-    places = np.linspace(-6, 6, 25) * (1e6 if scale == "score" else 1)
+    places = np.linspace(-6, 6, 25) * (1e6 if scale == "raw" else 1)
     below = [
         np.interp(places, cells.z * cells.unit, np.cumsum(cells.n_pos)) for cells in (exact, quick)
     ]

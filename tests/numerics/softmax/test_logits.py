@@ -60,7 +60,7 @@ def test_probabilities_become_their_logarithms_and_logits_a_copy():
     expected = [[-np.inf, np.log(0.25), np.log(0.75)], [0, np.log(5e-324), -np.inf]]
     np.testing.assert_array_equal(class_logits(p, "probability"), expected)
     logits = np.array([[3.0, -2.0, -9.0]])
-    for scale in ("logit", "score"):
+    for scale in ("logit", "raw"):
         np.testing.assert_array_equal(class_logits(logits, scale, floor=-6.0), [[3, -2, -3]])
     np.testing.assert_array_equal(logits, [[3, -2, -9]])
 
@@ -135,4 +135,4 @@ def test_a_class_that_is_alone_is_certain():
 def test_probabilities_and_margins_are_scores_as_they_are():
     scores = np.array([[0.2, 0.8]])
     assert one_vs_rest_scores(scores, "probability") is scores
-    assert one_vs_rest_scores(scores, "score") is scores
+    assert one_vs_rest_scores(scores, "raw") is scores

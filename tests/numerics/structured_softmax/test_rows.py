@@ -20,7 +20,7 @@ def test_logits_go_through_the_softmax_after_division_by_the_unit():
 
 @pytest.mark.parametrize("unit", [1.0, 2.0**-1000, 2.0**900])
 def test_margins_at_both_ends_of_float64_are_certain(unit):
-    found = class_probabilities(np.array([[1e308, -1e308]]), "score", unit)
+    found = class_probabilities(np.array([[1e308, -1e308]]), "raw", unit)
     np.testing.assert_array_equal(found[:, 0], [1.0, 0.0])
 
 

@@ -71,7 +71,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         Threads; None is 1 unless in a ``joblib.parallel_config``, −1 is all.
     progress : bool, default=None
         Show progress on stderr; None: on a terminal, after two seconds.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. The fit depends on their order alone; interpolation takes place
         on the given scale.
     label_smoothing : {"platt", None} or float, default=None
@@ -192,7 +192,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
                 progress=self.progress,
             )
         self._report(posterior)
-        return PiecewiseLinearMap(x=posterior.score, y=posterior.mean, input=self.input)
+        return PiecewiseLinearMap(x=posterior.score, y=posterior.mean, scale=self.scale)
 
     def _report(self, posterior: IsotonicPosterior) -> None:
         """Keep the diagnostics, and warn if they are poor."""
@@ -229,7 +229,7 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
 
     def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
         points, ends = self.posterior_.quantiles(list(shares))
-        return [PiecewiseLinearMap(x=points, y=end, input=self.input) for end in ends]
+        return [PiecewiseLinearMap(x=points, y=end, scale=self.scale) for end in ends]
 
     def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
         """Different draws as long as there are enough of the 2000 (``"mcmc"``) that are kept."""
@@ -237,4 +237,4 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
         rows = np.repeat(np.arange(len(posterior.draws)), posterior.repeats)
         chosen = rng.choice(rows, size=n_maps, replace=n_maps > len(rows))
         draws = np.maximum.accumulate(posterior.draws[chosen], axis=1)
-        return [PiecewiseLinearMap(x=posterior.score, y=draw, input=self.input) for draw in draws]
+        return [PiecewiseLinearMap(x=posterior.score, y=draw, scale=self.scale) for draw in draws]

@@ -69,7 +69,7 @@ class CharcoalGrillCalibrator(Calibrator):
     solver : {"joint", "paper"}, default="joint"
         The paper's own optimization is kept for comparison; it is slower, depends on luck, and
         may do worse than one coal.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Margins are first divided such that their standard deviation is
         that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale. With
         more than two classes, logits and margins are scaled only if they typically spread by more
@@ -100,7 +100,7 @@ class CharcoalGrillCalibrator(Calibrator):
     >>> z = rng.logistic(size=20000)
     >>> true_z = np.where(z > 0, z / 5, z)  # too sure of positives only: equation 5
     >>> y = rng.random(20000) < 1 / (1 + np.exp(-true_z))
-    >>> calibrator = CharcoalGrillCalibrator(n_components=2, input="logit").fit(z, y)
+    >>> calibrator = CharcoalGrillCalibrator(n_components=2, scale="logit").fit(z, y)
     >>> calibrator.map_.temperature([-3.0, 3.0]).round(0)
     array([1., 5.])
     """
@@ -141,18 +141,18 @@ class CharcoalGrillCalibrator(Calibrator):
                     "is constant. Check which class is positive.",
                     NonMonotoneWarning,
                 )
-            return _constant_map(base.c, self.input)
-        z = np.clip(log_odds(table.score, self.input), base.lower, base.upper)
-        unit = _unit(z, table.weight, self.input)
+            return _constant_map(base.c, self.scale)
+        z = np.clip(log_odds(table.score, self.scale), base.lower, base.upper)
+        unit = _unit(z, table.weight, self.scale)
         near = np.clip(z / unit, -FARTHEST, FARTHEST)
         grill = GrillEvidence(near, table.n_neg, table.n_pos, base.a * unit, base.c)
         if z.min() == z.max():
-            return _as_map(CoalFit(grill.one_coal, 0.0), grill, base, unit, self.input)
+            return _as_map(CoalFit(grill.one_coal, 0.0), grill, base, unit, self.scale)
         grill = grill.summary(FINE_CELLS)
         fit = self._fit_coals(grill, table.total / len(table))
         if not fit.converged:
             warn_user("the fit of the coals did not converge.", ConvergenceWarning)
-        return _as_map(fit, grill, base, unit, self.input)
+        return _as_map(fit, grill, base, unit, self.scale)
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_charcoal_softmax_map(
@@ -163,13 +163,13 @@ class CharcoalGrillCalibrator(Calibrator):
             fit_width=self.fit_width,
             lam=float(self.regularization),
             paper=self.solver == "paper",
-            scale=self.input,
+            scale=self.scale,
         )
 
     def _one_coal(self, table: ScoreTable) -> LogOddsFit:
         return fit_log_odds(
             Rows.of_table(table),
-            scale=self.input,
+            scale=self.scale,
             design="logistic" if self.bias else "temperature",
             nonnegative=True,
         )
@@ -211,13 +211,13 @@ def _unit(z: Any, weight: Any, scale: InputScale) -> float:
     unit = float(np.ldexp(deviation / LOGISTIC_DEVIATION, exponent))
     if not 0 < unit < np.inf:
         return 1.0
-    return unit if scale == "score" or not 1 / EXTREME < unit < EXTREME else 1.0
+    return unit if scale == "raw" or not 1 / EXTREME < unit < EXTREME else 1.0
 
 
 def _constant_map(bias: float, scale: InputScale) -> CharcoalGrillMap:
     one = np.ones(1)
     return CharcoalGrillMap(
-        means=0 * one, temperatures=one, widths=one, bias=bias, lower=0.0, upper=0.0, input=scale
+        means=0 * one, temperatures=one, widths=one, bias=bias, lower=0.0, upper=0.0, scale=scale
     )
 
 
@@ -237,5 +237,5 @@ def _as_map(
         bias=fit.coals.bias,
         lower=lower,
         upper=upper,
-        input=scale,
+        scale=scale,
     )

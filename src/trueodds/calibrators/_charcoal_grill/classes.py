@@ -74,7 +74,7 @@ def fit_charcoal_softmax_map(
             widths=np.ones(1),
             bias=np.zeros(n_classes),
             floor=floor,
-            input=scale,
+            scale=scale,
         )
     own, other = _targets(counts, smoothing)
     np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
@@ -98,7 +98,7 @@ def fit_charcoal_softmax_map(
         widths=np.ldexp(fit.coals.widths, max(exponent, 0)),
         bias=fit.coals.bias,
         floor=floor,
-        input=scale,
+        scale=scale,
     )
 
 

@@ -74,7 +74,7 @@ class Calibrator(Estimator, ABC):
 
     Parameters
     ----------
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels; or ε, which makes 1 − ε/2 and ε/2 of 1 and 0.
@@ -92,7 +92,7 @@ class Calibrator(Estimator, ABC):
     --------
     >>> from trueodds import BetaCalibrator
     >>> from trueodds.calibrators import Calibrator
-    >>> isinstance(BetaCalibrator(input="logit"), Calibrator)
+    >>> isinstance(BetaCalibrator(scale="logit"), Calibrator)
     True
     """
 
@@ -116,7 +116,7 @@ class Calibrator(Estimator, ABC):
     by_order_alone: ClassVar[bool] = False
     """Whether scores are compared and never calculated with, so that any float64 will do."""
 
-    input: InputScale = "probability"
+    scale: InputScale = "probability"
     label_smoothing: LabelSmoothing = None
     classes: Any = None
 
@@ -165,7 +165,7 @@ class Calibrator(Estimator, ABC):
 
     def check_settings(self) -> None:
         """Refuse options that make no sense; ``fit`` does so before it computes anything."""
-        check_scale(self.input)
+        check_scale(self.scale)
         check_smoothing(self.label_smoothing)
         self._check_options()
 
@@ -179,7 +179,7 @@ class Calibrator(Estimator, ABC):
         return self._fit_bounded(self._bounded(rows))
 
     def _bounded(self, rows: Rows) -> Rows:
-        return rows.bounded(self.input, by_order_alone=self.by_order_alone)
+        return rows.bounded(self.scale, by_order_alone=self.by_order_alone)
 
     def _fit_bounded(self, rows: Rows) -> CalibrationMap:
         smoothed = rows.smoothed(self.label_smoothing)
@@ -194,7 +194,7 @@ class Calibrator(Estimator, ABC):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            Scores of the positive class, or one column per class, on the scale that ``input``
+            Scores of the positive class, or one column per class, on the scale that ``scale``
             says. Arrays, lists, or columns of pandas, polars or Arrow.
         y : array-like of shape (n,)
             Labels of any type that sorts. With one column of scores and without ``classes``, the
@@ -218,7 +218,7 @@ class Calibrator(Estimator, ABC):
             scores,
             y,
             sample_weight,
-            scale=self.input,
+            scale=self.scale,
             classes=classes,
             rows_sum_to_one=self.rows_sum_to_one,
         ).of_positive_weight()
@@ -261,7 +261,7 @@ class Calibrator(Estimator, ABC):
         Parameters
         ----------
         table : ScoreTable
-            Scores on the scale that ``input`` says. The classes are those of ``classes``, or 0
+            Scores on the scale that ``scale`` says. The classes are those of ``classes``, or 0
             and 1.
 
         Returns
@@ -278,7 +278,7 @@ class Calibrator(Estimator, ABC):
         """
         if not isinstance(table, ScoreTable):
             raise InputError(f"fit_table needs a ScoreTable; got {type(table).__name__}.")
-        validate_scores(table.score, self.input, n_columns=1)
+        validate_scores(table.score, self.scale, n_columns=1)
         return self._fit_table(table, _declared_pair(self.classes))
 
     def _fit_table(self, table: ScoreTable, classes: npt.NDArray[Any]) -> Self:
@@ -350,7 +350,7 @@ class Calibrator(Estimator, ABC):
             label=label,
             weight=weight,
             pos_label=pos_label,
-            scale=self.input,
+            scale=self.scale,
             max_rows=max_rows,
         )
         # A class against all others has no name for them.
@@ -381,19 +381,19 @@ class Calibrator(Estimator, ABC):
         """
         maps: list[CalibrationMap] = []
         seen: list[dict[str, Any]] = []
-        for k, problem in enumerate(rows.one_vs_rest(self.input)):
+        for k, problem in enumerate(rows.one_vs_rest(self.scale)):
             if problem is None:
                 warn_user(
                     f"class {k} of {rows.n_classes} has no instance to calibrate on; its "
                     "scores are left as they are.",
                     MissingClassWarning,
                 )
-                maps.append(IdentityMap(input=self.input))
+                maps.append(IdentityMap(scale=self.scale))
             else:
                 maps.append(self._fit(problem))
                 seen.append(self._forget())
         self._keep_of_classes(seen)
-        return OneVsRestMap(maps=tuple(maps), input=self.input)
+        return OneVsRestMap(maps=tuple(maps), scale=self.scale)
 
     def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
         """Keep what is worth it of the attributes that each class's fit left; by default none."""
@@ -417,13 +417,13 @@ class Calibrator(Estimator, ABC):
         if len(self.classes_) > 2:
             return self.map_.apply(array)
         if array.ndim == 2:
-            array = positive_column(array, self.input)
+            array = positive_column(array, self.scale)
         return self.map_.apply_to_all(array)
 
     def _check_scores(self, scores: Any) -> Floats:
         return validate_scores(
             scores,
-            self.input,
+            self.scale,
             n_columns=len(self.classes_),
             rows_sum_to_one=self.rows_sum_to_one,
         )
@@ -507,7 +507,7 @@ class Calibrator(Estimator, ABC):
 
     def _keep(self, rows: Rows) -> None:
         """Keep as much of the rows as intervals need."""
-        self._kept, self._posteriors = keep_rows(rows, self.input), None
+        self._kept, self._posteriors = keep_rows(rows, self.scale), None
 
     def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
         """The same for a method whose forecasts depend on more than the scores."""
@@ -519,9 +519,9 @@ class Calibrator(Estimator, ABC):
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """The lower and the upper curve, of the scores or of each class's forecast."""
         shares = ((1 - level) / 2, (1 + level) / 2)
-        scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
+        scale: InputScale = "probability" if self.map_.band_of_forecasts else self.scale
         lower, upper = (
-            tuple(LogOddsCurveMap(x=p.z, y=p.quantile(share), input=scale) for p in self._truth())
+            tuple(LogOddsCurveMap(x=p.z, y=p.quantile(share), scale=scale) for p in self._truth())
             for share in shares
         )
         return lower, upper
@@ -530,14 +530,14 @@ class Calibrator(Estimator, ABC):
         """All but the curves, which can be fitted again and take more room than the rest."""
         state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
         if "_kept" in state:
-            state["_kept"] = smaller(state["_kept"], self.input)
+            state["_kept"] = smaller(state["_kept"], self.scale)
         return state
 
     def _truth(self) -> tuple[CurvePosterior, ...]:
         """What is known of the truth: of the positive class, or of each class."""
         if self._posteriors is None:
             kept = self._kept
-            scale: InputScale = "probability" if self.map_.band_of_forecasts else self.input
+            scale: InputScale = "probability" if self.map_.band_of_forecasts else self.scale
             if kept is None:
                 raise InputError(
                     f"this {type(self).__name__} has kept no rows for an interval, as it was "
@@ -657,6 +657,6 @@ def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
 
     with single_threaded_blas():
         posterior = fit_smooth_curve(
-            cells.z, cells.n_neg, cells.n_pos, centred_on_scores=scale != "score", with_bare=False
+            cells.z, cells.n_neg, cells.n_pos, centred_on_scores=scale != "raw", with_bare=False
         )
     return replace(posterior, z=np.asarray(posterior.z * cells.unit))

@@ -44,7 +44,7 @@ def fit_columns(
         raise InputError("score must name at least one column.")
     if is_elsewhere(frame):
         # Log-odds of one class against the rest need the whole row.
-        each = alone and calibrator.input != "logit"
+        each = alone and calibrator.scale != "logit"
         learn = _fit_each_class if each else _fit_sample
         learn(calibrator, _FrameRows(frame, columns, label, weight), max_rows)
         return calibrator
@@ -72,7 +72,7 @@ class _FrameRows:
             self.label,
             self.weight,
             max_rows,
-            calibrator.input,
+            calibrator.scale,
             rows_sum_to_one=calibrator.rows_sum_to_one,
         )
 
@@ -92,12 +92,12 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
             label=rows.label,
             weight=rows.weight,
             pos_label=pos_label,
-            scale=calibrator.input,
+            scale=calibrator.scale,
             max_rows=max_rows,
         )
         table = ScoreTable.from_grouped(grouped, max_rows)
         maps.append(calibrator.fit_map(Rows.of_table(table)))
-    fitted = OneVsRestMap(maps=tuple(maps), input=calibrator.input)
+    fitted = OneVsRestMap(maps=tuple(maps), scale=calibrator.scale)
     calibrator._set_fitted(fitted, calibrator._bounded(read))
 
 

@@ -78,7 +78,7 @@ def cells_of(kept: Rows, fitted: CalibrationMap, scale: InputScale) -> list[Kept
     elif fitted.band_of_forecasts:
         p, scale = np.clip(fitted.apply(kept.scores), 0.0, 1.0), "probability"
     else:
-        p, scale = one_vs_rest_scores(kept.scores, fitted.input), fitted.input
+        p, scale = one_vs_rest_scores(kept.scores, fitted.scale), fitted.scale
     if p.ndim == 1 or p.shape[1] == 1:  # the one column of two classes is the positive one
         return [_cells(kept, p.ravel(), 1, scale)]
     return [_cells(kept, np.ascontiguousarray(p[:, k]), k, scale) for k in range(p.shape[1])]

@@ -190,7 +190,7 @@ class _ScaledRows:
             weights=np.clip(np.ldexp(weights, -self.exponent), -largest, largest),
             bias=bias,
             floor=float(np.ldexp(floor, self.exponent)),
-            input=self.scale,
+            scale=self.scale,
         )
 
 
@@ -200,10 +200,10 @@ class MixedStructuredCalibrator(Calibrator):
     model: ClassVar[type[SoftmaxModel]]
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        return self._fit_multiclass(as_classes(rows, self.input))
+        return self._fit_multiclass(as_classes(rows, self.scale))
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
-        return fit_mixed_structured_map(rows, model_of=self.model, scale=self.input)
+        return fit_mixed_structured_map(rows, model_of=self.model, scale=self.scale)
 
 
 def as_classes(rows: Rows, scale: InputScale) -> Rows:
@@ -248,7 +248,7 @@ def fit_mixed_structured_map(
         on_probabilities=np.empty(0),
         shared=np.zeros(N_SHARED),
         unit=unit,
-        input=scale,
+        scale=scale,
     )
 
 

@@ -78,7 +78,7 @@ class TreeCalibrator(FeatureCalibrator):
         program, which depend on the order of the rows.
     random_state : int, RandomState instance or None, default=0
         Shuffles the folds. None makes each fit different.
-    input : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores. Probabilities are turned into log-odds, with exact 0 and 1 taken
         for 0.00001 and 0.99999; log-odds and margins (of an SVM) are used as they are.
     label_smoothing : {"platt", None} or float, default=None
@@ -123,7 +123,7 @@ class TreeCalibrator(FeatureCalibrator):
     >>> rng = np.random.default_rng(0)
     >>> x, z = rng.normal(size=(2, 2000))
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-np.where(x > 0, z / 4 + 1, z)))
-    >>> calibrator = TreeCalibrator(input="logit").fit(z, y, features=x[:, None])
+    >>> calibrator = TreeCalibrator(scale="logit").fit(z, y, features=x[:, None])
     >>> print(calibrator.export_text(decimals=1))
     x0 <= -0.0: σ(0.9·z -0.0)  (n=1030)
     x0 > -0.0: σ(0.2·z +1.0)  (n=970)
@@ -175,7 +175,7 @@ class TreeCalibrator(FeatureCalibrator):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            Scores of the positive class, or one column per class, on the scale that ``input``
+            Scores of the positive class, or one column per class, on the scale that ``scale``
             says.
         y : array-like of shape (n,)
             Labels of any type that sorts.
@@ -193,14 +193,14 @@ class TreeCalibrator(FeatureCalibrator):
             scores,
             y,
             sample_weight,
-            scale=self.input,
+            scale=self.scale,
             classes=self.classes,
             keep_two_columns=True,
         )
         given.of_positive_weight().check_two_classes()
         weight = given.row_weight
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
-        learned = bounded_scores(given.scores, self.input), bounded_weights(weight)
+        learned = bounded_scores(given.scores, self.scale), bounded_weights(weight)
         rows = TreeRows(learned[0], attributes, given.codes, learned[1])
         with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
@@ -237,15 +237,15 @@ class TreeCalibrator(FeatureCalibrator):
         a matter of rounding.
         """
         if n_classes > 2:
-            return score_columns(scores, self.input)
-        if scores.ndim == 2 and self.input != "probability":
-            columns = score_columns(scores, self.input)
+            return score_columns(scores, self.scale)
+        if scores.ndim == 2 and self.scale != "probability":
+            columns = score_columns(scores, self.scale)
             size = np.abs(columns).sum(axis=1)
             if (np.abs(columns.sum(axis=1)) > 1e-9 * size).any():
                 return columns
         if scores.ndim == 2:
-            scores = positive_column(scores, self.input)
-        return score_columns(scores, self.input)[:, None]
+            scores = positive_column(scores, self.scale)
+        return score_columns(scores, self.scale)[:, None]
 
     def _tree_options(self, weight: Floats) -> TreeOptions:
         weka = self.cv == "weka"
@@ -276,7 +276,7 @@ class TreeCalibrator(FeatureCalibrator):
             names=space.names,
             categories=space.categories,
             fill=space.fill,
-            input=self.input,
+            scale=self.scale,
             classes=tuple(classes.tolist()),
         )
         if isinstance(self.leaf, Calibrator):
@@ -286,7 +286,7 @@ class TreeCalibrator(FeatureCalibrator):
 
     def _leaf(self, leaf: Calibrator, n_classes: int) -> Calibrator:
         options = leaf.get_params(deep=False)
-        return type(leaf)(**{**options, "input": self.input, "classes": range(n_classes)})
+        return type(leaf)(**{**options, "scale": self.scale, "classes": range(n_classes)})
 
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
         """Calibrated probabilities.
@@ -304,7 +304,7 @@ class TreeCalibrator(FeatureCalibrator):
             Rows sum to 1.
         """
         self._check_fitted("map_")
-        array = validate_scores(scores, self.input, n_columns=len(self.classes_))
+        array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
         return self._tree().apply_to_all(array, features)
 
     def export_text(self, *, decimals: int = 3) -> str:

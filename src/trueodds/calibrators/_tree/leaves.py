@@ -16,10 +16,10 @@ def linear_map(coef: Floats) -> CalibrationMap:
     """The map of a node's slopes and intercepts, on log-odds or margins."""
     if coef.shape == (1, 2):
         slope, intercept = coef[0].tolist()
-        return LogOddsMap(a=slope, b=slope, c=intercept, input="score")
+        return LogOddsMap(a=slope, b=slope, c=intercept, scale="raw")
     if len(coef) == 1:  # two classes, two columns: the first class is the reference
         coef = np.concatenate([np.zeros_like(coef), coef])
-    return SoftmaxMap(weights=coef[:, :-1], bias=coef[:, -1], input="score")
+    return SoftmaxMap(weights=coef[:, :-1], bias=coef[:, -1], scale="raw")
 
 
 def leaf_maps(

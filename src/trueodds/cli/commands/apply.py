@@ -135,9 +135,9 @@ def apply(
     columns = ColumnNames(
         tuple(data.score),
         features=features,
-        input=fitted.input,
+        scale=fitted.scale,
         sums_to_one=fitted.rows_sum_to_one,
-        scale=data.scale,
+        unit=data.unit,
     )
     typed = kind != "csv" or bool(features)
     with data.open(columns, detect_types=typed, verbatim=kind == "csv") as source:
@@ -169,7 +169,7 @@ def apply(
         # Only CSV can hold nameless columns; elsewhere they keep the names that they were given.
         header = source.header if kind == "csv" else tuple(present)
         predict = _predictor(fitted, features, interval is not None)
-        percent = columns.scale == "percent" and not plain
+        percent = columns.unit == "percent" and not plain
         sign = _percent_sign(source, columns) if percent and kind == "csv" else ""
         new = _New(names, predict, 100.0 if percent else 1.0, sign, _decimal(source, kind, plain))
         rows = arrow_batches(relation, rows_at_once)

@@ -55,7 +55,7 @@ def compare(
         rows.codes,
         classes=range(rows.n_classes),
         calibrators=calibrators,
-        input=data.input_scale,
+        scale=data.input_scale,
         sample_weight=rows.weight,
         cv=cv,
         n_repeats=repeats,

@@ -119,7 +119,7 @@ def _why_not(a: Any, b: Any) -> str:
     from trueodds.maps import TreeMap
 
     if score_scale([a, b]) is None:
-        return f"the scores are of different scales, {a.input} and {b.input}"
+        return f"the scores are of different scales, {a.scale} and {b.scale}"
     counts = [m.n_classes for m in (a, b)]
     if None not in counts and counts[0] != counts[1]:
         return f"one has {counts[0]} classes, the other {counts[1]}"

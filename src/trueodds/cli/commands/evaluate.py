@@ -208,7 +208,7 @@ def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
     if not isinstance(result, Evaluation):
         return
     if 50 * result.prevalence < result.mean_score < 200 * result.prevalence:
-        yield "Scores are about 100 times too high: if they are percentages, pass --scale percent."
+        yield "Scores are about 100 times too high: if they are percentages, pass --unit percent."
     if result.metrics["log_loss"].estimate == math.inf:
         yield (
             "Log-loss is infinite because something happened that had probability 0; "

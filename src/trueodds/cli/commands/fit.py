@@ -113,7 +113,7 @@ def fit(
     trueodds fit scores.parquet --score p --label y -o map.json
     trueodds fit scores.parquet --score p --label y --method beta -o map.json
     trueodds fit scores.parquet --score p --label y --interval 0.9 -o map.json
-    trueodds fit scores.csv -s margin -l y --input score -m isotonic -o map.json
+    trueodds fit scores.csv -s margin -l y --scale raw -m isotonic -o map.json
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
     if as_json and output == STANDARD_OUTPUT:
@@ -182,7 +182,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used
-    table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.input)
+    table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.scale)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the table has one class only; calibration needs two.")
     rows = Rows.of_table(table)

@@ -58,7 +58,7 @@ def describe(name: str, kind: type[Any]) -> dict[str, Any]:
         "native_multiclass": default.learns_classes_jointly,
         "monotone": default.is_monotone,
         "needs_features": default.needs_features,
-        "options": [p for p in inspect.signature(kind).parameters if p != "input"],
+        "options": [p for p in inspect.signature(kind).parameters if p != "scale"],
     }
 
 
@@ -90,7 +90,7 @@ def method_class(name: str) -> type[Any]:
 def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:
     """A calibrator with the options that are given as ``name=value``, values being JSON or text."""
     kind = method_class(name)
-    known = [p for p in inspect.signature(kind).parameters if p not in ("input", "classes")]
+    known = [p for p in inspect.signature(kind).parameters if p not in ("scale", "classes")]
     chosen: dict[str, Any] = {}
     for text in options:
         key, equals, value = text.partition("=")
@@ -99,7 +99,7 @@ def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:
         if key not in known:
             raise UsageError(f"{name} has no option {key!r}; it has {', '.join(known)}.")
         chosen[key] = _value(value)
-    calibrator = kind(input=scale, **chosen)
+    calibrator = kind(scale=scale, **chosen)
     calibrator.check_settings()
     return calibrator
 

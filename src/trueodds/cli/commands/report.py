@@ -59,7 +59,7 @@ def report(
         sample_weight=rows.weight if data.counts is None else None,
         counts=None if data.counts is None else rows.weight,
         groups=rows.groups or None,
-        input=data.input_scale,
+        scale=data.input_scale,
         calibrators=chosen_methods(method),
         cv=cv,
         names=names if title is None else {**names, "title": title},

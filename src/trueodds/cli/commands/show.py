@@ -30,8 +30,8 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     from trueodds.cli.draw import curves_of, score_axis
 
     fitted = o.load_map(map_file)
-    x = score_axis([fitted], fitted.input)
-    curves = curves_of(fitted, x, fitted.input)
+    x = score_axis([fitted], fitted.scale)
+    curves = curves_of(fitted, x, fitted.scale)
     if as_json:
         emit_json("show", _document(map_file, fitted, x, curves))
         return
@@ -51,7 +51,7 @@ def _headline(fitted: Any) -> str:
     count = fitted.n_classes or (2 if classes is None else len(classes))
     named = "" if classes is None else ": " + ", ".join(one_line(repr(c), 30) for c in classes[:10])
     more = ", …" if classes is not None and len(classes) > 10 else ""
-    scale = {"probability": "probabilities", "logit": "log-odds", "score": "margins"}[fitted.input]
+    scale = {"probability": "probabilities", "logit": "log-odds", "raw": "raw scores"}[fitted.scale]
     return f"a {fitted.family} map of {scale}, {count} classes{named}{more}"
 
 
@@ -86,7 +86,7 @@ def in_brief(value: Any) -> str:
 def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
     from trueodds.cli.draw import text_plot, unchanged
 
-    behind = unchanged(x, fitted.input)
+    behind = unchanged(x, fitted.scale)
     marks = MARKS[:1] if len(curves) == 1 else MARKS[1:]
     pairs = [(mark, y) for mark, (_, y) in zip(marks, curves, strict=False)]
     lines = ["calibrated probability", *text_plot(x, pairs, behind=behind)]
@@ -110,7 +110,7 @@ def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> 
     return {
         "map": file,
         "fingerprint": fitted.fingerprint,
-        **{name: document[name] for name in ("family", "input", "classes", "parameters")},
+        **{name: document[name] for name in ("family", "scale", "classes", "parameters")},
         "metadata": fitted.metadata,
         "curves": [
             {"name": name or None, "score": x[::step], "probability": y[::step]}

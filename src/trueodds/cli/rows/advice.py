@@ -51,7 +51,7 @@ def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
     decimal = "," if comma else source.reading.decimal
     percent = _percent(source, columns, decimal, signs)
     if percent:
-        options += ["--scale", "percent"]
+        options += ["--unit", "percent"]
         reasons.append(percent)
     if not options:
         return ReadingAdvice()
@@ -71,7 +71,7 @@ def totals_found(count: int) -> str:
 def _texts(source: DataSource, columns: ColumnNames) -> tuple[str | None, list[str], bool, bool]:
     """A number with a comma, words for nothing, whether scores are missing, or have a % sign."""
     comma, missing, blanks, signs = None, set(), False, False
-    if columns.scale == "percent":
+    if columns.unit == "percent":
         return None, [], False, False
     for name in columns.score:
         kind = source.kinds[name]
@@ -99,7 +99,7 @@ def _texts(source: DataSource, columns: ColumnNames) -> tuple[str | None, list[s
 
 def _percent(source: DataSource, columns: ColumnNames, decimal: str, signs: bool) -> str:
     """Why the scores seem to be percentages; empty if they do not."""
-    if columns.input != "probability" or columns.scale == "percent":
+    if columns.scale != "probability" or columns.unit == "percent":
         return ""
     numbers = [
         as_number(name, source.kinds[name], decimal, percent=signs) for name in columns.score

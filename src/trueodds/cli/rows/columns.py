@@ -20,14 +20,14 @@ __all__ = [
     "OUTSIDE",
     "ColumnNames",
     "Rule",
-    "Scale",
+    "Unit",
     "UnknownColumnError",
     "refuse_margins",
     "rules_of",
     "shortened",
 ]
 
-Scale = Literal["fraction", "percent"]
+Unit = Literal["fraction", "percent"]
 OUTSIDE = "is outside [0, 1]"
 LONGEST_GROUP = 10_000
 """Bytes of the name of a group: rows are copied with it, and each is shown."""
@@ -48,16 +48,16 @@ class ColumnNames:
     features: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     """Columns that must be there, for whoever asked for them."""
-    input: InputScale = "probability"
+    scale: InputScale = "probability"
     classes: tuple[str, ...] = ()
     """What --class says the labels are, in the order of the score columns."""
     sums_to_one: bool = True
-    scale: Scale = "fraction"
+    unit: Unit = "fraction"
     """Whether probabilities run to 1 or to 100."""
 
     def number(self, source: DataSource, name: str) -> str:
         """SQL of a column as a number; of scores, on the scale that the library knows."""
-        percent = self.scale == "percent" and name in self.score
+        percent = self.unit == "percent" and name in self.score
         return as_number(name, source.kinds[name], source.reading.decimal, percent=percent)
 
     def found_in(self, source: DataSource) -> ColumnNames:
@@ -98,10 +98,10 @@ class ColumnNames:
 
 def refuse_margins(scale: InputScale) -> None:
     """Refuse margins where probabilities are measured."""
-    if scale == "score":
+    if scale == "raw":
         raise UsageError(
             "margins are not probabilities, so their calibration cannot be measured; run "
-            "'trueodds fit --input score' first, or 'trueodds compare --input score'."
+            "'trueodds fit --scale raw' first, or 'trueodds compare --scale raw'."
         )
 
 
@@ -131,7 +131,7 @@ def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
     found: list[Rule] = []
     for name in columns.score:
         found += _score_rules(source, name, columns)
-    if len(columns.score) > 1 and columns.input == "probability" and columns.sums_to_one:
+    if len(columns.score) > 1 and columns.scale == "probability" and columns.sums_to_one:
         total = " + ".join(columns.number(source, name) for name in columns.score)
         found.append(
             Rule(
@@ -176,17 +176,17 @@ def _number_rules(source: DataSource, name: str, number: str) -> list[Rule]:
 def _score_rules(source: DataSource, name: str, columns: ColumnNames) -> list[Rule]:
     number, text = columns.number(source, name), as_text(name, source.kinds[name])
     found = _number_rules(source, name, number)
-    if columns.input == "probability":
+    if columns.scale == "probability":
         hint = (
-            "if these are log-odds, pass --input logit; "
-            "if they are margins of another scale, pass --input score."
+            "if these are log-odds, pass --scale logit; "
+            "if they are raw decision values, pass --scale raw."
             if columns.label is not None
             else "the map was fitted to probabilities: name another column, or fit a map with "
-            "--input logit or --input score."
+            "--scale logit or --scale raw."
         )
         condition = f"{number} < 0 OR {number} > 1"
         found.append(Rule(name, OUTSIDE, condition, text, hint))
-    elif columns.input == "score":
+    elif columns.scale == "raw":
         found.append(Rule(name, "is infinite", f"isinf({number})", text))
     elif len(columns.score) > 1:
         found.append(Rule(name, "is +infinity", f"{number} = CAST('inf' AS DOUBLE)", text))

@@ -114,7 +114,7 @@ def score_table(
         How many rows it has.
     weight : str or None
         What the file calls the column of weights, if there is one.
-    scale : {"probability", "logit", "score"}, default="probability"
+    scale : {"probability", "logit", "raw"}, default="probability"
     """
     if n_rows > IN_MEMORY:
         named = None if weight is None else "weight"

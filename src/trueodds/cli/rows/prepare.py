@@ -68,7 +68,7 @@ class Prepared:
             "score": list(self.columns.score),
             "label": self.columns.label,
             "weight": self.columns.weight,
-            "input": self.columns.input,
+            "scale": self.columns.scale,
             "classes": list(self.classes.labels),
         }
 
@@ -112,7 +112,7 @@ def prepare(
     classes = find_classes(source, good, columns, positive)
     numbers = [columns.number(source, name) for name in columns.score]
     many = len(numbers) > 1
-    if as_probability and columns.input == "logit" and not many:
+    if as_probability and columns.scale == "logit" and not many:
         numbers = [_probability(numbers[0])]
     names = tuple(f"score_{number}" if many else "score" for number in range(len(numbers)))
     parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]

@@ -75,7 +75,7 @@ class WatchedRowOptions(LabelOptions, ReadingOptions):
             tuple(self.score),
             weight=self.counts,
             others=tuple(name for name in others if name is not None),
-            input=fitted.input,
+            scale=fitted.scale,
             sums_to_one=fitted.rows_sum_to_one,
-            scale=self.scale,
+            unit=self.unit,
         )

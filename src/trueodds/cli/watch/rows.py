@@ -176,7 +176,7 @@ def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> 
     if not (negatives and positives):
         return None
     grouped = group_scores(
-        labelled, score="score", label="label", scale="score", max_rows=10_000, checked=True
+        labelled, score="score", label="label", scale="raw", max_rows=10_000, checked=True
     )
     forecast = np.asarray(fitted(grouped.score))
     order = np.argsort(forecast, kind="stable")

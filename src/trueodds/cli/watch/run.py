@@ -621,7 +621,7 @@ class WatchRun:
             with working("reading rows since the change", source.connection):
                 rows = self._select(source, [str(one.path) for one in batch])
                 scores, codes, mass = _newest(rows, str(change.time), str(self.watch.kind))
-            calibrator = make_calibrator(AUTO, self.fitted.input, ())
+            calibrator = make_calibrator(AUTO, self.fitted.scale, ())
             calibrator.set_params(classes=list(self.classes))
             y = np.array(self.classes)[codes]
             fitted = calibrator.fit(scores, y, mass), scores, y, mass

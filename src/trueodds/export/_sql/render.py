@@ -399,7 +399,7 @@ class _SqlWriter(Renderer[Any]):
         score = self._raw_score(node.score)
         if node.scale == "probability":
             return self._between(score, 0.0, 1.0)
-        if node.scale == "score":
+        if node.scale == "raw":
             return self._between(score, -e.LARGEST, e.LARGEST)
         finite = self.x.LTE(this=score, expression=self._literal(e.LARGEST))
         return finite if node.several else self.x.or_(finite, self._is_infinite(score.copy()))

@@ -48,7 +48,7 @@ def kept_of_columns(score: Floats, n_neg: Floats, n_pos: Floats, scale: InputSca
             score = np.clip(score, -FARTHEST, FARTHEST)
         score = np.add.reduceat(score * weight, starts) / np.add.reduceat(weight, starts)
         n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-    unit = margin_unit(score, n_neg + n_pos) if scale == "score" else 1.0
+    unit = margin_unit(score, n_neg + n_pos) if scale == "raw" else 1.0
     cells = cells_of(log_odds(score, scale) / unit, n_neg, n_pos, MOST_CELLS)
     return KeptCells(cells.z, cells.n_neg, cells.n_pos, unit)
 

@@ -144,7 +144,7 @@ def _judge_real(task: Task, data: Arrays) -> Row:
     scale, fit, test = "probability", data["fit"], data["test"]
     if task.part == "networks":
         # Margins are taken class by class as they are, logits as log-odds against the rest.
-        scale = "score" if task["method"] == "isotonic" else "logit"
+        scale = "raw" if task["method"] == "isotonic" else "logit"
     elif task["zeros"] != PLACED:
         level = float(task["zeros"])
         scale = "logit"
@@ -173,7 +173,7 @@ def _fitted(
 ) -> tuple[Any, dict[str, bool]]:
     """The calibrator, and of coals whether the fit ended by itself and within a minute of CPU."""
     options = {} if task["solver"] == "none" else {"solver": task["solver"]}
-    calibrator = METHODS[task["method"]](input=scale, **options)
+    calibrator = METHODS[task["method"]](scale=scale, **options)
     begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TrueoddsWarning)

@@ -119,15 +119,15 @@ def _calibrated(method: str, at: Scored) -> tuple[Floats, int]:
     scores, test = (s if at.margins else log_odds(s) for s in (at.train, at.test))
     if method == "PCT":
         tree = TreeCalibrator(
-            input="score", classes=classes, categorical=at.data.nominal, cv="weka"
+            scale="raw", classes=classes, categorical=at.data.nominal, cv="weka"
         ).fit(scores, y, features=at.data.X[at.fold.train])
         return tree.predict_proba(test, features=at.data.X[at.fold.test]), tree.n_leaves_
     if len(classes) > 2:
         kind = {"PS": LogisticCalibrator, "IR": IsotonicCalibrator}[method]
-        return kind(input="score", classes=classes).fit(scores, y).predict_proba(test), 0
+        return kind(scale="raw", classes=classes).fit(scores, y).predict_proba(test), 0
     # Of two classes the first one's column: with exact 0 and 1 moved it does not mirror the other.
     kind = {"PS": LogisticCalibrator, "IR": IsotonicCalibrator}[method]
-    p = kind(input="score").fit(scores[:, 0], y == 0).predict_proba(test[:, 0])
+    p = kind(scale="raw").fit(scores[:, 0], y == 0).predict_proba(test[:, 0])
     return p[:, ::-1], 0
 
 

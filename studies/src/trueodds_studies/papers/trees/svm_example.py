@@ -37,7 +37,7 @@ def example_rows(task: Task) -> list[Row]:
     seed = stable_seed("rdg1", task["replicate"]) % 2**32
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     scores = cross_val_predict(svm, rows.X, rows.y, cv=folds, method="decision_function")
-    tree = TreeCalibrator(input="score", cv="weka", categorical=range(10))
+    tree = TreeCalibrator(scale="raw", cv="weka", categorical=range(10))
     found: Any = tree.fit(scores, rows.y, features=rows.X).map_
     return _nodes(found, rows, svm.fit(rows.X, rows.y).decision_function(rows.X))
 
