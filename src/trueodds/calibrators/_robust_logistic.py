@@ -39,7 +39,7 @@ from trueodds.numerics.logistic_regression import (
     minimize_on,
 )
 from trueodds.numerics.newton import Point
-from trueodds.numerics.saturated import BinaryEvidence, fit_curve
+from trueodds.numerics.saturated import BinaryRows, fit_curve
 from trueodds.numerics.separable import is_separable, with_platt_targets
 from trueodds.rows import Rows
 
@@ -133,12 +133,12 @@ STEEP = 10.0
 """A curve that rises more between the middle and a fence may be one that would rise for ever."""
 
 
-def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> LogOddsFit:
+def fit_robust(rows: BinaryRows, *, scale: InputScale, power: float) -> LogOddsFit:
     """Minimize the score of the given order α.
 
     Parameters
     ----------
-    evidence : Rows
+    rows : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "raw"}
     power : float
@@ -150,7 +150,7 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
         With a = b.
     """
     return fit_curve(
-        evidence, scale, partial(_fit_finite, power=power), separable_by=None, identity=IDENTITY
+        rows, scale, partial(_fit_finite, power=power), separable_by=None, identity=IDENTITY
     )
 
 

@@ -32,7 +32,7 @@ from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.log_odds import LogOddsRows, log_odds, log_pair, log_sigmoid, sigmoid
 from trueodds.numerics.newton import Point, Problem, minimize
 from trueodds.numerics.saturated import (
-    BinaryEvidence,
+    BinaryRows,
     CurveFit,
     fit_saturated,
     fit_summary,
@@ -49,13 +49,13 @@ __all__ = [
     "LogisticFit",
     "Loss",
     "constant_fit",
+    "estimated_log_odds",
     "features_of",
     "fit_finite",
     "fit_finite_brier",
     "fit_log_odds",
     "fit_logistic",
     "minimize_on",
-    "placed_log_odds",
     "squared_error",
 ]
 
@@ -247,7 +247,7 @@ IDENTITY = LogOddsFit(1.0, 1.0, 0.0)
 
 
 def fit_log_odds(
-    evidence: BinaryEvidence,
+    rows: BinaryRows,
     *,
     scale: InputScale,
     design: Design,
@@ -258,7 +258,7 @@ def fit_log_odds(
 
     Parameters
     ----------
-    evidence : Rows
+    rows : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "raw"}
     design : {"temperature", "logistic", "beta", "beta_half"}
@@ -283,25 +283,25 @@ def fit_log_odds(
         identity=IDENTITY,
     )
 
-    def fit(rows: LogOddsRows) -> LogOddsFit:
+    def fit(some: LogOddsRows) -> LogOddsFit:
         if loss == "log":
-            return place(rows, likeliest)
-        found = place(rows, least_squares)
-        if np.isfinite(rows.z).all():
+            return place(some, likeliest)
+        found = place(some, least_squares)
+        if np.isfinite(some.z).all():
             return found
         # With all rows placed, maximum likelihood may have the smaller squared error.
-        candidates = (found, place(rows, likeliest))
-        return min(candidates, key=lambda candidate: squared_error(rows, candidate))
+        candidates = (found, place(some, likeliest))
+        return min(candidates, key=lambda candidate: squared_error(some, candidate))
 
-    return open_to_unseen(fit_summary(evidence, scale, fit), evidence, scale)
+    return open_to_unseen(fit_summary(rows, scale, fit), rows, scale)
 
 
-def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
+def estimated_log_odds(rows: BinaryRows, scale: InputScale = "probability") -> Floats:
     """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
-    z = log_odds(evidence.scores, scale)
+    z = log_odds(rows.scores, scale)
     if np.isfinite(z).all():
         return z
-    fit = fit_log_odds(evidence, scale=scale, design="logistic")
+    fit = fit_log_odds(rows, scale=scale, design="logistic")
     return np.clip(z, fit.lower, fit.upper)
 
 
