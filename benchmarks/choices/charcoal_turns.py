@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from trueodds import LogisticCalibrator, ScoreTable
-from trueodds.calibrators._charcoal_grill.fit import GrillEvidence
+from trueodds.calibrators._charcoal_grill.fit import GrillRows
 from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.exceptions import TrueoddsWarning
 
@@ -31,7 +31,7 @@ def true_log_odds(z: np.ndarray) -> np.ndarray:
     return np.where(z > 0, z / TEMPERATURE, z)
 
 
-def evidence_of(seed: int) -> GrillEvidence:
+def grill_rows(seed: int) -> GrillRows:
     rng = np.random.default_rng(seed)
     scores = rng.uniform(size=N_FIT)
     y = (rng.uniform(size=N_FIT) < expit(true_log_odds(logit(scores)))).astype(int)
@@ -40,9 +40,7 @@ def evidence_of(seed: int) -> GrillEvidence:
         base = LogisticCalibrator(label_smoothing=None).fit(scores, y).predict_proba(expit([0, 1]))
     at_zero, at_one = logit(base[:, 1])
     table = ScoreTable.from_arrays(scores, y)
-    return GrillEvidence(
-        logit(table.score), table.n_neg, table.n_pos, at_one - at_zero, float(at_zero)
-    )
+    return GrillRows(logit(table.score), table.n_neg, table.n_pos, at_one - at_zero, float(at_zero))
 
 
 def errors(q: np.ndarray, true: np.ndarray) -> tuple[float, float]:
@@ -65,7 +63,7 @@ def main(samples: int, rounds: list[int]) -> None:
             for seed in range(samples):
                 begin = time.process_time()
                 fit = fit_paper(
-                    evidence_of(seed),
+                    grill_rows(seed),
                     n_coals,
                     bias=True,
                     fit_width=False,

@@ -10,7 +10,7 @@ from support.grill_examples import distorted
 from trueodds.calibrators._charcoal_grill import fit as charcoal_grill_fit
 from trueodds.calibrators._charcoal_grill.fit import (
     BEYOND_DATA,
-    GrillEvidence,
+    GrillRows,
     _CoalProblem,
     _Optimum,
     _starts,
@@ -24,11 +24,11 @@ OPTIONS = {"bias": True, "fit_width": False, "lam": 1e-2}
 GRID = np.linspace(-6, 6, 101)
 
 
-def evidence(n=60, seed=0):
+def make_rows(n=60, seed=0):
     p, y = distorted(n, seed)
     z = logit(p)
     line = fit_logistic([z], y.astype(float), np.ones(n))
-    return GrillEvidence(z, 1.0 - y, y.astype(float), line.coef[0], line.intercept)
+    return GrillRows(z, 1.0 - y, y.astype(float), line.coef[0], line.intercept)
 
 
 def wavy(n=150):
@@ -36,7 +36,7 @@ def wavy(n=150):
     rng = np.random.default_rng(0)
     z = np.sort(rng.normal(scale=4, size=n))
     y = (rng.uniform(size=n) < expit(np.sin(z) + z / 3)).astype(float)
-    return GrillEvidence(z, 1 - y, y, 0.4, 0.0)
+    return GrillRows(z, 1 - y, y, 0.4, 0.0)
 
 
 def test_a_map_falls_where_coals_are_too_close_for_their_difference_in_temperature():
@@ -48,14 +48,14 @@ def test_a_map_falls_where_coals_are_too_close_for_their_difference_in_temperatu
 
 
 def test_the_range_of_the_paper_and_of_the_data_is_checked():
-    data = evidence()
+    data = make_rows()
     assert replace(data, z=np.array([-1.0, 2.0])).checked == (-6, 6)
     assert replace(data, z=np.array([-9.0, 2.0])).checked == (-9, 6)
     assert replace(data, z=np.array([-1.0, 20.0])).checked == (-6, 20)
 
 
 def test_one_coal_is_the_line_that_was_given():
-    data = evidence()
+    data = make_rows()
     eta = data.slope * GRID + data.bias
     np.testing.assert_allclose(data.one_coal.calibrated(GRID), eta, rtol=1e-12)
     expected = np.logaddexp(0, np.where(data.n_pos > 0, -1, 1) * (data.slope * data.z + data.bias))
@@ -63,7 +63,7 @@ def test_one_coal_is_the_line_that_was_given():
 
 
 def test_a_summary_is_shorter_and_has_the_same_loss():
-    data = evidence(2000)
+    data = make_rows(2000)
     short = data.summary(64)
     assert len(short.z) <= 4 * 65
     assert short.total == pytest.approx(2000)
@@ -77,7 +77,7 @@ def test_a_summary_is_shorter_and_has_the_same_loss():
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
 def test_derivatives_agree_with_finite_differences(layout, penalty):
     p, y = distorted(60)
-    data = GrillEvidence(np.sort(logit(p)), 1.0 - y, y.astype(float), 0.5, -0.3)
+    data = GrillRows(np.sort(logit(p)), 1.0 - y, y.astype(float), 0.5, -0.3)
     problem = _CoalProblem(data, layout, 0.003)
     theta = 0.2 * np.random.default_rng(3).normal(size=layout.size)
     theta[layout.n_coals - 1] += 4.0
@@ -121,7 +121,7 @@ def test_without_the_penalty_this_data_would_give_a_falling_map(monkeypatch):
     ("layout", "lam"), [(Layout(2, True, False), 1e-2), (Layout(2, True, True), 0.1)]
 )
 def test_an_optimum_within_the_bounds_has_no_slope_and_positive_curvature(layout, lam):
-    data = evidence(300)
+    data = make_rows(300)
     problem = _CoalProblem(data, layout, lam)
     found = problem.solve(_Optimum(next(_starts(data, data.one_coal, 2))))
     assert found.converged
@@ -139,7 +139,7 @@ def test_an_optimum_within_the_bounds_has_no_slope_and_positive_curvature(layout
 
 
 def test_an_optimum_that_was_found_before_is_not_returned_again():
-    data = evidence(100)
+    data = make_rows(100)
     problem = _CoalProblem(data, Layout(2, True, False), 1e-2)
     start = _Optimum(next(_starts(data, data.one_coal, 2)))
     assert problem.solve(start) is not None
@@ -147,9 +147,7 @@ def test_an_optimum_that_was_found_before_is_not_returned_again():
 
 
 def test_starts_lie_on_the_quantiles_of_the_weight_and_on_coals_split():
-    data = GrillEvidence(
-        np.array([3.0, 1.0, 2.0]), np.array([1.0, 4.0, 1.0]), np.zeros(3), 0.5, 0.1
-    )
+    data = GrillRows(np.array([3.0, 1.0, 2.0]), np.array([1.0, 4.0, 1.0]), np.zeros(3), 0.5, 0.1)
     first, second = _starts(data, Coals(np.zeros(4), np.ones(4), np.ones(4), 0.0), 2)
     # Rows have their middles at 2, 4.5 and 5.5 of 6; the quarters are 1.5 and 4.5.
     np.testing.assert_allclose(first.means, [1, 2])
@@ -159,14 +157,14 @@ def test_starts_lie_on_the_quantiles_of_the_weight_and_on_coals_split():
 
 
 def test_a_path_of_fits_has_one_entry_for_each_number_of_coals():
-    path = fit_coal_path(evidence(), 3, **OPTIONS)
+    path = fit_coal_path(make_rows(), 3, **OPTIONS)
     assert len(path) == 3
     assert len(path[0].coals.means) == 1
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_losses_never_grow_along_the_path_and_no_map_falls(bias):
-    data = evidence(300)
+    data = make_rows(300)
     if not bias:
         line = fit_logistic([data.z], data.n_pos, np.ones(300), intercept=False)
         data = replace(data, slope=line.coef[0], bias=0.0)
@@ -185,7 +183,7 @@ def test_losses_never_grow_along_the_path_and_no_map_falls(bias):
 
 
 def test_a_strong_pull_holds_every_temperature_at_that_of_one_coal_and_one_coal_is_kept():
-    data = evidence(200)
+    data = make_rows(200)
     problem = _CoalProblem(data, Layout(2, True, False), 1e8)
     two = problem.solve(_Optimum(next(_starts(data, data.one_coal, 2)))).coals
     np.testing.assert_allclose(two.temperatures, 1 / data.slope, rtol=1e-3)
@@ -196,8 +194,8 @@ def test_a_strong_pull_holds_every_temperature_at_that_of_one_coal_and_one_coal_
 
 
 def test_the_other_class_has_the_mirrored_map():
-    data = evidence(200)
-    other = GrillEvidence(-data.z, data.n_pos, data.n_neg, data.slope, -data.bias)
+    data = make_rows(200)
+    other = GrillRows(-data.z, data.n_pos, data.n_neg, data.slope, -data.bias)
     found, mirrored = (fit_coal_path(each, 2, **OPTIONS)[-1] for each in (data, other))
     assert mirrored.loss == pytest.approx(found.loss, abs=1e-5)
     np.testing.assert_allclose(
@@ -206,7 +204,7 @@ def test_the_other_class_has_the_mirrored_map():
 
 
 def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter():
-    data = evidence(60)
+    data = make_rows(60)
     rng = np.random.default_rng(1)
     times = rng.integers(1, 3, 60)
     rows = rng.permutation(np.repeat(np.arange(60), times))

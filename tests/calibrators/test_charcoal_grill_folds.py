@@ -8,7 +8,7 @@ from scipy.special import logit
 
 from support.grill_examples import distorted
 from trueodds.calibrators._charcoal_grill import folds
-from trueodds.calibrators._charcoal_grill.fit import GrillEvidence
+from trueodds.calibrators._charcoal_grill.fit import GrillRows
 from trueodds.calibrators._charcoal_grill.folds import (
     choose_n_coals,
     fold_shares,
@@ -19,9 +19,9 @@ from trueodds.numerics.logistic_regression import fit_logistic
 OPTIONS = {"bias": True, "fit_width": False, "lam": 1e-2}
 
 
-def evidence(n, seed, temperature):
+def make_rows(n, seed, temperature):
     p, y = distorted(n, seed, temperature)
-    return GrillEvidence(logit(p), 1.0 - y, y.astype(float), 0.5, 0.0)
+    return GrillRows(logit(p), 1.0 - y, y.astype(float), 0.5, 0.0)
 
 
 def test_the_rule_of_one_standard_error_takes_the_smallest_within_it():
@@ -75,8 +75,8 @@ def test_the_standard_error_is_that_of_differences_fold_by_fold():
 
 
 def test_one_coal_is_chosen_where_one_is_enough_and_two_where_not():
-    assert choose_n_coals(evidence(200, 0, 1.0), 2, unit=1.0, **OPTIONS) == 1
-    assert choose_n_coals(evidence(400, 0, 8.0), 2, unit=1.0, **OPTIONS) == 2
+    assert choose_n_coals(make_rows(200, 0, 1.0), 2, unit=1.0, **OPTIONS) == 1
+    assert choose_n_coals(make_rows(400, 0, 8.0), 2, unit=1.0, **OPTIONS) == 2
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def judged(monkeypatch):
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_one_coal_is_judged_on_instances_that_it_was_not_fitted_to(bias, judged):
-    data = evidence(150, 2, 3.0)
+    data = make_rows(150, 2, 3.0)
     choose_n_coals(data, 1, unit=1.0, bias=bias, fit_width=False, lam=1e-2)
     z, n_neg, n_pos = (each[np.argsort(data.z)] for each in (data.z, data.n_neg, data.n_pos))
     shares = fold_shares(n_neg, 5, 1.0, 0), fold_shares(n_pos, 5, 1.0, 1)
@@ -107,7 +107,7 @@ def test_one_coal_is_judged_on_instances_that_it_was_not_fitted_to(bias, judged)
 
 
 def test_the_order_of_rows_does_not_matter(judged):
-    data = evidence(150, 2, 3.0)
+    data = make_rows(150, 2, 3.0)
     order = np.random.default_rng(0).permutation(150)
     for each in (data, data.take(order)):
         choose_n_coals(each, 2, unit=1.0, **OPTIONS)
@@ -115,5 +115,5 @@ def test_the_order_of_rows_does_not_matter(judged):
 
 
 def test_scores_that_fall_in_every_fold_leave_one_coal():
-    data = evidence(300, 0, 1.0)
+    data = make_rows(300, 0, 1.0)
     assert choose_n_coals(replace(data, z=-data.z), 3, unit=1.0, **OPTIONS) == 1

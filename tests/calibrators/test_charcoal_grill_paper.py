@@ -6,7 +6,7 @@ from scipy.special import logit
 
 from support.grill_examples import distorted
 from trueodds.calibrators._charcoal_grill import paper
-from trueodds.calibrators._charcoal_grill.fit import GrillEvidence, is_monotone
+from trueodds.calibrators._charcoal_grill.fit import GrillRows, is_monotone
 from trueodds.calibrators._charcoal_grill.paper import (
     LEAST_POSITIVE,
     _objective,
@@ -19,11 +19,11 @@ from trueodds.numerics.charcoal_grill import Layout
 from trueodds.numerics.logistic_regression import fit_logistic
 
 
-def evidence(n=60, seed=0):
+def make_rows(n=60, seed=0):
     p, y = distorted(n, seed)
     z = logit(p)
     line = fit_logistic([z], y.astype(float), np.ones(n))
-    return GrillEvidence(z, 1.0 - y, y.astype(float), line.coef[0], line.intercept)
+    return GrillRows(z, 1.0 - y, y.astype(float), line.coef[0], line.intercept)
 
 
 def test_the_penalty_by_hand():
@@ -58,7 +58,7 @@ def test_coals_start_on_an_even_grid_and_at_temperatures_close_to_one():
 @pytest.mark.parametrize("layout", [Layout(3, True, True), Layout(2, False, False)])
 def test_the_papers_objective_has_the_right_gradient(layout):
     theta = np.abs(np.random.default_rng(1).normal(size=layout.size)) + 0.3
-    data = evidence()
+    data = make_rows()
     gradient = _objective(theta, data, layout, 0.1)[1]
     h = 1e-6
     numeric = [
@@ -108,7 +108,7 @@ def test_a_parameter_in_no_block_stays_and_too_few_turns_are_reported():
 
 
 def test_one_coal_is_logistic_calibration():
-    data = evidence(200)
+    data = make_rows(200)
     found = fit_paper(data, 1, bias=True, fit_width=False, lam=1e-9)
     expected = data.slope * data.z + data.bias
     np.testing.assert_allclose(found.coals.calibrated(data.z), expected, atol=1e-3)
@@ -127,7 +127,7 @@ def test_while_the_map_falls_lambda_is_multiplied_by_ten_and_the_last_one_has_it
         return original(theta, data, layout, lam)
 
     monkeypatch.setattr(paper, "_objective", spy)
-    data, layout = evidence(100), Layout(2, True, False)
+    data, layout = make_rows(100), Layout(2, True, False)
     found = fit_paper(data, 2, bias=True, fit_width=False, lam=1.0)
     assert found.converged
     assert not found.fell_back
@@ -156,7 +156,7 @@ def test_coals_may_move_over_the_interval_of_the_paper_and_a_little_beyond_the_d
 
     monkeypatch.setattr(paper, "minimize_in_turns", fake)
     ends = np.array([-width, width])
-    data = GrillEvidence(ends, np.array([3.0, 1.0]), np.array([1.0, 3.0]), 1.0, 0.0)
+    data = GrillRows(ends, np.array([3.0, 1.0]), np.array([1.0, 3.0]), 1.0, 0.0)
     fit_paper(data, 2, bias=True, fit_width=True, lam=0.1)
     bounds, blocks = given[0]
     assert bounds[:2] == [(-reach, reach)] * 2
@@ -165,7 +165,7 @@ def test_coals_may_move_over_the_interval_of_the_paper_and_a_little_beyond_the_d
 
 
 def test_widths_are_fitted_and_a_fit_cut_short_says_so():
-    data = evidence(100)
+    data = make_rows(100)
     held, free = (
         fit_paper(data, 2, bias=False, fit_width=fit_width, lam=10.0, max_turns=5)
         for fit_width in (False, True)
@@ -180,7 +180,7 @@ def test_widths_are_fitted_and_a_fit_cut_short_says_so():
 
 
 def test_a_lambda_beyond_the_limit_leaves_one_coal():
-    data = evidence()
+    data = make_rows()
     found = fit_paper(data, 3, bias=True, fit_width=False, lam=1e10)
     assert found.fell_back
     np.testing.assert_allclose(found.coals.calibrated(data.z), data.slope * data.z + data.bias)

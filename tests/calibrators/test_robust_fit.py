@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_expit
 
-from trueodds.calibrators._robust_logistic import _fences, _PowerProblem, fit_robust
+from trueodds.calibrators._robust_logistic import _fences, _PowerLoss, fit_robust
 from trueodds.numerics.log_odds import LogOddsRows, sigmoid
 from trueodds.numerics.logistic_regression import fit_finite
 from trueodds.rows import Rows
@@ -46,14 +46,14 @@ def test_no_line_has_a_lower_score(alpha, outliers):
 def test_derivatives_are_those_of_the_loss():
     z, y, weight = sample(50, outliers=2)
     rows = LogOddsRows(z, weight * ~y, weight * y)
-    problem = _PowerProblem(rows, 0.5)
+    problem = _PowerLoss(rows, 0.5)
     theta, step = np.array([1.3, 0.4]), 1e-5
     place = problem.at(theta)
-    p = sigmoid(theta @ np.concatenate([x for x, _ in problem.chunks], axis=1))
+    p = sigmoid(theta @ problem.axes.matrix)
     counted = weight @ (p**0.5 * (1 - p) + (1 - p) ** 0.5 * p)
     for k in range(2):
         move = step * np.eye(2)[k]
-        rise = (problem.at(theta + move).loss - problem.at(theta - move).loss) / (2 * step)
+        rise = (problem.at(theta + move).value - problem.at(theta - move).value) / (2 * step)
         np.testing.assert_allclose(place.gradient[k] * counted, rise * problem.total, rtol=1e-6)
         bend = problem.at(theta + move).gradient * 1.0
         assert np.isfinite(bend).all()

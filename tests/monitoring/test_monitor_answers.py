@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
@@ -132,6 +133,30 @@ def test_a_line_is_fitted_where_all_labels_are_the_same():
     theta, _ = fit_line(cells, free_slope=True)
     assert np.isfinite(theta).all()
     assert log_likelihood(cells, *theta) >= log_likelihood(cells, 0.0, 1.0)
+
+
+def test_no_point_has_more_positives_than_rows():
+    cells = np.zeros((14, 4))
+    cells[10] = [10.0, 9.0, 10.0, 8.2]
+    _, weight, positives = points(cells)
+    np.testing.assert_allclose(positives[10], weight[10])
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_a_line_is_the_most_probable_one_even_where_all_labels_are_the_same(label):
+    rng = np.random.default_rng(0)
+    weight, p = rng.integers(1, 50, 14).astype(float), rng.uniform(0.05, 0.95, 14)
+    cells = np.stack([weight, weight * p, label * weight, weight * (p**2 + 1e-3)], axis=1)
+    theta, _ = fit_line(cells, free_slope=True)
+
+    def loss(theta):
+        prior = 0.005 * (theta[0] ** 2 + (theta[1] - 1) ** 2)
+        return prior - log_likelihood(cells, *theta)
+
+    other = minimize(
+        loss, [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}
+    )
+    np.testing.assert_allclose(theta, other.x, rtol=1e-4)
 
 
 def test_the_better_forecast_is_found_and_the_evidence_does_not_depend_on_batches():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueodds.calibrators._charcoal_grill.fit import GrillEvidence
+from trueodds.calibrators._charcoal_grill.fit import GrillRows
 from trueodds.numerics.log_odds import CHUNK, LogOddsRows, log_odds, log_pair, log_sigmoid, sigmoid
 
 getcontext().prec = 60
@@ -102,7 +102,7 @@ def test_targets_of_0_and_1_change_nothing():
 
 
 def test_a_kind_of_rows_stays_of_its_kind_and_keeps_what_else_it_holds():
-    grill = GrillEvidence(ROWS.z, ROWS.n_neg, ROWS.n_pos, slope=0.5, bias=-1.0)
+    grill = GrillRows(ROWS.z, ROWS.n_neg, ROWS.n_pos, slope=0.5, bias=-1.0)
     for other in (grill.take([0]), grill.with_targets(0.1, 0.9)):
-        assert isinstance(other, GrillEvidence)
+        assert isinstance(other, GrillRows)
         assert (other.slope, other.bias) == (0.5, -1.0)

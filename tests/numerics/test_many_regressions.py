@@ -62,5 +62,5 @@ def test_regressions_of_one_class_or_of_nothing_do_no_harm():
         losses, eta, _ = many.optima(nonnegative=True, start=None)
         assert np.isfinite(losses).all()
         assert np.isfinite(eta).all()
-        assert many.parted.tolist() == [True, True, False]
+        assert many.separable.tolist() == [True, True, False]
         assert losses[1] == 0

@@ -16,7 +16,7 @@ from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, QuadraticMap
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import fit_logistic
-from trueodds.numerics.saturated import BinaryEvidence, CurveFit, fit_curve
+from trueodds.numerics.saturated import BinaryRows, CurveFit, fit_curve
 from trueodds.rows import Rows
 
 __all__ = ["QuadraticCalibrator"]
@@ -107,10 +107,10 @@ class QuadraticFit(CurveFit):
         return min(beyond, key=lambda place: abs(place - edge)) if beyond else None
 
 
-def fit_quadratic(evidence: BinaryEvidence, *, scale: InputScale) -> QuadraticFit:
+def fit_quadratic(rows: BinaryRows, *, scale: InputScale) -> QuadraticFit:
     """Maximize the likelihood; a = 0 if there are fewer than three distinct finite scores."""
     return fit_curve(
-        evidence,
+        rows,
         scale,
         _fit_finite,
         separable_by="parabola",

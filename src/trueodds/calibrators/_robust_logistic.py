@@ -30,16 +30,16 @@ from trueodds.inputs import Floats, InputScale, LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap
 from trueodds.numerics.log_odds import LogOddsRows, log_sigmoid
 from trueodds.numerics.logistic_regression import (
-    CHUNK,
     IDENTITY,
     ROUNDING,
-    LogisticProblem,
+    Axes,
+    LogisticFit,
     LogOddsFit,
-    _LogisticPoint,
-    _solve,
     fit_logistic,
+    minimize_on,
 )
-from trueodds.numerics.saturated import BinaryEvidence, fit_curve
+from trueodds.numerics.newton import Point
+from trueodds.numerics.saturated import BinaryRows, fit_curve
 from trueodds.numerics.separable import is_separable, with_platt_targets
 from trueodds.rows import Rows
 
@@ -133,12 +133,12 @@ STEEP = 10.0
 """A curve that rises more between the middle and a fence may be one that would rise for ever."""
 
 
-def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> LogOddsFit:
+def fit_robust(rows: BinaryRows, *, scale: InputScale, power: float) -> LogOddsFit:
     """Minimize the score of the given order α.
 
     Parameters
     ----------
-    evidence : Rows
+    rows : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "raw"}
     power : float
@@ -150,11 +150,11 @@ def fit_robust(evidence: BinaryEvidence, *, scale: InputScale, power: float) -> 
         With a = b.
     """
     return fit_curve(
-        evidence, scale, partial(_fit_finite, power=power), separable_by=None, identity=IDENTITY
+        rows, scale, partial(_fit_finite, power=power), separable_by=None, identity=IDENTITY
     )
 
 
-class _PowerProblem(LogisticProblem):
+class _PowerLoss:
     """The score of a line, on an axis whose unit is the way from the middle to a fence.
 
     Mean and standard deviation would be the outliers'. What is farther than a million units counts
@@ -162,30 +162,23 @@ class _PowerProblem(LogisticProblem):
     """
 
     def __init__(self, rows: LogOddsRows, power: float) -> None:
-        self.rows, self.power = rows, power
+        self.rows, self.power, self.total = rows, power, rows.total
         self.fences = _fences(rows)
         middle = float(np.mean(self.fences))
         column = rows.z - middle
         # Scores that are one to the last digits say nothing beyond the constant.
         sizes = (self.fences[1] - middle, float(np.abs(column).max()), np.inf)
         unit = next(size for size in sizes if size > LEAST_UNIT * abs(middle))
-        self.centre, self.scale = np.array([middle]), np.array([unit])
-        self.intercept, self.size, self.total = True, 2, rows.total
-        design = np.stack([np.clip(column / unit, -FARTHEST, FARTHEST), np.ones(len(column))])
-        self.chunks = [
-            (design[:, begin : begin + CHUNK], rows.weight[begin : begin + CHUNK])
-            for begin in range(0, len(column), CHUNK)
-        ]
+        matrix = np.stack([np.clip(column / unit, -FARTHEST, FARTHEST), np.ones(len(column))])
+        self.axes = Axes(matrix, np.array([middle]), np.array([unit]), intercept=True)
+        self.chunks = self.axes.chunks(rows.weight, rows.n_neg, rows.n_pos)
 
-    def at(self, theta: Floats) -> _LogisticPoint:
+    def at(self, theta: Floats) -> Point:
         """Loss per unit of weight; gradient and Hessian per unit of weight that counts."""
-        alpha, begin = self.power, 0
+        alpha = self.power
         gradient, hessian, fisher = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
         loss = size = counted = 0.0
-        for x, weight in self.chunks:
-            n_pos = self.rows.n_pos[begin : begin + len(weight)]
-            n_neg = self.rows.n_neg[begin : begin + len(weight)]
-            begin += len(weight)
+        for x, weight, n_neg, n_pos in self.chunks:
             eta = theta @ x
             log_p, log_q = log_sigmoid(eta), log_sigmoid(-eta)
             p, q = np.exp(log_p), np.exp(log_q)
@@ -207,8 +200,7 @@ class _PowerProblem(LogisticProblem):
         hessian += fisher
         scale = counted if counted > 0 else 1.0
         convex = hessian[0, 0] > 0 and np.linalg.det(hessian) > 0
-        return _LogisticPoint(
-            theta,
+        return Point(
             loss / self.total,
             ROUNDING * size / self.total,
             gradient / scale,
@@ -216,31 +208,22 @@ class _PowerProblem(LogisticProblem):
         )
 
 
-@dataclass(frozen=True)
-class _Minimum:
-    place: _LogisticPoint
-    converged: bool
-    n_iter: int
-    gradient: float
-
-
 def _fit_finite(rows: LogOddsRows, power: float) -> LogOddsFit:
     separable = is_separable(rows)
     if not separable:
-        problem = _PowerProblem(rows, power)
+        problem = _PowerLoss(rows, power)
         best = _lowest(problem)
         # But for outliers, which count little, a threshold may part the classes.
-        steep = float(np.abs(best.place.theta).max()) > STEEP
-        separable = steep and problem.at(2 * best.place.theta).loss <= best.place.loss
+        theta = problem.axes.from_original(best.coef, best.intercept)
+        steep = float(np.abs(theta).max()) > STEEP
+        separable = steep and problem.at(2 * theta).value <= best.loss
     if separable:
-        problem = _PowerProblem(with_platt_targets(rows), power)
-        best = _lowest(problem)
-    coef, constant = problem.to_original(best.place.theta)
-    slope = float(coef[0])
+        best = _lowest(_PowerLoss(with_platt_targets(rows), power))
+    slope = float(best.coef[0])
     return LogOddsFit(
         slope,
         slope,
-        constant,
+        best.intercept,
         converged=best.converged,
         n_iter=best.n_iter,
         gradient=best.gradient,
@@ -249,7 +232,7 @@ def _fit_finite(rows: LogOddsRows, power: float) -> LogOddsFit:
     )
 
 
-def _lowest(problem: _PowerProblem) -> _Minimum:
+def _lowest(problem: _PowerLoss) -> LogisticFit:
     rows = problem.rows
     low, high = problem.fences
     within = rows.take((rows.z >= low) & (rows.z <= high))
@@ -261,10 +244,10 @@ def _lowest(problem: _PowerProblem) -> _Minimum:
         if not (start.n_neg.any() and start.n_pos.any()):
             continue
         likely = fit_logistic([start.z], start.n_pos, start.weight)
-        theta = problem.from_original(likely.coef, likely.intercept)
+        theta = problem.axes.from_original(likely.coef, likely.intercept)
         if np.isfinite(theta).all():
-            found.append(_Minimum(*_solve(problem, theta)))
-    return min(found, key=lambda minimum: minimum.place.loss)
+            found.append(minimize_on(problem.axes, problem, theta))
+    return min(found, key=lambda fit: fit.loss)
 
 
 def _fences(rows: LogOddsRows) -> tuple[float, float]:

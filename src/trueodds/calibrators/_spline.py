@@ -32,7 +32,9 @@ from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
 from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
+from trueodds.numerics.logistic_model import DenseLogLoss
 from trueodds.numerics.natural_spline import NaturalSpline
+from trueodds.numerics.newton import minimize, scaled_to_unit_diagonal
 from trueodds.numerics.separable import is_separable, with_platt_targets
 from trueodds.rows import Rows
 
@@ -247,10 +249,10 @@ def _increasing(x: Floats, y: Floats, u: Floats, weight: Floats) -> Floats:
     return np.asarray(values)
 
 
-MAX_ITERATIONS = 100
 ROUGH, FINE = 1e-6, 1e-12
 """Decrements of Newton's method, per unit of weight, below which one step more is the last: to
 compare strengths, and in the end. That step squares the error."""
+STALLED = 1e-9  # a decrement, per unit of weight, that rounding may leave
 JITTER = 1e-13  # of the diagonal: what nothing determines stays where it is
 
 
@@ -296,8 +298,7 @@ class PenalizedLogistic:
         self.turn = np.concatenate([directions[:, :n_free], rest @ vectors], axis=1)
         self.penalty = np.append(np.zeros(n_free), np.maximum(sizes, 0.0))
         self.design = design @ self.turn
-        self.weight = weight
-        self.statistic = self.design.T @ n_pos
+        self.n_pos, self.weight = n_pos, weight
         self.total = float(weight.sum())
         self.rank = len(sizes)
         share = float(n_pos.sum()) / self.total
@@ -323,42 +324,22 @@ class PenalizedLogistic:
         return self.fit(float(strength), fits[at].coef, FINE)
 
     def fit(self, strength: float, start: Floats, tolerance: float) -> PenalizedFit:
-        """Newton's method; steps are halved until the objective falls."""
-        penalty = strength * self.penalty
-        coef = self.turn.T @ start
-        objective = self._objective(coef, penalty)
-        converged, n_iter = False, 0
-        while not converged and n_iter < MAX_ITERATIONS:
-            n_iter += 1
-            p = 1 / (1 + np.exp(-np.clip(self.design @ coef, -700, 700)))
-            gradient = self.design.T @ (self.weight * p) - self.statistic + penalty * coef
-            curvature = (self.design * (self.weight * p * (1 - p))[:, None]).T @ self.design
-            curvature += np.diag(penalty)
-            # Equal sizes on the diagonal: strengths differ by many orders of magnitude.
-            size = np.sqrt(np.maximum(np.diag(curvature), 1e-300))
-            curvature /= np.outer(size, size)
-            curvature += JITTER * np.eye(len(coef))
-            step = -np.linalg.solve(curvature, gradient / size) / size
-            decrement = float(-gradient @ step)
-            if decrement <= tolerance * self.total:
-                converged = True
-                coef = coef + step
-                break
-            for _ in range(40):
-                value = self._objective(coef + step, penalty)
-                if value <= objective + 1e-14 * abs(objective):
-                    break
-                step = step / 2
-            else:  # it cannot fall any further in float64
-                converged = decrement <= 1e-9 * self.total
-                break
-            coef, objective = coef + step, value
-        half_log_determinant = np.linalg.slogdet(curvature)[1] / 2 + np.log(size).sum()
+        """The fit at one strength, from the coefficients ``start`` to a decrement."""
+        problem = DenseLogLoss(
+            self.design, self.n_pos, self.weight, penalty=strength * self.penalty
+        )
+        found = minimize(
+            problem,
+            self.turn.T @ start,
+            decrement=tolerance * self.total,
+            stalled=STALLED * self.total,
+            ridge=JITTER,
+        )
+        scaled, size = scaled_to_unit_diagonal(found.point.hessian)
+        scaled += JITTER * np.eye(len(size))
+        half_log_determinant = np.linalg.slogdet(scaled)[1] / 2 + np.log(size).sum()
         prior = self.rank / 2 * np.log(strength) if strength > 0 else 0.0
+        objective = found.point.value
         evidence = float(objective + half_log_determinant - prior)
-        found = self.turn @ coef
-        return PenalizedFit(found, objective, evidence, strength, converged, n_iter)
-
-    def _objective(self, coef: Floats, penalty: Floats) -> float:
-        softplus = self.weight @ np.logaddexp(0.0, self.design @ coef)
-        return float(softplus - self.statistic @ coef + penalty @ coef**2 / 2)
+        coef = self.turn @ found.theta
+        return PenalizedFit(coef, objective, evidence, strength, found.converged, found.n_iter)

@@ -11,7 +11,7 @@ from trueodds.inputs import Floats
 from trueodds.metrics._sample import Event, read_sample
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
-from trueodds.numerics.logistic_regression import placed_log_odds
+from trueodds.numerics.logistic_regression import estimated_log_odds
 from trueodds.rows import Rows
 
 __all__ = [
@@ -194,7 +194,7 @@ def intercept_model(view: Event) -> LogisticModel:
 
 def finite_log_odds(view: Event) -> Floats:
     """Log-odds, with those of exactly 0 and 1 where the likelihood places them."""
-    return placed_log_odds(Rows(view.prob, view.hit, view.weight))
+    return estimated_log_odds(Rows(view.prob, view.hit, view.weight))
 
 
 def slope_model(view: Event, z: Floats | None = None) -> LogisticModel:

@@ -21,7 +21,7 @@ from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsM
 from trueodds.metrics import calibration_slope
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
-from trueodds.numerics.logistic_regression import placed_log_odds
+from trueodds.numerics.logistic_regression import estimated_log_odds
 from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
 from trueodds.numerics.saturated import UNSEEN_LEVEL
 from trueodds.rows import Rows
@@ -217,7 +217,7 @@ class _Updates:
         kept = slice(None) if weight is None else weight > 0
         self.prob, self.hit = prob[kept], hit[kept].astype(np.float64)
         self.weight = np.ones(len(prob)) if weight is None else weight[kept]
-        self.z = placed_log_odds(Rows(self.prob, hit[kept], self.weight))
+        self.z = estimated_log_odds(Rows(self.prob, hit[kept], self.weight))
         self.spline = NaturalSpline(harrell_knots(self.z, self.weight, N_KNOTS))
         self.features = None if features is None else features[kept]
         # A row is one observation, whatever its weight.

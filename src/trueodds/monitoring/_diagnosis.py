@@ -10,6 +10,9 @@ from trueodds.inputs import Floats
 from trueodds.monitoring._findings import Action, ChangePoint, Miscalibration, Recommendation
 from trueodds.monitoring._state import Moment
 from trueodds.monitoring._stream import SHIFTS, SLOPES, History, kept_for_later, shares
+from trueodds.numerics.log_odds import sigmoid
+from trueodds.numerics.logistic_model import DenseLogLoss
+from trueodds.numerics.newton import minimize
 
 __all__ = [
     "advise",
@@ -28,6 +31,8 @@ __all__ = [
 SMALLEST = 1e-9
 STEEPEST = 4.0
 MAX_STEPS = 50
+SHORT_STEP, LONGEST_STEP = 1e-10, 1.0
+PRECISION = 0.01  # of the prior of intercept and slope: a standard deviation of 10
 
 
 def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
@@ -36,7 +41,8 @@ def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
     Returns
     -------
     p, weight, positives : ndarray of shape (..., n_parts, 2)
-        The weight is shared equally between the two, the positives as the forecasts have it.
+        The weight is shared equally between the two, the positives in proportion to the forecasts
+        as far as the weight allows.
     """
     weight, expected, observed, squares = np.moveaxis(cells, -1, 0)
     safe = np.where(weight > 0, weight, 1.0)
@@ -46,7 +52,8 @@ def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
     p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
     halves = np.repeat(0.5 * weight[..., None], 2, axis=-1)
     # Equal shares would lose that greater forecasts come true more often, and flatten the slope.
-    return p, halves, observed[..., None] * p / p.sum(axis=-1, keepdims=True)
+    higher = np.minimum(observed * p[..., 1] / p.sum(axis=-1), 0.5 * weight)
+    return p, halves, np.stack([observed - higher, higher], axis=-1)
 
 
 def log_likelihood(cells: Floats, intercept: float, slope: float) -> float:
@@ -57,7 +64,7 @@ def log_likelihood(cells: Floats, intercept: float, slope: float) -> float:
 
 
 def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
-    """Maximum likelihood of the intercept (and slope) of the log-odds, by Newton's steps.
+    """Maximum likelihood of the intercept (and slope) of the log-odds.
 
     A Gaussian prior with a standard deviation of 10 keeps the estimate finite where all labels
     are the same.
@@ -71,21 +78,16 @@ def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
     """
     p, weight, positives = (part.ravel() for part in points(cells))
     z = np.log(p / (1.0 - p))
-    design = np.stack([np.ones_like(z), z])
-    theta = np.array([0.0, 1.0])
+    design = np.stack([np.ones_like(z), z], axis=1)
     size = 2 if free_slope else 1
-    for _ in range(MAX_STEPS):
-        q = 1.0 / (1.0 + np.exp(-np.clip(theta @ design, -500, 500)))
-        information = (design * (weight * q * (1.0 - q))) @ design.T
-        slope = (design @ (positives - weight * q) - 0.01 * (theta - [0.0, 1.0]))[:size]
-        # The prior is lost beside great weights; least squares needs no inverse.
-        curvature = information[:size, :size] + 0.01 * np.eye(size)
-        step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
-        step = np.clip(step, -1.0, 1.0)
-        theta[:size] += step
-        if np.abs(step).max() < 1e-10:
-            break
-    return theta, information
+    # Parameters are the distances from an intercept of 0 and a slope of 1.
+    loss = DenseLogLoss(design[:, :size], positives, weight, z, PRECISION)
+    theta = np.array([0.0, 1.0])
+    theta[:size] += minimize(
+        loss, np.zeros(size), step=SHORT_STEP, longest=lambda _: LONGEST_STEP, max_iter=MAX_STEPS
+    ).theta
+    q = sigmoid(design @ theta)
+    return theta, (design.T * (weight * q * (1.0 - q))) @ design
 
 
 def start_log_e_value(stretches: Floats, tolerance: float, centre: float) -> Floats:

@@ -179,7 +179,7 @@ def evaluate(z: Floats, theta: Floats, layout: Layout) -> FieldValues:
 
 
 def negative_log_likelihood(eta: Floats, n_neg: Floats, n_pos: Floats) -> float:
-    """Σ over the evidence of −ln P(label), for calibrated log-odds η."""
+    """Σ over the rows of −ln P(label), for calibrated log-odds η."""
     return float((n_neg + n_pos) @ np.logaddexp(0.0, eta) - n_pos @ eta)
 
 
@@ -248,16 +248,16 @@ def class_coal_weights(logs: Floats, squares: Floats, coals: ClassCoals) -> tupl
     return weights, distance
 
 
-def loss_and_gradient(evidence: CoalRows, coals: ClassCoals) -> tuple[float, ClassCoals]:
+def loss_and_gradient(rows: CoalRows, coals: ClassCoals) -> tuple[float, ClassCoals]:
     """Σ weight·(−Σ target·ln p), and its derivatives by means, temperatures, widths and biases."""
     loss = 0.0
     means, bias = np.zeros_like(coals.means), np.zeros_like(coals.bias)
     temperatures, widths = np.zeros_like(coals.temperatures), np.zeros_like(coals.widths)
-    for rows in evidence.blocks():
-        logs, codes = evidence.logs[rows], evidence.codes[rows]
-        weight, other = evidence.weight[rows], evidence.other[rows]
-        extra = evidence.own[rows] - other
-        at, distance = class_coal_weights(logs, evidence.squares[rows], coals)
+    for block in rows.blocks():
+        logs, codes = rows.logs[block], rows.codes[block]
+        weight, other = rows.weight[block], rows.other[block]
+        extra = rows.own[block] - other
+        at, distance = class_coal_weights(logs, rows.squares[block], coals)
         field = np.einsum("nc,c->n", at, coals.temperatures)
         eta = logs / field[:, None]
         eta += coals.bias
@@ -285,4 +285,4 @@ def loss_and_gradient(evidence: CoalRows, coals: ClassCoals) -> tuple[float, Cla
         pull = np.stack([np.einsum("n,nk->k", column, logs) for column in by_exponent.T])
         means += (pull - sums[:, None] * coals.means) / coals.widths[:, None] ** 2
         widths += (by_exponent * distance).sum(axis=0) / coals.widths**3
-    return loss, ClassCoals(means, temperatures, widths, bias * evidence.present)
+    return loss, ClassCoals(means, temperatures, widths, bias * rows.present)

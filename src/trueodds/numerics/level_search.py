@@ -198,7 +198,7 @@ def _losses(
             wanted = np.log(n_pos) - np.log(n_neg)
         outside, inside = eta[free, first[end.cut[free]]], eta[free, first[end.inner[free]]]
         fits = (np.minimum(outside, inside) < wanted) & (wanted < np.maximum(outside, inside))
-        fits &= ~regressions.parted[free]
+        fits &= ~regressions.separable[free]
         losses[free] += np.where(fits, _pool_loss(n_neg, n_pos) / rows.total, np.inf)
     return losses, parameters
 
@@ -276,11 +276,13 @@ class ManyRegressions:
         self.intercept = design in ("logistic", "beta")
         self.n_pos = rows.n_pos / rows.total * counts
         self.weight = (rows.n_neg + rows.n_pos) / rows.total * counts
-        self.parted = self._parted(scores, counts & (rows.n_neg > 0), counts & (rows.n_pos > 0))
+        self.separable = self._separable(
+            scores, counts & (rows.n_neg > 0), counts & (rows.n_pos > 0)
+        )
         # Those are fitted with Platt's targets, as in ``fit_finite``.
         targets = platt_targets(float(rows.n_neg.sum()), float(rows.n_pos.sum()))
         smoothed = smooth_counts(rows.n_neg, rows.n_pos, *targets)[1] / rows.total * counts
-        self.fitted_pos = np.where(self.parted[:, None], smoothed, self.n_pos)
+        self.fitted_pos = np.where(self.separable[:, None], smoothed, self.n_pos)
         if design in ("temperature", "logistic"):
             columns = [scores]
         else:
@@ -288,7 +290,7 @@ class ManyRegressions:
             columns = [log_sigmoid(scores) + shift, -log_sigmoid(-scores) - shift]
         self.features = [self._standard(column) for column in columns]
 
-    def _parted(self, scores: Floats, neg: Bools, pos: Bools) -> Bools:
+    def _separable(self, scores: Floats, neg: Bools, pos: Bools) -> Bools:
         """Whether the scores separate the classes, or there is one class only."""
 
         def span(used: Bools) -> tuple[Floats, Floats]:
@@ -297,11 +299,11 @@ class ManyRegressions:
 
         (neg_low, neg_high), (pos_low, pos_high) = span(neg), span(pos)
         if self.intercept:
-            parted = (neg_high <= pos_low) | (pos_high <= neg_low)
+            separable = (neg_high <= pos_low) | (pos_high <= neg_low)
         else:
-            parted = (neg_high <= 0) & (pos_low >= 0) | (pos_high <= 0) & (neg_low >= 0)
-        parted &= np.minimum(neg_low, pos_low) < np.maximum(neg_high, pos_high)
-        return np.asarray(parted | ~neg.any(axis=1) | ~pos.any(axis=1))
+            separable = (neg_high <= 0) & (pos_low >= 0) | (pos_high <= 0) & (neg_low >= 0)
+        separable &= np.minimum(neg_low, pos_low) < np.maximum(neg_high, pos_high)
+        return np.asarray(separable | ~neg.any(axis=1) | ~pos.any(axis=1))
 
     def _standard(self, column: Floats) -> Floats:
         """Centred (if there is a constant) and of unit size; a constant column becomes zero."""
@@ -367,23 +369,23 @@ class ManyRegressions:
         for _ in range(MAX_ITERATIONS):
             weighted = weight * p
             gradient = (design @ (weighted - n_pos)[:, :, None])[:, :, 0]
-            going = np.abs(gradient).max(axis=1) > GRADIENT_TOLERANCE
-            if not going.all():
-                done = left[~going]
-                found_eta[done], found_theta[done] = eta[~going], theta[~going]
+            unfinished = np.abs(gradient).max(axis=1) > GRADIENT_TOLERANCE
+            if not unfinished.all():
+                done = left[~unfinished]
+                found_eta[done], found_theta[done] = eta[~unfinished], theta[~unfinished]
                 left, design, weight, n_pos = (
-                    left[going],
-                    design[going],
-                    weight[going],
-                    n_pos[going],
+                    left[unfinished],
+                    design[unfinished],
+                    weight[unfinished],
+                    n_pos[unfinished],
                 )
                 theta, eta, value, gradient = (
-                    theta[going],
-                    eta[going],
-                    value[going],
-                    gradient[going],
+                    theta[unfinished],
+                    eta[unfinished],
+                    value[unfinished],
+                    gradient[unfinished],
                 )
-                weighted, p = weighted[going], p[going]
+                weighted, p = weighted[unfinished], p[unfinished]
             if not len(left):
                 break
             hessian = (design * (weighted * (1 - p))[:, None, :]) @ design.transpose(0, 2, 1)

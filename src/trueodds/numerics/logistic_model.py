@@ -1,7 +1,8 @@
 """Logistic regression on a dense matrix, with an offset and the covariance of its coefficients.
 
-For the few coefficients of validation and updating, where standard errors are wanted. Calibrators
-use :mod:`trueodds.numerics.log_odds`, which is made for many rows and one score.
+For the few coefficients of validation and updating, where standard errors are wanted; its loss
+also serves penalized splines and monitoring. Parametric calibrators use
+:mod:`trueodds.numerics.logistic_regression`, which is made for many rows and one score.
 """
 
 from __future__ import annotations
@@ -12,13 +13,57 @@ import numpy as np
 
 from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.numerics.newton import Point, minimize
 
-__all__ = ["LogisticModel", "fit_logistic_model", "log_likelihood"]
+__all__ = ["DenseLogLoss", "LogisticModel", "fit_logistic_model", "log_likelihood"]
 
 MAX_ITERATIONS = 60
 DECREMENT = 1e-16  # per unit of weight: Newton's next step would change nothing that shows
+STALLED = 1e-9  # per unit of weight: a decrement that rounding may leave
+ROUNDING = 1e-13  # of a loss
 FAR = 1e-9
 """Weight p·(1 − p) of every row below which the fit has run away: there is no finite optimum."""
+
+
+class DenseLogLoss:
+    """The negative log-likelihood of η = offset + design·θ, plus a penalty ½·Σ penalty·θ².
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, k)
+        Finite.
+    n_pos, weight : ndarray of shape (n,)
+        Weight of the positives, and of all, in each row.
+    offset : ndarray of shape (n,), default=0
+        Finite.
+    penalty : ndarray of shape (k,), default=0
+    """
+
+    def __init__(
+        self,
+        design: Floats,
+        n_pos: Floats,
+        weight: Floats,
+        offset: Floats | float = 0.0,
+        penalty: Floats | float = 0.0,
+    ) -> None:
+        self.design, self.n_pos, self.weight = design, n_pos, weight
+        self.offset = offset
+        self.penalty = np.broadcast_to(penalty, design.shape[1])
+
+    def at(self, theta: Floats) -> Point:
+        """Loss, gradient and Hessian, summed over the rows."""
+        eta = self.offset + self.design @ theta
+        small = np.exp(-np.abs(eta))
+        p = np.where(eta >= 0, 1.0, small) / (1 + small)
+        # The first sum is exactly 0 far on the right side.
+        value = float((self.weight * np.maximum(eta, 0.0) - self.n_pos * eta).sum())
+        value += float(self.weight @ np.log1p(small) + self.penalty @ theta**2 / 2)
+        weighted = self.weight * p
+        hessian = _information(self.design, weighted * (1 - p))
+        hessian.flat[:: len(theta) + 1] += self.penalty
+        gradient = self.design.T @ (weighted - self.n_pos) + self.penalty * theta
+        return Point(value, ROUNDING * abs(value), gradient, hessian)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,30 +113,16 @@ def fit_logistic_model(
     squares : ndarray of shape (n,), default=None
         Sum of the squared weights of the observations that a row stands for; by default it is one.
     """
-    base = np.zeros(len(hit)) if offset is None else offset
     total = float(weight.sum())
-    coef = np.zeros(design.shape[1])
-    eta = base
-    value = log_likelihood(eta, hit, weight)
-    converged = False
-    for _ in range(MAX_ITERATIONS):
-        prob = sigmoid(eta)
-        gradient = design.T @ (weight * (hit - prob))
-        step = _solve(_information(design, weight * prob * (1 - prob)), gradient)
-        if gradient @ step <= DECREMENT * total:
-            converged = True
-            coef = coef + step
-            break
-        for _ in range(40):
-            candidate = base + design @ (coef + step)
-            found = log_likelihood(candidate, hit, weight)
-            if found >= value - 1e-13 * abs(value):
-                break
-            step = step / 2
-        else:  # it cannot rise any further in float64
-            converged = bool(gradient @ step <= 1e-9 * total)
-            break
-        coef, eta, value = coef + step, candidate, found
+    base = np.zeros(len(hit)) if offset is None else offset
+    found = minimize(
+        DenseLogLoss(design, weight * hit, weight, base),
+        np.zeros(design.shape[1]),
+        decrement=DECREMENT * total,
+        stalled=STALLED * total,
+        max_iter=MAX_ITERATIONS,
+    )
+    coef, converged = found.theta, found.converged
     eta = base + design @ coef
     prob = sigmoid(eta)
     spread = prob * (1 - prob)
@@ -106,13 +137,3 @@ def fit_logistic_model(
 
 def _information(design: Floats, weight: Floats) -> Floats:
     return np.asarray((design * weight[:, None]).T @ design)
-
-
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    """Solve on equal scales; directions that nothing determines stay where they are."""
-    size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    scaled = matrix / np.outer(size, size)
-    try:
-        return np.asarray(np.linalg.lstsq(scaled, right / size, rcond=1e-13)[0] / size)
-    except np.linalg.LinAlgError:  # numbers beyond float64: nothing is determined
-        return np.zeros_like(right)

@@ -30,8 +30,9 @@ import numpy as np
 
 from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.log_odds import LogOddsRows, log_odds, log_pair, log_sigmoid, sigmoid
+from trueodds.numerics.newton import Point, Problem, minimize
 from trueodds.numerics.saturated import (
-    BinaryEvidence,
+    BinaryRows,
     CurveFit,
     fit_saturated,
     fit_summary,
@@ -41,27 +42,27 @@ from trueodds.numerics.separable import Separator, with_finite_optimum, with_pla
 
 __all__ = [
     "LN2",
+    "Axes",
     "Design",
+    "LogLoss",
     "LogOddsFit",
     "LogisticFit",
-    "LogisticProblem",
     "Loss",
     "constant_fit",
+    "estimated_log_odds",
     "features_of",
     "fit_finite",
     "fit_finite_brier",
     "fit_log_odds",
     "fit_logistic",
-    "placed_log_odds",
+    "minimize_on",
     "squared_error",
 ]
 
 CHUNK = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
 GRADIENT_TOLERANCE = 1e-8
 SHORT_STEP = 1e-3
-MAX_ITERATIONS = 100
 ROUNDING = 1e-14  # of the sums that a loss is the difference of
-DISTINCT = 1e-8  # determinant of a correlation matrix above which features can be told apart
 
 
 @dataclass(frozen=True)
@@ -81,32 +82,27 @@ class LogisticFit:
 
 
 @dataclass(frozen=True)
-class _LogisticPoint:
-    """Parameters, and the loss and its derivatives per unit of weight there."""
+class Axes:
+    """Features on axes with another origin and unit, and the coefficients' way there and back.
 
-    theta: Floats
-    loss: float
-    rounding: float
-    gradient: Floats
-    hessian: Floats
+    ``matrix`` has a row for each feature, and one of ones if there is a constant.
+    """
 
+    matrix: Floats
+    centre: Floats
+    scale: Floats
+    intercept: bool
 
-class LogisticProblem:
-    """The likelihood with features centred (if there is a constant) and scaled to unit size."""
-
-    def __init__(
-        self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
-    ) -> None:
-        self.total = float(weight.sum())
-        share = weight / self.total
-        self.intercept = intercept
-        self.size = len(features) + intercept
-        self.centre = np.array([float(f @ share) if intercept else 0.0 for f in features])
-        design = np.empty((self.size, len(n_pos)))
-        design[len(features) :] = 1.0
+    @classmethod
+    def standard(cls, features: list[Floats], weight: Floats, *, intercept: bool) -> Axes:
+        """Features centred (if there is a constant) and scaled to unit size."""
+        share = weight / weight.sum()
+        centres = np.array([float(f @ share) if intercept else 0.0 for f in features])
+        matrix = np.empty((len(features) + intercept, len(weight)))
+        matrix[len(features) :] = 1.0
         scale = np.empty(len(features))
-        for i, (feature, centre) in enumerate(zip(features, self.centre, strict=True)):
-            column = np.subtract(feature, centre, out=design[i])
+        for i, (feature, centre) in enumerate(zip(features, centres, strict=True)):
+            column = np.subtract(feature, centre, out=matrix[i])
             largest = float(np.abs(column).max())
             # One that does not vary says nothing beyond the constant: its coefficient stays 0.
             if largest <= 1e-14 * abs(centre):
@@ -114,18 +110,39 @@ class LogisticProblem:
             else:  # in two steps: squares of large numbers would overflow
                 scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
             column /= scale[i]
-        self.scale, self.matrix = scale, design
-        self.chunks = [
-            (design[:, begin : begin + CHUNK], weight[begin : begin + CHUNK])
-            for begin in range(0, len(n_pos), CHUNK)
+        return cls(matrix, centres, scale, intercept)
+
+    def chunks(self, *columns: Floats) -> list[tuple[Floats, ...]]:
+        """The matrix and further columns, cut into parts whose temporaries stay in the cache."""
+        return [
+            (self.matrix[:, i : i + CHUNK], *(column[i : i + CHUNK] for column in columns))
+            for i in range(0, self.matrix.shape[1], CHUNK)
         ]
-        self.statistic = sum(
-            x @ n_pos[begin : begin + CHUNK]
-            for (x, _), begin in zip(self.chunks, range(0, len(n_pos), CHUNK), strict=True)
-        )
+
+    def to_original(self, theta: Floats) -> tuple[Floats, float]:
+        """Coefficients and constant for the features as they were given."""
+        k = len(self.centre)
+        coef = theta[:k] / self.scale
+        constant = theta[k] if self.intercept else 0.0
+        return coef, float(constant - coef @ self.centre)
+
+    def from_original(self, coef: Floats, constant: float) -> Floats:
+        """Parameters here of coefficients and constant there."""
+        theta = np.where(np.isinf(self.scale), 0.0, coef * np.minimum(self.scale, 1e300))
+        return np.append(theta, constant + coef @ self.centre) if self.intercept else theta
+
+
+class LogLoss:
+    """The negative log-likelihood per unit of weight."""
+
+    def __init__(self, axes: Axes, n_pos: Floats, weight: Floats) -> None:
+        self.total = float(weight.sum())
+        self.size = len(axes.matrix)
+        self.chunks = axes.chunks(weight)
+        self.statistic = sum(x @ n for x, n in axes.chunks(n_pos))
         self.feature_sums = sum(x @ w for x, w in self.chunks)
 
-    def at(self, theta: Floats) -> _LogisticPoint:
+    def at(self, theta: Floats) -> Point:
         """Loss, gradient and Hessian in one pass."""
         gradient, hessian, softplus = np.zeros(self.size), np.zeros((self.size, self.size)), 0.0
         with np.errstate(over="ignore"):  # exp(−η) = inf gives p = 0
@@ -147,65 +164,29 @@ class LogisticProblem:
         else:
             size = softplus = sum(float(np.logaddexp(0, theta @ x) @ w) for x, w in self.chunks)
         explained = float(theta @ self.statistic)
-        return _LogisticPoint(
-            theta,
+        return Point(
             (softplus - explained) / self.total,
             ROUNDING * (size + abs(explained)) / self.total,
             (gradient - self.statistic) / self.total,
             hessian / self.total,
         )
 
-    def to_original(self, theta: Floats) -> tuple[Floats, float]:
-        """Coefficients and constant for the features as they were given."""
-        k = len(self.centre)
-        coef = theta[:k] / self.scale
-        constant = theta[k] if self.intercept else 0.0
-        return coef, float(constant - coef @ self.centre)
 
-    def from_original(self, coef: Floats, constant: float) -> Floats:
-        """Parameters here of coefficients and constant there."""
-        theta = np.where(np.isinf(self.scale), 0.0, coef * np.minimum(self.scale, 1e300))
-        return np.append(theta, constant + coef @ self.centre) if self.intercept else theta
+def minimize_on(axes: Axes, problem: Problem[Point], start: Floats | None = None) -> LogisticFit:
+    """Minimize a loss per unit of weight.
 
-
-def _newton_step(place: _LogisticPoint) -> Floats:
-    # Equal sizes on the diagonal first; what cannot be told apart gets the shortest step.
-    size = np.sqrt(np.maximum(np.diag(place.hessian), 1e-300))
-    correlation, right = place.hessian / np.outer(size, size), place.gradient / size
-    if np.linalg.det(correlation) > DISTINCT:
-        solution = np.linalg.solve(correlation, right)
-    else:
-        solution = np.linalg.lstsq(correlation, right, rcond=1e-14)[0]
-    return np.asarray(-solution / size)
-
-
-def _solve(
-    problem: LogisticProblem, start: Floats | None = None
-) -> tuple[_LogisticPoint, bool, int, float]:
-    """Newton's method; steps are halved until the loss falls."""
-    place = problem.at(np.zeros(problem.size) if start is None else start)
-    largest = np.inf
-    for iteration in range(1, MAX_ITERATIONS + 1):
-        # Features have unit size, so Σ w·|f| per unit of weight is at most 1.
-        largest = float(np.abs(place.gradient).max())
-        step = _newton_step(place)
-        if largest <= GRADIENT_TOLERANCE:
-            return replace(place, theta=_polished(place.theta, step)), True, iteration, largest
-        for _ in range(40):
-            candidate = problem.at(place.theta + step)
-            if candidate.loss <= place.loss + candidate.rounding:
-                break
-            step = step / 2
-        else:  # the loss cannot fall any further in float64
-            break
-        place = candidate
-    return place, False, iteration, largest
-
-
-def _polished(theta: Floats, step: Floats) -> Floats:
-    """One step more squares the error; a long one tells of an optimum at infinity."""
-    short = float(np.abs(step).max()) <= SHORT_STEP * (1 + float(np.abs(theta).max()))
-    return theta + step if short else theta
+    Features have unit size, so Σ w·|f| per unit of weight is at most 1 and a gradient is relative
+    to it.
+    """
+    found = minimize(
+        problem,
+        np.zeros(len(axes.matrix)) if start is None else start,
+        gradient=GRADIENT_TOLERANCE,
+        last_step=SHORT_STEP,
+    )
+    largest = float(np.abs(found.point.gradient).max())
+    coef, constant = axes.to_original(found.theta)
+    return LogisticFit(coef, constant, found.converged, found.n_iter, found.point.value, largest)
 
 
 def fit_logistic(
@@ -231,10 +212,8 @@ def fit_logistic(
     -------
     LogisticFit
     """
-    problem = LogisticProblem(features, n_pos, weight, intercept=intercept)
-    place, converged, n_iter, gradient = _solve(problem)
-    coef, constant = problem.to_original(place.theta)
-    return LogisticFit(coef, constant, converged, n_iter, place.loss, gradient)
+    axes = Axes.standard(features, weight, intercept=intercept)
+    return minimize_on(axes, LogLoss(axes, n_pos, weight))
 
 
 Design = Literal["temperature", "logistic", "beta", "beta_half"]
@@ -268,7 +247,7 @@ IDENTITY = LogOddsFit(1.0, 1.0, 0.0)
 
 
 def fit_log_odds(
-    evidence: BinaryEvidence,
+    rows: BinaryRows,
     *,
     scale: InputScale,
     design: Design,
@@ -279,7 +258,7 @@ def fit_log_odds(
 
     Parameters
     ----------
-    evidence : Rows
+    rows : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "raw"}
     design : {"temperature", "logistic", "beta", "beta_half"}
@@ -304,25 +283,25 @@ def fit_log_odds(
         identity=IDENTITY,
     )
 
-    def fit(rows: LogOddsRows) -> LogOddsFit:
+    def fit(some: LogOddsRows) -> LogOddsFit:
         if loss == "log":
-            return place(rows, likeliest)
-        found = place(rows, least_squares)
-        if np.isfinite(rows.z).all():
+            return place(some, likeliest)
+        found = place(some, least_squares)
+        if np.isfinite(some.z).all():
             return found
         # With all rows placed, maximum likelihood may have the smaller squared error.
-        candidates = (found, place(rows, likeliest))
-        return min(candidates, key=lambda candidate: squared_error(rows, candidate))
+        candidates = (found, place(some, likeliest))
+        return min(candidates, key=lambda candidate: squared_error(some, candidate))
 
-    return open_to_unseen(fit_summary(evidence, scale, fit), evidence, scale)
+    return open_to_unseen(fit_summary(rows, scale, fit), rows, scale)
 
 
-def placed_log_odds(evidence: BinaryEvidence, scale: InputScale = "probability") -> Floats:
+def estimated_log_odds(rows: BinaryRows, scale: InputScale = "probability") -> Floats:
     """Log-odds of all rows, those of exactly 0 and 1 where a logistic fit places them."""
-    z = log_odds(evidence.scores, scale)
+    z = log_odds(rows.scores, scale)
     if np.isfinite(z).all():
         return z
-    fit = fit_log_odds(evidence, scale=scale, design="logistic")
+    fit = fit_log_odds(rows, scale=scale, design="logistic")
     return np.clip(z, fit.lower, fit.upper)
 
 
@@ -399,44 +378,29 @@ def constant_fit(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
 
 
 BRIER_SHORT_STEP = 1e-7  # of parameters; Newton's method squares the error
-BRIER_MAX_ITERATIONS = 100
-MAX_HALVINGS = 40
 BRIER_ROUNDING = 1e-15
 NOTHING = 1e-18  # a mean squared error that needs no improvement
 GONE = 1e-6  # of the gradient's terms at the start: so little is left on the way to infinity
-SINGULAR = 1e-13  # eigenvalues, relative to the largest, of parameters that do not matter
 
 
-@dataclass(frozen=True)
-class _BrierPoint:
-    """Mean squared error beyond that of the starting place, and its derivatives."""
+@dataclass(frozen=True, slots=True)
+class _BrierPoint(Point):
+    """``size`` is the sum of the gradient's terms if all had the same sign, for features of 1."""
 
-    excess: float
-    rounding: float
-    gradient: Floats
-    hessian: Floats
     size: float
-    """The sum of the gradient's terms if all had the same sign, for features of size 1."""
 
 
-class _BrierProblem(LogisticProblem):
-    """The squared error by the standardized features of the likelihood."""
+class _SquaredError:
+    """The mean squared error beyond that of the parameters ``start``."""
 
-    def __init__(
-        self, features: list[Floats], n_pos: Floats, weight: Floats, *, intercept: bool
-    ) -> None:
-        super().__init__(features, n_pos, weight, intercept=intercept)
-        self.share = 2 * weight / self.total
+    def __init__(self, axes: Axes, n_pos: Floats, weight: Floats, start: Floats) -> None:
+        self.matrix = axes.matrix
+        self.share = 2 * weight / float(weight.sum())
         self.target = np.divide(n_pos, weight, out=np.zeros_like(weight), where=weight > 0)
         self.others = 1 - self.target
+        self.p_start = sigmoid(start @ axes.matrix)
 
-    def start_from(self, fit: LogisticFit) -> Floats:
-        """Parameters of a fit, whose error is what :meth:`point` measures the excess over."""
-        theta = self.from_original(fit.coef, fit.intercept)
-        self.p_start = sigmoid(theta @ self.matrix)
-        return theta
-
-    def point(self, theta: Floats) -> _BrierPoint:
+    def at(self, theta: Floats) -> _BrierPoint:
         """Error, gradient and Hessian in one pass."""
         x = self.matrix
         eta = theta @ x
@@ -501,8 +465,7 @@ def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
         start = fit_logistic(first, rows.n_pos, rows.weight, intercept=intercept)
         if equal_slopes:
             start = replace(start, coef=np.repeat(start.coef, len(chosen)))
-        problem = _BrierProblem(chosen, rows.n_pos, rows.weight, intercept=intercept)
-        found = _minimum(problem, start)
+        found = _least_squares(chosen, rows, start, intercept)
         slopes = iter(found.coef.tolist())
         a, *rest = (float(next(slopes)) if kept else 0.0 for kept in keep)
         b = rest[0] if rest else a
@@ -522,36 +485,26 @@ def _best(rows: LogOddsRows, design: Design, nonnegative: bool) -> LogOddsFit:
     return min(allowed, key=lambda fit: squared_error(rows, fit))
 
 
-def _minimum(problem: _BrierProblem, start: LogisticFit) -> LogisticFit:
+def _least_squares(
+    features: list[Floats], rows: LogOddsRows, start: LogisticFit, intercept: bool
+) -> LogisticFit:
     """The minimum that is downhill from another fit.
 
-    Newton's method, going down along what curves down too; steps are halved until the error falls.
     Not converged if there is no minimum: on the way to infinity steps never get short.
     """
-    theta = problem.start_from(start)
-    here, converged, iteration = problem.point(theta), False, 0
-    least = GONE * here.size
-    while np.isfinite(here.hessian).all() and iteration < BRIER_MAX_ITERATIONS:
-        iteration += 1
-        values, vectors = np.linalg.eigh(here.hessian)
-        matters = np.abs(values) > SINGULAR * np.abs(values).max()
-        along = vectors[:, matters]
-        step = -along @ ((along.T @ here.gradient) / np.abs(values[matters]))
-        length, reach = float(np.abs(step).max()), 1 + float(np.abs(theta).max())
-        if length <= BRIER_SHORT_STEP * reach:
-            theta, converged = theta + step, bool((values[matters] > 0).all())
-            break
-        step *= min(1.0, reach / length)
-        for _ in range(MAX_HALVINGS):
-            candidate = problem.point(theta + step)
-            if candidate.excess <= here.excess + candidate.rounding:
-                break
-            step = step / 2
-        else:
-            break
-        theta, here = theta + step, candidate
-        if here.size < least:
-            break
-    gradient = float(np.abs(here.gradient).max() / here.size) if here.size else 0.0
-    coef, constant = problem.to_original(theta)
-    return LogisticFit(coef, constant, converged, iteration, here.excess, gradient)
+    axes = Axes.standard(features, rows.weight, intercept=intercept)
+    theta = axes.from_original(start.coef, start.intercept)
+    problem = _SquaredError(axes, rows.n_pos, rows.weight, theta)
+    least = GONE * problem.at(theta).size
+    found = minimize(
+        problem,
+        theta,
+        step=BRIER_SHORT_STEP,
+        longest=lambda theta: 1 + float(np.abs(theta).max()),
+        saddles=True,
+        diverges=lambda at: at.size < least or not np.isfinite(at.hessian).all(),
+    )
+    size = found.point.size
+    gradient = float(np.abs(found.point.gradient).max() / size) if size else 0.0
+    coef, constant = axes.to_original(found.theta)
+    return LogisticFit(coef, constant, found.converged, found.n_iter, found.point.value, gradient)

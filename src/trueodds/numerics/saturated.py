@@ -56,7 +56,7 @@ from trueodds.numerics.separable import Separator, is_separable, with_finite_opt
 
 __all__ = [
     "UNSEEN_LEVEL",
-    "BinaryEvidence",
+    "BinaryRows",
     "CurveFit",
     "Side",
     "fit_curve",
@@ -77,8 +77,8 @@ SLOPE_POINTS = 257  # at which the slope of a curve is taken
 SEARCH_CELLS = 256  # rows that a level is searched on
 
 
-class BinaryEvidence(Protocol):
-    """What is read of :class:`trueodds.rows.Rows`.
+class BinaryRows(Protocol):
+    """The part of :class:`trueodds.rows.Rows` that two-class fits read.
 
     Many rows are read in pieces, so that nothing of their size is allocated.
     """
@@ -96,7 +96,7 @@ class BinaryEvidence(Protocol):
         """What a negative and a positive count as."""
 
     def counts(self, rows: slice = ...) -> tuple[Floats, Floats]:
-        """The weight of negatives and of positives in some of the rows."""
+        """Weights of negatives and of positives in some of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ F = TypeVar("F", bound=CurveFit)
 
 
 def fit_curve(
-    evidence: BinaryEvidence,
+    rows: BinaryRows,
     scale: InputScale,
     fit: Callable[[LogOddsRows], F],
     *,
@@ -172,7 +172,7 @@ def fit_curve(
 
     Parameters
     ----------
-    evidence : Rows
+    rows : Rows
         Scores in any order, some of them perhaps saturated.
     scale : {"probability", "logit", "raw"}
     fit : callable
@@ -186,40 +186,40 @@ def fit_curve(
         Whether the curve goes on beyond the scores seen in fitting.
     """
 
-    def fit_finite(rows: LogOddsRows) -> F:
+    def fit_finite(finite: LogOddsRows) -> F:
         if separable_by is None:
-            return fit(rows)
-        rows, separable = with_finite_optimum(rows, separable_by)
-        found = fit(rows)
+            return fit(finite)
+        finite, separable = with_finite_optimum(finite, separable_by)
+        found = fit(finite)
         return replace(found, separable=True) if separable else found
 
     found = fit_summary(
-        evidence,
+        rows,
         scale,
-        lambda rows: fit_saturated(rows, fit_finite, identity=identity, continued=continued),
+        lambda some: fit_saturated(some, fit_finite, identity=identity, continued=continued),
     )
-    return open_to_unseen(found, evidence, scale) if continued else found
+    return open_to_unseen(found, rows, scale) if continued else found
 
 
-def fit_summary(evidence: BinaryEvidence, scale: InputScale, fit: Callable[[LogOddsRows], F]) -> F:
+def fit_summary(rows: BinaryRows, scale: InputScale, fit: Callable[[LogOddsRows], F]) -> F:
     """Fit to a summary of many rows, or to the rows if they are few or the curve too steep."""
-    score = evidence.scores
+    score = rows.scores
     # By weight also: a table of counts must be fitted as its rows would be.
-    if len(score) >= COMPRESS_FROM or evidence.total >= COMPRESS_FROM:
-        summary = compress(score, scale, evidence.counts)
-        found = fit(summary.with_targets(*evidence.targets))
+    if len(score) >= COMPRESS_FROM or rows.total >= COMPRESS_FROM:
+        summary = compress(score, scale, rows.counts)
+        found = fit(summary.with_targets(*rows.targets))
         low, high = finite_range(score, scale)
         low = found.lower if np.isfinite(found.lower) else low
         high = found.upper if np.isfinite(found.upper) else high
         if summary.is_exact_for(found.steepest(low, high)):
             return found
-    rows = LogOddsRows(log_odds(score, scale), *evidence.counts())
-    return fit(rows.with_targets(*evidence.targets))
+    whole = LogOddsRows(log_odds(score, scale), *rows.counts())
+    return fit(whole.with_targets(*rows.targets))
 
 
-def open_to_unseen(fit: F, evidence: BinaryEvidence, scale: InputScale) -> F:
+def open_to_unseen(fit: F, rows: BinaryRows, scale: InputScale) -> F:
     """Continue the curve where no score was saturated; 0 and 1 then stand at the unseen level."""
-    low, high = finite_range(evidence.scores, scale)
+    low, high = finite_range(rows.scores, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
     upper = fit.upper if np.isfinite(fit.upper) else max(high, unseen)

@@ -45,10 +45,10 @@ def is_separable(rows: LogOddsRows, by: Separator = "threshold") -> bool:
     if by == "parabola" and _among(rows.z, rows.z).any():  # with two distinct scores, a line
         return not _among(neg, pos).any() or not _among(pos, neg).any()
     if by == "zero":
-        parted = neg.max() <= 0 <= pos.min() or pos.max() <= 0 <= neg.min()
+        separable = neg.max() <= 0 <= pos.min() or pos.max() <= 0 <= neg.min()
     else:
-        parted = neg.max() <= pos.min() or pos.max() <= neg.min()
-    return bool(parted and rows.z.min() < rows.z.max())
+        separable = neg.max() <= pos.min() or pos.max() <= neg.min()
+    return bool(separable and rows.z.min() < rows.z.max())
 
 
 def with_finite_optimum(rows: LogOddsRows, by: Separator = "threshold") -> tuple[LogOddsRows, bool]:

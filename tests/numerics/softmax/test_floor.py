@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from trueodds.numerics.softmax.floor import SEARCH_ROWS, SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax.floor import SEARCH_ROWS, SoftmaxRows, fit_with_floor
 from trueodds.numerics.softmax.regression import MatrixModel, TemperatureModel, VectorModel
 
 K = 3
@@ -15,12 +15,12 @@ MODELS = [TemperatureModel, VectorModel, partial(MatrixModel, off_diagonal_ridge
 every_model = pytest.mark.parametrize("model", MODELS, ids=["temperature", "vector", "matrix"])
 
 
-def evidence(p, truth, weight=None):
+def make_rows(p, truth, weight=None):
     """Probabilities of shape (n, k) as they are passed on."""
     with np.errstate(divide="ignore"):
         logits = np.log(p).T
     weight = np.ones(len(p)) if weight is None else weight
-    return SoftmaxEvidence(logits, np.eye(K)[:, truth], weight, np.ones(K, bool))
+    return SoftmaxRows(logits, np.eye(K)[:, truth], weight, np.ones(K, bool))
 
 
 def votes(n=300, seed=0, wrong=0.0):
@@ -44,12 +44,12 @@ def raised(p, floor):
 
 
 def test_what_is_known_of_zeros():
-    data = evidence(np.array([[0.0, 0.2, 0.8], [0.5, 0.5, 0.0], [0.3, 0.3, 0.4]]), [2, 0, 1])
+    data = make_rows(np.array([[0.0, 0.2, 0.8], [0.5, 0.5, 0.0], [0.3, 0.3, 0.4]]), [2, 0, 1])
     np.testing.assert_array_equal(data.zero.T, [[1, 0, 0], [0, 0, 1], [0, 0, 0]])
     assert data.edge == pytest.approx(np.log(0.2 / 0.8))
     np.testing.assert_allclose(data.relative[1], np.log([0.25, 1.0, 0.75]))
     np.testing.assert_allclose(
-        np.exp(data.raised(np.log(0.5))).T, [[0.4, 0.4, 0.8], [0.5, 0.5, 0.25], [0.3, 0.3, 0.4]]
+        np.exp(data.with_floor(np.log(0.5))).T, [[0.4, 0.4, 0.8], [0.5, 0.5, 0.25], [0.3, 0.3, 0.4]]
     )
     part = data.take(np.array([2, 0]))
     np.testing.assert_array_equal(part.logits, data.logits[:, [2, 0]])
@@ -63,21 +63,21 @@ def test_a_sample_is_small_and_the_same_whatever_the_order_of_the_rows():
     weight = rng.random(2500)
     order = rng.permutation(2500)
     some, same = (
-        evidence(*(each[rows] for each in (p, truth, weight))).sample()
+        make_rows(*(each[rows] for each in (p, truth, weight))).sample()
         for rows in (np.arange(2500), order)
     )
     assert 1000 <= len(some.row_weight) <= SEARCH_ROWS
     np.testing.assert_array_equal(some.logits, same.logits)
     np.testing.assert_array_equal(some.targets, same.targets)
     np.testing.assert_array_equal(some.row_weight, same.row_weight)
-    few = evidence(*votes(100))
+    few = make_rows(*votes(100))
     assert sorted(few.sample().relative.T.tolist()) == sorted(few.relative.T.tolist())
 
 
 @every_model
 def test_without_zeros_there_is_no_level(model):
     p, truth = votes()
-    data = evidence((p + 0.01) / 1.03, truth)
+    data = make_rows((p + 0.01) / 1.03, truth)
     found, level = fit_with_floor(data, model)
     assert level is None
     # The gradient along the parameters themselves vanishes, with that of the ridge.
@@ -92,8 +92,8 @@ def test_without_zeros_there_is_no_level(model):
 def test_a_level_below_all_others_gives_zeros_their_frequency(model):
     p, truth = votes()
     weight = np.random.default_rng(1).integers(1, 4, len(p)).astype(float)
-    found, level = fit_with_floor(evidence(p, truth, weight), model)
-    data = evidence(p, truth, weight)
+    found, level = fit_with_floor(make_rows(p, truth, weight), model)
+    data = make_rows(p, truth, weight)
     assert level < data.edge
     fitted = softmax(eta_of(found, raised(p, level)), axis=0).T
     zero = p == 0
@@ -115,7 +115,7 @@ def test_zeros_that_are_never_true_do_not_sink_for_ever():
     p, _ = votes()
     truth = p.argmax(axis=1)
     truth[:60] = np.where(p[:60] > 0, p[:60], 2).argmin(axis=1)  # not separated
-    found, level = fit_with_floor(evidence(p, truth), TemperatureModel)
+    found, level = fit_with_floor(make_rows(p, truth), TemperatureModel)
     zero = p == 0
     fitted = softmax(eta_of(found, raised(p, level)), axis=0).T
     assert fitted[zero].mean() == pytest.approx(1 / (zero.sum() + 2), rel=1e-5)
@@ -124,7 +124,7 @@ def test_zeros_that_are_never_true_do_not_sink_for_ever():
 @every_model
 def test_zeros_that_are_often_true_stand_at_the_likeliest_level_inside_the_range(model):
     p, truth = votes(wrong=0.8)
-    data = evidence(p, truth)
+    data = make_rows(p, truth)
     found, level = fit_with_floor(data, model)
     assert data.edge <= level <= -np.log(2)
 
@@ -144,8 +144,8 @@ def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter(wrong):
     rng = np.random.default_rng(1)
     times = rng.integers(1, 4, len(p))
     rows = rng.permutation(np.repeat(np.arange(len(p)), times))
-    weighted, level = fit_with_floor(evidence(p, truth, times.astype(float)), VectorModel)
-    repeated, same = fit_with_floor(evidence(p[rows], truth[rows]), VectorModel)
+    weighted, level = fit_with_floor(make_rows(p, truth, times.astype(float)), VectorModel)
+    repeated, same = fit_with_floor(make_rows(p[rows], truth[rows]), VectorModel)
     assert same == pytest.approx(level, rel=1e-4)
     np.testing.assert_allclose(
         softmax(eta_of(repeated, raised(p, same)), axis=0),
@@ -156,7 +156,7 @@ def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter(wrong):
 
 def test_the_level_may_be_that_of_a_simpler_model():
     p, truth = votes()
-    data = evidence(p, truth)
+    data = make_rows(p, truth)
     simple, level = fit_with_floor(data, TemperatureModel)
     found, same = fit_with_floor(data, VectorModel, level_by=TemperatureModel)
     assert same == level

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
-from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillEvidence, fit_coal_path
+from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillRows, fit_coal_path
 from trueodds.calibrators._charcoal_grill.folds import choose_n_coals
 from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.calibrators._shared.log_odds import warn_separable
@@ -145,7 +145,7 @@ class CharcoalGrillCalibrator(Calibrator):
         z = np.clip(log_odds(table.score, self.scale), base.lower, base.upper)
         unit = _unit(z, table.weight, self.scale)
         near = np.clip(z / unit, -FARTHEST, FARTHEST)
-        grill = GrillEvidence(near, table.n_neg, table.n_pos, base.a * unit, base.c)
+        grill = GrillRows(near, table.n_neg, table.n_pos, base.a * unit, base.c)
         if z.min() == z.max():
             return _as_map(CoalFit(grill.one_coal, 0.0), grill, base, unit, self.scale)
         grill = grill.summary(FINE_CELLS)
@@ -174,18 +174,18 @@ class CharcoalGrillCalibrator(Calibrator):
             nonnegative=True,
         )
 
-    def _fit_coals(self, evidence: GrillEvidence, unit: float) -> CoalFit:
+    def _fit_coals(self, rows: GrillRows, unit: float) -> CoalFit:
         bias, fit_width, lam = self.bias, self.fit_width, float(self.regularization)
         if self.n_components == "auto":
             n_coals = choose_n_coals(
-                evidence, MOST_COALS, unit=unit, bias=bias, fit_width=fit_width, lam=lam
+                rows, MOST_COALS, unit=unit, bias=bias, fit_width=fit_width, lam=lam
             )
         else:
             n_coals = int(self.n_components)
         if self.solver == "paper":
-            fit = fit_paper(evidence, n_coals, bias=bias, fit_width=fit_width, lam=lam)
+            fit = fit_paper(rows, n_coals, bias=bias, fit_width=fit_width, lam=lam)
         else:
-            path = fit_coal_path(evidence, n_coals, bias=bias, fit_width=fit_width, lam=lam)
+            path = fit_coal_path(rows, n_coals, bias=bias, fit_width=fit_width, lam=lam)
             fit = path[-1]
         if fit.fell_back and n_coals > 1:
             name = "logistic calibration" if bias else "temperature scaling"
@@ -222,12 +222,12 @@ def _constant_map(bias: float, scale: InputScale) -> CharcoalGrillMap:
 
 
 def _as_map(
-    fit: CoalFit, evidence: GrillEvidence, base: LogOddsFit, unit: float, scale: InputScale
+    fit: CoalFit, rows: GrillRows, base: LogOddsFit, unit: float, scale: InputScale
 ) -> CharcoalGrillMap:
     """The coals on the scale of the scores; several coals within the range that was checked."""
     lower, upper = base.lower, base.upper
     if len(fit.coals.means) > 1:
-        low, high = evidence.checked
+        low, high = rows.checked
         lower, upper = max(lower, low * unit), min(upper, high * unit)
     order = np.argsort(fit.coals.means, kind="stable")
     return CharcoalGrillMap(

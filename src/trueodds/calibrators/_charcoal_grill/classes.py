@@ -16,7 +16,7 @@ from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing
 from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.numerics.charcoal_grill import CoalRows
 from trueodds.numerics.label_targets import class_targets
-from trueodds.numerics.softmax.floor import SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax.floor import SoftmaxRows, fit_with_floor
 from trueodds.numerics.softmax.logits import (
     class_logits,
     log_softmax,
@@ -135,18 +135,18 @@ def _temperature(
     """
     scaled = np.ascontiguousarray(scaled_logits(logits, exponent).T)
 
-    def evidence(smoothing: LabelSmoothing) -> SoftmaxEvidence:
+    def softmax_rows(smoothing: LabelSmoothing) -> SoftmaxRows:
         own, other = _targets(counts, smoothing)
         targets = np.repeat(other[codes][None], len(counts), axis=0)
         targets[codes, np.arange(len(codes))] = own[codes]
-        return SoftmaxEvidence(scaled, targets, row_weight, counts > 0)
+        return SoftmaxRows(scaled, targets, row_weight, counts > 0)
 
-    whole = evidence(label_smoothing)
+    whole = softmax_rows(label_smoothing)
     fit, floor = fit_with_floor(whole, TemperatureModel)
     if fit.separates and not label_smoothing:
         warn_separable()
         label_smoothing = "platt"
-        fit, floor = fit_with_floor(evidence(label_smoothing), TemperatureModel)
+        fit, floor = fit_with_floor(softmax_rows(label_smoothing), TemperatureModel)
     if floor is None:
         return fit, min(_lowest(logits), UNSEEN_FLOOR), label_smoothing
     return fit, float(np.ldexp(floor, exponent)), label_smoothing

@@ -50,21 +50,21 @@ class _ClassCoalProblem:
 
     def __init__(
         self,
-        evidence: CoalRows,
+        rows: CoalRows,
         log_temperature: float,
         *,
         bias: bool,
         fit_width: bool,
         lam: float,
     ) -> None:
-        self.evidence = evidence
+        self.rows = rows
         self.log_temperature = log_temperature
         self.bias, self.fit_width, self.lam = bias, fit_width, lam
-        share = evidence.weight / evidence.weight.sum()
-        self.middle = share @ evidence.logs
-        spread = float(share @ evidence.squares - self.middle @ self.middle)
+        share = rows.weight / rows.weight.sum()
+        self.middle = share @ rows.logs
+        spread = float(share @ rows.squares - self.middle @ self.middle)
         self.scale = float(np.sqrt(max(spread, 1e-12)))
-        k = evidence.logs.shape[1]
+        k = rows.logs.shape[1]
         self.confident = np.full(k, 1 / np.sqrt(k))
 
     def unpack(self, theta: Floats, n: int) -> ClassCoals:
@@ -88,7 +88,7 @@ class _ClassCoalProblem:
     def objective(self, theta: Floats, n: int) -> tuple[float, Floats]:
         """Penalized loss and its gradient."""
         coals = self.unpack(theta, n)
-        loss, slope = loss_and_gradient(self.evidence, coals)
+        loss, slope = loss_and_gradient(self.rows, coals)
         parts = [slope.means.ravel() / self.scale, slope.temperatures * coals.temperatures]
         if self.fit_width:
             parts.append(slope.widths * coals.widths)
@@ -135,7 +135,7 @@ class _ClassCoalProblem:
         )
         theta[free] = solution.x
         coals = self.unpack(theta, n)
-        return ClassFit(coals, loss_and_gradient(self.evidence, coals)[0])
+        return ClassFit(coals, loss_and_gradient(self.rows, coals)[0])
 
     def one_coal(self) -> ClassCoals:
         """Temperature scaling."""
@@ -170,7 +170,7 @@ class _ClassCoalProblem:
 
 
 def fit_class_path(
-    evidence: CoalRows,
+    rows: CoalRows,
     n_coals: int,
     log_temperature: float,
     *,
@@ -182,7 +182,7 @@ def fit_class_path(
 
     Parameters
     ----------
-    evidence : CoalRows
+    rows : CoalRows
     n_coals : int
     log_temperature : float
         ln T₀ of temperature scaling.
@@ -190,9 +190,9 @@ def fit_class_path(
     lam : float
         Against the summed log-loss; see ``PULL`` and ``RIDGE``.
     """
-    problem = _ClassCoalProblem(evidence, log_temperature, bias=bias, fit_width=fit_width, lam=lam)
+    problem = _ClassCoalProblem(rows, log_temperature, bias=bias, fit_width=fit_width, lam=lam)
     plain = problem.one_coal()
-    best = ClassFit(plain, loss_and_gradient(evidence, plain)[0])
+    best = ClassFit(plain, loss_and_gradient(rows, plain)[0])
     if bias:
         best = min(best, problem.solve(plain), key=lambda fit: fit.loss)
     path = [best]
@@ -205,7 +205,7 @@ def fit_class_path(
 
 
 def choose_class_coals(
-    evidence: CoalRows,
+    rows: CoalRows,
     most: int,
     log_temperature: float,
     *,
@@ -214,11 +214,11 @@ def choose_class_coals(
     lam: float,
 ) -> int:
     """The number of coals, 1 … ``most``, by five-fold cross-validation."""
-    fold = np.random.default_rng(0).permutation(len(evidence.codes)) % N_FOLDS
+    fold = np.random.default_rng(0).permutation(len(rows.codes)) % N_FOLDS
     losses = []
     for held in range(N_FOLDS):
-        train = evidence.take(np.flatnonzero(fold != held))
-        test = evidence.take(np.flatnonzero(fold == held))
+        train = rows.take(np.flatnonzero(fold != held))
+        test = rows.take(np.flatnonzero(fold == held))
         if not len(test.codes):
             continue
         path = fit_class_path(train, most, log_temperature, bias=bias, fit_width=fit_width, lam=lam)
@@ -228,13 +228,13 @@ def choose_class_coals(
 
 
 def fit_classes_paper(
-    evidence: CoalRows, n_coals: int, *, bias: bool, fit_width: bool, lam: float
+    rows: CoalRows, n_coals: int, *, bias: bool, fit_width: bool, lam: float
 ) -> ClassFit:
     """One bounded quasi-Newton step on each group in turn, with the paper's R and fixed λ.
 
     Means start at random points of the cube [−6, 6]ᵏ, with a fixed seed.
     """
-    n, k = n_coals, evidence.logs.shape[1]
+    n, k = n_coals, rows.logs.shape[1]
     rng = np.random.default_rng(0)
     theta = np.concatenate(
         [
@@ -258,7 +258,7 @@ def fit_classes_paper(
 
     def objective(t: Floats) -> tuple[float, Floats]:
         coals = coals_of(t)
-        loss, slope = loss_and_gradient(evidence, coals)
+        loss, slope = loss_and_gradient(rows, coals)
         penalty, by_temperature, by_width = paper_penalty(coals.temperatures, coals.widths)
         gradient = np.concatenate(
             [
@@ -272,4 +272,4 @@ def fit_classes_paper(
 
     theta, _ = minimize_in_turns(objective, theta, bounds, used, PAPER_TURNS)
     coals = coals_of(theta)
-    return ClassFit(coals, loss_and_gradient(evidence, coals)[0])
+    return ClassFit(coals, loss_and_gradient(rows, coals)[0])

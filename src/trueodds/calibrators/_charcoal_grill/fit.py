@@ -26,7 +26,7 @@ from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_l
 from trueodds.numerics.compression import compress
 from trueodds.numerics.log_odds import LogOddsRows
 
-__all__ = ["CoalFit", "GrillEvidence", "fit_coal_path", "is_monotone"]
+__all__ = ["CoalFit", "GrillRows", "fit_coal_path", "is_monotone"]
 
 CHECK_POINTS = 10_000  # as many as in the paper's footnote 7
 CHECK_REACH = 6.0  # and on at least its interval [−6, 6]
@@ -45,7 +45,7 @@ SAME_LOSS = 1e-7  # nats in all: starts that differ by less have found the same 
 
 
 @dataclass(frozen=True)
-class GrillEvidence(LogOddsRows):
+class GrillRows(LogOddsRows):
     """Finite log-odds, and the one-coal fit to them."""
 
     slope: float
@@ -62,8 +62,8 @@ class GrillEvidence(LogOddsRows):
         middle = np.array([0.5 * (self.z.min() + self.z.max())])
         return Coals(middle, np.array([1 / self.slope]), np.ones(1), self.bias)
 
-    def summary(self, cells: int) -> GrillEvidence:
-        """The same evidence in at most 4·cells rows, if that is fewer."""
+    def summary(self, cells: int) -> GrillRows:
+        """The same in at most 4·cells rows, if that is fewer."""
         if len(self.z) <= 3 * cells:
             return self
         short = compress(
@@ -108,24 +108,24 @@ class _Optimum:
 class _CoalProblem:
     """Penalized likelihood of one number of coals."""
 
-    def __init__(self, evidence: GrillEvidence, layout: Layout, lam: float) -> None:
-        self.evidence = evidence
+    def __init__(self, rows: GrillRows, layout: Layout, lam: float) -> None:
+        self.rows = rows
         self.layout = layout
         self.lam = lam
         self.seen: list[float] = []
         self.best = np.inf
-        self.log_slope = float(np.log(evidence.slope))
-        self.grid = np.linspace(*evidence.checked, CHECK_POINTS)
+        self.log_slope = float(np.log(rows.slope))
+        self.grid = np.linspace(*rows.checked, CHECK_POINTS)
         self.spacing = float(self.grid[1] - self.grid[0])
-        self.least_slope = min(LEAST_SLOPE, 0.05 * evidence.slope)
+        self.least_slope = min(LEAST_SLOPE, 0.05 * rows.slope)
 
     def objective(self, theta: Floats, penalty: float, cells: Labels) -> tuple[float, Derivatives]:
         """Loss, and gradient and Hessian on demand, with some cells' slopes penalized."""
-        evidence, n = self.evidence, self.layout.n_coals
-        at = evaluate(evidence.z, theta, self.layout)
+        rows, n = self.rows, self.layout.n_coals
+        at = evaluate(rows.z, theta, self.layout)
         pull = theta[n : 2 * n] + self.log_slope
         strength = PULL * self.lam
-        loss = negative_log_likelihood(at.eta, evidence.n_neg, evidence.n_pos)
+        loss = negative_log_likelihood(at.eta, rows.n_neg, rows.n_pos)
         loss += strength * float(pull @ pull)
         narrow = np.exp(-2 * theta[2 * n : 3 * n]) if self.layout.fit_width else np.zeros(n)
         loss += self.lam * float(narrow.sum())  # R_σ of equation 13
@@ -133,11 +133,11 @@ class _CoalProblem:
         loss += scale * float(short @ short)
 
         def derivatives() -> tuple[Floats, Floats]:
-            weight = evidence.n_neg + evidence.n_pos
+            weight = rows.n_neg + rows.n_pos
             from scipy.special import expit  # slow to import
 
             probability = expit(at.eta)
-            residual = weight * probability - evidence.n_pos
+            residual = weight * probability - rows.n_pos
             gradient = at.jacobian @ residual
             fisher = weight * probability * (1 - probability)
             hessian = (at.jacobian * fisher) @ at.jacobian.T + at.curvature(residual)
@@ -166,11 +166,11 @@ class _CoalProblem:
         short = self.least_slope - (at.eta[n:] - at.eta[:n]) / self.spacing
         used = short > 0
         slopes = (at.jacobian[:, n:] - at.jacobian[:, :n])[:, used] / self.spacing
-        return slopes, short[used], penalty * self.evidence.total / n
+        return slopes, short[used], penalty * self.rows.total / n
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Coals stay near the data, temperatures within e⁶ of the one-coal fit."""
-        n, z = self.layout.n_coals, self.evidence.z
+        n, z = self.layout.n_coals, self.rows.z
         middle = -self.log_slope
         low = [np.full(n, z.min() - BEYOND_DATA), np.full(n, middle - LOG_TEMPERATURE_REACH)]
         high = [np.full(n, z.max() + BEYOND_DATA), np.full(n, middle + LOG_TEMPERATURE_REACH)]
@@ -216,13 +216,13 @@ class _CoalProblem:
 
 
 def fit_coal_path(
-    evidence: GrillEvidence, n_coals: int, *, bias: bool, fit_width: bool, lam: float
+    rows: GrillRows, n_coals: int, *, bias: bool, fit_width: bool, lam: float
 ) -> list[CoalFit]:
     """Fit 1, 2, … ``n_coals`` coals.
 
     Parameters
     ----------
-    evidence : GrillEvidence
+    rows : GrillRows
     n_coals : int
     bias, fit_width : bool
         Whether b and the widths are free; else 0 and 1.
@@ -235,8 +235,8 @@ def fit_coal_path(
         Each of the highest likelihood among the monotone optima found for up to that many coals:
         a fit has fewer if the last ones do not raise the likelihood.
     """
-    rough = evidence.summary(ROUGH_CELLS)
-    best = CoalFit(evidence.one_coal, evidence.loss(evidence.one_coal))
+    rough = rows.summary(ROUGH_CELLS)
+    best = CoalFit(rows.one_coal, rows.loss(rows.one_coal))
     path = [best]
     for n in range(2, n_coals + 1):
         layout = Layout(n, bias, fit_width)
@@ -244,28 +244,28 @@ def fit_coal_path(
         found = None
         for start in _starts(rough, best.coals, n):
             found = search.solve(_Optimum(start)) or found  # better than those before it
-        if found is not None and rough is not evidence:
-            found = _CoalProblem(evidence, layout, lam).solve(found)
+        if found is not None and rough is not rows:
+            found = _CoalProblem(rows, layout, lam).solve(found)
         if found is not None:
             best = replace(best, fell_back=False)
-            loss = evidence.loss(found.coals)
+            loss = rows.loss(found.coals)
             if loss < best.loss - SAME_LOSS:
                 best = CoalFit(found.coals, loss, found.converged, fell_back=False)
         path.append(best)
     return path
 
 
-def _starts(evidence: GrillEvidence, fewer: Coals, n_coals: int) -> Iterator[Coals]:
+def _starts(rows: GrillRows, fewer: Coals, n_coals: int) -> Iterator[Coals]:
     """Coals along the quantiles of the scores, hotter to one side; and fewer coals, one split."""
-    order = np.argsort(evidence.z, kind="stable")
-    weight = (evidence.n_neg + evidence.n_pos)[order]
+    order = np.argsort(rows.z, kind="stable")
+    weight = (rows.n_neg + rows.n_pos)[order]
     middle = np.cumsum(weight) - weight / 2
     ranks = (np.arange(n_coals) + 0.5) / n_coals * weight.sum()
-    means = np.interp(ranks, middle, evidence.z[order])
+    means = np.interp(ranks, middle, rows.z[order])
     side = np.linspace(-0.5, 0.5, n_coals)
     for tilt in (1.0, -1.0):
-        temperatures = np.exp(tilt * side) / evidence.slope
-        yield Coals(means, temperatures, np.ones(n_coals), evidence.bias)
+        temperatures = np.exp(tilt * side) / rows.slope
+        yield Coals(means, temperatures, np.ones(n_coals), rows.bias)
     if len(fewer.means) == n_coals - 1:
         for coal in range(len(fewer.means)):
             yield fewer.split(coal, apart=1.0, ratio=1.2)

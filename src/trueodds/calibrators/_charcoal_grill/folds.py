@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueodds.calibrators._charcoal_grill.fit import GrillEvidence, fit_coal_path
+from trueodds.calibrators._charcoal_grill.fit import GrillRows, fit_coal_path
 from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import Design, fit_finite
@@ -52,14 +52,14 @@ def one_standard_error(losses: Floats) -> int:
 
 
 def choose_n_coals(
-    evidence: GrillEvidence, most: int, *, unit: float, bias: bool, fit_width: bool, lam: float
+    rows: GrillRows, most: int, *, unit: float, bias: bool, fit_width: bool, lam: float
 ) -> int:
     """The number of coals, 1 … ``most``, that five-fold cross-validation asks for.
 
     ``unit`` is the mean weight of one instance.
     """
-    order = np.argsort(evidence.z, kind="stable")
-    z, n_neg, n_pos = evidence.z[order], evidence.n_neg[order], evidence.n_pos[order]
+    order = np.argsort(rows.z, kind="stable")
+    z, n_neg, n_pos = rows.z[order], rows.n_neg[order], rows.n_pos[order]
     neg, pos = fold_shares(n_neg, N_FOLDS, unit, 0), fold_shares(n_pos, N_FOLDS, unit, 1)
     losses = []
     for held_neg, held_pos in zip(neg, pos, strict=True):
@@ -72,7 +72,7 @@ def choose_n_coals(
         if not base.a > 0 or not held > 0:
             continue
         train = replace(
-            evidence,
+            rows,
             z=rest.z,
             n_neg=rest.n_neg,
             n_pos=rest.n_pos,
@@ -80,6 +80,6 @@ def choose_n_coals(
             bias=base.c,
         )
         path = fit_coal_path(train, most, bias=bias, fit_width=fit_width, lam=lam)
-        test = replace(evidence, z=z, n_neg=held_neg, n_pos=held_pos)
+        test = replace(rows, z=z, n_neg=held_neg, n_pos=held_pos)
         losses.append([test.loss(fit.coals) / held for fit in path])
     return 1 + one_standard_error(np.array(losses)) if len(losses) > 1 else 1

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from trueodds.calibrators._charcoal_grill.fit import (
     BEYOND_DATA,
     CoalFit,
-    GrillEvidence,
+    GrillRows,
     is_monotone,
 )
 from trueodds.inputs import Floats
@@ -89,7 +89,7 @@ def minimize_in_turns(
 
 
 def fit_paper(
-    evidence: GrillEvidence,
+    rows: GrillRows,
     n_coals: int,
     *,
     bias: bool,
@@ -105,7 +105,7 @@ def fit_paper(
     means, temperatures = paper_start(n_coals)
     n = n_coals
     theta = np.concatenate([means, temperatures, np.ones(n * fit_width), np.zeros(int(bias))])
-    reach = (float(evidence.z.min()) - BEYOND_DATA, float(evidence.z.max()) + BEYOND_DATA)
+    reach = (float(rows.z.min()) - BEYOND_DATA, float(rows.z.max()) + BEYOND_DATA)
     bounds: list[tuple[float | None, float | None]] = [
         *[(min(reach[0], -6.0), max(reach[1], 6.0))] * n,
         *[(LEAST_POSITIVE, None)] * (n * (1 + fit_width)),
@@ -116,17 +116,17 @@ def fit_paper(
     converged = True
     while lam <= LAMBDA_LIMIT:
         theta, converged = minimize_in_turns(
-            lambda t, lam=lam: _objective(t, evidence, layout, lam),  # type: ignore[misc]
+            lambda t, lam=lam: _objective(t, rows, layout, lam),  # type: ignore[misc]
             theta,
             bounds,
             blocks,
             max_turns,
         )
         coals = _coals(theta, layout)
-        if is_monotone(coals, *evidence.checked):
-            return CoalFit(coals, evidence.loss(coals), converged, fell_back=False)
+        if is_monotone(coals, *rows.checked):
+            return CoalFit(coals, rows.loss(coals), converged, fell_back=False)
         lam *= 10
-    return CoalFit(evidence.one_coal, evidence.loss(evidence.one_coal), converged)
+    return CoalFit(rows.one_coal, rows.loss(rows.one_coal), converged)
 
 
 def _coals(theta: Floats, layout: Layout) -> Coals:
@@ -135,19 +135,17 @@ def _coals(theta: Floats, layout: Layout) -> Coals:
     return Coals(theta[:n], theta[n : 2 * n], widths, float(theta[-1]) if layout.bias else 0.0)
 
 
-def _objective(
-    theta: Floats, evidence: GrillEvidence, layout: Layout, lam: float
-) -> tuple[float, Floats]:
+def _objective(theta: Floats, rows: GrillRows, layout: Layout, lam: float) -> tuple[float, Floats]:
     """NLL + λ·R by the temperatures and widths themselves, not their logarithms."""
     from scipy.special import expit  # slow to import
 
     n, coals = layout.n_coals, _coals(theta, layout)
-    at = evaluate(evidence.z, layout.pack(coals), layout)
-    residual = (evidence.n_neg + evidence.n_pos) * expit(at.eta) - evidence.n_pos
+    at = evaluate(rows.z, layout.pack(coals), layout)
+    residual = (rows.n_neg + rows.n_pos) * expit(at.eta) - rows.n_pos
     gradient = at.jacobian @ residual
     penalty, by_temperature, by_width = paper_penalty(coals.temperatures, coals.widths)
     gradient[n : 2 * n] = gradient[n : 2 * n] / coals.temperatures + lam * by_temperature
     if layout.fit_width:
         gradient[2 * n : 3 * n] = gradient[2 * n : 3 * n] / coals.widths + lam * by_width
-    loss = negative_log_likelihood(at.eta, evidence.n_neg, evidence.n_pos)
+    loss = negative_log_likelihood(at.eta, rows.n_neg, rows.n_pos)
     return loss + lam * penalty, gradient

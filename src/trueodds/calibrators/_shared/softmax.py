@@ -16,7 +16,7 @@ from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap
 from trueodds.maps._formulas import as_pair
-from trueodds.numerics.softmax.floor import ModelOf, SoftmaxEvidence, fit_with_floor
+from trueodds.numerics.softmax.floor import ModelOf, SoftmaxRows, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
 from trueodds.numerics.softmax.regression import (
     MOST_BLOCKS,
@@ -109,8 +109,8 @@ def fit_structured_map(
     slope = float(base.theta[0])
     k, n = rows.n_classes, max(float(rows.row_weight.sum()), LEAST_TOTAL)
     held = structured_ridges(model_of, k, n, strength)
-    raised = part.raised(-np.inf if floor is None else floor)
-    scaled = SoftmaxEvidence(slope * raised, part.targets, part.row_weight, part.trainable)
+    logits = part.with_floor(-np.inf if floor is None else floor)
+    scaled = SoftmaxRows(slope * logits, part.targets, part.row_weight, part.trainable)
     fit = scaled.fit(partial(model_of, **held), -np.inf)
     return scaled_rows.as_map(fit, slope * fit.weights, floor)
 
@@ -167,12 +167,12 @@ class _ScaledRows:
         self.logits = np.ascontiguousarray(scaled_logits(logits, self.exponent).T)
         self.whole = self._with_targets(rows)
 
-    def _with_targets(self, rows: Rows) -> SoftmaxEvidence:
+    def _with_targets(self, rows: Rows) -> SoftmaxRows:
         targets = np.take(rows.class_targets.T, rows.codes, axis=1)
         trainable = self.rows.class_weight > 0
-        return SoftmaxEvidence(self.logits, targets, rows.row_weight, trainable)
+        return SoftmaxRows(self.logits, targets, rows.row_weight, trainable)
 
-    def smoothed(self) -> SoftmaxEvidence:
+    def smoothed(self) -> SoftmaxRows:
         """The same rows with Platt's correction."""
         return self._with_targets(self.rows.smoothed("platt"))
 
@@ -221,7 +221,7 @@ def fit_mixed_structured_map(
     k, n = rows.n_classes, max(float(rows.row_weight.sum()), LEAST_TOTAL)
     unit = margin_unit(rows.scores, scale, ORDINARY_EXPONENT)
     p = class_probabilities(rows.scores, scale, unit)
-    part = SoftmaxEvidence(
+    part = SoftmaxRows(
         np.log(p + LEAST),
         np.take(rows.class_targets.T, rows.codes, axis=1),
         rows.row_weight,
@@ -231,11 +231,11 @@ def fit_mixed_structured_map(
     if heated.separates and not rows.label_smoothing:
         warn_separable()
         targets = np.take(rows.smoothed("platt").class_targets.T, rows.codes, axis=1)
-        part = SoftmaxEvidence(part.logits, targets, part.row_weight, part.trainable)
+        part = SoftmaxRows(part.logits, targets, part.row_weight, part.trainable)
         heated = part.fit(TemperatureModel, -np.inf)
     tau = min(max(float(heated.theta[0]), 0.0), HOTTEST)
     base = Base(tau, LEAST, 1 / (n + 1), np.full(k, 1 / k))
-    mixed = SoftmaxEvidence(base.logs(p), part.targets, part.row_weight, part.trainable)
+    mixed = SoftmaxRows(base.logs(p), part.targets, part.row_weight, part.trainable)
     fit = mixed.fit(partial(model_of, **structured_ridges(model_of, k, n)), -np.inf)
     if not (heated.converged and fit.converged):
         warn_not_converged(fit.n_iter)

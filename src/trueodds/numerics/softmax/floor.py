@@ -21,7 +21,7 @@ import numpy.typing as npt
 from trueodds.inputs import Floats
 from trueodds.numerics.softmax.regression import SoftmaxFit, SoftmaxModel, fit_softmax
 
-__all__ = ["ModelOf", "SoftmaxEvidence", "fit_with_floor"]
+__all__ = ["ModelOf", "SoftmaxRows", "fit_with_floor"]
 
 ModelOf = Callable[[Floats, npt.NDArray[np.bool_]], SoftmaxModel]
 
@@ -31,7 +31,7 @@ SEARCH_GRID = 12
 
 
 @dataclass(frozen=True)
-class SoftmaxEvidence:
+class SoftmaxRows:
     """Logits (−inf for a probability of 0), targets, weights, and which classes have instances.
 
     Logits and targets have one row for each class.
@@ -57,23 +57,23 @@ class SoftmaxEvidence:
         """The lowest finite relative logit."""
         return float(self.relative[~self.zero].min())
 
-    def raised(self, floor: float) -> Floats:
+    def with_floor(self, floor: float) -> Floats:
         """Logits none of which is further below the largest of its row than ``floor``."""
         return np.asarray(np.maximum(self.logits, self.logits.max(axis=0) + floor))
 
     def fit(self, model_of: ModelOf, floor: float, start: Floats | None = None) -> SoftmaxFit:
         """Fit with the level given."""
-        model = model_of(self.raised(floor), self.trainable)
+        model = model_of(self.with_floor(floor), self.trainable)
         share = self.row_weight / self.row_weight.sum()
         return fit_softmax(model, self.targets, share, model.start if start is None else start)
 
-    def sample(self) -> SoftmaxEvidence:
+    def sample(self) -> SoftmaxRows:
         """A few thousand rows, chosen by what they hold and not by where they stand."""
         truth = self.targets.argmax(axis=0)
         order = np.lexsort((self.row_weight, truth, np.exp(2 * self.relative).sum(axis=0)))
         return self.take(order[:: -(-len(order) // SEARCH_ROWS)])
 
-    def take(self, rows: npt.NDArray[Any]) -> SoftmaxEvidence:
+    def take(self, rows: npt.NDArray[Any]) -> SoftmaxRows:
         """Some of the rows of scores (columns here)."""
         return replace(
             self,
@@ -84,7 +84,7 @@ class SoftmaxEvidence:
 
 
 def fit_with_floor(
-    evidence: SoftmaxEvidence,
+    rows: SoftmaxRows,
     model_of: ModelOf,
     start: Floats | None = None,
     level_by: ModelOf | None = None,
@@ -93,39 +93,37 @@ def fit_with_floor(
 
     The level takes dozens of fits. ``level_by`` is the model they are of, if not the same one.
     """
-    if not evidence.zero.any():
-        return evidence.fit(model_of, -np.inf, start), None
+    if not rows.zero.any():
+        return rows.fit(model_of, -np.inf, start), None
     if level_by is not None:
-        level = fit_with_floor(evidence, level_by)[1]
+        level = fit_with_floor(rows, level_by)[1]
         assert level is not None  # noqa: S101
-        return evidence.fit(model_of, level, start), level
-    edge = min(evidence.edge, -1.0)
-    excess = _excess_probability(evidence, model_of)
+        return rows.fit(model_of, level, start), level
+    edge = min(rows.edge, -1.0)
+    excess = _excess_probability(rows, model_of)
     floor = edge
     for _ in range(MAX_ROUNDS):
-        fit = evidence.fit(model_of, floor, start)
+        fit = rows.fit(model_of, floor, start)
         start = fit.theta
         solved = _solve_below(lambda level, theta=fit.theta: excess(level, theta), edge)  # type: ignore[misc]
         if solved is None:
-            floor = _search_inside(evidence, model_of, edge)
-            return evidence.fit(model_of, floor, start), floor
+            floor = _search_inside(rows, model_of, edge)
+            return rows.fit(model_of, floor, start), floor
         previous, floor = floor, solved
         if abs(floor - previous) <= 1e-7 * abs(floor):
             break
     return fit, floor
 
 
-def _excess_probability(
-    evidence: SoftmaxEvidence, model_of: ModelOf
-) -> Callable[[float, Floats], float]:
+def _excess_probability(rows: SoftmaxRows, model_of: ModelOf) -> Callable[[float, Floats], float]:
     """Mean fitted probability of the entries of probability 0, less their frequency."""
-    part = evidence.take(np.flatnonzero(evidence.zero.any(axis=0)))
+    part = rows.take(np.flatnonzero(rows.zero.any(axis=0)))
     weight = part.zero * part.row_weight
     n = float(weight.sum())
     frequency = (float((weight * part.targets).sum()) + 1) / (n + 2)
 
     def excess(level: float, theta: Floats) -> float:
-        eta = model_of(part.raised(level), part.trainable).forward(theta)
+        eta = model_of(part.with_floor(level), part.trainable).forward(theta)
         p = np.exp(eta - eta.max(axis=0))
         p /= p.sum(axis=0)
         return float((p * weight).sum()) / n - frequency
@@ -147,11 +145,11 @@ def _solve_below(excess: Callable[[float], float], edge: float) -> float | None:
     return float(brentq(excess, low, edge, xtol=1e-9, rtol=1e-10))
 
 
-def _search_inside(evidence: SoftmaxEvidence, model_of: ModelOf, edge: float) -> float:
+def _search_inside(rows: SoftmaxRows, model_of: ModelOf, edge: float) -> float:
     """The level between ``edge`` and ln ½ of highest likelihood, on a sample of the rows."""
     from scipy.optimize import minimize_scalar  # slow to import, and rarely needed
 
-    sample = evidence.sample()
+    sample = rows.sample()
 
     def loss(log_depth: float) -> float:
         return sample.fit(model_of, -float(np.exp(log_depth))).loss
