@@ -85,13 +85,16 @@ def suggestion(name: object, known: Iterable[object], *, has: str = "it has") ->
     ("did you mean 'score'?", "it has 'score', 'label'.")
     """
     present = list(known)
-    by_folded = {str(other).casefold(): other for other in reversed(present)}
-    wanted = str(name).casefold()
-    near = [by_folded[text] for text in difflib.get_close_matches(wanted, by_folded, 3, 0.5)]
+    by_folded = {_folded(other): other for other in reversed(present)}
+    near = [by_folded[text] for text in difflib.get_close_matches(_folded(name), by_folded, 3, 0.5)]
     if near:
         return f"did you mean {', '.join(map(shown, near))}?"
     more = ", …" if len(present) > MOST_LISTED else ""
     return f"{has} {', '.join(map(shown, present[:MOST_LISTED]))}{more}."
+
+
+def _folded(name: object) -> str:
+    return (name if isinstance(name, str) else shown(name)).casefold()
 
 
 def json_printable(text: str) -> str:

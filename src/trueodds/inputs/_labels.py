@@ -180,6 +180,8 @@ def label_column(y: Any) -> npt.NDArray[Any]:
         )
     if array.ndim != 1:
         raise InputError(f"y must be 1-D; got shape {array.shape}.")
+    if array.dtype.kind == "c":
+        raise InputError("labels must be texts or numbers; got complex numbers.")
     return array
 
 
@@ -294,6 +296,8 @@ def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kinds = {type(label).__name__ for label in labels}
     if len(kinds) > 1 and "str" in kinds:
         raise InputError(f"y mixes labels of several types: {', '.join(sorted(kinds))}.")
+    if kinds & {"bytes", "complex"}:
+        raise InputError(f"labels must be texts or numbers; got {', '.join(sorted(kinds))}.")
     if "Decimal" in kinds and kinds <= {"Decimal", "int", "float", "bool"}:
         return np.array([float(label) for label in labels])  # as databases return numbers
     try:

@@ -80,6 +80,8 @@ def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
             repeated[name] = None
             continue
         array = as_dense(column, name)
+        if array.ndim == 0:
+            raise InputError(f"{name} must have a value for each row; got one number.")
         if len(array) != len(whole):
             raise InputError(
                 f"counts must have shape ({len(array)},), as {name} has; got {whole.shape}."

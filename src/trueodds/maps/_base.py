@@ -407,7 +407,7 @@ class CalibrationMap(ABC):
     def _freeze(self, name: str) -> Floats:
         """Make a field a read-only float64 array without NaN."""
         try:
-            array = np.array(getattr(self, name), dtype=np.float64)
+            array = _real_numbers(getattr(self, name))
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{name} must be an array of numbers.") from None
         if np.isnan(array).any():
@@ -852,6 +852,12 @@ class BandEndMap(CalibrationMap, saved=False):
                 "the interval of two classes is that of the positive one: give its score alone."
             )
         return self._formulas(scores)
+
+
+def _real_numbers(values: Any) -> Floats:
+    if np.iscomplexobj(values):
+        raise TypeError("complex numbers are no values of a map.")
+    return np.array(values, dtype=np.float64)
 
 
 def _outer(curves: tuple[CalibrationMap, ...], axis: Floats, p: Floats, end: str) -> Floats:

@@ -174,8 +174,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         label_column(labels)  # or InputError
         check_length(len(labels), "y", _num_samples(X), "X")
         X, labels = indexable(X, labels)
-        labels = column_or_1d(_of_plain_texts(labels), warn=True)
+        labels = _of_plain_texts(labels)
         codes, classes = encode_labels(labels, self.estimator.classes_ if frozen else None)
+        labels = column_or_1d(labels, warn=True)
         if labels.dtype.kind == "O":  # numbers of several kinds, which models may refuse
             labels = classes[codes]
         weight = validate_weights(sample_weight, len(codes))

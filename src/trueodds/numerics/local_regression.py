@@ -126,7 +126,9 @@ class LocalRegression:
     ) -> tuple[Floats, Floats, Floats]:
         scale = np.where(reach > 0, reach, 1.0)[:, None]
         # In units of the bandwidth, so that moments of all orders have like sizes.
-        u = (self.x[None, :] - at[:, None]) / scale
+        with np.errstate(over="ignore"):  # a window of almost no width
+            u = (self.x[None, :] - at[:, None]) / scale
+        np.clip(u, -2.0, 2.0, out=u)  # what lies outside the window has no weight
         nearness = _nearness(u, self.kernel)
         # More than q points stand where the place is: nobody else has a say.
         alone = np.flatnonzero(reach == 0)

@@ -14,6 +14,7 @@ from trueodds.inputs import (
     check_flag,
     check_integer,
     check_text,
+    encode_labels,
     is_choice,
 )
 from trueodds.metrics import ReliabilityCurve, reliability_curve
@@ -294,7 +295,7 @@ def _class_curves(
 ) -> list[ReliabilityCurve]:
     """A curve for each class against the rest, named after the class and the model."""
     given = own.get("classes")
-    classes = np.unique(np.asarray(y_true)) if given is None else np.asarray(given)
+    classes = encode_labels(y_true)[1] if given is None else np.asarray(given)
     before = "" if model is None else f"{model}, "
     return [
         reliability_curve(
