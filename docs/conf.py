@@ -15,7 +15,7 @@ import trueodds
 
 project = "trueodds"
 author = "the trueodds developers"
-copyright = "the trueodds developers, MIT licence"  # noqa: A001  # Sphinx's name
+copyright = "the trueodds developers, MIT license"  # noqa: A001  # Sphinx's name
 release = version = trueodds.__version__
 
 extensions = [

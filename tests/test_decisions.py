@@ -57,7 +57,7 @@ def test_decisions_of_three_classes_and_more_decisions_than_classes():
     assert realized_cost(["a", "c"], prob, costs, classes=["a", "b", "c"]) == 2.0
 
 
-def test_realised_cost_by_hand():
+def test_realized_cost_by_hand():
     costs = [[0, 1], [9, 0]]
     value = realized_cost([0, 1, 1], [0.3, 0.05, 0.8], costs, sample_weight=[1, 2, 1])
     assert value == pytest.approx((1 + 2 * 9) / 4)

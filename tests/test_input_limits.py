@@ -33,7 +33,7 @@ def refused(match, call, *words, **options):
         call(*words, **options)
 
 
-def test_zero_and_one_are_probabilities_and_their_neighbours_outside_are_not():
+def test_zero_and_one_are_probabilities_and_their_neighbors_outside_are_not():
     ends = [0.0, 1.0]
     assert validate_scores(ends, "probability").tolist() == ends
     check_unit_interval(np.array(ends), "p")
@@ -59,7 +59,7 @@ def test_zero_and_one_are_probabilities_and_their_neighbours_outside_are_not():
         ([50.0] + [0.5] * 20, False),
     ],
 )
-def test_percentages_are_recognised_by_their_range_and_share(scores, percent):
+def test_percentages_are_recognized_by_their_range_and_share(scores, percent):
     match = r"percentages: pass scores / 100\.$" if percent else 'scale="raw"'
     refused(match, validate_scores, scores, "probability")
 

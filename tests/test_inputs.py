@@ -202,7 +202,7 @@ def test_unusable_labels_are_refused(y, message):
         encode_labels(array)
 
 
-class Colour(Enum):
+class Color(Enum):
     RED = 1
 
 
@@ -218,9 +218,9 @@ def test_members_of_an_enum_are_labels_if_they_are_texts_or_numbers():
     assert (codes.tolist(), classes.tolist()) == ([1, 0], [1, 2])
 
 
-@pytest.mark.parametrize("y", [[Colour.RED, 1], (Colour.RED,), np.array([Colour.RED])])
+@pytest.mark.parametrize("y", [[Color.RED, 1], (Color.RED,), np.array([Color.RED])])
 def test_members_of_an_enum_without_an_order_are_refused(y):
-    with pytest.raises(InputError, match=r"Enum Colour.*\[label\.name for label in y\]"):
+    with pytest.raises(InputError, match=r"Enum Color.*\[label\.name for label in y\]"):
         encode_labels(y)
 
 

@@ -51,7 +51,7 @@ def test_tables_of_parts_add_up_to_the_table_of_the_whole(data, cut):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neighbouring_floats_stay_distinct(dtype):
+def test_neighboring_floats_stay_distinct(dtype):
     scores = [dtype(1e-8)]
     for _ in range(999):
         scores.append(np.nextafter(scores[-1], dtype(1)))

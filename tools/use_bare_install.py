@@ -30,7 +30,7 @@ def check_installation() -> None:
     check(source not in Path(trueodds.__file__).resolve().parents, "trueodds is the installed one")
     check(version("trueodds") == trueodds.__version__, "the wheel has the version of the package")
     names = {path.name for path in files("trueodds") or ()}
-    check({"LICENSE", "py.typed", "METADATA"} <= names, "the wheel has a licence and its types")
+    check({"LICENSE", "py.typed", "METADATA"} <= names, "the wheel has a license and its types")
     present = [name for name in EXTRAS if find_spec(name)]
     check(not present, f"there are no extras; found {', '.join(present)}")
 

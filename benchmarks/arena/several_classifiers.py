@@ -36,7 +36,7 @@ SIZES = (300, 1000, 3000)
 FEWEST = 10
 TINY = 2.0**-52
 STRENGTHS = (0.1, 1.0, 10.0)
-NEIGHBOURS = 5
+NEIGHBORS = 5
 
 
 def log_odds(p):
@@ -147,8 +147,8 @@ def graph_isotonic(case):
 def _graph_fit(p, y, new, strength, n_iter=200):
     order = np.argsort(mean(p), kind="stable")
     p, y = p[order], y[order].astype(float)
-    near = cKDTree(p).query(p, k=NEIGHBOURS + 1)[1][:, 1:]
-    row = np.repeat(np.arange(len(p)), NEIGHBOURS)
+    near = cKDTree(p).query(p, k=NEIGHBORS + 1)[1][:, 1:]
+    row = np.repeat(np.arange(len(p)), NEIGHBORS)
     link = coo_matrix((np.ones(near.size), (row, near.ravel())), shape=(len(p),) * 2)
     link = (link + link.T) / 2
     laplacian = diags(np.asarray(link.sum(axis=1)).ravel()) - link

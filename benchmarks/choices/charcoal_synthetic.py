@@ -5,7 +5,7 @@
     python benchmarks/choices/charcoal_synthetic.py methods [seeds]
         every method by temperature (figure 9), drawn into docs/images/charcoal-figure9.png
 
-1000 uniform probabilities p are labelled by equation 5: z = ln(p/(1 − p)) is right up to 0 and is
+1000 uniform probabilities p are labeled by equation 5: z = ln(p/(1 − p)) is right up to 0 and is
 divided by T above. Held out: the 10⁵ midpoints of an even grid of p with the true probabilities
 instead of labels, which the paper's sampled points approximate. ECE in %, ten bins of equal width;
 unweighted: the mean over bins that are not empty. Log-loss in nats.
@@ -127,8 +127,8 @@ def draw(means: dict[str, np.ndarray], seeds: int) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.6), sharey=True, layout="constrained")
     words = ("weighted ECE, %", "unweighted ECE, %")
     for column, (ax, word) in enumerate(zip(axes, words, strict=True)):
-        colours = plt.get_cmap("tab20").colors
-        for colour, (name, rows) in zip(colours, means.items(), strict=False):
+        colors = plt.get_cmap("tab20").colors
+        for color, (name, rows) in zip(colors, means.items(), strict=False):
             ours = "coals" in name
             ax.plot(
                 TEMPERATURES,
@@ -137,7 +137,7 @@ def draw(means: dict[str, np.ndarray], seeds: int) -> None:
                 ms=4 if ours else 3,
                 lw=2.2 if ours else 1.0,
                 ls="-" if ours else "--",
-                color=colour,
+                color=color,
                 label=name,
             )
         ax.set(xscale="log", xlabel="temperature that corrupts scores above ½", ylim=(0, 15))

@@ -23,7 +23,7 @@ STRENGTHS = (0.0, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1)
 MOST_CLASSES, MOST_ROWS = 12, 3000
 
 
-def normalised(p: np.ndarray) -> np.ndarray:
+def normalized(p: np.ndarray) -> np.ndarray:
     p = p.astype(float)
     return p / p.sum(axis=1, keepdims=True)
 
@@ -34,7 +34,7 @@ def losses(path: Path) -> list[float] | None:
     k = p.shape[1]
     if k > MOST_CLASSES or len(y) > MOST_ROWS:
         return None
-    p, new, truth = normalised(p), normalised(new[:MOST_ROWS]), truth[:MOST_ROWS]
+    p, new, truth = normalized(p), normalized(new[:MOST_ROWS]), truth[:MOST_ROWS]
     labels = np.arange(k)
     methods = [
         DirichletCalibrator(off_diagonal_penalty=s, intercept_penalty=s, classes=labels)

@@ -35,7 +35,7 @@ CURVES = {
 RISING = {
     "default": AutoCalibrator(),
     "isotonic": IsotonicCalibrator(),
-    "centred": CenteredIsotonicCalibrator(),
+    "centered": CenteredIsotonicCalibrator(),
     "smooth": SmoothIsotonicCalibrator(),
 }
 LOGISTIC = {

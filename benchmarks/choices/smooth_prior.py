@@ -17,18 +17,18 @@ import trueodds
 from trueodds.numerics.smooth_curve import fit, models
 
 SIZES = (100, 300, 1000, 3000)
-CENTRES = models.CENTRES
+CENTERS = models.CENTERS
 
 
 def scaled(factor):
-    return tuple(models.Centre(c.kind, c.deviation * factor) for c in CENTRES)
+    return tuple(models.Center(c.kind, c.deviation * factor) for c in CENTERS)
 
 
 VARIANTS = {
-    "widths of the prior": lambda f: {"CENTRES": scaled(f)},
+    "widths of the prior": lambda f: {"CENTERS": scaled(f)},
     "amplitudes of waves": lambda f: {"AMPLITUDES": tuple(a * f for a in models.AMPLITUDES)},
     "lengths of waves": lambda f: {"LENGTHS": tuple(x * f for x in (1.2, 0.4))},
-    "weight of bare centres": lambda f: {"BARE_COUNTS_AS": 8.0 * f},
+    "weight of bare centers": lambda f: {"BARE_COUNTS_AS": 8.0 * f},
 }
 
 

@@ -11,7 +11,7 @@ fit and a prediction of the same rows, the median of REPEATS (default 3). Packag
 installed are named and left out.
 
 Methods for several classes are timed on five of them. dirichletcal, which ``make bench`` does not
-install, is told not to make the last class a reference: that would penalise the others' weights by
+install, is told not to make the last class a reference: that would penalize the others' weights by
 their difference to it.
 
 splinecalib is a special case: ``SplineCalibrator`` has another penalty. Compared is our solver on
@@ -98,7 +98,7 @@ def quadratic() -> Method:
     return Method("quadratic", "probmetrics", of(QuadraticCalibrator()), theirs, converged)
 
 
-def centred_isotonic() -> Method:
+def centered_isotonic() -> Method:
     from cir_model import CenteredIsotonicRegression
 
     def theirs(p: Array, y: Array) -> Predictor:
@@ -298,7 +298,7 @@ def cpu_seconds(fit: Fit, n: int, repeats: int, several_classes: bool) -> float:
     return float(np.median(times))
 
 
-BINARY = (quadratic, centred_isotonic, venn_abers, scaling_binning, kernel, spline)
+BINARY = (quadratic, centered_isotonic, venn_abers, scaling_binning, kernel, spline)
 METHODS = (*BINARY, structured_vector, structured_matrix, dirichlet)
 
 

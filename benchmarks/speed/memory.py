@@ -69,20 +69,20 @@ def write_elsewhere(path: Path, rows: int, classes: int) -> None:
 
 def words_of(command: str, data: Path, folder: Path, classes: int, memory: str) -> list[str]:
     score = "p" if classes == 2 else "p*"
-    labelled = [str(data), "--score", score, "--label", "y", "--memory", memory]
+    labeled = [str(data), "--score", score, "--label", "y", "--memory", memory]
     fitted = str(folder / f"map-{classes}.json")
     output = folder / "output"
     output.unlink(missing_ok=True)
     return {
-        "evaluate": ["evaluate", *labelled],
-        "fit": ["fit", *labelled, "-o", str(output)],
-        "compare": ["compare", *labelled],
-        "report": ["report", *labelled, "-o", str(output)],
+        "evaluate": ["evaluate", *labeled],
+        "fit": ["fit", *labeled, "-o", str(output)],
+        "compare": ["compare", *labeled],
+        "report": ["report", *labeled, "-o", str(output)],
         "apply": [
             *("apply", fitted, str(data), "--score", score, "--memory", memory),
             *("-o", str(output), "--output-format", "parquet"),
         ],
-        "monitor": ["monitor", fitted, *labelled, "--state", str(output)],
+        "monitor": ["monitor", fitted, *labeled, "--state", str(output)],
     }[command]
 
 

@@ -30,7 +30,7 @@ from matplotlib.patches import FancyBboxPatch
 DOCS = Path(__file__).parents[1]
 EXTRACT = DOCS / "studies" / "decision.csv"
 
-INK, PALE, BLUE, LEAF, GREY = "#111111", "#f3f3f3", "#0b4f8a", "#dcebf7", "#4d4d4d"
+INK, PALE, BLUE, LEAF, GRAY = "#111111", "#f3f3f3", "#0b4f8a", "#dcebf7", "#4d4d4d"
 WIDTH = 5.4  # inches; text of 9.5 points is then legible on a phone
 DPI = 200
 
@@ -150,7 +150,7 @@ def draw_leaf(ax, x, y, height, lines):
     kwargs = {"va": "center"}
     ax.text(x + 0.1, y + 0.2, name, fontsize=size, fontweight="bold", color=BLUE, **kwargs)
     ax.text(x + 0.1, y + 0.42, next_best, fontsize=9.5, color=INK, **kwargs)
-    ax.text(x + 0.1, y + 0.62, source, fontsize=9.5, color=GREY, **kwargs)
+    ax.text(x + 0.1, y + 0.62, source, fontsize=9.5, color=GRAY, **kwargs)
 
 
 def draw_tree(evidence, path):
@@ -162,8 +162,8 @@ def draw_tree(evidence, path):
     for question, height in zip(LADDER, heights, strict=True):
         box(ax, left, y, wide_, height, face=PALE, edge=INK)
         words = {"ha": "center", "va": "center", "linespacing": 1.25, "color": INK}
-        centre = (left + wide_ / 2, y + height / 2)
-        ax.text(*centre, question.text, fontsize=11, fontweight="bold", **words)
+        center = (left + wide_ / 2, y + height / 2)
+        ax.text(*center, question.text, fontsize=11, fontweight="bold", **words)
         for i, leaf in enumerate(question.leaves):
             top = y + i * (leaf_height + gap)
             middle = top + leaf_height / 2
@@ -176,8 +176,8 @@ def draw_tree(evidence, path):
             draw_leaf(ax, right, top, leaf_height, lines)
         y += height + rung
         if question is not LADDER[-1]:
-            arrow(ax, (centre[0], y - rung), (centre[0], y))
-            ax.text(centre[0] + 0.22, y - rung / 2, question.otherwise, fontsize=10, **words)
+            arrow(ax, (center[0], y - rung), (center[0], y))
+            ax.text(center[0] + 0.22, y - rung / 2, question.otherwise, fontsize=10, **words)
     auto = panel_of(evidence, Leaf("", "auto"))
     row = auto[auto["method"] == "AutoCalibrator"].iloc[0]
     box(ax, left, y, WIDTH - 0.2, 0.55, face="white", edge=INK)
@@ -193,7 +193,7 @@ def draw_tree(evidence, path):
         'really behind, ± 1 standard error.  * with label_smoothing="platt".\n'
         f"By rows: without {of - kept} of {of} models, whose ranking was wrong."
     )
-    ax.text(left, y + 0.66, notes, fontsize=9.5, color=GREY, va="top", linespacing=1.35)
+    ax.text(left, y + 0.66, notes, fontsize=9.5, color=GRAY, va="top", linespacing=1.35)
     figure.savefig(path, dpi=DPI, facecolor="white")
     plt.close(figure)
 
@@ -216,7 +216,7 @@ def draw_chart(figure, ax, top, panel):
     limit = 1.08 * (shown["above"] + TIE * shown["error"]).max()
     chart.axvline(0, color=INK, linewidth=1)
     for i, row in panel.iterrows():
-        color, face = (BLUE, BLUE) if row["recommended"] else (GREY, "white")
+        color, face = (BLUE, BLUE) if row["recommended"] else (GRAY, "white")
         weight = "bold" if row["recommended"] else "normal"
         y = top + step * (i + 0.5)
         text = {"fontsize": 9.5, "va": "center"}
@@ -224,7 +224,7 @@ def draw_chart(figure, ax, top, panel):
         ax.text(1.8, y, row["method"], **name, **text)
         if np.isinf(row["above"]):
             number = f"infinite in {row['infinite']} of {row['pairs']}"
-            ax.text(2.2, y, number, color=GREY, **text)
+            ax.text(2.2, y, number, color=GRAY, **text)
             continue
         number = f"+{row['above']:.4f} ± {row['error']:.4f}" if i else "lowest"
         ax.text(4.06, y, number, color=INK, **text)
@@ -253,7 +253,7 @@ def draw_evidence(evidence, path):
     for (title, leaf), panel in zip(CHARTS, panels, strict=True):
         ax.plot([0.1, WIDTH - 0.1], [y, y], color="#bbbbbb", linewidth=0.8)
         ax.text(0.1, y + 0.15, title, fontsize=11, fontweight="bold", color=INK, va="center")
-        ax.text(0.1, y + 0.35, under(panel, leaf), fontsize=9.5, color=GREY, va="center")
+        ax.text(0.1, y + 0.35, under(panel, leaf), fontsize=9.5, color=GRAY, va="center")
         y = draw_chart(figure, ax, y + 0.47, panel) + 0.15
     figure.savefig(path, dpi=DPI, facecolor="white")
     plt.close(figure)

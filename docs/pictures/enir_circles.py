@@ -38,7 +38,7 @@ MEASURES = {
     "MCE": lambda y, p: maximum_calibration_error(y, p, n_bins=10),
 }
 KERNELS = {"linear": {"kernel": "linear"}, "quadratic": {"kernel": "poly", "degree": 2, "coef0": 1}}
-GREY, RED, BLUE, ORANGE, GREEN = "0.6", "#c44e52", "#4c72b0", "#dd8452", "#55a868"
+GRAY, RED, BLUE, ORANGE, GREEN = "0.6", "#c44e52", "#4c72b0", "#dd8452", "#55a868"
 
 
 def circles(rng, n=1000):
@@ -82,8 +82,8 @@ def draw_data_and_maps(folder):
     X, y = circles(rng)
     quadratic, linear = (SVC(**KERNELS[name]).fit(X, y) for name in ("quadratic", "linear"))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    for label, colour in ((0, BLUE), (1, RED)):
-        left.scatter(*X[y == label].T, s=7, color=colour, label=f"class {label}")
+    for label, color in ((0, BLUE), (1, RED)):
+        left.scatter(*X[y == label].T, s=7, color=color, label=f"class {label}")
     grid = np.linspace(-3.2, 3.2, 200)
     plane = np.stack(np.meshgrid(grid, grid), axis=-1)
     side = quadratic.decision_function(plane.reshape(-1, 2)).reshape(200, 200)
@@ -100,9 +100,9 @@ def draw_data_and_maps(folder):
     far = linear.decision_function(big)
     truth = np.histogram(far, edges, weights=labels)[0] / np.histogram(far, edges)[0]
     right.plot(np.arange(1, 100, 2), truth, color="black", lw=4, alpha=0.3, label="truth")
-    for (name, calibrator), colour in zip(METHODS.items(), (ORANGE, GREEN, BLUE), strict=True):
+    for (name, calibrator), color in zip(METHODS.items(), (ORANGE, GREEN, BLUE), strict=True):
         p = calibrator(scale="raw").fit(margins, y).predict_proba(at)[:, 1]
-        right.plot(percent, p, color=colour, label=name)
+        right.plot(percent, p, color=color, label=name)
     right.set(xlabel="margin of the linear SVM, percentile", ylabel="probability of class 1")
     right.set(ylim=(-0.02, 1.02), title="What three methods make of the linear SVM's margin")
     right.legend()
@@ -126,16 +126,16 @@ def draw_path(folder):
     )  # fmt: skip
     best = fitted.weights_.argmax()
     for x in path.lambdas:
-        left.axvline(x, color=GREY, lw=0.4, zorder=0)
+        left.axvline(x, color=GRAY, lw=0.4, zorder=0)
     left.axvline(fitted.lambdas_[best], color=RED, ls="--", label="the best model by BIC")
     left.legend()
     rank = np.arange(1, len(path.table) + 1)
-    for lam, colour, name in (
-        (path.lambdas[1], GREY, "first breakpoint"),
+    for lam, color, name in (
+        (path.lambdas[1], GRAY, "first breakpoint"),
         (fitted.lambdas_[best], RED, "best by BIC"),
         (path.lambdas[-1], ORANGE, "isotonic"),
     ):
-        right.step(rank, path.at(lam), where="mid", color=colour, label=f"λ = {lam:.2f}: {name}")
+        right.step(rank, path.at(lam), where="mid", color=color, label=f"λ = {lam:.2f}: {name}")
     p = fitted.map_(path.table.score)
     right.step(rank, p, where="mid", color=BLUE, lw=2, label="ENIR, the average")
     right.plot(rank, path.table.n_pos, "|", color="black", ms=6, label="labels")

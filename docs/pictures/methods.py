@@ -187,13 +187,13 @@ def draw_robust(path, scores, y):
     labels = rng.random(2000) < expit(z)
     z[:40], labels[:40] = -12, True
     figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True, layout="constrained")
-    for ax, title, (x, labelled), true in (
+    for ax, title, (x, labeled), true in (
         (axes[0], "robust logistic, 500 rows", (scores, y), truth),
         (axes[1], "2 % of 2,000 far on the wrong side", (expit(z), labels), lambda p: p),
     ):
-        plain = fit("logistic", x, labelled).predict_proba(GRID)[:, 1]
+        plain = fit("logistic", x, labeled).predict_proba(GRID)[:, 1]
         ax.plot(GRID, plain, color=ORANGE, linewidth=1.2, label="logistic")
-        draw(ax, title, fit("robust_logistic", x, labelled), true)
+        draw(ax, title, fit("robust_logistic", x, labeled), true)
         ax.lines[-1].set_label("robust logistic")
         ax.set_xlabel("score")
     axes[0].set_ylabel("calibrated probability")

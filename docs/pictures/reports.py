@@ -17,7 +17,7 @@ from report_size import chromium
 WIDTH, TOP = 1000, 1240
 LIMIT_KB = 300
 MARGIN = dict.fromkeys(("top", "bottom", "left", "right"), "14mm")
-COLOURS = 56
+COLORS = 56
 
 
 def trueodds(place, *words):
@@ -32,17 +32,17 @@ def save_pictures(page_file, name, folder, browser):
     page.wait_for_selector("#plot-after .point")
     page.pdf(path=folder / f"{name}.pdf", format="A4", margin=MARGIN, print_background=True)
     page.screenshot(path=folder / f"{name}.png", full_page=True)
-    reduce_colours(folder / f"{name}.png")
+    reduce_colors(folder / f"{name}.png")
     page.context.close()
 
 
-def reduce_colours(path):
-    """Keep the most frequent colours: those of lines and marks, not of their blurred edges."""
+def reduce_colors(path):
+    """Keep the most frequent colors: those of lines and marks, not of their blurred edges."""
     with Image.open(path) as picture:
         rgb = picture.convert("RGB")
-    found = sorted(rgb.getcolors(rgb.width * rgb.height), reverse=True)[:COLOURS]
+    found = sorted(rgb.getcolors(rgb.width * rgb.height), reverse=True)[:COLORS]
     palette = Image.new("P", (1, 1))
-    palette.putpalette([part for _, colour in found for part in colour])
+    palette.putpalette([part for _, color in found for part in color])
     rgb.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 

@@ -191,7 +191,7 @@ def made_up_rows(n=400):
 
 
 def test_real_adaboost_lowers_the_exponential_loss_with_every_stump():
-    """Its votes ½·log-odds are the steps that minimise it (Friedman et al., 2000)."""
+    """Its votes ½·log-odds are the steps that minimize it (Friedman et al., 2000)."""
     X, y = made_up_rows()
     sign = np.where(y == 1, 1, -1)
     losses = []

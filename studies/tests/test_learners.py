@@ -115,8 +115,8 @@ def test_stumps_refuse_what_they_cannot_learn():
 
 def test_naive_bayes_is_scikit_learns():
     X, y, other = halves("wdbc")
-    centre, spread = X.mean(axis=0), X.std(axis=0)
-    theirs = GaussianNB().fit((X - centre) / spread, y).predict_proba((other - centre) / spread)
+    center, spread = X.mean(axis=0), X.std(axis=0)
+    theirs = GaussianNB().fit((X - center) / spread, y).predict_proba((other - center) / spread)
     (scores,) = naive_bayes(X, y, [other])
     np.testing.assert_allclose(expit(scores[:, 0]), theirs[:, 1], atol=1e-9)
 

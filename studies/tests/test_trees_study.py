@@ -122,8 +122,8 @@ def naive_logit_boost(X, y, n_classes, n_rounds):
             target = y == j
             z = np.where(target, np.minimum(1 / p[:, j], 3), np.maximum(-1 / (1 - p[:, j]), -3))
             answers[:, j] = naive_stump(X, z, (target - p[:, j]) / z)
-        centred = answers - answers.mean(axis=1, keepdims=True)
-        total += (n_classes - 1) / n_classes * centred
+        centered = answers - answers.mean(axis=1, keepdims=True)
+        total += (n_classes - 1) / n_classes * centered
     p = np.exp(total - total.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
 

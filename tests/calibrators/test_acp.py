@@ -24,9 +24,9 @@ def data(seed=0, n=400):
 
 def wilson(score, size, level=0.95):
     z2 = ndtri((1 + level) / 2) ** 2
-    centre = (score + z2 / (2 * size)) / (1 + z2 / size)
+    center = (score + z2 / (2 * size)) / (1 + z2 / size)
     half = np.sqrt(score * (1 - score) / size + z2 / (4 * size**2)) * np.sqrt(z2) / (1 + z2 / size)
-    return centre - half, centre + half
+    return center - half, center + half
 
 
 def count(scores, y, low, high):

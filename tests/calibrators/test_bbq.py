@@ -110,7 +110,7 @@ def test_a_weight_equals_repetition_also_where_an_edge_cuts_the_row():
     assert weighted.map_ == repeated.map_
 
 
-def test_neighbouring_bins_of_one_score_are_one_bin():
+def test_neighboring_bins_of_one_score_are_one_bin():
     scores = np.repeat([0.2, 0.8], 50)
     y = np.arange(100) % 3 == 0
     # At most: one bin of the lower score, one that holds both, one of the upper score.

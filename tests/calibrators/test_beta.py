@@ -113,7 +113,7 @@ def test_calibrated_scores_are_left_alone():
     assert fitted.c == pytest.approx(0, abs=0.03)
 
 
-def test_misspelt_options_are_refused():
+def test_misspelled_options_are_refused():
     with pytest.raises(InputError, match="parameters must be one of 'abm', 'am', 'ab'; got 'abc'"):
         BetaCalibrator("abc").fit([0.1, 0.9], [0, 1])
     with pytest.raises(InputError, match="monotone must be one of"):

@@ -24,7 +24,7 @@ def sample(n=400, seed=0):
 
 
 @pytest.mark.parametrize("parameters", ["abm", "am", "ab"])
-def test_each_loss_is_lowest_where_it_is_minimised(parameters):
+def test_each_loss_is_lowest_where_it_is_minimized(parameters):
     p, y = sample()
     by_log, by_brier = (
         BetaCalibrator(parameters, loss=loss).fit(p, y).predict_proba(p)[:, 1]

@@ -1,4 +1,4 @@
-"""Coals of several classes: the penalised loss, the path of fits, and the paper's turns."""
+"""Coals of several classes: the penalized loss, the path of fits, and the paper's turns."""
 
 from dataclasses import replace
 
@@ -71,7 +71,7 @@ def test_parameters_are_packed_and_unpacked(bias, fit_width):
 
 @pytest.mark.parametrize("fit_width", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
-def test_the_gradient_of_the_penalised_loss_agrees_with_finite_differences(bias, fit_width):
+def test_the_gradient_of_the_penalized_loss_agrees_with_finite_differences(bias, fit_width):
     task = problem(rows(50), bias=bias, fit_width=fit_width, lam=0.3)
     theta, h = task.pack(some_coals()), 1e-6
     _, gradient = task.objective(theta, 2)
@@ -127,7 +127,7 @@ def test_losses_never_grow_along_the_path_and_two_coals_see_what_one_cannot():
         np.testing.assert_array_equal(fit.coals.widths, 1)
 
 
-def test_a_solution_is_a_minimum_of_the_penalised_loss():
+def test_a_solution_is_a_minimum_of_the_penalized_loss():
     data = rows()
     task = problem(data)
     start = next(task.starts(task.one_coal(), 2))

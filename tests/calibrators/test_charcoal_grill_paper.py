@@ -1,4 +1,4 @@
-"""The paper's own optimisation: its penalty, its turns, and when λ grows."""
+"""The paper's own optimization: its penalty, its turns, and when λ grows."""
 
 import numpy as np
 import pytest

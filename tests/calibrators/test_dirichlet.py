@@ -1,4 +1,4 @@
-"""Dirichlet calibration with off-diagonal and intercept regularisation."""
+"""Dirichlet calibration with off-diagonal and intercept regularization."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_the_fit_equals_that_of_the_reference(seed, n, k, off_diagonal, intercep
     np.testing.assert_allclose(calibrator.predict_proba(p[:1]), [row], atol=1e-7)
 
 
-def test_the_penalised_loss_has_no_slope_where_the_fit_ends():
+def test_the_penalized_loss_has_no_slope_where_the_fit_ends():
     p, y = mixed_up_classes(2, 600, 4)
     found = DirichletCalibrator(off_diagonal_penalty=0.01, intercept_penalty=0.002).fit(p, y)
     weights, bias = found.map_.weights, found.map_.bias

@@ -64,6 +64,6 @@ def test_other_numbers_of_bins_are_refused(bad):
         HistogramCalibrator(n_bins=bad).fit([0.1, 0.9], [0, 1])
 
 
-def test_misspelt_strategy_is_refused():
+def test_misspelled_strategy_is_refused():
     with pytest.raises(InputError, match="strategy must be one of"):
         HistogramCalibrator(strategy="equal").fit([0.1, 0.9], [0, 1])

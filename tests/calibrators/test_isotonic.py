@@ -61,7 +61,7 @@ def test_steps_lie_halfway_between_blocks():
     assert fitted.values.tolist() == [0.0, 1.0]
 
 
-def test_a_step_between_neighbouring_floats_belongs_to_the_upper_one():
+def test_a_step_between_neighboring_floats_belongs_to_the_upper_one():
     low = 0.3
     high = np.nextafter(low, 1)
     calibrator = IsotonicCalibrator(interpolation="step").fit([low, high], [0, 1])
@@ -82,7 +82,7 @@ def test_platts_correction_keeps_it_off_zero_and_one():
     np.testing.assert_allclose(p[:, 1], [1 / 3, 2 / 3])
 
 
-def test_misspelt_interpolation_is_refused():
+def test_misspelled_interpolation_is_refused():
     with pytest.raises(InputError, match="interpolation must be one of"):
         IsotonicCalibrator(interpolation="cubic").fit([0.1, 0.9], [0, 1])
 
@@ -99,7 +99,7 @@ def test_laplace_ends_by_hand():
     np.testing.assert_allclose(fitted.edges, [0.35, 0.65])
 
 
-def test_a_short_end_that_would_pass_its_neighbour_is_pooled_with_it():
+def test_a_short_end_that_would_pass_its_neighbor_is_pooled_with_it():
     """One negative below says 1/3, the block of one in ten above it 1/10: together 2/13."""
     scores = np.concatenate([[0.1], np.full(10, 0.4), np.full(4, 0.9)])
     y = np.concatenate([[0], np.repeat([1, 0], [1, 9]), np.ones(4)])

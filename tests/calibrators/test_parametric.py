@@ -298,8 +298,8 @@ def test_a_large_ridge_turns_matrix_into_vector_scaling():
         MatrixCalibrator(ridge="none").fit(logits, y)
 
 
-def test_structured_matrix_scaling_minimises_its_penalised_loss():
-    """Stated once more, in units of the temperature, and minimised by a general solver."""
+def test_structured_matrix_scaling_minimizes_its_penalized_loss():
+    """Stated once more, in units of the temperature, and minimized by a general solver."""
     logits, y = correlated_classes(k=3)
     logits, y = logits[:150], y[:150]
     n, k = logits.shape

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueodds
-from support.rival_samples import mixed_up_classes, normalised
+from support.rival_samples import mixed_up_classes, normalized
 from trueodds import StructuredMatrixCalibrator, StructuredVectorCalibrator, TemperatureCalibrator
 from trueodds.exceptions import MissingClassWarning, SeparableScoresWarning
 from trueodds.metrics import log_loss
@@ -36,7 +36,7 @@ VECTOR = [
 def sample(seed, n, k):
     """With exact zeros if the seed is 4."""
     p, y = mixed_up_classes(seed, n, k)
-    return (normalised(np.where(p < 0.05, 0, p)) if seed == 4 else p), y
+    return (normalized(np.where(p < 0.05, 0, p)) if seed == 4 else p), y
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_margins_of_any_size_give_the_same(kind):
 @both
 def test_scores_that_go_the_wrong_way_are_not_believed(kind):
     p, y = sample(9, 1000, 3)
-    calibrator = kind().fit(normalised(1 - p), y)
+    calibrator = kind().fit(normalized(1 - p), y)
     assert calibrator.map_.tau == 0
-    assert log_loss(y, calibrator.predict_proba(normalised(1 - p))) <= np.log(3) + 1e-9
+    assert log_loss(y, calibrator.predict_proba(normalized(1 - p))) <= np.log(3) + 1e-9
 
 
 @both
 def test_scores_that_separate_the_classes_are_smoothed_with_a_warning(kind):
-    p = normalised(np.eye(3)[np.arange(60) % 3] + 0.1)
+    p = normalized(np.eye(3)[np.arange(60) % 3] + 0.1)
     with pytest.warns(SeparableScoresWarning):
         found = kind().fit(p, np.arange(60) % 3).predict_proba(p)
     assert 0.9 < found.max() < 1
@@ -106,7 +106,7 @@ def test_scores_that_separate_the_classes_are_smoothed_with_a_warning(kind):
 @both
 def test_a_fit_of_nearly_perfect_scores_runs_to_its_end(kind):
     rng = np.random.default_rng(12)
-    p = normalised(np.eye(3)[np.arange(60) % 3] + rng.uniform(0, 0.1, size=(60, 3)))
+    p = normalized(np.eye(3)[np.arange(60) % 3] + rng.uniform(0, 0.1, size=(60, 3)))
     with pytest.warns(SeparableScoresWarning) as caught:  # and none of an early stop
         kind().fit(p, np.arange(60) % 3)
     assert len(caught) == 1

@@ -233,12 +233,12 @@ def test_leaves_that_lack_a_class_use_the_calibrator_of_their_parent():
 
 def mixed_frame(n, seed):
     rng = np.random.default_rng(seed)
-    colour = rng.choice(["blue", "green", "red"], n)
+    color = rng.choice(["blue", "green", "red"], n)
     size = rng.normal(size=n)
     z = rng.normal(size=n)
-    true = sigmoid(np.select([colour == "red", colour == "green"], [2 * z - 2, 0.2 * z + 2], z))
+    true = sigmoid(np.select([color == "red", color == "green"], [2 * z - 2, 0.2 * z + 2], z))
     y = (rng.random(n) < true).astype(int)
-    return sigmoid(z), y, {"colour": colour.tolist(), "size": size.tolist()}
+    return sigmoid(z), y, {"color": color.tolist(), "size": size.tolist()}
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "objects", "category"])
@@ -248,13 +248,13 @@ def test_frames_of_any_library_give_the_same_tree(library):
         "pandas": pd.DataFrame(columns),
         "polars": pl.DataFrame(columns),
         "objects": np.array(list(zip(*columns.values(), strict=True)), dtype=object),
-        "category": pd.DataFrame(columns).astype({"colour": "category"}),
+        "category": pd.DataFrame(columns).astype({"color": "category"}),
     }
     X = frames[library]
     tree = TreeCalibrator().fit(scores, y, features=X)
-    name = "x0" if library == "objects" else "colour"
+    name = "x0" if library == "objects" else "color"
     assert [line.split(":")[0] for line in tree.export_text().splitlines()] == [
-        f"{name} = {colour}" for colour in ("blue", "green", "red")
+        f"{name} = {color}" for color in ("blue", "green", "red")
     ]
     expected = TreeCalibrator().fit(scores, y, features=frames["pandas"])
     np.testing.assert_array_equal(
@@ -266,13 +266,13 @@ def test_frames_of_any_library_give_the_same_tree(library):
 def test_columns_of_a_frame_are_found_by_name_and_numbers_can_be_categories():
     scores, y, columns = mixed_frame(1500, 0)
     frame = pd.DataFrame(columns)
-    frame["code"] = frame["colour"].map({"blue": 7, "green": 3, "red": 5})
+    frame["code"] = frame["color"].map({"blue": 7, "green": 3, "red": 5})
     tree = TreeCalibrator(categorical=["code"]).fit(scores, y, features=frame[["size", "code"]])
     assert [line.split(":")[0] for line in tree.export_text().splitlines()] == [
         f"code = {value}" for value in (3, 5, 7)
     ]
     p = tree.predict_proba(scores, features=frame[["size", "code"]])
-    turned = frame[["code", "colour", "size"]]
+    turned = frame[["code", "color", "size"]]
     np.testing.assert_array_equal(p, tree.predict_proba(scores, features=turned))
     by_position = TreeCalibrator(categorical=[1]).fit(
         scores, y, features=frame[["size", "code"]].to_numpy()
@@ -298,8 +298,8 @@ def test_missing_values_count_as_the_mean_or_the_most_frequent_category():
     scores, y, columns = mixed_frame(1500, 0)
     frame = pd.DataFrame(columns)
     frame.loc[::7, "size"] = np.nan
-    frame.loc[::11, "colour"] = None
-    filled = frame.fillna({"size": frame["size"].mean(), "colour": frame["colour"].mode()[0]})
+    frame.loc[::11, "color"] = None
+    filled = frame.fillna({"size": frame["size"].mean(), "color": frame["color"].mode()[0]})
     tree = TreeCalibrator(pruning=None).fit(scores, y, features=frame)
     expected = TreeCalibrator(pruning=None).fit(scores, y, features=filled)
     assert tree.export_text() == expected.export_text()
@@ -362,7 +362,7 @@ def test_attributes_of_rows_without_weight_are_not_looked_at():
 def test_an_unseen_category_is_calibrated_by_the_node_that_asks_for_it():
     scores, y, columns = mixed_frame(1500, 0)
     tree = TreeCalibrator().fit(scores, y, features=pd.DataFrame(columns))
-    strange = pd.DataFrame({"colour": ["violet"], "size": [0.0]})
+    strange = pd.DataFrame({"color": ["violet"], "size": [0.0]})
     root = tree.map_.maps[0]
     assert isinstance(root, LogOddsMap)
     expected = sigmoid(root.a * 0.7 + root.c)
@@ -485,7 +485,7 @@ BAD_OPTIONS = [
     ({"cv": 1}, "cv must be"),
     ({"cv": "5"}, "cv must be"),
     ({"random_state": "x"}, "random_state must be"),
-    ({"categorical": "colour"}, "categorical must be a list"),
+    ({"categorical": "color"}, "categorical must be a list"),
     ({"categorical": [7]}, "which features lacks"),
     ({"label_smoothing": 2.0}, "label_smoothing must be"),
 ]

@@ -192,7 +192,7 @@ def test_options_of_a_method(run, data, tmp_path):
     assert "n_bins must be an integer of at least 1" in result.err
 
 
-def test_a_misspelt_method_is_answered_with_near_ones(run, data):
+def test_a_misspelled_method_is_answered_with_near_ones(run, data):
     for command in ("fit", "compare", "report"):
         result = run(command, data / "scores.csv", *columns("-m", "isotonik"))
         assert result.code == 2

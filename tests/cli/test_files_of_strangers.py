@@ -161,7 +161,7 @@ def test_an_empty_column_name_survives(write, apply, refused):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_without_a_mark_is_recognised(write, refused, encoding):
+def test_utf_16_without_a_mark_is_recognized(write, refused, encoding):
     sentence = refused(write("s.csv", lines("p,y").encode(encoding)))
     assert f"--encoding {encoding}" in sentence
 

@@ -71,10 +71,10 @@ def write(path, p, y, day=None):
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def deliver(number, labelled=True, name="part-0.parquet", **more):
+def deliver(number, labeled=True, name="part-0.parquet", **more):
     """The partition of a day of the lake."""
     p, y = rows_of(number, **more)
-    write(f"lake/day={day_name(number)}/{name}", p, y if labelled else [None] * len(y))
+    write(f"lake/day={day_name(number)}/{name}", p, y if labeled else [None] * len(y))
 
 
 def kinds(result):
@@ -90,7 +90,7 @@ def test_a_month_of_a_lake_with_late_missing_and_changed_days(folder, watch):
     said, alarm_night, counted = {}, None, {}
     for night in range(33):
         if night < 30 and night != 11:
-            deliver(night, labelled=False, shift=0.0 if night < 18 else 1.2)
+            deliver(night, labeled=False, shift=0.0 if night < 18 else 1.2)
         if night >= 3 and night - 3 != 11:
             deliver(night - 3, shift=0.0 if night - 3 < 18 else 1.2)
         if night == 20:
@@ -131,7 +131,7 @@ def test_a_month_of_a_lake_with_late_missing_and_changed_days(folder, watch):
 
 def test_rows_without_a_label_do_not_move_the_clock(watch):
     deliver(0)
-    deliver(1, labelled=False)
+    deliver(1, labeled=False)
     assert watch("lake").json["rows"] == PER_DAY
     deliver(1)
     result = watch("lake")
@@ -158,7 +158,7 @@ def test_labels_that_come_one_by_one_all_count_once(watch, decimals):
 
 def test_until_and_late_labels_together_lose_nothing(watch):
     for number in range(4):
-        deliver(number, labelled=number < 3)
+        deliver(number, labeled=number < 3)
     assert watch("lake", "--until", day_name(1)).json["rows"] == 2 * PER_DAY
     deliver(3)
     assert watch("lake", "--until", day_name(1)).json["rows"] == 2 * PER_DAY
@@ -173,7 +173,7 @@ class RandomLake:
         self.rng = np.random.default_rng(seed)
         self.decimals = decimals
         self.files: dict[Path, dict] = {}
-        self.labelled: set[int] = set()
+        self.labeled: set[int] = set()
         self.n_rows = self.n_names = self.n_changed = self.n_copies = 0
 
     def night(self, number):
@@ -225,7 +225,7 @@ class RandomLake:
         }
 
     def change_labels(self, file):
-        counted = np.isin(file["id"], list(self.labelled)) & file["known"]
+        counted = np.isin(file["id"], list(self.labeled)) & file["known"]
         chosen = counted & (self.rng.random(len(counted)) < 0.1)
         file["y"] = np.where(chosen, 1 - file["y"], file["y"])
         self.n_changed += int(chosen.sum())
@@ -239,7 +239,7 @@ class RandomLake:
     def read(self):
         """What a run can see now."""
         for file in self.files.values():
-            self.labelled |= set(file["id"][file["known"]].tolist())
+            self.labeled |= set(file["id"][file["known"]].tolist())
 
 
 @pytest.mark.slow
@@ -252,7 +252,7 @@ def test_a_random_lake_is_counted_row_by_row(watch, seed, decimals):
         lake.read()
         result = watch("lake")
         changed += sum(rows for kind, _, rows in kinds(result) if kind == "changed")
-        assert result.json["rows_total"] == len(lake.labelled)
+        assert result.json["rows_total"] == len(lake.labeled)
     assert result.json["deliveries"]["duplicate"] == lake.n_copies == 1
     assert result.json["deliveries"]["withdrawn"] == 0
     assert result.json["deliveries"]["unmatched"] == 0

@@ -45,6 +45,6 @@ def test_a_library_that_the_studies_need_is_named(run, monkeypatch):
     assert "No module named 'scipy'" in result.err
 
 
-def test_a_misspelt_command_is_answered_with_the_nearest_of_all(run):
+def test_a_misspelled_command_is_answered_with_the_nearest_of_all(run):
     assert "Did you mean 'study'" in run("studdy").err
     assert "Did you mean 'evaluate'" in run("evaluat").err

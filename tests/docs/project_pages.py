@@ -34,7 +34,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """The READMEs and their neighbours, and every page of the docs that a person writes."""
+    """The READMEs and their neighbors, and every page of the docs that a person writes."""
     written = [
         path
         for path in DOCS.rglob("*.md")

@@ -187,8 +187,8 @@ def test_every_command_line_runs(page, sample_files):
     ("line", "message"),
     [
         ("trueodds evaluate absent.csv", "left with code 1"),
-        ("trueodds fit scores.csv --score p --label y --colour red", "left with code 2"),
-        ("trueodds study beta --colour red", "No such option"),
+        ("trueodds fit scores.csv --score p --label y --color red", "left with code 2"),
+        ("trueodds study beta --color red", "No such option"),
         ("trueodds apply map.json new.csv --score p -o - | head", "block of console"),
     ],
 )

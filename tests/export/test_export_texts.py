@@ -233,7 +233,7 @@ def large(family, n_knots=10_001):
 
 
 def around(knots):
-    """Knots, their neighbours among the float64s, and numbers between."""
+    """Knots, their neighbors among the float64s, and numbers between."""
     near = [np.nextafter(knots, side) for side in (0.0, 1.0)]
     return np.concatenate([knots, *near, np.random.default_rng(0).random(1000)])
 

@@ -369,7 +369,7 @@ CLOTHES: list[Callable[[Any], Any]] = [
 
 ARGUMENTS: dict[str, Callable[[Draw, Rows], Any]] = {
     **dict.fromkeys(("y_true", "y"), lambda d, r: r.y),
-    **dict.fromkeys(("y_prob", "scores", "y_prob_unlabelled"), lambda d, r: r.prob),
+    **dict.fromkeys(("y_prob", "scores", "y_prob_unlabeled"), lambda d, r: r.prob),
     **dict.fromkeys(("y_prob_a", "old", "first"), lambda d, r: r.prob),
     **dict.fromkeys(("y_prob_b", "new", "second"), lambda d, r: r.prob**2),
     **dict.fromkeys(("X", "X_fit", "features"), lambda d, r: r.X),

@@ -79,16 +79,16 @@ def test_parameters_can_be_trained_further(scale):
     target = BetaCalibrator(scale=scale).fit(scores[2:], y[2:]).map_
     module = LogOddsMap(a=1.0, b=1.0 + 1e-9, c=0.0, scale=scale).to_torch(trainable=True)
     assert sorted(name for name, _ in module.named_parameters()) == ["a", "b", "c"]
-    optimiser = torch.optim.LBFGS(module.parameters(), line_search_fn="strong_wolfe", max_iter=200)
+    optimizer = torch.optim.LBFGS(module.parameters(), line_search_fn="strong_wolfe", max_iter=200)
     x, t = torch.tensor(scores), torch.tensor(y)
 
     def loss():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         value = torch.nn.functional.binary_cross_entropy(module(x)[2:], t[2:])
         value.backward()
         return value
 
-    optimiser.step(loss)
+    optimizer.step(loss)
     found = [parameter.item() for _, parameter in sorted(module.named_parameters())]
     np.testing.assert_allclose(found, [target.a, target.b, target.c], atol=2e-3)
 

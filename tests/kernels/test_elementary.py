@@ -68,7 +68,7 @@ def test_a_number_has_the_same_logarithm_wherever_it_stands(numbers):
     ]
 
 
-def test_logarithms_increase_over_neighbours():
+def test_logarithms_increase_over_neighbors():
     x = 0.5**0.5 * (1 + np.arange(-500, 500) * 2.0**-52)
     assert (np.diff(in_place(log_in_place, x)) >= 0).all()
 

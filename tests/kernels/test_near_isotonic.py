@@ -26,7 +26,7 @@ def test_rows_that_rise_never_meet():
     assert not found.violates.any()
 
 
-def test_equal_neighbours_are_one_from_the_beginning():
+def test_equal_neighbors_are_one_from_the_beginning():
     found = merges([1, 2, 4], [2, 4, 5])
     assert found.lambdas.tolist() == [0]
     assert (found.start[0], found.stop[0]) == (0, 2)

@@ -32,7 +32,7 @@ def test_whole_numbers_give_the_exact_fractions(counts):
     weight = n_pos + [max(neg, 1) for _, neg in counts]
     values, blocks = pool_adjacent(n_pos, weight)
     assert values.tolist() == by_definition(n_pos, weight)
-    # Blocks are as long as can be: neighbours differ.
+    # Blocks are as long as can be: neighbors differ.
     assert blocks[0] == 0
     assert blocks[-1] == len(counts)
     assert (np.diff(values[blocks[:-1]]) > 0).all()

@@ -47,7 +47,7 @@ def test_parts_hold_the_scores_of_their_class(rows):
         assert sorted(part.tolist()) == sorted(s for s, y in rows if y == label)
 
 
-def test_neighbouring_numbers_stay_apart():
+def test_neighboring_numbers_stay_apart():
     close = np.array([0.1, np.nextafter(0.1, 1)])
     score, n_neg, n_pos = merge_classes(close[:1], close[1:])
     np.testing.assert_array_equal(score, close)

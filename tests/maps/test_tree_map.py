@@ -28,7 +28,7 @@ def line(slope, intercept=0.0, **options):
 ROWS = pd.DataFrame(
     {
         "age": [40.0, 41.0, 41.0, np.nan, 50.0, 50.0],
-        "colour": ["red", "blue", "red", "blue", None, "green"],
+        "color": ["red", "blue", "red", "blue", None, "green"],
     }
 )
 NODES = [1, 3, 4, 1, 4, 2]
@@ -85,8 +85,8 @@ def test_the_text_shows_conditions_weights_and_maps():
     assert small_tree().export_text(1).splitlines() == [
         "age <= 40.0: σ(0.5·z +0.0)  (n=60)",
         "age > 40.0",
-        "|   colour = blue: σ(3.0·z +0.0)  (n=10)",
-        "|   colour = red: σ(4.0·z +0.0)  (n=30)",
+        "|   color = blue: σ(3.0·z +0.0)  (n=10)",
+        "|   color = red: σ(4.0·z +0.0)  (n=30)",
     ]
 
 

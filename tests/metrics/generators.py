@@ -38,7 +38,7 @@ def calibrated(rng: np.random.Generator, n: int) -> Pair:
     return p, p
 
 
-def labelled(
+def labeled(
     generator: Callable[[np.random.Generator, int], Pair], rng: np.random.Generator, n: int
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Probabilities, and labels drawn with the true ones."""

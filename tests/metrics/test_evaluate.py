@@ -87,7 +87,7 @@ def test_cells_of_a_long_table_hardly_change_what_the_whole_would_give(monkeypat
         assert here.standard_error == pytest.approx(there.standard_error, rel=0.1), name
 
 
-def test_replicates_in_cells_are_centred_where_the_whole_would_be():
+def test_replicates_in_cells_are_centered_where_the_whole_would_be():
     y, p = sample(20_000, seed=3)
     found = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=500)
     for name in ("log_loss", "brier_score", "roc_auc"):

@@ -113,7 +113,7 @@ def test_a_table_of_counts_is_tested_as_its_rows():
     assert (found.exact_test.n_tests, len(found.exact_test.bins.p_value)) == (3, 5)
 
 
-def test_neighbouring_scores_in_cells_change_nothing_that_matters():
+def test_neighboring_scores_in_cells_change_nothing_that_matters():
     rng = np.random.default_rng(3)
     p = rng.beta(0.3, 3, 20_000)
     y = rng.random(20_000) < 0.93 * p

@@ -258,7 +258,7 @@ def test_one_class_alone_is_understood_if_it_is_0_or_1_or_named():
         ({"multiclass": "top"}, "multiclass must be one of"),
     ],
 )
-def test_a_misspelt_option_is_refused(option, message):
+def test_a_misspelled_option_is_refused(option, message):
     with pytest.raises(InputError, match=message):
         metrics.expected_calibration_error([0, 1], [0.5, 0.5], **option)
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from generators import calibrated, labelled, overconfident
+from generators import calibrated, labeled, overconfident
 from sklearn.calibration import calibration_curve
 
 from trueodds.exceptions import InputError
@@ -23,7 +23,7 @@ def test_uniform_bins_by_hand_with_empty_ones_left_out():
 
 
 def test_binned_curve_adds_up_to_the_calibration_error():
-    p, y = labelled(overconfident, np.random.default_rng(0), 1000)
+    p, y = labeled(overconfident, np.random.default_rng(0), 1000)
     w = np.random.default_rng(1).uniform(0, 2, 1000)
     for strategy in ("uniform", "quantile"):
         curve = reliability_curve(y, p, strategy=strategy, n_bins=8, band=None, sample_weight=w)
@@ -33,7 +33,7 @@ def test_binned_curve_adds_up_to_the_calibration_error():
 
 
 def test_quantile_bins_are_at_most_thirty_and_never_part_ties():
-    p, y = labelled(calibrated, np.random.default_rng(0), 3000)
+    p, y = labeled(calibrated, np.random.default_rng(0), 3000)
     assert len(reliability_curve(y, p, band=None).prob_pred) == 30
     assert len(reliability_curve(y[:100], p[:100], band=None).prob_pred) == 5
     assert len(reliability_curve(y, p.round(1), band=None).prob_pred) <= 11
@@ -48,7 +48,7 @@ def test_corp_curve_by_hand():
 
 
 def test_corp_curve_is_the_fit_of_the_decomposition():
-    p, y = labelled(overconfident, np.random.default_rng(0), 500)
+    p, y = labeled(overconfident, np.random.default_rng(0), 500)
     curve = reliability_curve(y, p, strategy="corp", band=None)
     fit = np.interp(p, curve.prob_pred, curve.prob_true)
     parts = corp_decomposition(y, p)
@@ -57,7 +57,7 @@ def test_corp_curve_is_the_fit_of_the_decomposition():
 
 
 def test_smooth_curve_finds_the_true_curve():
-    p, y = labelled(overconfident, np.random.default_rng(0), 200_000)
+    p, y = labeled(overconfident, np.random.default_rng(0), 200_000)
     curve = reliability_curve(y, p, strategy="smooth", band=None)
     x = curve.prob_pred
     inner = (x > 0.2) & (x < 0.8)
@@ -72,7 +72,7 @@ def test_consistency_bands_hold_calibrated_curves_as_often_as_promised(strategy)
     rng = np.random.default_rng(1)
     inside = []
     for seed in range(60):
-        p, y = labelled(calibrated, rng, 1500)
+        p, y = labeled(calibrated, rng, 1500)
         curve = reliability_curve(y, p, strategy=strategy, n_resamples=100, random_state=seed)
         value = np.interp(curve.band_x, curve.prob_pred, curve.prob_true)
         inside.append(np.mean((value >= curve.band_low) & (value <= curve.band_high)))
@@ -82,7 +82,7 @@ def test_consistency_bands_hold_calibrated_curves_as_often_as_promised(strategy)
 @pytest.mark.parametrize("strategy", ["uniform", "quantile", "corp", "smooth"])
 def test_bands_with_unit_weights_agree_with_bands_without(strategy):
     # Different code: labels of single rows are drawn, instead of numbers of positives in cells.
-    p, y = labelled(overconfident, np.random.default_rng(0), 600)
+    p, y = labeled(overconfident, np.random.default_rng(0), 600)
     for kind in ("consistency", "confidence"):
         options = {"strategy": strategy, "band": kind, "n_resamples": 1000, "random_state": 0}
         plain = reliability_curve(y, p, **options)
@@ -94,7 +94,7 @@ def test_bands_with_unit_weights_agree_with_bands_without(strategy):
 
 
 def test_cells_of_many_distinct_scores_give_the_band_of_single_rows():
-    p, y = labelled(calibrated, np.random.default_rng(0), 20_000)  # more than the cells
+    p, y = labeled(calibrated, np.random.default_rng(0), 20_000)  # more than the cells
     options = {"strategy": "uniform", "n_resamples": 300, "random_state": 0}
     plain = reliability_curve(y, p, **options)
     exact = reliability_curve(y, p, sample_weight=np.ones(20_000), **options)

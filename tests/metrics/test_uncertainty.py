@@ -5,7 +5,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from generators import calibrated, charcoal, labelled, overconfident, rare
+from generators import calibrated, charcoal, labeled, overconfident, rare
 from hypothesis import assume, given
 from metric_samples import binary
 from scipy import stats
@@ -19,7 +19,7 @@ from trueodds.metrics import calibration_test, compare_metric, confidence_interv
 
 @pytest.fixture
 def sample():
-    return labelled(overconfident, np.random.default_rng(0), 400)
+    return labeled(overconfident, np.random.default_rng(0), 400)
 
 
 def test_percentile_interval_of_a_mean_is_near_the_normal_one(sample):
@@ -72,7 +72,7 @@ def test_the_result_depends_on_the_seed_alone(sample):
 def test_groups_are_drawn_together():
     # Ten copies of each row say no more than one: the error is that of the groups.
     rng = np.random.default_rng(0)
-    p, y = labelled(overconfident, rng, 100)
+    p, y = labeled(overconfident, rng, 100)
     group = np.repeat(np.arange(100), 10)
     options = {"n_resamples": 1000, "random_state": 0, "method": "percentile"}
     single = confidence_interval(metrics.brier_score, y, p, **options)
@@ -116,7 +116,7 @@ def test_any_metric_and_its_options_can_be_passed(sample):
     assert only_a.estimate == pytest.approx(np.mean((np.arange(9) / 9) ** 2))
 
 
-def test_debiased_error_has_a_centred_interval_with_roots(sample):
+def test_debiased_error_has_a_centered_interval_with_roots(sample):
     p, y = sample
     options = {"n_resamples": 200, "random_state": 0}
     root = confidence_interval(metrics.debiased_calibration_error, y, p, **options)
@@ -167,7 +167,7 @@ def test_progress_is_shown_when_asked_for_only(sample, capfd):
 
 def test_paired_comparison_sees_what_separate_intervals_do_not():
     rng = np.random.default_rng(0)
-    p, y = labelled(calibrated, rng, 500)
+    p, y = labeled(calibrated, rng, 500)
     worse = p + np.where(p < 0.5, 0.08, -0.08)
     result = compare_metric(metrics.brier_score, y, worse, p, random_state=0)
     assert result.difference == pytest.approx(
@@ -184,7 +184,7 @@ def test_paired_comparison_sees_what_separate_intervals_do_not():
 @pytest.mark.slow
 def test_p_value_is_the_level_at_which_the_interval_touches_zero():
     rng = np.random.default_rng(2)
-    p, y = labelled(calibrated, rng, 300)
+    p, y = labeled(calibrated, rng, 300)
     other = np.clip(p + rng.normal(0, 0.1, 300), 0, 1)
     ece = metrics.expected_calibration_error  # biased, so that the correction matters
     for method, metric in (
@@ -206,7 +206,7 @@ def test_p_values_of_equal_models_are_uniform():
     rng = np.random.default_rng(5)
     small = 0
     for _ in range(80):
-        p, y = labelled(calibrated, rng, 150)
+        p, y = labeled(calibrated, rng, 150)
         noise = rng.normal(0, 0.15, (2, 150))
         a, b = np.clip(p + noise, 0.01, 0.99)
         options = {"n_resamples": 150, "random_state": rng, "method": "percentile"}
@@ -241,7 +241,7 @@ def test_calibrated_samples_are_rejected_as_often_as_promised(method):
     n_reps = 250
     rejected = 0
     for seed in range(n_reps):
-        p, y = labelled(calibrated, rng, 300)
+        p, y = labeled(calibrated, rng, 300)
         test = calibration_test(y, p, method=method, n_resamples=199, random_state=seed)
         rejected += test.p_value <= 0.05
     # benchmarks/coverage/interval_coverage.py has 3.5 to 6.5 %; these are 3 binomial deviations.
@@ -249,7 +249,7 @@ def test_calibrated_samples_are_rejected_as_often_as_promised(method):
 
 
 def test_miscalibrated_samples_are_rejected():
-    p, y = labelled(overconfident, np.random.default_rng(0), 500)
+    p, y = labeled(overconfident, np.random.default_rng(0), 500)
     for method in ("spiegelhalter", "ece", "mce", "rms", metrics.smooth_calibration_error):
         test = calibration_test(y, p, method=method, n_resamples=99, random_state=0)
         assert test.p_value <= 0.02
@@ -298,7 +298,7 @@ def test_intervals_cover(generator, metric):
         true_value = math.sqrt(np.sum(gap**2 / np.maximum(share, 1e-9)))
     covered = 0
     for seed in range(100):
-        p, y = labelled(generator, rng, 800)
+        p, y = labeled(generator, rng, 800)
         interval = confidence_interval(
             function, y, p, level=0.9, n_resamples=100, random_state=seed, **options
         )

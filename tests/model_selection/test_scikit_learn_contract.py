@@ -50,8 +50,8 @@ class Notes(ClassifierMixin, BaseEstimator):
 
     given: list = []  # noqa: RUF012
 
-    def fit(self, X, y, sample_weight=None, colour=None, table=None):
-        Notes.given.append({"n": len(y), "w": sample_weight, "colour": colour, "table": table})
+    def fit(self, X, y, sample_weight=None, color=None, table=None):
+        Notes.given.append({"n": len(y), "w": sample_weight, "color": color, "table": table})
         self.classes_ = np.unique(y)
         return self
 
@@ -68,17 +68,17 @@ def given():
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_parameters_of_fit_are_cut_with_the_rows(rows, given, ensemble):
     X, y = rows
-    colour = np.arange(len(y))
+    color = np.arange(len(y))
     table = {"any": "object"}
     model = CalibratedClassifier(Notes(), cv=KFold(3), ensemble=ensemble)
-    model.fit(X, y, colour=colour.tolist(), table=table)
+    model.fit(X, y, color=color.tolist(), table=table)
     for (train, _), call in zip(KFold(3).split(X), given, strict=False):
-        assert list(call["colour"]) == train.tolist()
+        assert list(call["color"]) == train.tolist()
         assert call["table"] is table
         assert call["w"] is None
     assert len(given) == (3 if ensemble else 4)
     if not ensemble:
-        assert list(given[3]["colour"]) == colour.tolist()
+        assert list(given[3]["color"]) == color.tolist()
 
 
 def test_an_unknown_parameter_of_fit_is_an_error_of_the_model(rows):
@@ -109,17 +109,17 @@ def test_groups_go_to_the_splitter(rows, given, routing):
 
 def test_routing_takes_metadata_where_it_was_requested(rows, given):
     X, y = rows
-    weight, colour = np.arange(1.0, len(y) + 1), np.arange(len(y))
+    weight, color = np.arange(1.0, len(y) + 1), np.arange(len(y))
     with config_context(enable_metadata_routing=True):
         unset = CalibratedClassifier(Notes(), cv=KFold(2))
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             unset.fit(X, y, sample_weight=weight)
         with pytest.raises(TypeError, match="nobody"):
             unset.fit(X, y, nobody=1)
-        asks = Notes().set_fit_request(sample_weight=True, colour="paint", table=False)
-        routed = CalibratedClassifier(asks, cv=KFold(2)).fit(X, y, weight, paint=colour)
+        asks = Notes().set_fit_request(sample_weight=True, color="paint", table=False)
+        routed = CalibratedClassifier(asks, cv=KFold(2)).fit(X, y, weight, paint=color)
         assert given[0]["w"].tolist() == weight[120:].tolist()
-        assert given[0]["colour"].tolist() == colour[120:].tolist()
+        assert given[0]["color"].tolist() == color[120:].tolist()
         declines = Notes().set_fit_request(sample_weight=False)
         kept = CalibratedClassifier(declines, cv=KFold(2)).fit(X, y, weight)
         assert given[-1]["w"] is None

@@ -27,7 +27,7 @@ def test_bins_are_those_of_a_binary_search(n_edges):
 
 
 @given(FLOATS, FLOATS)
-def test_an_edge_parts_its_neighbours(a, b):
+def test_an_edge_parts_its_neighbors(a, b):
     below, above = min(a, b), max(a, b)
     if below < above:
         edge = edges_between(np.array([below]), np.array([above]))[0]

@@ -43,7 +43,7 @@ def test_mass_and_mean_position_are_kept():
         assert grid @ np.arange(101) / 100 == pytest.approx(w @ position)
 
 
-def test_each_mass_goes_to_its_two_neighbours_by_hand():
+def test_each_mass_goes_to_its_two_neighbors_by_hand():
     grid = spread_on_grid(np.array([0.0, 0.3, 1.0]), np.array([1.0, 2.0, 4.0]), 4)
     assert grid == pytest.approx([1, 1.6, 0.4, 0, 4])
 

@@ -43,7 +43,7 @@ def test_weights_are_repetitions(points):
     np.testing.assert_allclose(weighted.fit(y, at).value, expected, atol=1e-10)
 
 
-def test_the_bandwidth_is_the_distance_to_the_last_neighbour(points):
+def test_the_bandwidth_is_the_distance_to_the_last_neighbor(points):
     x, _ = points
     at = np.array([0.0, 0.3, 1.0])
     found = LocalRegression(x, np.ones(120), span=0.5).bandwidth(at)

@@ -15,7 +15,7 @@ def rows():
     return design, hit, rng.integers(1, 4, 200).astype(float), rng.normal(size=200)
 
 
-def test_the_optimum_is_that_of_a_general_optimiser(rows):
+def test_the_optimum_is_that_of_a_general_optimizer(rows):
     design, hit, weight, offset = rows
     found = fit_logistic_model(design, hit, weight, offset)
 

@@ -41,7 +41,7 @@ def test_the_penalty_is_the_integral_of_the_squared_curvature():
     np.testing.assert_allclose(VALUES @ NaturalSpline(KNOTS).penalty @ VALUES, expected)
 
 
-def test_lines_are_not_penalised():
+def test_lines_are_not_penalized():
     spline = NaturalSpline(KNOTS)
     np.testing.assert_allclose(spline.penalty @ spline.lines, 0, atol=1e-9)
 

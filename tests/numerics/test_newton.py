@@ -19,10 +19,10 @@ class Function:
         return Point(float(value), self.rounding, np.asarray(gradient), np.asarray(hessian))
 
 
-def parabola(hessian, centre):
+def parabola(hessian, center):
     return Function(
-        lambda t: (t - centre) @ hessian @ (t - centre) / 2,
-        lambda t: hessian @ (t - centre),
+        lambda t: (t - center) @ hessian @ (t - center) / 2,
+        lambda t: hessian @ (t - center),
         lambda t: hessian,
     )
 

@@ -160,7 +160,7 @@ def smooth_calibration_error(y: Floats, p: Floats, w: Floats) -> float:
 
 
 def isotonic(y: Floats, p: Floats, w: Floats) -> Floats:
-    """The non-decreasing fit, by pooling neighbours that are out of order."""
+    """The non-decreasing fit, by pooling neighbors that are out of order."""
     place = np.unique(p, return_inverse=True)[1]
     blocks: list[list[float]] = []  # mean, weight, how many distinct values
     for positive, weight in zip(np.bincount(place, w * y), np.bincount(place, w), strict=True):
@@ -665,7 +665,7 @@ def benefit(y: Floats, p: Floats, t: float, level: float) -> dict[str, float]:
     }
 
 
-def standardised_benefit(y: Floats, p: Floats, t: float, level: float) -> dict[str, float]:
+def standardized_benefit(y: Floats, p: Floats, t: float, level: float) -> dict[str, float]:
     """Net benefit over the frequency of events; the delta method for their ratio."""
     rows, f = benefit_rows(y, p, t), y.mean()
     ratio = float(rows.mean() / f)

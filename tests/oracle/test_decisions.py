@@ -35,12 +35,12 @@ def test_decision_curve_counts_rows(one, figures):
 
 
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
-def test_standardised_benefit_counts_the_uncertainty_of_events(one, figures):
+def test_standardized_benefit_counts_the_uncertainty_of_events(one, figures):
     y, p, _ = one.rows
     curve = decisions.decision_curve(y, p, thresholds=THRESHOLDS, standardized=True, level=0.9)
     (model,) = curve.models.values()
     found = {name: getattr(model, name) for name in ("net_benefit", "low", "high")}
-    expected = columns([oracles.standardised_benefit(y, p, t, 0.9) for t in THRESHOLDS])
+    expected = columns([oracles.standardized_benefit(y, p, t, 0.9) for t in THRESHOLDS])
     figures.compare(SOURCE, found, expected)
 
 
@@ -79,7 +79,7 @@ def test_costs_of_several_decisions(figures):
     costs = np.array([[0, 5, 1, 2.0], [9, 0, 1, 2], [4, 4, 0, 2]])
     expected = rows.q @ costs
     best = 3 - expected[:, ::-1].argmin(1)  # the last of several that are equal
-    realised = oracles.mean(costs[rows.codes, best], rows.w)
+    realized = oracles.mean(costs[rows.codes, best], rows.w)
     found = [
         decisions.expected_cost(rows.q, costs),
         decisions.best_decision(rows.q, costs),
@@ -88,7 +88,7 @@ def test_costs_of_several_decisions(figures):
         ),
         decisions.optimal_threshold(2, 7, cost_tp=-1, cost_tn=0.5),
     ]
-    figures.compare(SOURCE, found, [expected, best, realised, 1.5 / (1.5 + 8)])
+    figures.compare(SOURCE, found, [expected, best, realized, 1.5 / (1.5 + 8)])
 
 
 def test_another_base_rate(figures):

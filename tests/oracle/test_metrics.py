@@ -326,7 +326,7 @@ def test_difference_of_two_models_on_the_same_rows(groups, figures):
 
 
 @pytest.mark.parametrize("one", [samples.tiny(), samples.counts()], ids=["tiny", "counts"])
-def test_guaranteed_band_is_that_of_all_runs_of_neighbours(one, figures):
+def test_guaranteed_band_is_that_of_all_runs_of_neighbors(one, figures):
     y, p, _ = one.expanded
     band = metrics.calibration_band(y, p, n_cells=None)
     lower, upper = oracles.calibration_band(y, p, 0.9)

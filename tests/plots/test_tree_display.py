@@ -18,10 +18,10 @@ def test_the_display_holds_layout_conditions_and_curves():
     assert display.edges == [
         (0, 1, "age <= 40"),
         (0, 2, "age > 40"),
-        (2, 3, "colour = blue"),
-        (2, 4, "colour = red"),
+        (2, 3, "color = blue"),
+        (2, 4, "color = red"),
     ]
-    assert display.labels == {0: "age", 1: "n = 60", 2: "colour", 3: "n = 10", 4: "n = 30"}
+    assert display.labels == {0: "age", 1: "n = 60", 2: "color", 3: "n = 10", 4: "n = 30"}
     assert sorted(display.curves) == [1, 3, 4]
     expected = small_tree().maps[3](display.x)
     np.testing.assert_allclose(display.curves[3][:, 0], expected, rtol=1e-12)
@@ -50,7 +50,7 @@ def test_every_leaf_is_drawn_on_every_scale(scale):
     display = TreeDisplay.from_map(small_tree(maps=maps, scale=scale)).plot()
     assert [ax.get_title() for ax in display.ax_.child_axes] == ["n = 60", "n = 10", "n = 30"]
     words = {text.get_text() for text in display.ax_.texts}
-    assert words == {"age", "colour", "<= 40.00", "> 40.00", "= blue", "= red"}
+    assert words == {"age", "color", "<= 40.00", "> 40.00", "= blue", "= red"}
     mpl.pyplot.close(display.figure_)
 
 

@@ -206,16 +206,16 @@ def test_zooming_shows_low_probabilities_and_can_be_undone(open_report, binary_r
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_system_and_the_button(open_report, binary_report, scheme):
+def test_colors_follow_the_system_and_the_button(open_report, binary_report, scheme):
     watched = open_report(binary_report, scheme=scheme)
     ground = "() => getComputedStyle(document.body).backgroundColor"
-    colours = {"light": "rgb(246, 247, 249)", "dark": "rgb(15, 18, 22)"}
+    colors = {"light": "rgb(246, 247, 249)", "dark": "rgb(15, 18, 22)"}
     other = "dark" if scheme == "light" else "light"
-    assert watched.page.evaluate(ground) == colours[scheme]
+    assert watched.page.evaluate(ground) == colors[scheme]
     watched.page.click("#theme")
-    assert watched.page.evaluate(ground) == colours[other]
+    assert watched.page.evaluate(ground) == colors[other]
     watched.page.click("#theme")
-    assert watched.page.evaluate(ground) == colours[scheme]
+    assert watched.page.evaluate(ground) == colors[scheme]
 
 
 CONTRAST = """() => {

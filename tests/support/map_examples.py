@@ -108,7 +108,7 @@ def some_rows() -> np.ndarray:
 
 @cache
 def one_column(scale: str) -> np.ndarray:
-    """10⁵ scores with 0, 1, both infinities where legal, edges, their neighbours, and ties."""
+    """10⁵ scores with 0, 1, both infinities where legal, edges, their neighbors, and ties."""
     rng = np.random.default_rng(1)
     edges = [0.1, 0.3, 0.30000000000000004, 0.5, 0.9]
     special = [0.0, 1.0, 5e-324, 2.3e-308, 1e-300, 1e-17, *edges]
@@ -340,14 +340,14 @@ def examples() -> tuple[Example, ...]:
 
 
 def small_tree(**changes: Any) -> TreeMap:
-    """Root asks for age; older than 40 asks for the colour, which is blue or red."""
+    """Root asks for age; older than 40 asks for the color, which is blue or red."""
     fields: dict[str, Any] = {
         "maps": tuple(LogOddsMap(a=a, b=a, c=0.0) for a in (1.0, 0.5, 2.0, 3.0, 4.0)),
         "parent": [-1, 0, 0, 2, 2],
         "attribute": [0, -1, 1, -1, -1],
         "cut": [40.0, 0.0, 0.0, 0.0, 0.0],
         "weight": [100.0, 60.0, 40.0, 10.0, 30.0],
-        "names": ("age", "colour"),
+        "names": ("age", "color"),
         "categories": (None, ("blue", "red")),
         "fill": [35.0, 1.0],
     }

@@ -65,7 +65,7 @@ def naive_path(n_pos: Floats, n_neg: Floats) -> Models:
     models: Models = []
     while True:
         k = 0
-        while k + 1 < len(bins):  # equal neighbours are one bin
+        while k + 1 < len(bins):  # equal neighbors are one bin
             if values[k] == values[k + 1]:
                 bins[k] += bins.pop(k + 1)
                 values.pop(k + 1)

@@ -41,7 +41,7 @@ def evidence(p: Floats, y: npt.NDArray[np.intp], tolerance: float = 0.0) -> floa
     """After the last row, without groups."""
     rows = range(len(p))
     z = np.log(p / (1 - p))
-    centre = [float(np.mean(z[:t])) if t else 0.0 for t in rows]
+    center = [float(np.mean(z[:t])) if t else 0.0 for t in rows]
     part = [sum(edge <= value for edge in EDGES) for value in p]
 
     def bet(tilts: list[float]) -> float:
@@ -56,7 +56,7 @@ def evidence(p: Floats, y: npt.NDArray[np.intp], tolerance: float = 0.0) -> floa
                 parts += bet([math.exp(sign * shift) if part[t] == k else 1.0 for t in rows]) / 8
         for factor in FACTORS:
             slope = factor**sign - 1
-            shapes += bet([math.exp(max(-4, min(4, slope * (z[t] - centre[t])))) for t in rows]) / 8
+            shapes += bet([math.exp(max(-4, min(4, slope * (z[t] - center[t])))) for t in rows]) / 8
     return 0.95 / 4 * shapes + 0.05 / 28 * parts
 
 

@@ -52,7 +52,7 @@ def harrell_basis(x: Floats, knots: Floats) -> Floats:
 
 
 def spline_curve(p: Floats, y: Floats, shares: tuple[float, ...]) -> Floats:
-    """Logistic regression on Harrell's basis of the log-odds, by a general optimiser."""
+    """Logistic regression on Harrell's basis of the log-odds, by a general optimizer."""
     z = np.log(p / (1 - p))
     design = harrell_basis(z, np.quantile(z, shares))
     size = np.abs(design).max(axis=0)

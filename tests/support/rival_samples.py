@@ -29,10 +29,10 @@ def mixed_up_classes(seed: int, n: int, k: int) -> tuple[Floats, Floats]:
     y = ((0.8 * p + 0.2 / k).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     wrong = logits * rng.uniform(0.8, 2, k) + rng.normal(size=k) * 0.5
     wrong = wrong @ (np.eye(k) + 0.1 * rng.normal(size=(k, k)))
-    return normalised(np.exp(wrong - wrong.max(axis=1, keepdims=True))), y
+    return normalized(np.exp(wrong - wrong.max(axis=1, keepdims=True))), y
 
 
-def normalised(p: Floats) -> Floats:
+def normalized(p: Floats) -> Floats:
     """Rows that sum to 1, as single precision holds them."""
     single = np.asarray(p / p.sum(axis=1, keepdims=True), dtype=np.float32)
     return np.asarray(single, dtype=np.float64)

@@ -145,7 +145,7 @@ def short(found: Outcome) -> str:
 
 TEXT = """# What happens at the edges
 Every method was fitted to every sample below, and then asked for the probabilities of the sample's scores and
-of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbours one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
+of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbors one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
 `python -m support.torture`, run in `tests/`, writes this page in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
 (`tests/calibrators/test_torture.py`).
 

@@ -147,11 +147,11 @@ def draw(tables: dict[str, Table], ours: str, path: Path) -> None:
 
 def _bars(axis: Any, board: list[Standing], ours: str) -> None:
     places = np.arange(len(board))
-    colours = []
+    colors = []
     for line in board:
         is_ours = line.method.startswith(OURS) and line.method != BASE
-        colours.append("#c2410c" if line.method == ours else "#f0a67a" if is_ours else "#9aa5b1")
-    axis.barh(places, [line.win_rate["brier"] for line in board], color=colours)
+        colors.append("#c2410c" if line.method == ours else "#f0a67a" if is_ours else "#9aa5b1")
+    axis.barh(places, [line.win_rate["brier"] for line in board], color=colors)
     axis.plot(
         [line.win_rate["log_loss"] for line in board], places, "o", color="black", markersize=4
     )

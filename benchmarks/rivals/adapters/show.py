@@ -167,8 +167,8 @@ def draw(rows: list[dict], path: Path) -> None:
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_ylim(-0.7, len(lines) - 0.3)
-    colours = "(dark: the fastest of them;\norange: faster than trueodds)"
-    ax.set_xlabel(f"times faster than a rival\n{colours}")
+    colors = "(dark: the fastest of them;\norange: faster than trueodds)"
+    ax.set_xlabel(f"times faster than a rival\n{colors}")
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)

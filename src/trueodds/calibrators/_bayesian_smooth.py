@@ -49,8 +49,8 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     Notes
     -----
-    A model says η(z) = centre(z) + features(z)·θ + f(v), where z are the log-odds of a score, v its
-    normal quantile among the scores of the calibration set, and f a Gaussian process. Centres are
+    A model says η(z) = center(z) + features(z)·θ + f(v), where z are the log-odds of a score, v its
+    normal quantile among the scores of the calibration set, and f a Gaussian process. Centers are
     the scores themselves, their temperature, the temperature of squashed scores, and the base rate;
     priors differ in width, in the amplitude of f and in its length. Each model is fitted by
     Laplace's method and weighted by its evidence, which replaces cross-validation.
@@ -104,7 +104,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
             log_odds(table.score, self.scale) / unit,
             table.n_neg,
             table.n_pos,
-            centred_on_scores=self.scale != "raw",
+            centered_on_scores=self.scale != "raw",
         )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())

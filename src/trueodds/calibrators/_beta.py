@@ -34,7 +34,7 @@ class BetaCalibrator(Calibrator):
         ``"abm"`` and ``"am"``, the paper's two algorithms, and leaves ``"ab"`` free, as the
         authors' program does (without a constant, eliminating a coefficient distorts the rest).
     loss : {"log", "brier"}, default="log"
-        What the parameters minimise on the rows they are fitted to: log-loss, which is maximum
+        What the parameters minimize on the rows they are fitted to: log-loss, which is maximum
         likelihood, or the Brier score, which the paper proposes as future work. The squared error
         forgives what is far wrong, so ``"brier"`` follows the bulk of the rows and cares less for
         both ends of the scale.

@@ -69,9 +69,9 @@ class CenteredIsotonicCalibrator(Calibrator):
         table = rows.table
         values, starts, ends = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         level, first, last = values[starts], table.score[starts], table.score[ends]
-        centre = block_means(table.score, table.weight, starts)
+        center = block_means(table.score, table.weight, starts)
         whole = (level == 0) | (level == 1)
-        left, right = np.where(whole, first, centre), np.where(whole, last, centre)
+        left, right = np.where(whole, first, center), np.where(whole, last, center)
         # The range of scores is kept, and knots at infinity hold for infinite scores only.
         x = np.concatenate([first[:1], left, right, last[-1:]])
         y = np.concatenate([level[:1], level, level, level[-1:]])

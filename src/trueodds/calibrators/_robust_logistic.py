@@ -54,7 +54,7 @@ class RobustLogisticCalibrator(Calibrator):
     """σ(a·z + c), fitted so that a few scores far on the wrong side cannot bend the curve.
 
     Use it in place of logistic calibration where some scores or labels are plainly wrong:
-    broken measurements, mislabelled rows. Where surprises are real and will come again, do not:
+    broken measurements, mislabeled rows. Where surprises are real and will come again, do not:
     it takes them for mistakes and is too sure at the ends. It bends no more than logistic
     calibration does.
 
@@ -84,7 +84,7 @@ class RobustLogisticCalibrator(Calibrator):
     References
     ----------
     Rüping (2006), Robust probabilistic calibration, ECML, for the aim. Basu, Harris, Hjort and
-    Jones (1998), Robust and efficient estimation by minimising a density power divergence,
+    Jones (1998), Robust and efficient estimation by minimizing a density power divergence,
     Biometrika 85, and Ghosh and Basu (2016), Robust estimation in generalized linear models: the
     density power divergence approach, TEST 25, for the loss.
 

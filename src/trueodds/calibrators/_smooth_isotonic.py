@@ -79,9 +79,9 @@ class SmoothIsotonicCalibrator(Calibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
         values, starts, _ = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
-        level, centre = values[starts], block_means(table.score, table.weight, starts)
-        finite = np.isfinite(centre)
-        x, y = monotone_cubic(centre[finite], level[finite], TOLERANCE)
+        level, center = values[starts], block_means(table.score, table.weight, starts)
+        finite = np.isfinite(center)
+        x, y = monotone_cubic(center[finite], level[finite], TOLERANCE)
         # The range of scores is kept, and knots at infinity hold for infinite scores only.
         x = np.concatenate([table.score[:1], x, table.score[-1:]])
         x, kept = np.unique(x, return_index=True)

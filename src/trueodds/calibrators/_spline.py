@@ -182,8 +182,8 @@ def fit_spline(
     size = float(np.abs(rows.z).max()) or 1.0
     u, weight = rows.z / size, rows.weight
     spline = NaturalSpline(_knots(u, weight, n_knots))
-    centre = float(np.average(u, weights=weight))
-    spread = float(np.sqrt(np.average((u - centre) ** 2, weights=weight)))
+    center = float(np.average(u, weights=weight))
+    spread = float(np.sqrt(np.average((u - center) ** 2, weights=weight)))
     design, n_pos = spline.basis(u), rows.n_pos
     if prior_weight > 0:
         p = np.arange(1, 100) / 100

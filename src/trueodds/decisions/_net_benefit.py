@@ -51,7 +51,7 @@ def net_benefit(
     Returns
     -------
     float or ndarray
-        As ``threshold``. Standardised, it is NaN if the event never happened.
+        As ``threshold``. Standardized, it is NaN if the event never happened.
 
     See Also
     --------

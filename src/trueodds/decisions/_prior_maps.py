@@ -46,7 +46,7 @@ def adjust_map_prior(
     A change of the base rate adds a constant to the log-odds. That is exact for log-odds maps
     (added to ``c``), softmax maps (to ``bias``) and step maps (at their values). A piecewise
     linear map is bent by it between its knots, so knots are added until straight lines are within
-    ``tolerance``. One-vs-rest maps and others are refused: their parts are normalised afterwards,
+    ``tolerance``. One-vs-rest maps and others are refused: their parts are normalized afterwards,
     which no change of the parts can follow; apply :func:`adjust_prior` to what they return.
 
     Examples

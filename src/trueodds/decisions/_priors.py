@@ -43,7 +43,7 @@ def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> F
 def adjust_prior(y_prob: Any, old_prior: Any, new_prior: Any) -> Floats:
     """Probabilities for a population with another base rate but otherwise the same classes.
 
-    Bayes' theorem: each class's probability is multiplied by new/old, and rows are normalised.
+    Bayes' theorem: each class's probability is multiplied by new/old, and rows are normalized.
     Right if the distribution of the features within each class is the same in both populations,
     and if the probabilities are calibrated for the old one.
 
@@ -78,11 +78,11 @@ def adjust_prior(y_prob: Any, old_prior: Any, new_prior: Any) -> Floats:
     ratio = new / old
     if prob.ndim == 1:
         top = prob * ratio[1]
-        return np.asarray(_normalised(np.stack([(1 - prob) * ratio[0], top], axis=1))[:, 1])
-    return _normalised(prob * ratio)
+        return np.asarray(_normalized(np.stack([(1 - prob) * ratio[0], top], axis=1))[:, 1])
+    return _normalized(prob * ratio)
 
 
-def _normalised(rows: Floats) -> Floats:
+def _normalized(rows: Floats) -> Floats:
     total = rows.sum(axis=1, keepdims=True)
     if not total.all():
         row = int(np.argmin(total))
@@ -93,7 +93,7 @@ def _normalised(rows: Floats) -> Floats:
 
 
 def estimate_prior(
-    y_prob_unlabelled: Any,
+    y_prob_unlabeled: Any,
     old_prior: Any,
     *,
     sample_weight: Any = None,
@@ -103,12 +103,12 @@ def estimate_prior(
     """The base rate of a new population, from probabilities without labels (EM).
 
     The maximum-likelihood estimate under the assumptions of :func:`adjust_prior`. It leans fully
-    on the calibration of the probabilities: calibrate first, on labelled data of the old
+    on the calibration of the probabilities: calibrate first, on labeled data of the old
     population. Alternate: adjust to the present estimate; average.
 
     Parameters
     ----------
-    y_prob_unlabelled : array-like of shape (n,) or (n, n_classes)
+    y_prob_unlabeled : array-like of shape (n,) or (n, n_classes)
         Probabilities of the model on rows of the new population, for the old base rate.
     old_prior : float or array-like of shape (n_classes,)
         Base rate of the population the model was calibrated on.
@@ -137,8 +137,8 @@ def estimate_prior(
     >>> round(estimate_prior(1 / (1 + np.exp(-2 * z)), old_prior=0.5), 2)
     0.1
     """
-    words = replace(METRIC_WORDS, scores="y_prob_unlabelled")
-    prob = validate_scores(y_prob_unlabelled, "probability", words=words)
+    words = replace(METRIC_WORDS, scores="y_prob_unlabeled")
+    prob = validate_scores(y_prob_unlabeled, "probability", words=words)
     binary = prob.ndim == 1
     rows = np.stack([1 - prob, prob], axis=1) if binary else prob
     old = as_prior(old_prior, rows.shape[1], "old_prior")

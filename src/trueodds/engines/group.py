@@ -122,7 +122,7 @@ def _refined(group: Any, cells: ScoreCells, max_rows: int) -> GroupedScores:
     """
     found: GroupedScores = group(cells)
     while WORTH_A_PASS * len(found.score) <= max_rows:
-        # A cell splits into two for every bit, and its ends may share cells with neighbours.
+        # A cell splits into two for every bit, and its ends may share cells with neighbors.
         finer = cells.finer(max_rows / (2 * len(found.score)))
         if finer is None:
             break

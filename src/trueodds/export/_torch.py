@@ -172,7 +172,7 @@ class _TorchGraph(Renderer[Any]):
         place = self._place(at, x[1:])
         with np.errstate(over="ignore"):
             slope = np.append(np.diff(y) / np.diff(x), 0.0)
-        slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+        slope[~np.isfinite(slope)] = 0.0  # knots that are neighbors among float64s
         slopes, begins, levels = (self._entry(part, place) for part in (slope, x, y))
         rise = self.call("mul", slopes, self.call("sub", at, begins))
         return self.call("add", rise, levels)

@@ -309,7 +309,7 @@ class SearchTree:
         after: cython.Py_ssize_t = j + 1
         if before < 1 and after > self.n:
             return  # the root
-        # Both neighbours of the range are above k; its parent is the lower of the two.
+        # Both neighbors of the range are above k; its parent is the lower of the two.
         parent: cython.Py_ssize_t = after
         if after > self.n or (
             before >= 1 and self.hi[before] - self.lo[before] < self.hi[after] - self.lo[after]
@@ -652,7 +652,7 @@ class Chain:
 # Isotonic maps drawn from the recursive prior between bounds, weighted by their likelihood.
 #
 # Allikivi and Kull (2019), algorithm 1 and sections 4.2 and 4.3. A map is drawn by choosing a rank
-# uniformly, its value uniformly between the bounds and the neighbours that are already there, and
+# uniformly, its value uniformly between the bounds and the neighbors that are already there, and
 # then the same to the left and to the right.
 #
 # Map number s has its own random stream, so any map can be drawn again from its number alone: only

@@ -15,7 +15,7 @@ __all__ = ["watch_rows"]
 
 # What the numbers of ``clock`` are.
 ROWS = cython.declare(cython.int, 0)
-CENTRE = cython.declare(cython.int, 1)
+CENTER = cython.declare(cython.int, 1)
 EVIDENCE = cython.declare(cython.int, 2)
 PEAK = cython.declare(cython.int, 3)
 ALARM_ROW = cython.declare(cython.int, 4)
@@ -172,15 +172,15 @@ def watch_rows(
                 _settle(stakes, open_share, value, first_sum + 2 * c + 1, falling, left)
                 _add(sums, c, w, p, happened)
             z = log_or_infinity(p / (1.0 - p)) if p < 1.0 else FARTHEST
-            off = min(max(z, -FARTHEST), FARTHEST) - clock[CENTRE]
+            off = min(max(z, -FARTHEST), FARTHEST) - clock[CENTER]
             for k in range(16):
                 tilt = math.exp(min(max(slopes[k] * off, -STEEPEST), STEEPEST))
                 turning[k & 7] = _ratio(tilt, up if tilt > 1.0 else down, happened, w)
                 if k == 7:
                     _settle(stakes, open_share, value, 2, turning, left)
             _settle(stakes, open_share, value, 3, turning, left)
-            # The centre of the slopes is the mean of the rows before: known when the bet is made.
-            clock[CENTRE] += off / clock[ROWS]
+            # The center of the slopes is the mean of the rows before: known when the bet is made.
+            clock[CENTER] += off / clock[ROWS]
             _add(cells, cell, w, p, happened)
             cells[cell, 3] += w * p * p
             for c in range(n_classes):

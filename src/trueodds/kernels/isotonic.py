@@ -124,8 +124,8 @@ def flattest_slopes(
 #
 # Three facts make it short and exact.
 #
-# 1. Whether a bin's upper neighbour is below it, the paper's ν, belongs to the boundary between
-#    the two and never changes while the boundary exists: a gap between neighbours can only shrink,
+# 1. Whether a bin's upper neighbor is below it, the paper's ν, belongs to the boundary between
+#    the two and never changes while the boundary exists: a gap between neighbors can only shrink,
 #    and when it is closed they merge for good. So ν is set once, at λ = 0, and carried.
 # 2. A bin's value is (S + λ·(ν_left − ν_right))/W (equation 6) with S and W the sums over the bin,
 #    so nothing accumulates along the path. With whole-number weights the numerator and denominator
@@ -137,7 +137,7 @@ def flattest_slopes(
 # round, so the heap and the bins it refers to stay in the processor's cache.
 
 MERGE_TOLERANCE = cython.declare(cython.double, 1e-13)
-"""Neighbours have met when their values differ by less than this, relative to their own size."""
+"""Neighbors have met when their values differ by less than this, relative to their own size."""
 
 SAMPLE = 64
 """A round's bound is found among so many meeting points, taken at even distances."""
@@ -212,7 +212,7 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
     violates = np.zeros(rows + 1, dtype=np.bool_)
     boundary, start, stop = (np.empty(rows, dtype=np.int64) for _ in range(3))
     lambdas, made_pos, made_weight = (np.empty(rows) for _ in range(3))
-    count = _merge_neighbours(
+    count = _merge_neighbors(
         np.ascontiguousarray(n_pos, dtype=np.float64),
         np.ascontiguousarray(weight, dtype=np.float64),
         violates.view(np.uint8),
@@ -324,7 +324,7 @@ def _round_bound(
     return sample[n // SHARE]
 
 
-def _merge_neighbours(
+def _merge_neighbors(
     n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1],
     # the columns of Merges
     violates: cython.uchar[::1], boundary: cython.longlong[::1], start: cython.longlong[::1],
@@ -348,7 +348,7 @@ def _merge_neighbours(
     count: cython.Py_ssize_t = 0
     _side: cython.int
     with cython.nogil:
-        # λ = 0: neighbours of equal value are one bin.
+        # λ = 0: neighbors of equal value are one bin.
         for i in range(n):
             if count > 0:
                 one = bins[count - 1].pos * weight[i]

@@ -30,8 +30,8 @@ __all__ = [
 # LogitBoost --------------------------------------------------------------------------------------
 # LogitBoost with simple regressions on one score column at a time (paper, section 3).
 #
-# A node's model is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modelled class. With
-# two classes only the positive one is modelled and p = σ(F₁), because the regression of the other
+# A node's model is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modeled class. With
+# two classes only the positive one is modeled and p = σ(F₁), because the regression of the other
 # class is its mirror image; otherwise p = softmax(F).
 
 NEGLIGIBLE = cython.declare(cython.double, 1e-24)
@@ -226,7 +226,7 @@ class Booster:
     share: cython.double
     error: cython.double[::1]
     wanted: cython.double[:, ::1]
-    centre: cython.double[:, ::1]
+    center: cython.double[:, ::1]
     sums: cython.double[:, :, ::1]
     spread: cython.double[::1]
     slope: cython.double[::1]
@@ -244,7 +244,7 @@ class Booster:
         self.error = np.empty(most + 1)
         self.train = BoostedRows(n_columns, n_classes, capacity)
         self.test = BoostedRows(n_columns, n_classes, capacity)
-        self.centre, self.spread = np.empty((n_models, n_columns)), np.empty(n_columns)
+        self.center, self.spread = np.empty((n_models, n_columns)), np.empty(n_columns)
         self.wanted = np.empty((n_models, capacity))
         self.column = np.zeros(n_models, np.int64)
         self.slope, self.intercept = np.zeros(n_models), np.zeros(n_models)
@@ -359,13 +359,13 @@ class Booster:
                 widest = max(widest, abs(d))
             self.spread[a] = widest
             for k in range(sample.n_models):
-                self.centre[k, a] = first + mean / total
+                self.center[k, a] = first + mean / total
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def regress(self, sample: BoostedRows) -> cython.bint:
-        """Fit one regression for each modelled class; False if some class has no weight left."""
+        """Fit one regression for each modeled class; False if some class has no weight left."""
         k: cython.Py_ssize_t
         begin: cython.Py_ssize_t = 0
         self.sums[:, :, :] = 0.0
@@ -401,7 +401,7 @@ class Booster:
             self.work[i] = weight * (target * own + (1.0 - target) * other)
             self.resid[i] = weight * (target - q)
         add_column_moments(
-            sample.scores, begin, self.work, self.resid, n, self.centre[k], self.sums[k]
+            sample.scores, begin, self.work, self.resid, n, self.center[k], self.sums[k]
         )
 
     @cython.cfunc
@@ -420,7 +420,7 @@ class Booster:
             if self.spread[a] > 0.0 and _is_imprecise(
                 self.sums[k, a, 0], self.sums[k, a, 1], total
             ):
-                self.centre[k, a] += self.sums[k, a, 0] / total
+                self.center[k, a] += self.sums[k, a, 0] / total
                 far = True
         if far:  # some origin lay so far off that too many digits were lost
             self.sums[k, :, :] = 0.0
@@ -439,7 +439,7 @@ class Booster:
             variance: cython.double = self.sums[k, a, 1] - self.sums[k, a, 0] * shift
             # The weights change little from one iteration to the next, so this mean is a good
             # origin for the next one, and one pass is as exact as two.
-            self.centre[k, a] += shift
+            self.center[k, a] += shift
             if not variance > NEGLIGIBLE * total * self.spread[a] * self.spread[a]:
                 continue
             covariance: cython.double = self.sums[k, a, 2] - pull * shift
@@ -447,14 +447,14 @@ class Booster:
             if explained > best:
                 best = explained
                 self.column[k], self.slope[k] = a, covariance / variance
-                self.intercept[k] = mean - self.slope[k] * self.centre[k, a]
+                self.intercept[k] = mean - self.slope[k] * self.center[k, a]
         return True
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def advance(self, sample: BoostedRows) -> cython.void:
-        """Add the regressions, centred over the classes and times (m−1)/m, to F; fill p."""
+        """Add the regressions, centered over the classes and times (m−1)/m, to F; fill p."""
         m: cython.Py_ssize_t = sample.n_models
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -486,7 +486,7 @@ class Booster:
     @cython.nogil
     @cython.exceptval(check=False)
     def accumulate(self, coef: cython.double[:, ::1]) -> cython.void:
-        """Add the regressions, centred likewise, to the coefficients."""
+        """Add the regressions, centered likewise, to the coefficients."""
         m: cython.Py_ssize_t = coef.shape[0]
         last: cython.Py_ssize_t = coef.shape[1] - 1
         j: cython.Py_ssize_t
@@ -713,7 +713,7 @@ class Splitter:
         c: cython.Py_ssize_t
         total: cython.double = self.total
         if not self.values[a, begin] + self.min_gap < self.values[a, end - 1]:
-            return  # no gap between neighbours can be wide enough unless the whole range is
+            return  # no gap between neighbors can be wide enough unless the whole range is
         least: cython.double = min(max(0.1 * total / self.n_classes, LEAST_BRANCH), 25.0)
         if total < 2 * least - SMALL:
             return
@@ -1415,7 +1415,7 @@ class Pruner:
         while True:
             for i in range(n_touched - 1, -1, -1):
                 if not self.hidden[self.touched[i]]:
-                    self._summarise(self.touched[i])
+                    self._summarize(self.touched[i])
             n_collapsed: cython.Py_ssize_t = 0
             for i in range(n_touched):
                 node = self.touched[i]
@@ -1498,7 +1498,7 @@ class Pruner:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _summarise(self, node: cython.Py_ssize_t) -> cython.void:
+    def _summarize(self, node: cython.Py_ssize_t) -> cython.void:
         """Error and number of leaves below a node; sibling leaves without a model count as one."""
         if self.leaf[node]:
             self.below[node], self.leaves[node] = self.error[node], 1

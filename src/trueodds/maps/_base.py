@@ -698,7 +698,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         trainable : bool, default=False
-            Whether the map's numbers are parameters that an optimiser can train further: a, b and c
+            Whether the map's numbers are parameters that an optimizer can train further: a, b and c
             of a log-odds map (logistic, temperature, beta), weights and bias of a softmax map.
 
         Returns

@@ -39,7 +39,7 @@ from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.softmax.logits import class_logits, one_vs_rest_scores, softmax
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR, Base
 from trueodds.numerics.structured_softmax.model import (
-    ENTROPY_CENTRE,
+    ENTROPY_CENTER,
     N_SHARED,
     Coefficients,
     structured_probabilities,
@@ -340,7 +340,7 @@ class StructuredSoftmaxMap(CalibrationMap):
         logs = tuple(log(x) for x in q)
         slope, by_entropy, on_root, on_top = self.shared.tolist()
         entropy = total([x * y for x, y in zip(q, logs, strict=True)]) / -math.log(len(q))
-        steepness = by_entropy * (entropy - ENTROPY_CENTRE) + (1 + slope)
+        steepness = by_entropy * (entropy - ENTROPY_CENTER) + (1 + slope)
         top, one, zero = maximum(*rows), Constant(1.0), Constant(0.0)
         result = []
         for k, own in enumerate(logs):

@@ -158,7 +158,7 @@ def binned_band(
 
     A frequency can take few values in a bin of few rows, and the ends of a band among them would
     hold more than they promise. So each draw of the labels is spread evenly over the step to its
-    neighbours: a value is then within the band if the middle of its own share is.
+    neighbors: a value is then within the band if the middle of its own share is.
     """
     bin_of = np.searchsorted(edges, cells.lowest, side="right")
     first = np.flatnonzero(np.concatenate([[True], bin_of[1:] > bin_of[:-1]]))

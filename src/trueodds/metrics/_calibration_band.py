@@ -42,7 +42,7 @@ class CalibrationBand:
     level : float
         How probable it is, at least, that the whole curve lies within, if it does not fall.
     first, last : ndarray of shape (n_cells,)
-        The lowest and the highest probability in each cell of neighbours.
+        The lowest and the highest probability in each cell of neighbors.
     lower : ndarray of shape (n_cells,)
         What the frequency is at least from ``last`` on.
     upper : ndarray of shape (n_cells,)
@@ -98,7 +98,7 @@ class CalibrationBand:
         chosen = (self.last >= low) & (self.first <= high)
         if not chosen.any():
             raise InputError(f"no probability lies between {low:g} and {high:g}.")
-        # Inside a cell, the bounds are those of its neighbours: below of the one before.
+        # Inside a cell, the bounds are those of its neighbors: below of the one before.
         several = self.last > self.first
         before = np.concatenate([[0.0], self.lower[:-1]])
         after = np.concatenate([self.upper[1:], [1.0]])
@@ -163,7 +163,7 @@ def calibration_band(
     level : float, default=0.9
         How probable it is, at least, that no point of the curve is outside.
     n_cells : int, "auto" or None, default="auto"
-        Neighbouring probabilities are put in about so many cells of equal mass; equal ones are
+        Neighboring probabilities are put in about so many cells of equal mass; equal ones are
         never parted. ``"auto"``: 5·∛N. None: each distinct probability by itself, as in the
         paper, in O(n²). The guarantee holds for any choice that does not depend on the labels.
     counts : array-like of shape (n,), default=None

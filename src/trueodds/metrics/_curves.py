@@ -152,13 +152,13 @@ class FlexibleCurve:
             at = np.clip(log_odds(prob, "probability"), self.x[0], self.x[-1])
             basis = self.spline.basis(at)
             model = self._model(mass, events, squares)
-            centre = basis @ model.coef
+            center = basis @ model.coef
             covariance = model.covariance
             if kind == "consistency":
                 covariance = self._covariance_if_calibrated(mass, squares)
             half = z * np.sqrt(np.einsum("ij,jk,ik->i", basis, covariance, basis))
-            middle = at if kind == "consistency" else centre
-            return prob, sigmoid(centre), sigmoid(middle - half), sigmoid(middle + half)
+            middle = at if kind == "consistency" else center
+            return prob, sigmoid(center), sigmoid(middle - half), sigmoid(middle + half)
         share = self.values(weight, fine=True) if kind == "confidence" else self.prob
         fit = self._loess(mass, events, prob, squares * share * (1 - share))
         middle = fit.value

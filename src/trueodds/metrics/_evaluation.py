@@ -77,7 +77,7 @@ def auc(n_neg: Floats, n_pos: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class MetricCells:
-    """Neighbouring scores in cells that cross no edge of a bin, and what metrics need of them.
+    """Neighboring scores in cells that cross no edge of a bin, and what metrics need of them.
 
     ``loss``, ``prob`` and ``square`` are the means, in each cell and class, of the log-loss, of
     p and of (y − p)²; first all cells of negatives, then all of positives, as in ``counts``.

@@ -466,10 +466,10 @@ def _upper_tail(
 def wilson(frequency: Floats, n_rows: Floats, level: float) -> tuple[Floats, Floats]:
     """Wilson's interval of a frequency; with importance weights ``n_rows`` is the effective one."""
     z = float(ndtri((1 + level) / 2))
-    centre = (frequency + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
+    center = (frequency + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
     half = (
         z
         / (1 + z**2 / n_rows)
         * np.sqrt(frequency * (1 - frequency) / n_rows + z**2 / (4 * n_rows**2))
     )
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    return np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)

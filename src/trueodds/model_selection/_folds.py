@@ -150,8 +150,8 @@ class Folds:
 def deal_folds(cells: FoldCells, n_folds: int, seed: int) -> Folds:
     """Deal the instances of each class to the folds, evenly and at random.
 
-    Nothing but the class is stratified. Dealing neighbours in score evenly as well would repeat
-    the noise of one fold in all others, and favour the most flexible method.
+    Nothing but the class is stratified. Dealing neighbors in score evenly as well would repeat
+    the noise of one fold in all others, and favor the most flexible method.
     """
     rng = np.random.default_rng(seed)
     counts = np.zeros((len(cells.codes), n_folds), dtype=np.intp)

@@ -100,7 +100,7 @@ class _Foreign(BaseEstimator):  # type: ignore[misc]  # untyped base
 
 
 class _ForeignOneVsRest(BaseEstimator):  # type: ignore[misc]  # untyped base
-    """A third party's calibrator for each class against the rest, normalised."""
+    """A third party's calibrator for each class against the rest, normalized."""
 
     def __init__(self, calibrator: Any) -> None:
         self.calibrator = calibrator

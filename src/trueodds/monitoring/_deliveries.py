@@ -201,7 +201,7 @@ def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
     before : ndarray
         Sorted values of the rows that were counted.
     now : ndarray
-        Values of labelled rows, in any order.
+        Values of labeled rows, in any order.
 
     Returns
     -------

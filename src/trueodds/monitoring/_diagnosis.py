@@ -90,7 +90,7 @@ def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
     return theta, (design.T * (weight * q * (1.0 - q))) @ design
 
 
-def start_log_e_value(stretches: Floats, tolerance: float, centre: float) -> Floats:
+def start_log_e_value(stretches: Floats, tolerance: float, center: float) -> Floats:
     """Ln of the evidence that forecasts are wrong from the start of each stretch on.
 
     The mixture over shapes and parts of the scale that the monitor bets on, from counts instead
@@ -103,7 +103,7 @@ def start_log_e_value(stretches: Floats, tolerance: float, centre: float) -> Flo
         + [_gain(down[..., None], -SHIFTS, weight, positives)],
         axis=-1,
     )  # of each stretch, part and bet
-    off = np.clip(np.log(p / (1.0 - p)), -14.0, 14.0) - centre
+    off = np.clip(np.log(p / (1.0 - p)), -14.0, 14.0) - center
     turn = np.clip(off[..., None] * SLOPES, -STEEPEST, STEEPEST)
     edge = np.where(turn > 0, up[..., None], down[..., None])
     turned = _gain(edge, turn, weight, positives).sum(axis=1)
@@ -177,7 +177,7 @@ def mean_interval(weight: float, observed: float, alpha: float) -> tuple[float, 
 def line_margins(estimate: Floats, information: Floats, alpha: float, size: int) -> Floats:
     """Half-widths of intervals for the intercept (and slope), for all times at once.
 
-    A Gaussian mixture over the parameters, centred at "calibrated", evaluated by Laplace's method:
+    A Gaussian mixture over the parameters, centered at "calibrated", evaluated by Laplace's method:
     exact in the limit of many rows, under the model that the log-odds are off by a line.
     """
     own = information[:size, :size]
@@ -200,12 +200,12 @@ COST_SHARE = 0.1
 
 
 def find_change(
-    history: History, alarm_row: int, alarm_time: Moment, tolerance: float, centre: float
+    history: History, alarm_row: int, alarm_time: Moment, tolerance: float, center: float
 ) -> ChangePoint:
     """The posterior of the first wrong row, by stretches; it is no later than the alarm."""
     starts = np.array(history.starts, dtype=np.float64)
     possible = int(np.searchsorted(starts, alarm_row))  # stretches that begin before the alarm
-    logs = start_log_e_value(history.stack(), tolerance, centre)[:possible]
+    logs = start_log_e_value(history.stack(), tolerance, center)[:possible]
     logs = logs + np.log(np.maximum(start_prior(starts[:possible], alarm_row), 1e-300))
     posterior = np.exp(logs - logs.max())
     posterior /= posterior.sum()

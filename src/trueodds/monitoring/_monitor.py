@@ -304,7 +304,7 @@ class CalibrationMonitor:
         assert self._stream is not None  # noqa: S101
         stream = self._stream
         return find_change(
-            stream.history, stream.alarm_row, stream.alarm_time, self.tolerance, stream.centre
+            stream.history, stream.alarm_row, stream.alarm_time, self.tolerance, stream.center
         )
 
     def _first_row(self) -> int:

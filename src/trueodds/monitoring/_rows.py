@@ -28,7 +28,7 @@ __all__ = ["StreamRows", "read_stream"]
 
 @dataclass(frozen=True, eq=False)
 class StreamRows:
-    """Labelled rows in their order."""
+    """Labeled rows in their order."""
 
     top: Floats
     """The forecast that is watched: of the positive class, or of the most probable one."""

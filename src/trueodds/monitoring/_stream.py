@@ -123,7 +123,7 @@ class History:
             self._merge(rows)
 
     def _merge(self, rows: int) -> None:
-        """Join the neighbours that are shortest for their age."""
+        """Join the neighbors that are shortest for their age."""
         starts = np.array(self.starts[:-1], dtype=np.float64)
         ends = np.array([*self.starts[2:-1], rows], dtype=np.float64)
         lengths = ends - starts[:-1]
@@ -332,7 +332,7 @@ class Stream:
         return int(self.clock[0])
 
     @property
-    def centre(self) -> float:
+    def center(self) -> float:
         """Mean log-odds."""
         return float(self.clock[1])
 

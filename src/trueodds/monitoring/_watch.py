@@ -35,7 +35,7 @@ EVENTS = {
     "withdrawn": "{rows:,} rows of {where} were counted and are no longer there.",
     "duplicate": "{where} has the content of another file and was not counted again.",
     "unmatched": "{where} has changed, and its rows are too many or too old to be compared; "
-    "{rows:,} labelled rows were not counted.",
+    "{rows:,} labeled rows were not counted.",
     "expired": "{rows:,} rows of {where} are older than the files that the state remembers, and "
     "were not counted.",
 }

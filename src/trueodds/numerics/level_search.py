@@ -306,7 +306,7 @@ class ManyRegressions:
         return np.asarray(separable | ~neg.any(axis=1) | ~pos.any(axis=1))
 
     def _standard(self, column: Floats) -> Floats:
-        """Centred (if there is a constant) and of unit size; a constant column becomes zero."""
+        """Centered (if there is a constant) and of unit size; a constant column becomes zero."""
         largest = np.abs(column).max(axis=1)[:, None]
         column = column / np.where(largest > 0, largest, 1.0)  # squares must not overflow
         if self.intercept:

@@ -89,28 +89,28 @@ class Axes:
     """
 
     matrix: Floats
-    centre: Floats
+    center: Floats
     scale: Floats
     intercept: bool
 
     @classmethod
     def standard(cls, features: list[Floats], weight: Floats, *, intercept: bool) -> Axes:
-        """Features centred (if there is a constant) and scaled to unit size."""
+        """Features centered (if there is a constant) and scaled to unit size."""
         share = weight / weight.sum()
-        centres = np.array([float(f @ share) if intercept else 0.0 for f in features])
+        centers = np.array([float(f @ share) if intercept else 0.0 for f in features])
         matrix = np.empty((len(features) + intercept, len(weight)))
         matrix[len(features) :] = 1.0
         scale = np.empty(len(features))
-        for i, (feature, centre) in enumerate(zip(features, centres, strict=True)):
-            column = np.subtract(feature, centre, out=matrix[i])
+        for i, (feature, center) in enumerate(zip(features, centers, strict=True)):
+            column = np.subtract(feature, center, out=matrix[i])
             largest = float(np.abs(column).max())
             # One that does not vary says nothing beyond the constant: its coefficient stays 0.
-            if largest <= 1e-14 * abs(centre):
+            if largest <= 1e-14 * abs(center):
                 scale[i] = np.inf
             else:  # in two steps: squares of large numbers would overflow
                 scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
             column /= scale[i]
-        return cls(matrix, centres, scale, intercept)
+        return cls(matrix, centers, scale, intercept)
 
     def chunks(self, *columns: Floats) -> list[tuple[Floats, ...]]:
         """The matrix and further columns, cut into parts whose temporaries stay in the cache."""
@@ -121,15 +121,15 @@ class Axes:
 
     def to_original(self, theta: Floats) -> tuple[Floats, float]:
         """Coefficients and constant for the features as they were given."""
-        k = len(self.centre)
+        k = len(self.center)
         coef = theta[:k] / self.scale
         constant = theta[k] if self.intercept else 0.0
-        return coef, float(constant - coef @ self.centre)
+        return coef, float(constant - coef @ self.center)
 
     def from_original(self, coef: Floats, constant: float) -> Floats:
         """Parameters here of coefficients and constant there."""
         theta = np.where(np.isinf(self.scale), 0.0, coef * np.minimum(self.scale, 1e300))
-        return np.append(theta, constant + coef @ self.centre) if self.intercept else theta
+        return np.append(theta, constant + coef @ self.center) if self.intercept else theta
 
 
 class LogLoss:

@@ -194,7 +194,7 @@ class CriticalDifferenceDisplay:
         self.ax_.text(1, y + 0.2, words, ha="left", va="bottom", fontsize=size)
 
     def _ink(self) -> Any:
-        """The colour of text, so that lines show on dark backgrounds too."""
+        """The color of text, so that lines show on dark backgrounds too."""
         from matplotlib import rcParams
 
         return rcParams["text.color"]

@@ -1,4 +1,4 @@
-"""Colours, markers and words that all pictures share."""
+"""Colors, markers and words that all pictures share."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), ":", (0, (8, 2)))
 NEUTRAL = "0.5"
-"""Mid grey, which shows on white paper and on dark backgrounds alike."""
+"""Mid gray, which shows on white paper and on dark backgrounds alike."""
 GAP = "#D55E00"
 LANDSCAPE = (7.6, 4.6)
 """Inches of a picture for a slide."""
 
 
 def color_of(index: int) -> str:
-    """The colour of a picture's ``index``-th curve."""
+    """The color of a picture's ``index``-th curve."""
     return COLORS[index % len(COLORS)]
 
 
 def marker_of(index: int) -> str:
-    """Its marker, so that curves differ in print without colours too."""
+    """Its marker, so that curves differ in print without colors too."""
     return MARKERS[index % len(MARKERS)]
 
 

@@ -381,7 +381,7 @@ def nemenyi(
 
 
 def _cliques(average: AverageRanks, critical: float) -> tuple[tuple[str, ...], ...]:
-    """Runs of neighbours in rank that span less than the critical difference, none in another."""
+    """Runs of neighbors in rank that span less than the critical difference, none in another."""
     order = np.argsort(average.ranks, kind="stable")
     ranks = average.ranks[order]
     groups = []

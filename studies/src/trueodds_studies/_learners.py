@@ -159,16 +159,16 @@ def real_boosted_stumps(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]
 def naive_bayes(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]) -> list[Floats]:
     """Log-odds of scikit-learn's Gaussian naive Bayes, in one column.
 
-    Attributes are standardised by the training rows, so that its smoothing of variances (a share
+    Attributes are standardized by the training rows, so that its smoothing of variances (a share
     of the greatest) does not depend on their units.
     """
     from sklearn.naive_bayes import GaussianNB
 
-    centre, spread = X.mean(axis=0), X.std(axis=0)
+    center, spread = X.mean(axis=0), X.std(axis=0)
     spread[spread == 0] = 1
-    model = GaussianNB().fit((X - centre) / spread, y)
+    model = GaussianNB().fit((X - center) / spread, y)
     found = []
     for other in others:
-        joint = model.predict_joint_log_proba((other - centre) / spread)
+        joint = model.predict_joint_log_proba((other - center) / spread)
         found.append((joint[:, 1] - joint[:, 0])[:, None])
     return found

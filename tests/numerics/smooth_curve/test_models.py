@@ -68,15 +68,15 @@ def test_waves_have_the_covariance_of_the_process(cells, length):
     np.testing.assert_allclose(waves @ waves.T, exact, atol=0.05)
 
 
-def test_centres_are_the_scores_their_temperature_and_the_base_rate(cells):
+def test_centers_are_the_scores_their_temperature_and_the_base_rate(cells):
     curve = Curve(cells)
     z = np.array([-20.0, -1.0, 2.0])
-    np.testing.assert_allclose(curve.centre("as_it_is", z)[1:], z[1:])
-    assert curve.centre("as_it_is", z)[0] == max(-8.0, cells.z[0])
-    hot = curve.centre("temperature", z)
+    np.testing.assert_allclose(curve.center("as_it_is", z)[1:], z[1:])
+    assert curve.center("as_it_is", z)[0] == max(-8.0, cells.z[0])
+    hot = curve.center("temperature", z)
     assert hot[2] / hot[1] == pytest.approx(-2)
     rate = (cells.n_pos.sum() + 0.5) / (cells.total + 1)
-    np.testing.assert_allclose(expit(curve.centre("base_rate", z)), rate)
+    np.testing.assert_allclose(expit(curve.center("base_rate", z)), rate)
 
 
 def small_cells():

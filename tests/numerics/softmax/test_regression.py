@@ -19,12 +19,12 @@ K = 4
 RIDGE = 0.05
 
 
-def penalised(logits, trainable):
+def penalized(logits, trainable):
     return MatrixModel(logits, trainable, RIDGE)
 
 
 every_model = pytest.mark.parametrize(
-    "kind", [TemperatureModel, VectorModel, MatrixModel, penalised], ids=lambda kind: kind.__name__
+    "kind", [TemperatureModel, VectorModel, MatrixModel, penalized], ids=lambda kind: kind.__name__
 )
 
 
@@ -72,7 +72,7 @@ def optimum_by_scipy(kind, logits, targets, weight):
     start = {TemperatureModel: np.ones(1), VectorModel: np.repeat([1.0, 0.0], k)}.get(
         kind, np.append(np.eye(k).ravel(), np.zeros(k))
     )
-    ridge = RIDGE if kind is penalised else 0.0
+    ridge = RIDGE if kind is penalized else 0.0
     found = minimize(
         lambda theta: mean_loss(*unpack(theta), logits, targets, weight, ridge),
         start,
@@ -126,7 +126,7 @@ def test_the_loss_and_its_derivatives_agree_with_finite_differences(kind):
     place, h = loss.at(theta), 1e-5
     weights, bias = model.weights_and_bias(theta)
     weights = np.diag(weights) if weights.ndim == 1 else weights
-    ridge = RIDGE if kind is penalised else 0.0
+    ridge = RIDGE if kind is penalized else 0.0
     assert place.value == pytest.approx(mean_loss(weights, bias, logits, smoothed, weight, ridge))
     around = [(loss.at(theta + h * unit), loss.at(theta - h * unit)) for unit in np.eye(len(theta))]
     gradient = [(up.value - down.value) / (2 * h) for up, down in around]
@@ -170,7 +170,7 @@ def test_the_gradient_vanishes_at_the_optimum(kind):
     if kind is TemperatureModel:
         assert abs(np.trace(by_weight)) < 1e-9
         return
-    if kind is penalised:
+    if kind is penalized:
         by_weight += RIDGE * (weights - np.diag(np.diag(weights)))
     used = np.diag(by_weight) if kind is VectorModel else by_weight
     assert np.abs(used).max() < 1e-8
@@ -229,7 +229,7 @@ def test_two_classes_are_logistic_regression():
     assert vector.bias[1] - vector.bias[0] == pytest.approx(binary.intercept, rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", [VectorModel, MatrixModel, penalised])
+@pytest.mark.parametrize("kind", [VectorModel, MatrixModel, penalized])
 def test_a_class_without_instances_keeps_its_score(kind):
     logits, _, weight = sample()
     truth = np.random.default_rng(1).integers(0, K - 1, logits.shape[1])
@@ -250,7 +250,7 @@ def test_separated_classes_are_reported_and_smoothed_ones_have_an_optimum(kind):
     found = fit(kind, logits, targets, weight)
     assert found.separates
     assert np.isfinite(found.theta).all()
-    if kind is not penalised:
+    if kind is not penalized:
         assert not found.converged
     smoothed = fit(kind, logits, 0.9 * targets + 0.1 / K, weight)
     assert smoothed.converged
@@ -272,7 +272,7 @@ def test_rows_that_are_all_but_interpolated_count_as_separated_if_parameters_are
 
 def test_a_start_elsewhere_leads_to_the_same_optimum():
     logits, targets, weight = sample()
-    model = penalised(logits, all_of(logits))
+    model = penalized(logits, all_of(logits))
     found = fit_softmax(model, targets, weight, model.start)
     start = np.random.default_rng(1).normal(size=len(model.start))
     other = fit_softmax(model, targets, weight, start)

@@ -109,9 +109,9 @@ def test_entropy_is_one_if_uniform_and_small_if_decided(q):
 def test_the_four_features_are_those_of_the_formula(q):
     logs, top = np.log(q), q == q.max(axis=0)
     found = shared_features(q, logs, top, unit=2.0)
-    centred = (logs - logs.mean(axis=0)) / 2
-    np.testing.assert_allclose(found[0], centred)
-    np.testing.assert_allclose(found[1], centred * (relative_entropy(q, logs) - 0.3))
+    centered = (logs - logs.mean(axis=0)) / 2
+    np.testing.assert_allclose(found[0], centered)
+    np.testing.assert_allclose(found[1], centered * (relative_entropy(q, logs) - 0.3))
     np.testing.assert_allclose(found[2], np.sqrt(q))
     np.testing.assert_array_equal(found[3], top)
 

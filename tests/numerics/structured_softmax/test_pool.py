@@ -149,7 +149,7 @@ def test_the_log_softmax_of_large_numbers_is_finite():
 
 @pytest.mark.parametrize("layout", ["full", "diagonal", "shared"])
 @pytest.mark.parametrize("precision", [0.1, 10.0])
-def test_the_top_is_that_of_a_general_optimiser(layout, precision):
+def test_the_top_is_that_of_a_general_optimizer(layout, precision):
     found = posterior(layout, power=2.0)
     precisions = np.full(len(found.theta), precision)
     assert found.climb(precisions, 1e-10)

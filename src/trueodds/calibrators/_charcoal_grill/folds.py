@@ -21,7 +21,7 @@ def fold_shares(counts: Floats, n_folds: int, unit: float, seed: int) -> Floats:
 
     Rows are in the order of their scores, so the result does not depend on the order of the
     input. Units are independent: sharing out neighbors evenly would repeat the noise of one fold
-    in all others and favour the most flexible fit.
+    in all others and favor the most flexible fit.
     """
     rng = np.random.default_rng(seed)
     whole = np.floor(counts / unit * (1 + 1e-12)).astype(np.int64)

@@ -657,6 +657,6 @@ def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
 
     with single_threaded_blas():
         posterior = fit_smooth_curve(
-            cells.z, cells.n_neg, cells.n_pos, centred_on_scores=scale != "raw", with_bare=False
+            cells.z, cells.n_neg, cells.n_pos, centered_on_scores=scale != "raw", with_bare=False
         )
     return replace(posterior, z=np.asarray(posterior.z * cells.unit))

@@ -68,7 +68,7 @@ class TreeCalibrator(FeatureCalibrator):
     max_depth : int, default=None
         The largest number of splits above a leaf; None for no limit.
     min_gap : float, default=1e-5
-        Neighbouring values of a numeric attribute that are no further apart are not separated.
+        Neighboring values of a numeric attribute that are no further apart are not separated.
         Lower it for attributes of very small size.
     categorical : sequence of str or int, default=None
         Columns that are categories although they are numbers, by name or position. Texts,

@@ -58,7 +58,7 @@ class TreeData:
 class FittedTree:
     """The pruned tree, nodes in pre-order.
 
-    ``coef`` has one row of slopes and an intercept for each modelled class; see the kernels.
+    ``coef`` has one row of slopes and an intercept for each modeled class; see the kernels.
     """
 
     parent: Ints

@@ -170,13 +170,13 @@ def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> 
     """A sentence if high forecasts go with the map's negative class; None if that is not clear."""
     if rows.n_scores != 1:
         return None
-    labelled = rows.relation.filter("label IS NOT NULL").project("score_0 AS score, label")
-    count = labelled.aggregate("count(*) FILTER (label = 0), count(*) FILTER (label = 1)")
+    labeled = rows.relation.filter("label IS NOT NULL").project("score_0 AS score, label")
+    count = labeled.aggregate("count(*) FILTER (label = 0), count(*) FILTER (label = 1)")
     negatives, positives = count.fetchall()[0]
     if not (negatives and positives):
         return None
     grouped = group_scores(
-        labelled, score="score", label="label", scale="raw", max_rows=10_000, checked=True
+        labeled, score="score", label="label", scale="raw", max_rows=10_000, checked=True
     )
     forecast = np.asarray(fitted(grouped.score))
     order = np.argsort(forecast, kind="stable")

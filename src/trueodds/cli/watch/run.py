@@ -516,14 +516,14 @@ class WatchRun:
     ) -> None:
         """Do not take rows that were counted before; note what is unusual."""
         # Rows that were counted cannot be held, even if --until lies before them now.
-        labelled = own[read.codes[own] >= 0]
+        labeled = own[read.codes[own] >= 0]
         known = [record.values for record in before if record.values is not None]
         if len(known) == len(before):
             pool = np.sort(np.concatenate(known))
-            status, withdrawn = compare_rows(pool, read.values(labelled))
-            read.take[labelled[status != NEW]] = False
-            read.held[labelled[status != NEW]] = False
-            changed = labelled[status == CHANGED]
+            status, withdrawn = compare_rows(pool, read.values(labeled))
+            read.take[labeled[status != NEW]] = False
+            read.held[labeled[status != NEW]] = False
+            changed = labeled[status == CHANGED]
             if len(changed):
                 for period, count in rows.periods_of(source.connection, changed).items():
                     self._event("changed", period=period, file=file, rows=count)
@@ -539,8 +539,8 @@ class WatchRun:
                     first = first[read.moments[first] <= end]
                 read.take[first] = read.held[first] = False
             else:
-                self._event("unmatched", file=file, rows=len(labelled))
-                read.take[labelled] = False
+                self._event("unmatched", file=file, rows=len(labeled))
+                read.take[labeled] = False
 
     # ----- into the monitor ------------------------------------------------------------------
 
@@ -653,7 +653,7 @@ def _moment_text(number: float, kind: str | None) -> str:
 
 
 def _newest(rows: WatchedRows, since: str, kind: str) -> tuple[Any, Any, Any]:
-    """Scores, codes and weights of the newest labelled rows since a time, a million at most."""
+    """Scores, codes and weights of the newest labeled rows since a time, a million at most."""
     first: Any = moment_number(since, kind)
     kept: deque[Piece] = deque()
     count = 0

@@ -103,7 +103,7 @@ def metrics_text(watch: Watch, state: str) -> str:
         ("rows_withdrawn", "Counted rows that are no longer there.", totals["withdrawn"]),
         (
             "rows_not_compared",
-            "Labelled rows not counted because the state could not compare them.",
+            "Labeled rows not counted because the state could not compare them.",
             totals["unmatched"] + totals["expired"],
         ),
         ("periods_missing", "Periods without rows now.", len(watch.missing)),

@@ -392,7 +392,7 @@ def _filled(tables: Sequence[Floats], fill: float) -> Floats:
 def _slopes(x: Floats, y: Floats) -> Floats:
     with np.errstate(over="ignore"):
         slope = np.append(np.diff(y) / np.diff(x), 0.0)
-    slope[~np.isfinite(slope)] = 0.0  # knots that are neighbours among float64s
+    slope[~np.isfinite(slope)] = 0.0  # knots that are neighbors among float64s
     return slope
 
 

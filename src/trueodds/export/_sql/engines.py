@@ -168,7 +168,7 @@ def add_level_stretch(x: list[float], y: list[float]) -> None:
 
 
 def slopes_of(x: list[float], y: list[float]) -> list[float]:
-    """The slopes between neighbours; 0 where two are too close for one."""
+    """The slopes between neighbors; 0 where two are too close for one."""
     slopes = []
     for j in range(len(x) - 1):
         rise, run = y[j + 1] - y[j], x[j + 1] - x[j]

@@ -23,10 +23,10 @@ from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
 from trueodds.numerics.smooth_curve.models import (
     AMPLITUDES,
-    CENTRES,
+    CENTERS,
     HALF_THE_RANKING,
     SPREAD_FACTOR,
-    Centre,
+    Center,
     Curve,
     Kind,
     Steps,
@@ -54,7 +54,7 @@ BARE_COUNTS_AS = 8.0
 to 0.0008 of log-loss at 1,000 rows; with 4 or 12, the mean over the arena is the same to 0.0001."""
 WORTH_A_LOOK = 3.0
 """The difference of evidence, in nats, that makes it so: odds of 20 to 1."""
-FINER_CENTRES = (Centre("as_it_is", 1.0), Centre("temperature", 1.0), Centre("base_rate", 1.0))
+FINER_CENTERS = (Center("as_it_is", 1.0), Center("temperature", 1.0), Center("base_rate", 1.0))
 """Where short waves are needed, it matters little what they are added to."""
 
 
@@ -70,7 +70,7 @@ def fit_smooth_curve(
     n_neg: Floats,
     n_pos: Floats,
     *,
-    centred_on_scores: bool = True,
+    centered_on_scores: bool = True,
     with_bare: bool = True,
 ) -> CurvePosterior:
     """The posterior of the curve.
@@ -81,7 +81,7 @@ def fit_smooth_curve(
         Log-odds, strictly increasing; ±inf is legal.
     n_neg, n_pos : ndarray of shape (n,)
         The weight of each class at each.
-    centred_on_scores : bool, default=True
+    centered_on_scores : bool, default=True
         Whether the scores themselves may be right. Not if they are margins.
     with_bare : bool, default=True
         Whether models take part that learn nothing, or a temperature alone. They make forecasts
@@ -91,21 +91,21 @@ def fit_smooth_curve(
     cells = cells_of(z, n_neg, n_pos, for_waves)
     curve = Curve(cells)
 
-    def batch(length: float | None, among: Sequence[Centre] = CENTRES) -> _Batch:
-        centres = [c for c in among if centred_on_scores or c.kind != "as_it_is"]
-        return _Batch(curve, centres, length)
+    def batch(length: float | None, among: Sequence[Center] = CENTERS) -> _Batch:
+        centers = [c for c in among if centered_on_scores or c.kind != "as_it_is"]
+        return _Batch(curve, centers, length)
 
     families: list[_Family] = [batch(None)]
     if with_bare:
         families.append(_Bare(curve, "temperature"))
-    if with_bare and centred_on_scores:
+    if with_bare and centered_on_scores:
         families.append(_Bare(curve, "as_it_is"))
     if len(cells) > 1:  # a single point has no shape
         long, short = (batch(length) for length in LENGTHS)
         families += [long, short]
         gain = short.evidence.max() - long.evidence.max()
         if cells.total >= ROWS_FOR_FINER_WAVES or gain > WORTH_A_LOOK:
-            families.append(batch(FINER_LENGTH, FINER_CENTRES))
+            families.append(batch(FINER_LENGTH, FINER_CENTERS))
         if cells.total >= ROWS_FOR_STEPS or gain > WORTH_A_LOOK:
             families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps)))
     return _average(curve, families)
@@ -139,12 +139,12 @@ def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
 
 
 class _Bare:
-    """A centre by itself: nothing is learned, or a temperature alone."""
+    """A center by itself: nothing is learned, or a temperature alone."""
 
     def __init__(self, curve: Curve, kind: Kind) -> None:
         self._curve, self._kind = curve, kind
         cells = curve.cells
-        eta = curve.centre(kind, cells.z)
+        eta = curve.center(kind, cells.z)
         likelihood = eta @ cells.n_pos - np.logaddexp(0, eta) @ cells.weight
         cost = charge(kind, cells) - np.log(BARE_COUNTS_AS)
         self.evidence = np.array([likelihood - cost])
@@ -157,7 +157,7 @@ class _Bare:
         """One curve, uncertain by its temperature alone."""
         if not weight[0]:
             return []
-        eta = self._curve.centre(self._kind, knots)
+        eta = self._curve.center(self._kind, knots)
         return [CurveMember(float(weight[0]), eta, self._deviation * eta[:, None])]
 
 
@@ -169,22 +169,22 @@ def charge(kind: Kind, cells: LogOddsCells) -> float:
 class _Batch:
     """All models with waves of one length, or without waves."""
 
-    def __init__(self, curve: Curve, centres: Sequence[Centre], length: float | None) -> None:
+    def __init__(self, curve: Curve, centers: Sequence[Center], length: float | None) -> None:
         self._curve = curve
         self._length = length
         amplitudes = (None,) if length is None else AMPLITUDES
-        self._centres = [centre for _ in amplitudes for centre in centres]
+        self._centers = [center for _ in amplitudes for center in centers]
         features = self._features(curve.cells.z)
         n_waves = features.shape[1] - len(HALF_THE_RANKING)
         mean, deviation = [], []
         for amplitude in amplitudes:
-            for centre in centres:
-                expected = HALF_THE_RANKING if centre.kind == "base_rate" else (0.0,) * 4
+            for center in centers:
+                expected = HALF_THE_RANKING if center.kind == "base_rate" else (0.0,) * 4
                 mean.append([*expected, *[0.0] * n_waves])
-                deviation.append([centre.deviation] * 4 + [amplitude or 1.0] * n_waves)
+                deviation.append([center.deviation] * 4 + [amplitude or 1.0] * n_waves)
         prior = Prior(np.array(mean), np.array(deviation))
         self._fits: Fits = fit_all(features, self._offsets(curve.cells.z), curve.cells, prior)
-        charges = [charge(centre.kind, curve.cells) for centre in self._centres]
+        charges = [charge(center.kind, curve.cells) for center in self._centers]
         self.evidence = self._fits.evidence - charges
 
     def _features(self, z: Floats) -> Floats:
@@ -194,8 +194,8 @@ class _Batch:
         return np.hstack([features, self._curve.waves(z, self._length)])
 
     def _offsets(self, z: Floats) -> Floats:
-        kinds = {centre.kind: self._curve.centre(centre.kind, z) for centre in self._centres}
-        return np.array([kinds[centre.kind] for centre in self._centres])
+        kinds = {center.kind: self._curve.center(center.kind, z) for center in self._centers}
+        return np.array([kinds[center.kind] for center in self._centers])
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """Those with enough weight, at the knots."""

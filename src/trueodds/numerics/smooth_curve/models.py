@@ -1,16 +1,16 @@
-"""The models that are averaged: smooth curves (centre, features, waves), and step functions.
+"""The models that are averaged: smooth curves (center, features, waves), and step functions.
 
-A smooth model says η(z) = centre(z) + θ·features(z) + f(v(z)), where z are log-odds, v their normal
+A smooth model says η(z) = center(z) + θ·features(z) + f(v(z)), where z are log-odds, v their normal
 quantiles, and f is a Gaussian process.
 
-*Centres* are where the curve is expected, so that few rows change little: the scores as they are;
+*Centers* are where the curve is expected, so that few rows change little: the scores as they are;
 their temperature; the temperature of squashed scores (for models whose log-odds reach hundreds);
 the base rate, with half of the ranking kept.
 *Features* shift the curve, turn it, bend either end by itself, and turn it on the axis of ranks.
 *Waves* let it bend anywhere. Three amplitudes and some lengths are averaged, and none at all.
 
 Where the constants come from: deviations of 0.1, 0.3 and 1 say that calibrated log-odds differ from
-the centre by about a tenth, a third, or all of a typical spread; amplitudes of 0.3, 1 and 2.5 say
+the center by about a tenth, a third, or all of a typical spread; amplitudes of 0.3, 1 and 2.5 say
 the same of waves; lengths of 0.4 and 1.2 are a small and a large part of the axis of quantiles, of
 which scores fill about −3 to 3. No single one is right for all data, which is why all are averaged,
 each with the weight of its evidence. ``benchmarks/choices/smooth_prior.py`` measures what happens
@@ -36,8 +36,8 @@ from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.posterior import CurveMember
 
 __all__ = [
-    "CENTRES",
-    "Centre",
+    "CENTERS",
+    "Center",
     "Curve",
     "Steps",
     "fit_steps",
@@ -61,18 +61,18 @@ SPACING, FEWEST_INDUCING = 0.7, 12
 
 
 @dataclass(frozen=True)
-class Centre:
+class Center:
     """Where a curve is expected, and how far from it the features' coefficients may lie."""
 
     kind: Kind
     deviation: float
 
 
-CENTRES = (
-    *(Centre("as_it_is", deviation) for deviation in (0.1, 0.3, 1.0)),
-    *(Centre("temperature", deviation) for deviation in (0.1, 0.3, 1.0)),
-    *(Centre("squashed", deviation) for deviation in (0.1, 0.3, 1.0)),
-    *(Centre("base_rate", deviation) for deviation in (1.0, 2.0)),
+CENTERS = (
+    *(Center("as_it_is", deviation) for deviation in (0.1, 0.3, 1.0)),
+    *(Center("temperature", deviation) for deviation in (0.1, 0.3, 1.0)),
+    *(Center("squashed", deviation) for deviation in (0.1, 0.3, 1.0)),
+    *(Center("base_rate", deviation) for deviation in (1.0, 2.0)),
 )
 
 
@@ -98,7 +98,7 @@ def temperature(z: Floats, cells: LogOddsCells) -> float:
 
 
 class Curve:
-    """Features and centres at any log-odds, as they are scaled for some cells.
+    """Features and centers at any log-odds, as they are scaled for some cells.
 
     Beyond the first and the last cell, everything is as it is there.
     """
@@ -144,7 +144,7 @@ class Curve:
         needed = max(math.ceil((v[-1] - v[0]) / (SPACING * length)) + 1, FEWEST_INDUCING)
         return v if len(v) <= needed else np.linspace(v[0], v[-1], needed)
 
-    def centre(self, kind: Kind, z: Floats) -> Floats:
+    def center(self, kind: Kind, z: Floats) -> Floats:
         """Where the curve is expected."""
         z = self.inside(z)
         if kind == "as_it_is":

@@ -311,7 +311,7 @@ class _Loss:
 
     def __init__(self, model: SoftmaxModel, targets: Floats, row_weight: Floats) -> None:
         self.model, self.targets, self.row_weight = model, targets, row_weight
-        self.ridge, self.centre = model.ridge(), model.start
+        self.ridge, self.center = model.ridge(), model.start
         self.truth = targets.argmax(axis=0)
 
     def at(self, theta: Floats) -> _SoftmaxPoint:
@@ -326,7 +326,7 @@ class _Loss:
         fit -= np.einsum("kn,kn->n", self.targets, eta)
         residual = p - self.targets
         residual *= self.row_weight
-        pulled = theta - self.centre
+        pulled = theta - self.center
         return _SoftmaxPoint(
             theta,
             eta,
@@ -382,7 +382,7 @@ class _Loss:
     def along(self, place: _SoftmaxPoint, step: Floats) -> Callable[[float], tuple[float, float]]:
         """Slope and curvature at a length of the step."""
         change = self.model.forward(step)
-        fixed = float(self.ridge @ ((place.theta - self.centre) * step))
+        fixed = float(self.ridge @ ((place.theta - self.center) * step))
         fixed -= float(self.row_weight @ np.einsum("kn,kn->n", self.targets, change))
         bend = float(self.ridge @ step**2)
 

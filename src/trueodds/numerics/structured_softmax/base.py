@@ -36,10 +36,10 @@ LEAST_MIXING = 1e-6
 
 # Priors, in logarithms (ε: log-odds). They are wide: what fifty rows say of τ weighs more.
 TEMPERATURE_SPREAD = 1.5  # ln τ ~ N(0, 1.5²): factors of 4.5 either way are usual
-FLOOR_CENTRE = -9.0  # ln δ: e⁻⁹ ≈ 1/8,000, the resolution of a forest or of a rounded score
+FLOOR_CENTER = -9.0  # ln δ: e⁻⁹ ≈ 1/8,000, the resolution of a forest or of a rounded score
 FLOOR_SPREAD_ABOVE = 2.5  # a floor above e⁻⁴ would erase what the scores say
 FLOOR_SPREAD_BELOW = 15.0  # below, almost anything may be: naive Bayes means its 10⁻²⁰
-MIXING_CENTRE, MIXING_SPREAD = -5.0, 2.0  # about 1 outcome in 150, by a factor of 7
+MIXING_CENTER, MIXING_SPREAD = -5.0, 2.0  # about 1 outcome in 150, by a factor of 7
 
 BOUNDS = ((-6.0, 3.0), (math.log(LEAST_FLOOR), -1.0), (-12.0, 0.0))
 STARTS = ((0.0, -12.0, -5.0), (-0.3, -5.0, -4.0), (-2.3, -60.0, -4.0))
@@ -103,7 +103,7 @@ def temperature_evidence(rows: ClassRows, base: Base) -> float:
     step = np.array([DIFFERENCE, 0.0, 0.0])
     upper, lower = (loss(x + s)[1][0] for s in (step, -step))
     curvature = max((upper - lower) / (2 * DIFFERENCE), TEMPERATURE_SPREAD**-2)
-    fixed = 0.5 * float((_off_centre(x)[0][1:] ** 2).sum())
+    fixed = 0.5 * float((_off_center(x)[0][1:] ** 2).sum())
     return fixed - loss(x)[0] - math.log(TEMPERATURE_SPREAD) - 0.5 * math.log(curvature)
 
 
@@ -114,10 +114,10 @@ def _base_at(x: Floats, prior: Floats) -> Base:
     return Base(min(math.exp(x[0]), MOST_TAU), floor, mixing, prior)
 
 
-def _off_centre(x: Floats) -> tuple[Floats, Floats]:
-    """How far off the priors' centres the numbers are, in standard deviations; and these."""
-    spread = FLOOR_SPREAD_BELOW if x[1] < FLOOR_CENTRE else FLOOR_SPREAD_ABOVE
-    off = np.array([x[0], x[1] - FLOOR_CENTRE, x[2] - MIXING_CENTRE])
+def _off_center(x: Floats) -> tuple[Floats, Floats]:
+    """How far off the priors' centers the numbers are, in standard deviations; and these."""
+    spread = FLOOR_SPREAD_BELOW if x[1] < FLOOR_CENTER else FLOOR_SPREAD_ABOVE
+    off = np.array([x[0], x[1] - FLOOR_CENTER, x[2] - MIXING_CENTER])
     widths = np.array([TEMPERATURE_SPREAD, spread, MIXING_SPREAD])
     return off / widths, widths
 
@@ -164,7 +164,7 @@ class BaseLoss:
             more, steeper = self._of_chunk(base, p, classes, places, counts)
             value += more
             slope += steeper
-        off, widths = _off_centre(x)
+        off, widths = _off_center(x)
         return value + 0.5 * float((off**2).sum()), slope + off / widths
 
     @cached_property

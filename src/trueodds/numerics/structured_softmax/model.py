@@ -2,7 +2,7 @@ r"""A structured softmax: its features, its linear predictor by blocks, and its 
 
 .. math:: η_k = \ln q_k + b_k + Σ_j W_{kj} z_j + Σ_j V_{kj}(q_j - 1/K) + Σ_m s_m f_{mk}
 
-where z = (ln q − centre)/unit. Blocks: shared (s), intercepts (b), the diagonal and the rest of W,
+where z = (ln q − center)/unit. Blocks: shared (s), intercepts (b), the diagonal and the rest of W,
 the diagonal and the rest of V. One variance belongs to each. Identity is all zeros; temperature
 scaling is s₁ alone, vector scaling b and the diagonal of W, matrix scaling b and W.
 
@@ -32,7 +32,7 @@ from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.rows import ClassRows
 
 __all__ = [
-    "ENTROPY_CENTRE",
+    "ENTROPY_CENTER",
     "N_SHARED",
     "Block",
     "Coefficients",
@@ -102,15 +102,15 @@ class Design:
     features : ndarray of shape (4, k, n)
     block : ndarray of shape (k, d)
         The block of each coefficient of a class and a column; −1 if there is none.
-    centre, unit : float
-        z = (ln q − centre)/unit.
+    center, unit : float
+        z = (ln q − center)/unit.
     """
 
     offset: Floats
     columns: Floats
     features: Floats
     block: npt.NDArray[np.int8]
-    centre: float
+    center: float
     unit: float
 
     @cached_property
@@ -202,7 +202,7 @@ class Design:
         k = len(weights)
         on_logs = weights[:, 1 : k + 1] / self.unit
         on_probabilities = weights[:, k + 1 :]
-        bias = weights[:, 0] - self.centre * on_logs.sum(axis=1) - on_probabilities.sum(axis=1) / k
+        bias = weights[:, 0] - self.center * on_logs.sum(axis=1) - on_probabilities.sum(axis=1) / k
         if self.is_diagonal:
             on_logs = np.diagonal(on_logs).copy()
         if not on_probabilities.size:
@@ -226,10 +226,10 @@ def make_design(rows: ClassRows, base: Base, layout: Layout) -> Design:
     logs = np.log(q)
     k = len(q)
     share = rows.weight / (k * rows.weight.sum())
-    centre = float(logs.sum(axis=0) @ share)
-    variance = float(((logs - centre) ** 2).sum(axis=0) @ share)
+    center = float(logs.sum(axis=0) @ share)
+    variance = float(((logs - center) ** 2).sum(axis=0) @ share)
     unit = max(math.sqrt(variance), LEAST_UNIT)
-    parts = [np.ones((1, q.shape[1])), (logs - centre) / unit]
+    parts = [np.ones((1, q.shape[1])), (logs - center) / unit]
     if layout == "full":
         parts.append(q - 1 / k)
     return Design(
@@ -237,7 +237,7 @@ def make_design(rows: ClassRows, base: Base, layout: Layout) -> Design:
         columns=np.concatenate(parts),
         features=shared_features(q, logs, rows.top, unit),
         block=_blocks_of(layout, k),
-        centre=centre,
+        center=center,
         unit=unit,
     )
 
@@ -255,7 +255,7 @@ def _blocks_of(layout: Layout, k: int) -> npt.NDArray[np.int8]:
     return block
 
 
-ENTROPY_CENTRE = 0.3
+ENTROPY_CENTER = 0.3
 """A typical relative entropy of a row; only where the two temperatures meet depends on it."""
 N_SHARED = 4
 
@@ -272,7 +272,7 @@ def shared_features(q: Floats, logs: Floats, top: npt.NDArray[np.bool_], unit: f
     # that the numbers stay small.
     np.subtract(logs, logs.mean(axis=0), out=features[0])
     features[0] /= unit
-    np.multiply(features[0], relative_entropy(q, logs) - ENTROPY_CENTRE, out=features[1])
+    np.multiply(features[0], relative_entropy(q, logs) - ENTROPY_CENTER, out=features[1])
     np.sqrt(q, out=features[2])
     features[3] = top
     return features
@@ -294,7 +294,7 @@ def structured_probabilities(
     q = base.mixed(p)
     logs = np.log(q)
     slope, by_entropy, on_root, on_top = coefficients.shared
-    steepness = 1 + slope + by_entropy * (relative_entropy(q, logs) - ENTROPY_CENTRE)
+    steepness = 1 + slope + by_entropy * (relative_entropy(q, logs) - ENTROPY_CENTER)
     eta = logs * steepness
     eta += on_root * np.sqrt(q)
     eta += on_top * top

@@ -25,7 +25,7 @@ from trueodds_studies.papers.bayes_isotonic.synthetic import true_map
 
 __all__ = ["figure_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7"]
 
-COLOURS = {"over-over": "#c44e52", "over-under": "#cccccc", "under-under": "#4c72b0"}
+COLORS = {"over-over": "#c44e52", "over-under": "#cccccc", "under-under": "#4c72b0"}
 
 
 def figure_1() -> Figure:
@@ -45,7 +45,7 @@ def figure_1() -> Figure:
             with quietly():
                 fitted = calibrator.set_params(label_smoothing=smoothing).fit(data.scores, data.y)
             ax.plot(grid, fitted.predict_proba(grid)[:, 1], style, label=f"{label} correction")
-        ax.plot(*true_map(), color="grey", lw=0.8, ls=":", label="true map")
+        ax.plot(*true_map(), color="gray", lw=0.8, ls=":", label="true map")
         ax.set(title=words, xlabel="score", xlim=(0, 1), ylim=(-0.02, 1.02))
     axes[0].set_ylabel("probability")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
@@ -79,8 +79,8 @@ def figure_3(found: Findings, ranking: Ranking) -> Figure:
     for ax, n in zip(axes, SIZES, strict=True):
         shares = 100 * found.ends(n, NINE, ranking)
         left = np.zeros(len(shares))
-        for kind, colour in COLOURS.items():
-            ax.barh(shares.index, shares[kind], left=left, color=colour, label=kind)
+        for kind, color in COLORS.items():
+            ax.barh(shares.index, shares[kind], left=left, color=color, label=kind)
             left += shares[kind].to_numpy()
         ax.set(title=f"{n} instances", xlabel="pairs, %", xlim=(0, 100))
     axes[0].invert_yaxis()

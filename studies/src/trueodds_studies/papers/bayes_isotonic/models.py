@@ -3,7 +3,7 @@
 The paper takes "the default parameters, except for the decision tree". Those of scikit-learn 0.20
 and 0.21, which its authors had, differ from today's: ten trees in a forest, ``gamma="auto"`` of the
 support vector machine, liblinear for logistic regression, and AdaBoost by SAMME.R. Attributes are
-not standardised, there as here.
+not standardized, there as here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MODELS = ("DT", "NB", "SVM", "RF", "LR", "KNN", "ADA", "BAG-DT", "ANN")
 DEFAULTS = (
     "DT: Gini, leaves of at least 10 rows, as the paper says; NB: Gaussian; SVM: radial kernel, "
     'C = 1, `gamma="auto"` (1 over the number of attributes); RF: 10 trees; LR: liblinear, C = 1; '
-    "KNN: 5 neighbours; ADA: 50 stumps, SAMME.R; BAG-DT: 10 trees; ANN: one layer of 100 units, "
+    "KNN: 5 neighbors; ADA: 50 stumps, SAMME.R; BAG-DT: 10 trees; ANN: one layer of 100 units, "
     "Adam, at most 200 epochs"
 )
 """What scikit-learn 0.20 and 0.21 took, for the page."""

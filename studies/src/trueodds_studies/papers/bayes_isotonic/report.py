@@ -125,7 +125,7 @@ def summary(found: Findings) -> str:
         "`creditcard-casecontrol` (all frauds, 8 % of the legitimate rows) as many frauds are "
         f"taken as a random 20,000 rows of the full set have. {_constant(found)}"
         "\n\nThe base models have the defaults of scikit-learn 0.20 and 0.21, the versions of the "
-        f"paper's time. {DEFAULTS}. Attributes are not standardised, as in the authors' program. "
+        f"paper's time. {DEFAULTS}. Attributes are not standardized, as in the authors' program. "
         "From there too: margins of the SVM become scores by the logistic function; log-loss keeps "
         "probabilities 1e-15 away from 0 and 1."
         "\n\n**Verdicts.** A share of cases has a standard error from the spread between the "

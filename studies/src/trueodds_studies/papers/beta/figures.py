@@ -17,10 +17,10 @@ from trueodds_studies.papers.beta.ranks import MODEL_NAMES
 __all__ = ["beta_curves", "few_rows", "logistic_curves", "maps_of_two_sets", "score_densities"]
 
 MIDPOINTS = (0.25, 0.5, 0.75)
-COLOURS = {"beta": "#c0392b", "isotonic": "#27864a", "logistic": "#2456a6"}
+COLORS = {"beta": "#c0392b", "isotonic": "#27864a", "logistic": "#2456a6"}
 SHADES = ("#9ecae1", "#3182bd", "#08306b")
 GRID = np.linspace(0.001, 0.999, 400)
-MODEL_COLOURS = {"naive-bayes": "#7b3294", "ada-o": "#c0392b", "ada-s-r": "#2456a6"}
+MODEL_COLORS = {"naive-bayes": "#7b3294", "ada-o": "#c0392b", "ada-s-r": "#2456a6"}
 
 
 def _square(ax: Any, title: str) -> None:
@@ -72,9 +72,9 @@ def maps_of_two_sets(results: Results) -> list[Figure]:
         1, len(names), figsize=(3.9 * len(names), 4.2), layout="constrained", squeeze=False
     )
     for ax, name in zip(axes[0], names, strict=True):
-        for method, colour in COLOURS.items():
+        for method, color in COLORS.items():
             line = pick_rows(maps, set=name, method=method).groupby("score")["probability"].mean()
-            ax.plot(line.index, line, color=colour, label=method)
+            ax.plot(line.index, line, color=color, label=method)
         dots = pick_rows(maps, set=name, method="empirical")[["score", "probability"]]
         dots = dots.groupby((dots["score"] * N_BINS).astype(int)).mean()
         ax.plot(dots["score"], dots["probability"], "ko", markersize=4, label="empirical")
@@ -94,8 +94,8 @@ def score_densities() -> Figure:
     figure, axes = pyplot.subplots(2, 3, figsize=(7.5, 4.9), layout="constrained")
     for (above, below), (negative, positive) in zip(axes.T, cases, strict=True):
         densities = [beta(*shape).pdf(GRID) for shape in (negative, positive)]
-        for density, colour, word in zip(densities, ("0.45", "#c0392b"), ("0", "1"), strict=True):
-            above.plot(GRID, density, color=colour, label=f"class {word}")
+        for density, color, word in zip(densities, ("0.45", "#c0392b"), ("0", "1"), strict=True):
+            above.plot(GRID, density, color=color, label=f"class {word}")
         above.set(xlim=(0, 1), ylim=(0, 4), xticks=(0, 0.5, 1))
         above.tick_params(labelsize=8)
         above.set_title(f"Beta{negative} and Beta{positive}", fontsize=9)
@@ -117,12 +117,12 @@ def few_rows(results: Results) -> list[Figure]:
     figure, axes = pyplot.subplots(1, 2, figsize=(7.8, 3.3), layout="constrained")
     for ax, (loss, words) in zip(axes, LOSSES.items(), strict=True):
         gaps = size_gaps(results, loss)
-        for model, colour in MODEL_COLOURS.items():
+        for model, color in MODEL_COLORS.items():
             part = gaps.xs(model, level="model")
             for _, line in part.iterrows():
-                ax.plot(SIZES, line, color=colour, alpha=0.2, linewidth=0.8)
+                ax.plot(SIZES, line, color=color, alpha=0.2, linewidth=0.8)
             name = MODEL_NAMES.get(model, "Ada-S (SAMME.R)")
-            ax.plot(SIZES, part.mean(), color=colour, marker="o", markersize=3, label=name)
+            ax.plot(SIZES, part.mean(), color=color, marker="o", markersize=3, label=name)
         ax.axhline(0, color="0.6", linewidth=0.8)
         ax.set_xscale("log")
         ax.set_xticks(SIZES, [str(n) for n in SIZES])

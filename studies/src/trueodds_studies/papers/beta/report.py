@@ -83,7 +83,7 @@ def report(results: Results) -> ReportContent:
             *figures.few_rows(results),
             "## Running time",
             time_table(results),
-            "## The Brier score as what is minimised",
+            "## The Brier score as what is minimized",
             *_future_work(results),
             "## The other settings",
             *_other_tables(text),
@@ -136,7 +136,7 @@ def _summary(results: Results, table: Any) -> str:
         text += f" Other copies than the paper's: {'; '.join(copies)}."
     return text + (
         "\n\nThe authors' published program decides what the paper leaves open: attributes are "
-        "standardised, outer folds are stratified by the original classes, the uncalibrated are "
+        "standardized, outer folds are stratified by the original classes, the uncalibrated are "
         "averages of the three inner models too, log-loss keeps probabilities 1e-16 away from 0 "
         "and 1, and logistic calibration works on the raw scores. Beta calibration gets scores "
         "2.2e-16 away from 0 and 1. On separable calibration folds maximum likelihood has no "
@@ -368,7 +368,7 @@ def _future_work(results: Results) -> list[Table | str]:
         ),
     )
     intro = (
-        "The paper proposes as future work to minimise the Brier score instead of log-loss. Here "
+        "The paper proposes as future work to minimize the Brier score instead of log-loss. Here "
         "it is, beside the paper's methods and in none of their rankings. By the Brier score "
         f"itself, {'; '.join(words)}."
     )

@@ -49,9 +49,9 @@ def gain_figure(gains: Gains) -> Figure:
             gain = gains[model, measure]
             both = (((gain.low, gain.high), 0.14, "#0072b2", "ours"),
                     (INTERVALS[model][measure], -0.14, "0.55", "paper"))  # fmt: skip
-            for (low, high), shift, colour, label in both:
+            for (low, high), shift, color, label in both:
                 middle = (low + high) / 2
-                style = {"fmt": "o", "ms": 4, "capsize": 3, "color": colour}
+                style = {"fmt": "o", "ms": 4, "capsize": 3, "color": color}
                 style["label"] = label if place == 0 else None
                 ax.errorbar(middle, -place + shift, xerr=(high - low) / 2, **style)
         ax.axvline(0, color="black", lw=0.8)

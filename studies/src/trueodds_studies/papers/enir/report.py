@@ -227,7 +227,7 @@ _SUBSTITUTES = (
     "paper does not say how it made two classes of many: page-blocks 1, pendigits 5, satimage "
     "4, covtype 2, letter O or A to M, balance B, car good and vgood, or vgood, against the "
     "rest. Nor does it name the SVM's kernel on real data or the programs: here scikit-learn's "
-    "`LinearSVC` (squared hinge), `LogisticRegression` (both C = 1, standardised attributes, "
+    "`LinearSVC` (squared hinge), `LogisticRegression` (both C = 1, standardized attributes, "
     "nominal ones as indicators) and a naive Bayes like Weka's, which counts nominal values."
     '\n\nENIR has the criterion of the authors\' program (`criterion="bic-authors"`), BBQ the '
     "library's defaults. Ranks: F_F (Iman and Davenport) at 0.05, then Holm's procedure with ENIR "

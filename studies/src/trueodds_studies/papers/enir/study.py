@@ -3,7 +3,7 @@
 Read from the paper (section IV): measures are those of the test fold; calibration uses the scores
 of the training rows themselves ("we always used the train data for calibrating"); scores of an SVM
 pass through a sigmoid. What it does not say, and what is taken here: the SVM on real data is
-linear; logistic regression and SVM have scikit-learn's default penalty (C = 1) on standardised
+linear; logistic regression and SVM have scikit-learn's default penalty (C = 1) on standardized
 attributes; nominal attributes are indicators there, and counted in naive Bayes, which follows
 Weka's; measures are averaged over folds.
 
@@ -86,17 +86,17 @@ def _linear_svm(data: _Data, train: Indices, test: Indices) -> list[Floats]:
 
 
 def _margins(model: Any, data: _Data, train: Indices, test: Indices) -> list[Floats]:
-    """Margins of a linear model of standardised attributes."""
+    """Margins of a linear model of standardized attributes."""
     from sklearn.exceptions import ConvergenceWarning
 
     X = data.indicators
-    centre, spread = X[train].mean(axis=0), X[train].std(axis=0)
+    center, spread = X[train].mean(axis=0), X[train].std(axis=0)
     spread[spread == 0] = 1
     with warnings.catch_warnings():
         # As near as it got: the study compares what is made of the margins.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit((X[train] - centre) / spread, data.y[train])
-    return [model.decision_function((X[rows] - centre) / spread) for rows in (train, test)]
+        model.fit((X[train] - center) / spread, data.y[train])
+    return [model.decision_function((X[rows] - center) / spread) for rows in (train, test)]
 
 
 def _naive_bayes(data: _Data, train: Indices, test: Indices) -> list[Floats]:

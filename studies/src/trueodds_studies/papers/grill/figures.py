@@ -14,7 +14,7 @@ from trueodds_studies.papers.grill.numbers import MEASURES, paper_table
 
 __all__ = ["figure_9", "functions_figure", "reliability_figure", "samples_figure"]
 
-BLUE, RED, GREY = "#0072b2", "#d55e00", "0.6"
+BLUE, RED, GRAY = "#0072b2", "#d55e00", "0.6"
 TOO_HIGH, TOO_LOW = "#e8a27c", "#56b4e9"
 NAMES = {
     "original": "original (figure 1)",
@@ -41,8 +41,8 @@ def reliability_figure(rows: Any) -> Figure:
             left = some["bin"].to_numpy() / 10
             rate, forecast = some["rate"].to_numpy(), some["forecast"].to_numpy()
             ax.bar(left, rate, 0.1, align="edge", color=BLUE, edgecolor="white", lw=0.5)
-            colour = np.where(forecast > rate, TOO_HIGH, TOO_LOW)
-            ax.bar(left, forecast - rate, 0.1, bottom=rate, align="edge", color=colour,
+            color = np.where(forecast > rate, TOO_HIGH, TOO_LOW)
+            ax.bar(left, forecast - rate, 0.1, bottom=rate, align="edge", color=color,
                    edgecolor="white", lw=0.5)  # fmt: skip
             ax.plot([0, 1], [0, 1], color="black", lw=0.8)
             gap = np.abs(rate - forecast)
@@ -72,20 +72,20 @@ def functions_figure(rows: Any) -> Figure:
     axes[1, 0].set(title="isotonic (figure 5)", ylabel="calibrated score", xlabel="score")
     axes[0, 0].axis("off")
     for column, coals in ((1, 2), (2, 3)):
-        for solver, words, colour in zip(("paper", "joint"), SOLVERS, (BLUE, RED), strict=True):
+        for solver, words, color in zip(("paper", "joint"), SOLVERS, (BLUE, RED), strict=True):
             some = pick_rows(curves, method=f"CGS-{coals}-withbias", solver=solver)
             for ax, what in ((axes[0, column], "heat"), (axes[1, column], "forecast")):
-                ax.plot(some["score"], some[what], color=colour, lw=1.4, label=words)
+                ax.plot(some["score"], some[what], color=color, lw=1.4, label=words)
         axes[0, column].set(title=f"{coals} coals (figure 7)", ylabel="temperature", ylim=(0, 6))
         axes[1, column].set(xlabel="score", ylabel="calibrated score")
     score = isotonic["score"].to_numpy()
     odds = np.log(score / (1 - score))
     true = 1 / (1 + np.exp(-np.where(odds > 0, odds / 5, odds)))
     for ax in axes[1]:
-        ax.plot(score, true, color=GREY, lw=1, ls="--", label="truth")
+        ax.plot(score, true, color=GRAY, lw=1, ls="--", label="truth")
         ax.set(xlim=(0, 1), ylim=(0, 1))
     for ax in axes[0, 1:]:
-        ax.plot(score, np.where(odds > 0, 5, 1), color=GREY, lw=1, ls="--")
+        ax.plot(score, np.where(odds > 0, 5, 1), color=GRAY, lw=1, ls="--")
     figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     title = (
         "Figures 5 and 7 again: what isotonic regression and coals (with bias) make of a score, "
@@ -101,15 +101,15 @@ def samples_figure(table: Readings) -> Figure:
     names = list(printed.index)
     figure, axes = pyplot.subplots(1, 2, figsize=(9.5, 4.6), sharey=True, layout="constrained")
     for ax, (measure, words) in zip(axes, MEASURES.items(), strict=True):
-        for frame, label, colour, shift in zip(
+        for frame, label, color, shift in zip(
             table, SOLVERS, (BLUE, RED), (0.16, -0.16), strict=True
         ):
             values = wide(frame, measure)
             for place, name in enumerate(names):
-                if colour == RED and not name.startswith("CGS"):
+                if color == RED and not name.startswith("CGS"):
                     continue
                 height = np.full(len(values), -place + shift)
-                style = {"ms": 3.5, "alpha": 0.55, "mew": 0, "color": colour}
+                style = {"ms": 3.5, "alpha": 0.55, "mew": 0, "color": color}
                 style["label"] = label if name == names[-1] else None
                 ax.plot(values[name], height, "o", **style)
         ax.plot(printed[measure], -np.arange(len(names)), "k|", ms=12, mew=1.6, label="printed")

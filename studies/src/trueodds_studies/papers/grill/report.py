@@ -145,9 +145,9 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
     text = (
         f"Synthetic scores: samples of 1000, {count(table_1.paper)} at each temperature (the "
         "paper: one), measured on 10⁵ evenly spread points with known probabilities (the paper: "
-        "10⁶ labelled points, which move an ECE by about ±0.05). ECE has ten bins of equal width "
+        "10⁶ labeled points, which move an ECE by about ±0.05). ECE has ten bins of equal width "
         "and is in %; with several classes all pairs of a row and a class are pooled."
-        "\n\n**Two solvers.** Coals are fitted by the paper's own optimisation "
+        "\n\n**Two solvers.** Coals are fitted by the paper's own optimization "
         '(`CharcoalGrillCalibrator(solver="paper")`: one quasi-Newton step for each group of '
         "parameters in turn, λ × 10 while the map falls), and every claim is judged by it; this "
         'library\'s solver (`solver="joint"`) stands beside it as "our solver", and decides '

@@ -44,7 +44,7 @@ def synthetic_scores(temperature: float, replicate: int) -> Any:
 
 @lru_cache(maxsize=2)
 def held_out(temperature: float) -> HeldOut:
-    """What the paper's 10⁶ labelled points approximate."""
+    """What the paper's 10⁶ labeled points approximate."""
     scores = (np.arange(N_HELD_OUT) + 0.5) / N_HELD_OUT
     z = logit(scores)
     return HeldOut(scores, np.asarray(expit(np.where(z > 0, z / temperature, z))))

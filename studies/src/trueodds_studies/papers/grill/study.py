@@ -1,7 +1,7 @@
 """The experiments of the charcoal grill paper: synthetic scores, two binary tasks, four networks.
 
 Synthetic (section 3, equation 5): 1000 uniform scores to fit; held out are 10⁵ evenly spread ones
-with their true probabilities in place of labels, which is what the paper's 10⁶ labelled points
+with their true probabilities in place of labels, which is what the paper's 10⁶ labeled points
 approximate. Binary tasks: models of our own on substitutes of the paper's data. Networks: rows are
 shuffled and cut in half, as in the paper.
 

@@ -232,7 +232,7 @@ def working_response(target: npt.NDArray[np.bool_], p: Floats) -> tuple[Floats, 
 
 
 def _probabilities(sums: Floats, n_classes: int) -> Floats:
-    """Of the trees' sums: F is their share (m − 1)/m, centred, which softmax does not see."""
+    """Of the trees' sums: F is their share (m − 1)/m, centered, which softmax does not see."""
     if n_classes == 2:
         sums = np.hstack([sums, -sums])
     return np.asarray(softmax(sums * ((n_classes - 1) / n_classes), axis=1))

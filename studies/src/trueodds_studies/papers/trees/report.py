@@ -104,23 +104,23 @@ def _summary(found: dict[str, Compared]) -> str:
 def _cells_figure(found: dict[str, Compared]) -> Figure:
     """Every cell of the tables: ours against the paper's."""
     pyplot = need("matplotlib.pyplot")
-    colours = dict(zip(METHODS, ("#d55e00", "#0072b2", "#009e73"), strict=True))
+    colors = dict(zip(METHODS, ("#d55e00", "#0072b2", "#009e73"), strict=True))
     figure, axes = pyplot.subplots(
         1, len(found), figsize=(2.9 * len(found) + 0.4, 3.7), sharey=True, layout="constrained",
         squeeze=False,
     )  # fmt: skip
     for ax, one in zip(axes[0], found.values(), strict=True):
         ax.fill_between([0, 0.52], [-CLOSE, 0.52 - CLOSE], [CLOSE, 0.52 + CLOSE], color="0.9", lw=0)
-        for method, colour in colours.items():
+        for method, color in colors.items():
             ax.plot(
-                one.paper[method], one.rmse[method], "o", color=colour, ms=3.5, alpha=0.8,
+                one.paper[method], one.rmse[method], "o", color=color, ms=3.5, alpha=0.8,
                 label=method,
             )  # fmt: skip
         ax.set(xlim=(0, 0.52), ylim=(0, 0.52), aspect="equal", xlabel="paper")
         ax.set_title(f"{one.table}: {NAMES[one.model]}", fontsize=9)
     axes[0][0].set_ylabel("here")
     axes[0][0].legend(fontsize=8, frameon=False)
-    title = f"RMSE in every cell of Tables 2 to 5; grey: within {CLOSE} of the paper"
+    title = f"RMSE in every cell of Tables 2 to 5; gray: within {CLOSE} of the paper"
     return Figure.of("cells", title, figure)
 
 

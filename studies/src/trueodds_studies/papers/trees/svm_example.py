@@ -147,11 +147,11 @@ def example_items(results: Results) -> list[Figure | str]:
     figure, ax = pyplot.subplots(figsize=(7.5, 4.4), layout="constrained")
     for node, line in lines.iterrows():
         x, y = places[int(node)]
-        colour = "#d55e00" if line["way"] else "0.45"
+        color = "#d55e00" if line["way"] else "0.45"
         width = 2.2 if line["way"] else 1.0
         if line["parent"] >= 0:
             up = places[int(line["parent"])]
-            ax.plot([up[0], x], [up[1], y], color=colour, lw=width, zorder=1)
+            ax.plot([up[0], x], [up[1], y], color=color, lw=width, zorder=1)
             middle = (up[0] + x) / 2, (up[1] + y) / 2
             ax.text(*middle, f"= {int(line['branch'])}", ha="center", va="center", fontsize=9,
                     bbox={"fc": "white", "ec": "none", "pad": 1.5})  # fmt: skip
@@ -159,7 +159,7 @@ def example_items(results: Results) -> list[Figure | str]:
         words += "" if line["attribute"] else f"{line['n']:.0f} rows"
         shape = "round,pad=0.5" if line["attribute"] else "square,pad=0.4"
         ax.text(x, y, words, ha="center", va="center", fontsize=9,
-                bbox={"boxstyle": shape, "fc": "white", "ec": colour, "lw": width})  # fmt: skip
+                bbox={"boxstyle": shape, "fc": "white", "ec": color, "lw": width})  # fmt: skip
     xs, ys = zip(*places.values(), strict=True)
     ax.set(xlim=(min(xs) - 0.6, max(xs) + 0.6), ylim=(min(ys) - 0.45, 0.35))
     ax.axis("off")
