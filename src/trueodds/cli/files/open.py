@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -45,7 +46,16 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds.cli.rows.columns import ColumnNames
 
-__all__ = ["FILE", "MEMORY", "DataSource", "Reading", "arrow_batches", "in_bytes", "open_source"]
+__all__ = [
+    "FILE",
+    "MEMORY",
+    "DataSource",
+    "Reading",
+    "arrow_batches",
+    "in_bytes",
+    "leave_room",
+    "open_source",
+]
 
 
 MEMORY = "1GB"
@@ -54,6 +64,8 @@ FILE = "trueodds file"
 """The column that ``open_source`` adds on request."""
 ENGINE_SHARE = 0.8
 """DuckDB's part of ``--memory``; the interpreter, its libraries and arrays need the rest."""
+LEAST_SHARE = 0.3
+"""The same if other arrays are large."""
 CELLS_AT_ONCE = 5_000_000
 """Values of a batch of rows."""
 COLUMNS_AT_ONCE = 1000
@@ -379,6 +391,15 @@ def in_bytes(memory: str) -> int:
         raise UsageError(f"--memory must be a size such as 512MB or 4GB; got {memory!r}.")
     number, unit, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(unit) + 1))
+
+
+def leave_room(connection: Any, memory: str, needed: int) -> None:
+    """Let DuckDB move rows to temporary files: the program itself needs some of the memory."""
+    import duckdb
+
+    share = max(ENGINE_SHARE * in_bytes(memory) - needed, LEAST_SHARE * in_bytes(memory))
+    with contextlib.suppress(duckdb.Error):  # what cannot be moved stays
+        connection.execute(f"SET memory_limit = '{share / 1000:.0f}KB'")
 
 
 def _config(memory: str, scratch: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from trueodds.basics.shown import shown
 from trueodds.cli.commands.methods import AUTO, make_calibrator
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import format_of, matching, no_match, partitions, scratch_folder
-from trueodds.cli.files.open import DataSource, open_source
+from trueodds.cli.files.open import DataSource, leave_room, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
 from trueodds.cli.rows.labels import code_known_classes
@@ -60,6 +60,8 @@ PATIENCE = 300.0
 SETTLED = 2_000_000_000
 """Nanoseconds after which a file cannot have changed without a new time of change."""
 CHUNK = 1 << 20
+ROW_BYTES = 40
+"""Memory for what tells a row from others, at its peak; see :class:`RowArrays`."""
 BLOCK = 1 << 20
 """Rows that are hashed at once."""
 MOST_REFITTED = 1_000_000
@@ -381,6 +383,7 @@ class WatchRun:
                         rows = self._select(source, [str(one.path) for one in batch])
                     if rows.skipped:
                         log(f"{name}: left out {in_words(rows.skipped)}.")
+                    leave_room(source.connection, self.data.memory, ROW_BYTES * rows.n_positions)
                     take = self._new_rows(source, rows, batch)
                     yield from self._count(rows, take)
                     if self.watch.monitor.alarm:
