@@ -138,7 +138,7 @@ def test_the_default_takes_part_and_is_recommended_with_what_it_gains(sure):
     assert result.explanation.startswith("bayesian_smooth is recommended: its out-of-fold log-loss")
     # The scores are three times too large, so one factor is all that is needed.
     assert result.formula_as_good == "temperature"
-    assert "temperature, a formula, does as well here" in result.explanation
+    assert "A formula, temperature, does as well here" in result.explanation
     gap, error = result.difference("temperature", "bayesian_smooth")
     assert gap <= error
 

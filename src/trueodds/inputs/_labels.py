@@ -181,7 +181,7 @@ def label_column(y: Any) -> npt.NDArray[Any]:
     if array.ndim != 1:
         raise InputError(f"y must be 1-D; got shape {array.shape}.")
     if array.dtype.kind == "c":
-        raise InputError("labels must be texts or numbers; got complex numbers.")
+        raise InputError("Complex data not supported: labels must be texts or numbers.")
     return array
 
 

@@ -568,7 +568,7 @@ def _explain_recommended(
     if formula is None:
         return said
     gap, error = table.difference(formula, name)
-    what = "Leaving the scores unchanged" if formula == base else f"{formula}, a formula,"
+    what = "Leaving the scores unchanged" if formula == base else f"A formula, {formula},"
     return f"{said} {what} does as well here (difference {gap:.5f} ± {error:.5f})."
 
 
