@@ -16,7 +16,7 @@ from trueodds import AutoCalibrator, CalibratedClassifier
 from trueodds.cli import main
 from trueodds.model_selection import compare_calibrators
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RECOMMENDED = {2: "bayesian_smooth", 3: "bayesian_structured"}
 """By number of classes. A new default is entered here, and then at every entry point."""
 CALL = re.compile(r"\b(?:CalibratedClassifier|AutoCalibrator)\((?:[^()]|\([^()]*\))*\)")
