@@ -1,0 +1,158 @@
+"""What an online calibrator is made of: its experts, mixtures, trackers and bets, and their masses.
+
+Nothing here is learned and nothing is an option: the guarantees name these constants.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from trueodds.inputs import Floats
+
+__all__ = [
+    "BETS",
+    "BET_MASS",
+    "CLOCK",
+    "CODES",
+    "CURVES",
+    "END",
+    "LINES",
+    "MIXTURE_MASS",
+    "MOST_CODE",
+    "PATIENCE",
+    "PLACES",
+    "REACH",
+    "SHARES",
+    "STAKES",
+    "TINY",
+    "expert_names",
+    "new_arrays",
+    "prior_mass",
+    "settings",
+]
+
+TINY = 1e-6
+"""Scores and experts' forecasts lie in [TINY, 1 − TINY]."""
+REACH = float(np.log((1 - TINY) / TINY))
+END = 30.0
+"""Log-odds beyond which no forecast lies."""
+
+_HALF = [0.5, 1, 1.5, 2, 2.5, 3, 3.75, 4.5, 5.5, 7, 9, 12]
+KNOTS = np.array([-k for k in reversed(_HALF)] + [0.0] + _HALF)
+"""Log-odds of scores between which curves are straight."""
+_HALF_PLACES = [0.4, 0.8, 1.2, 1.75, 2.5, 3.5, 5, 8]
+PLACES = np.array([-p for p in reversed(_HALF_PLACES)] + [0.0] + _HALF_PLACES)
+"""Log-odds of forecasts at which calibration is guaranteed."""
+_SIZES = [0.9, 0.3, 0.1, 0.03, 0.01, 0.001, 0.0001]
+BETS = np.array([-b for b in _SIZES] + _SIZES[::-1])
+RIDGES = np.array([10.0, 60.0])
+"""Pseudo-variance of each tracker: how many rows it takes before it corrects much."""
+
+MEMORIES = [1.0, 0.9998, 0.999, 0.996, 0.985, 0.95]
+SHIFT, SLOPE = 1e8, 1.0
+"""Precision of the slope: that of a shift is so high that it has none."""
+LINES = [(SHIFT, memory) for memory in MEMORIES] + [(SLOPE, memory) for memory in MEMORIES]
+LEVEL = 0.25
+"""Prior precision of a line's intercept."""
+CURVES = [(2.0, 1.0), (10.0, 0.9995), (30.0, 0.998)]
+"""Stiffness and memory."""
+SHARES = np.array([0.0, 1e-3, 2e-2])
+"""Rates at which the three mixtures switch between experts."""
+
+BET_MASS, TRACKER_MASS = 0.1, 0.5
+MIXTURE_MASS = 1.0 - BET_MASS - TRACKER_MASS
+STAKES = (len(PLACES) + 1) * len(BETS)
+CLOCK = ("rows", "loss", "mixture_loss", "mixture_stake", "weight", "most_weight", "longest_delay")
+"""What the numbers of the array ``clock`` are."""
+PATIENCE = 300.0
+"""After t rows, 1/(t + PATIENCE) of all stakes is dealt anew."""
+
+
+CODES = len(LINES) + len(CURVES) + 1 + len(RIDGES)
+"""What a pending row remembers: lines, curves, the mixture and trackers."""
+MOST_CODE = 2047
+
+
+def prior_mass(with_start: bool) -> Floats:
+    """Prior masses of the center, the score where a start map is the center, lines and curves."""
+    center, score = (0.15, 0.05) if with_start else (0.2, 0.0)
+    lines = np.full(len(LINES), 0.5 / len(LINES))
+    return np.concatenate([[center, score], lines, np.full(len(CURVES), 0.3 / len(CURVES))])
+
+
+def expert_names(with_start: bool) -> list[str]:
+    """The experts in words, in the order of their weights."""
+    center = "the start map" if with_start else "the scores"
+    lines = [
+        f"{'shift' if slope == SHIFT else 'line'} of the log-odds, {_memory(memory)}"
+        for slope, memory in LINES
+    ]
+    curves = [f"smooth curve, {_memory(memory)}" for _, memory in CURVES]
+    return [center, "the scores", *lines, *curves]
+
+
+def _memory(memory: float) -> str:
+    if memory == 1:
+        return "memory of all rows"
+    return f"memory of about {round(1 / (1 - memory)):,} rows"
+
+
+@cache
+def settings(with_start: bool) -> dict[str, Any]:
+    """The arrays and numbers of the kernel that do not change."""
+    return {
+        "knots": KNOTS,
+        "places": PLACES,
+        "bets": BETS,
+        "ridges": RIDGES,
+        "shares": SHARES,
+        "prior": prior_mass(with_start),
+        "line_memory": np.array([memory for _, memory in LINES]),
+        "line_prior": np.array([(LEVEL, 0.0, slope) for slope, _ in LINES]),
+        "curve_memory": np.array([memory for _, memory in CURVES]),
+        "curve_prior": np.array([_curve_prior(stiffness) for stiffness, _ in CURVES]),
+        "bet_stake": BET_MASS / STAKES,
+        "tracker_stake": TRACKER_MASS / len(RIDGES),
+        "patience": PATIENCE,
+    }
+
+
+def _curve_prior(stiffness: float) -> Floats:
+    """Three bands of the precision of a curve: an integrated Wiener process, pulled to the score.
+
+    Bends, the second differences, have the variance of the process between knots at distances h.
+    """
+    h, n = np.diff(KNOTS), len(KNOTS)
+    bend = np.zeros((n - 2, n))
+    for i in range(n - 2):
+        bend[i, i : i + 3] = 1 / h[i], -1 / h[i] - 1 / h[i + 1], 1 / h[i + 1]
+    precision = stiffness * bend.T @ np.diag(2 / (h[:-1] + h[1:])) @ bend
+    precision += np.diag(0.25 * np.exp(-np.abs(KNOTS) / 2))
+    return np.array([np.append(np.diag(precision, -k), np.zeros(k)) for k in range(3)])
+
+
+def new_arrays(with_start: bool) -> dict[str, Floats]:
+    """The arrays that a stream changes, before its first row."""
+    fixed = settings(with_start)
+    n_places, n_curves = len(PLACES), len(CURVES)
+    clock = np.zeros(len(CLOCK))
+    clock[CLOCK.index("mixture_stake")] = MIXTURE_MASS
+    return {
+        "clock": clock,
+        "loss": np.zeros(len(fixed["prior"])),
+        "line_precision": fixed["line_prior"].copy(),
+        "line_shift": np.zeros((len(LINES), 2)),
+        "curve_precision": fixed["curve_prior"].copy(),
+        "curve_shift": np.zeros((n_curves, len(KNOTS))),
+        "weights": np.tile(fixed["prior"], (len(SHARES), 1)),
+        "mixtures": np.full(len(SHARES), 1 / len(SHARES)),
+        "stakes": np.full((n_places + 1, len(BETS)), fixed["bet_stake"]),
+        "trackers": np.full(len(RIDGES), fixed["tracker_stake"]),
+        "residual": np.zeros(n_places + 1),
+        "variance": np.zeros(n_places),
+        "squares": np.zeros(n_places + 1),
+        "mass": np.zeros(n_places + 1),
+    }
