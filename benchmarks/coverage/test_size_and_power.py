@@ -260,7 +260,7 @@ def page(share: float) -> Iterator[str]:
     yield from table(["the group's scores are", "100 rows", "500 rows", "2,000 rows"], rows)
 
 
-HEAD = """# False alarms and power of the tests
+HEAD = """# Calibration tests: false alarms and power
 A test at a level of 5% may call a calibrated model miscalibrated in 5 of 100 samples, and no more.
 This page measures it for every test of calibration in the product. The samples are calibrated: each
 label is drawn from its probability. Cells are shares of samples with p < 0.05, in percent; a

@@ -9,6 +9,11 @@ from trueodds.decisions._costs import (
     realized_cost,
 )
 from trueodds.decisions._decision_curve import BenefitCurve, DecisionCurve, decision_curve
+from trueodds.decisions._guarantees import (
+    ThresholdGuarantee,
+    guaranteed_threshold,
+    guaranteed_thresholds,
+)
 from trueodds.decisions._net_benefit import net_benefit
 from trueodds.decisions._prior_maps import adjust_map_prior, undersampling_correction
 from trueodds.decisions._priors import adjust_prior, estimate_prior
@@ -17,6 +22,7 @@ __all__ = [
     "BenefitCurve",
     "CostCurve",
     "DecisionCurve",
+    "ThresholdGuarantee",
     "adjust_map_prior",
     "adjust_prior",
     "best_decision",
@@ -24,6 +30,8 @@ __all__ = [
     "decision_curve",
     "estimate_prior",
     "expected_cost",
+    "guaranteed_threshold",
+    "guaranteed_thresholds",
     "net_benefit",
     "optimal_threshold",
     "realized_cost",

@@ -1,0 +1,114 @@
+"""``trueodds threshold``: a threshold with a guarantee."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from trueodds.basics.wording import percent_text
+from trueodds.cli import options as o
+from trueodds.cli.errors import UsageError
+from trueodds.cli.output import emit_json, number, say, show_table
+
+if TYPE_CHECKING:
+    from trueodds.decisions import ThresholdGuarantee
+
+__all__ = ["threshold"]
+
+AtMost = Annotated[
+    float,
+    o.result_option("--at-most", help="The limit: a rate such as 0.05, or a mean cost per row."),
+]
+OfRisk = Annotated[
+    Literal["errors", "misses", "false_alarms", "cost"],
+    o.result_option(
+        "--risk",
+        help="What must stay below the limit: errors among the rows acted on, positives missed, "
+        "false alarms among negatives, or the mean cost per row.",
+    ),
+]
+Confidence = Annotated[
+    float,
+    o.result_option("--confidence", help="Probability that the guarantee holds; at least 0.75."),
+]
+CostFp = Annotated[float, o.result_option("--cost-fp", help="Cost of acting on a negative.")]
+CostFn = Annotated[float, o.result_option("--cost-fn", help="Cost of not acting on a positive.")]
+
+
+def threshold(
+    data: o.LabelledRowOptions,
+    at_most: AtMost,
+    risk: OfRisk = "errors",
+    confidence: Confidence = 0.9,
+    cost_fp: CostFp = 1.0,
+    cost_fn: CostFn = 1.0,
+    group: o.Group = None,
+    as_json: o.Json = False,
+) -> None:
+    """Find the threshold that acts on the most rows, with a guarantee.
+
+    The guarantee is, for example, that at most 5% of the rows acted on are wrong. It holds for any
+    number of rows. Neither the model nor the calibrator may have seen them.
+
+    Examples
+    --------
+    trueodds threshold scores.csv --score p --label y --at-most 0.2
+    trueodds threshold scores.csv --score p --label y --at-most 0.1 --risk misses --json
+    trueodds threshold scores.csv --score p --label y --at-most 0.3 --group region
+    """
+    from trueodds.decisions import guaranteed_threshold, guaranteed_thresholds
+
+    if data.input_scale != "probability":
+        raise UsageError("a threshold is a probability: calibrate the scores first (fit, apply).")
+    if data.weight is not None:
+        raise UsageError("--weight has no exact guarantee; pass --counts for numbers of rows.")
+    if group and len(group) > 1:
+        raise UsageError("pass one --group: each row belongs to one group.")
+    if group and data.counts is not None:
+        raise UsageError("pass --group or --counts, not both.")
+    prepared, rows = data.read(groups=tuple(group or ()))
+    options: dict[str, Any] = {
+        "at_most": at_most,
+        "risk": risk,
+        "confidence": confidence,
+        "cost_fp": cost_fp,
+        "cost_fn": cost_fn,
+        "classes": range(rows.n_classes),
+    }
+    content = {"file": data.file, **prepared.describe(), "rows_used": len(rows)}
+    if group:
+        found = guaranteed_thresholds(
+            rows.codes, rows.scores, groups=rows.groups[group[0]], **options
+        )
+        if as_json:
+            content["column"] = group[0]
+            content["groups"] = [{"value": str(k), **v.to_dict()} for k, v in found.items()]
+            emit_json("thresholds", content)
+            return
+        _show_groups(group[0], found, confidence)
+        return
+    counts = None if rows.weight is None else rows.weight.astype(int)
+    one = guaranteed_threshold(rows.codes, rows.scores, counts=counts, **options)
+    if as_json:
+        emit_json("threshold", {**content, "guarantee": one.to_dict(), "finding": str(one)})
+        return
+    say(prepared.classes_line())
+    say(str(one))
+    for line in rows.notes(prepared.classes):
+        say(line)
+
+
+def _show_groups(column: str, found: dict[Any, ThresholdGuarantee], confidence: float) -> None:
+    table = [
+        [
+            f"{column} = {value}",
+            f"{one.n_rows:,}",
+            "not reachable" if one.threshold is None else f"{one.threshold:g}",
+            percent_text(one.share_acted),
+            number(one.estimate),
+            number(one.bound if one.bound is not None else one.lowest_limit),
+        ]
+        for value, one in found.items()
+    ]
+    header = ["group", "rows", "threshold", "acted on", "risk here", "bound or lowest limit"]
+    title = f"{len(found)} groups; all guarantees hold together with {percent_text(confidence)}"
+    show_table(f"{title} confidence", header, table)

@@ -1,0 +1,67 @@
+"""``trueodds threshold`` gives what Python gives."""
+
+import numpy as np
+import pytest
+
+from trueodds.decisions import guaranteed_threshold, guaranteed_thresholds
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(4)
+    p = rng.beta(4, 1, 900).round(3)
+    return p, (rng.random(900) < p).astype(int), rng.choice(["north", "south"], 900)
+
+
+@pytest.fixture
+def file(csv_file, rows):
+    return csv_file(
+        "p,y,region", *(f"{p},{y},{region}" for p, y, region in zip(*rows, strict=True))
+    )
+
+
+@pytest.mark.parametrize("risk", ["errors", "misses", "false_alarms", "cost"])
+def test_a_file_gives_what_python_gives(run, file, rows, risk):
+    p, y, _ = rows
+    options = ["--at-most", "0.2", "--risk", risk, "--confidence", "0.8", "--json"]
+    found = run("threshold", file, "-s", "p", "-l", "y", *options).json
+    expected = guaranteed_threshold(y, p, at_most=0.2, risk=risk, confidence=0.8)
+    assert found["format"] == "trueodds-threshold"
+    assert found["guarantee"] == expected.to_dict()
+    assert found["finding"] == str(expected)
+    shown = run("threshold", file, "-s", "p", "-l", "y", *options[:-1]).out
+    assert str(expected) in shown
+
+
+def test_groups_in_a_file_give_what_python_gives(run, file, rows):
+    p, y, region = rows
+    options = ["-s", "p", "-l", "y", "--at-most", "0.2", "--group", "region"]
+    found = run("threshold", file, *options, "--json").json
+    expected = guaranteed_thresholds(y, p, groups=region, at_most=0.2)
+    assert found["groups"] == [{"value": k, **v.to_dict()} for k, v in expected.items()]
+    shown = run("threshold", file, *options).out
+    assert f"{expected['north'].threshold:g}" in shown
+
+
+def test_a_column_of_counts_is_rows(run, csv_file):
+    few = csv_file("p,y,n", "0.9,1,190", "0.9,0,10", "0.4,1,10", "0.4,0,10", name="few.csv")
+    found = run(
+        "threshold", few, "-s", "p", "-l", "y", "--counts", "n", "--at-most", "0.1", "--json"
+    )
+    assert found.json["guarantee"]["n_acted"] == 200
+    assert found.json["guarantee"]["n_wrong"] == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--weight", "p"], "--weight has no exact guarantee"),
+        (["--scale", "logit"], "a threshold is a probability: calibrate the scores first"),
+        (["--group", "region", "--group", "y"], "pass one --group"),
+        (["--group", "region", "--counts", "y"], "pass --group or --counts, not both"),
+    ],
+)
+def test_what_has_no_guarantee_is_refused(run, file, options, message):
+    found = run("threshold", file, "-s", "p", "-l", "y", "--at-most", "0.2", *options)
+    assert found.code == 2
+    assert message in found.err
