@@ -7,7 +7,7 @@ import pytest
 
 from trueodds import ScoreTable, metrics
 from trueodds.exceptions import InputError
-from trueodds.metrics import _evaluation as cells_module
+from trueodds.metrics import _evaluation as evaluation
 
 FUNCTIONS = {
     "log_loss": metrics.log_loss,
@@ -77,9 +77,8 @@ def test_cells_of_a_long_table_hardly_change_what_the_whole_would_give(monkeypat
     y, p = sample(20_000, seed=3)
     table = ScoreTable.from_arrays(p, y)
     in_cells = metrics.evaluate_counts(table, n_resamples=1000)
-    cells = cells_module.MetricCells.of(table, 10)
-    assert len(cells.counts) < len(table)
-    monkeypatch.setattr(cells_module, "FEW_ROWS", 10**9)
+    assert len(evaluation.Resampler.of_table(table, 10).sizes) < len(table)
+    monkeypatch.setattr(evaluation, "FEW_ROWS", 10**9)
     whole = metrics.evaluate_counts(table, n_resamples=1000)
     for name in FUNCTIONS:
         here, there = in_cells.metrics[name], whole.metrics[name]

@@ -268,7 +268,7 @@ def test_other_options_are_checked():
         metrics.smooth_calibration_error([0, 1], [0.5, 0.5], bandwidth=0.0)
     with pytest.raises(InputError, match="fraction must be a number above 0 and at most"):
         metrics.tail_calibration([0, 1], [0.5, 0.5], fraction=0.7)
-    with pytest.raises(InputError, match="for two classes; got 3"):
+    with pytest.raises(InputError, match="must be of two classes; got 3 columns"):
         metrics.tail_calibration([0, 1, 2], np.eye(3))
     with pytest.raises(InputError, match="loss must be one of"):
         metrics.corp_decomposition([0, 1], [0.5, 0.5], loss="hinge")

@@ -18,7 +18,7 @@ from trueodds.metrics import (
     validation_sample_size,
 )
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve
-from trueodds.metrics._recalibration import binary_view
+from trueodds.metrics._sample import read_two_classes as binary_view
 from trueodds.metrics._validation import _delong, _observed_expected, _wald
 
 FIGURES = (

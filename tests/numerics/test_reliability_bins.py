@@ -55,3 +55,37 @@ def test_the_spread_is_there_only_if_asked_for():
     found = bin_sums(np.array([0.2]), np.array([True]), None, uniform_edges(2))
     assert found.spread is None
     assert BinSums(np.zeros(1), np.zeros(1), np.zeros(1), np.ones(1)).filled().spread.size == 0
+
+
+def test_errors_of_many_samples_are_those_of_loops_over_samples_and_bins():
+    rng = np.random.default_rng(4)
+    weight = rng.integers(0, 4, (6, 5)) * rng.choice([0.5, 1.0, 3.0], (6, 5))
+    weight[:, 0] += 2.0  # no sample is empty
+    prob, positive = weight * rng.random((6, 5)), weight * rng.random((6, 5))
+    spread = (prob - positive) ** 2 / np.maximum(weight, 1e-300) + weight * rng.random((6, 5))
+    sums = BinSums(weight, prob, positive, spread)
+    for i in range(6):
+        gaps, masses, debiased = [], [], []
+        for w, p, y, s in zip(weight[i], prob[i], positive[i], spread[i], strict=True):
+            if w == 0:
+                continue
+            gaps.append(abs(p / w - y / w))
+            masses.append(w)
+            if w > 1:
+                debiased.append((w, (p / w - y / w) ** 2 - (s - (p - y) ** 2 / w) / (w - 1) / w))
+        assert sums.expected_error()[i] == pytest.approx(np.average(gaps, weights=masses))
+        assert sums.unweighted_error()[i] == pytest.approx(np.mean(gaps))
+        assert sums.maximum_error()[i] == pytest.approx(max(gaps))
+        square = np.average(np.square(gaps), weights=masses)
+        assert sums.root_mean_square_error()[i] == pytest.approx(np.sqrt(square))
+        share = [w for w, _ in debiased]
+        wanted = np.average([value for _, value in debiased], weights=share)
+        assert sums.debiased_square()[i] == pytest.approx(wanted)
+        alone = BinSums(weight[i], prob[i], positive[i], spread[i])
+        assert alone.debiased_square() == pytest.approx(sums.debiased_square()[i])
+
+
+def test_merged_bins_have_the_sums_of_their_parts():
+    sums = BinSums(*np.arange(40.0).reshape(4, 2, 5)).merged(np.array([0, 1, 4]))
+    assert sums.weight.tolist() == [[0.0, 6.0, 4.0], [5.0, 21.0, 9.0]]
+    assert sums.spread.tolist() == [[30.0, 96.0, 34.0], [35.0, 111.0, 39.0]]

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from trueodds.inputs import Floats, Labels
-from trueodds.metrics._sample import Event
+from trueodds.metrics._sample import Forecasts
 from trueodds.metrics._smooth import SMOOTH_GRID, SmoothCurve, smoothed_curve
+from trueodds.numerics.binning import run_starts
 from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.table import ScoreTable
 
-__all__ = ["Cells", "CurveBand", "binned_band", "corp_band", "make_cells", "smooth_band"]
+__all__ = [
+    "Cells",
+    "CurveBand",
+    "binned_band",
+    "corp_band",
+    "make_cells",
+    "smooth_band",
+    "table_cells",
+]
 
 FINEST = 2048
 
@@ -33,7 +44,7 @@ class Cells:
     weight: Floats
     positive: Floats
     start: Labels
-    rows: tuple[Floats, Floats, Floats] | None
+    rows: tuple[Floats, npt.NDArray[np.bool_], Floats] | None = None
 
     @property
     def square_weight(self) -> Floats:
@@ -41,6 +52,10 @@ class Cells:
         if self.rows is None:
             return self.weight
         return np.asarray(np.add.reduceat(self.rows[2] ** 2, self.start))
+
+    def bin_starts(self, edges: Floats) -> Labels:
+        """The first cell of each bin that is not empty."""
+        return run_starts(np.searchsorted(edges, self.lowest, side="right"))
 
     def redraw(self, rng: np.random.Generator, size: int) -> Floats:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
@@ -74,34 +89,40 @@ class Cells:
         return out[0], out[1]
 
 
-def make_cells(view: Event, edges: Floats | None = None, finest: int = FINEST) -> Cells:
-    """Sort the rows into cells: of equal probabilities if these are few, else narrow ones.
+def make_cells(view: Forecasts, edges: Floats | None = None) -> Cells:
+    """Sort rows into cells. Rows with importance weights are kept: each is drawn for itself."""
+    order = np.argsort(view.prob, kind="stable")
+    prob, hit, weight = view.prob[order], view.hit[order], view.row_weight[order]
+    new = np.concatenate([[True], prob[1:] > prob[:-1]])
+    below = np.maximum.accumulate(np.where(new, np.arange(len(prob)), 0))
+    cells = _in_cells(prob, weight, weight * hit, below / len(prob), edges)
+    return cells if view.weight is None else replace(cells, rows=(prob, hit, weight))
+
+
+def table_cells(table: ScoreTable, edges: Floats) -> Cells:
+    """Put the counts of a table in cells."""
+    weight = table.weight
+    share = (np.cumsum(weight) - weight / 2) / weight.sum()
+    return _in_cells(table.score, weight, table.n_pos, share, edges)
+
+
+def _in_cells(
+    prob: Floats, weight: Floats, positive: Floats, share: Floats, edges: Floats | None
+) -> Cells:
+    """Cells of equal probabilities if these are few, else narrow ones.
 
     Cells are cut by an even grid, by equal shares of the rows, and by ``edges``, so that they are
-    fine both where probabilities are many and where they are far apart.
+    fine both where probabilities are many and where they are far apart. ``share`` is the part of
+    the rows below each sorted probability.
     """
-    order = np.argsort(view.prob, kind="stable")
-    prob = view.prob[order]
-    hit = view.hit[order].astype(np.float64)
-    new = np.concatenate([[True], prob[1:] > prob[:-1]])
-    if new.sum() > finest:
-        first = np.maximum.accumulate(np.where(new, np.arange(len(prob)), 0))
-        share = first * finest // len(prob)
-        place = (prob * finest).astype(np.int64)
-        keys: list[Any] = [share, place]
-        if edges is not None:
-            keys.append(np.searchsorted(edges, prob, side="right"))
-        new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-    start = np.flatnonzero(new)
-    if view.weight is None:
-        weight = np.diff(np.append(start, len(prob))).astype(np.float64)
-        mean = np.add.reduceat(prob, start) / weight
-        return Cells(mean, prob[start], weight, np.add.reduceat(hit, start), start, None)
-    row_weight = view.weight[order]
-    weight = np.add.reduceat(row_weight, start)
-    mean = np.add.reduceat(row_weight * prob, start) / weight
-    positive = np.add.reduceat(row_weight * hit, start)
-    return Cells(mean, prob[start], weight, positive, start, (prob, hit, row_weight))
+    start = run_starts(prob)
+    if len(start) > FINEST:
+        keys = [np.floor(share * FINEST), np.floor(prob * FINEST)]
+        keys += [] if edges is None else [np.searchsorted(edges, prob, side="right")]
+        start = run_starts(*keys)
+    mass = np.add.reduceat(weight, start)
+    mean = np.add.reduceat(weight * prob, start) / mass
+    return Cells(mean, prob[start], mass, np.add.reduceat(positive, start), start)
 
 
 CHUNK_VALUES = 2**20
@@ -160,9 +181,7 @@ def binned_band(
     hold more than they promise. So each draw of the labels is spread evenly over the step to its
     neighbors: a value is then within the band if the middle of its own share is.
     """
-    bin_of = np.searchsorted(edges, cells.lowest, side="right")
-    first = np.flatnonzero(np.concatenate([[True], bin_of[1:] > bin_of[:-1]]))
-
+    first = cells.bin_starts(edges)
     step = np.add.reduceat(cells.square_weight, first) / np.add.reduceat(cells.weight, first)
 
     def curves(weight: Floats, positive: Floats) -> Floats:

@@ -21,10 +21,10 @@ from trueodds.inputs import (
     is_choice,
     repeat_rows,
 )
-from trueodds.metrics._sample import Event, event_view
+from trueodds.metrics._sample import Forecasts, event_view
+from trueodds.numerics.binning import run_starts
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.monotone_band import lower_bounds, upper_bounds
-from trueodds.table import ScoreTable
 
 __all__ = ["CalibrationBand", "calibration_band", "guaranteed_band"]
 
@@ -210,7 +210,7 @@ def calibration_band(
 
 
 def guaranteed_band(
-    view: Event,
+    view: Forecasts,
     level: float,
     n_cells: int | Literal["auto"] | None = "auto",
     event: str = "",
@@ -221,14 +221,14 @@ def guaranteed_band(
             "a guaranteed band is one of counts of rows; got sample_weight. If a weight of k "
             "means that the row occurred k times, pass it as counts."
         )
-    table = ScoreTable.from_codes(view.prob, view.hit)
+    table = view.table
     begin = np.arange(len(table))
     if n_cells == "auto":
         n_cells = int(np.ceil(CELLS * table.total ** (1 / 3)))
     if n_cells is not None and len(table) > n_cells:
         below = np.cumsum(table.weight) - table.weight
         share = np.floor(below / table.total * n_cells)
-        begin = np.flatnonzero(np.concatenate([[True], share[1:] > share[:-1]]))
+        begin = run_starts(share)
     end = np.concatenate([begin[1:], [len(table)]]) - 1
     n_pos, rows = np.add.reduceat(table.n_pos, begin), np.add.reduceat(table.weight, begin)
     first, last = table.score[begin], table.score[end]

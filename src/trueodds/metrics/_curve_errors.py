@@ -16,8 +16,7 @@ from trueodds.metrics._curves import (
     Smoother,
     read_options,
 )
-from trueodds.metrics._recalibration import binary_view, weights_of
-from trueodds.metrics._sample import Event
+from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.numerics.local_regression import Kernel
 from trueodds.numerics.natural_spline import weighted_quantile
 
@@ -54,9 +53,9 @@ def curve_figures(gap: Floats, prob: Floats, weight: Floats, prevalence: float) 
     }
 
 
-def figures_of_rows(view: Event, options: CurveOptions) -> dict[str, float]:
+def figures_of_rows(view: Forecasts, options: CurveOptions) -> dict[str, float]:
     """The figures of a sample: loess at each probability, if these are not too many."""
-    curve, weight = FlexibleCurve.of(view, options), weights_of(view)
+    curve, weight = FlexibleCurve.of(view, options), view.row_weight
     values = curve.values(weight, fine=True)
     if curve.exact:
         gap, prob = values[curve.index] - view.prob, view.prob
@@ -75,7 +74,7 @@ def _figures(
     sample_weight: Any,
     classes: Any,
 ) -> dict[str, float]:
-    view = binary_view(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, classes)
     return figures_of_rows(view, read_options(curve, span, kernel, n_knots))
 
 

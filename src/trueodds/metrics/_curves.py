@@ -21,17 +21,16 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._bands import CurveBand, binned_band, corp_band, make_cells, smooth_band
 from trueodds.metrics._calibration_band import guaranteed_band
-from trueodds.metrics._recalibration import finite_log_odds, weights_of
-from trueodds.metrics._sample import Event, event_view
+from trueodds.metrics._errors import bin_edges
+from trueodds.metrics._recalibration import finite_log_odds
+from trueodds.metrics._sample import Forecasts, event_view
 from trueodds.metrics._smooth import SmoothCurve
-from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.local_regression import KERNELS, Kernel, LocalFit, LocalRegression
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model
 from trueodds.numerics.natural_spline import KNOT_SHARES, NaturalSpline, harrell_knots
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
-from trueodds.table import ScoreTable
 
 __all__ = [
     "CurveOptions",
@@ -101,10 +100,10 @@ class FlexibleCurve:
     spline: NaturalSpline | None
 
     @classmethod
-    def of(cls, view: Event, options: CurveOptions, *, rough: bool = False) -> FlexibleCurve:
+    def of(cls, view: Forecasts, options: CurveOptions, *, rough: bool = False) -> FlexibleCurve:
         """Put the rows in cells; in fewer, if the curve is to be made for hundreds of resamples."""
         cells = ROUGH_CELLS if rough else CELLS
-        weight = weights_of(view)
+        weight = view.row_weight
         axis = view.prob if options.method == "loess" else finite_log_odds(view)
         x, index = np.unique(axis, return_inverse=True)
         exact = len(x) <= (2 * ROUGH_CELLS if rough else EXACT)
@@ -388,12 +387,9 @@ def reliability_curve(
     draws = (band or "", level, n_resamples, rng)
     edges = filled = None
     if strategy in ("uniform", "quantile"):
-        uniform = strategy == "uniform"
-        edges = uniform_edges(n_bins or 10) if uniform else _mass_edges(view, n_bins)
-        sums = bin_sums(view.prob, view.hit, view.weight, edges, uniform=uniform)
-        filled = np.flatnonzero(sums.weight > 0)
-        sums = sums.filled()
-        x, y, weight = sums.prob / sums.weight, sums.positive / sums.weight, sums.weight
+        most = 10 if strategy == "uniform" else mass_bins(len(view))
+        edges = bin_edges(view, most if n_bins is None else n_bins, strategy)
+        x, y, weight, filled = binned_points(view, edges, uniform=strategy == "uniform")
         found = binned_band(make_cells(view, edges), edges, x, *draws) if drawn else None
     elif strategy == "corp":
         x, y, weight = _corp_points(view)
@@ -404,11 +400,12 @@ def reliability_curve(
         smooth = SmoothCurve.of(view)
         x, y, weight = smooth.x, smooth.y, smooth.weight
         found = smooth_band(make_cells(view), smooth, *draws) if drawn else None
-    hist = bin_sums(view.prob, view.hit, view.weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
     shown = found or CurveBand(None, None, None)
     if band == "guaranteed":
         shown = CurveBand(*guaranteed_band(view, level, event=event).outline())
-    return ReliabilityCurve(
+    return curve_of(
+        view,
+        shown,
         strategy=strategy,
         prob_pred=x,
         prob_true=np.clip(y, 0.0, 1.0),
@@ -417,22 +414,45 @@ def reliability_curve(
         filled=filled,
         band_kind=band,
         level=level if band else None,
-        band_x=shown.x,
-        band_low=shown.low,
-        band_high=shown.high,
-        hist_edges=np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS,
-        hist_weight=hist.weight,
-        n_rows=len(view.prob),
+        n_rows=len(view),
         event=event,
         name=name,
     )
 
 
+def mass_bins(n_rows: float) -> int:
+    """The default number of bins of equal mass: at most 30, of 20 or more rows on average."""
+    return int(np.clip(n_rows // 20, 1, 30))
+
+
+def binned_points(
+    view: Forecasts, edges: Floats, *, uniform: bool = False
+) -> tuple[Floats, Floats, Floats, Any]:
+    """Mean probability, frequency and weight of each bin that is not empty, and its number."""
+    sums = bin_sums(view.prob, view.codes, view.weight, edges, uniform=uniform)
+    number = np.flatnonzero(sums.weight > 0)
+    sums = sums.filled()
+    return sums.prob / sums.weight, sums.positive / sums.weight, sums.weight, number
+
+
+def curve_of(view: Forecasts, band: CurveBand, **fields: Any) -> ReliabilityCurve:
+    """A curve with its band and the histogram of the probabilities."""
+    hist = bin_sums(view.prob, view.codes, view.weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
+    return ReliabilityCurve(
+        band_x=band.x,
+        band_low=band.low,
+        band_high=band.high,
+        hist_edges=np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS,
+        hist_weight=hist.weight,
+        **fields,
+    )
+
+
 def _flexible(
-    view: Event, strategy: Any, band: str | None, level: float
+    view: Forecasts, strategy: Any, band: str | None, level: float
 ) -> tuple[Floats, Floats, Floats, CurveBand | None]:
     """The curve of loess or splines, the weight nearest to each of its points, and the band."""
-    rows = np.ones(len(view.prob)) if view.weight is None else view.weight
+    rows = view.row_weight
     curve = FlexibleCurve.of(view, CurveOptions(strategy))
     x, y, low, high = curve.drawn(rows, level, band or "confidence")
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, view.prob)
@@ -440,15 +460,9 @@ def _flexible(
     return x, y, weight, CurveBand(x, low, high) if band else None
 
 
-def _mass_edges(view: Event, n_bins: int | None) -> Floats:
-    if n_bins is None:
-        n_bins = int(np.clip(len(view.prob) // 20, 1, 30))
-    return equal_mass_edges(view.prob, view.weight, n_bins)
-
-
-def _corp_points(view: Event) -> tuple[Floats, Floats, Floats]:
+def _corp_points(view: Forecasts) -> tuple[Floats, Floats, Floats]:
     """Both ends of every block of the isotonic fit, once if they are the same."""
-    table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
+    table = view.table
     values, blocks = isotonic_fit(table.n_pos, table.weight)
     first, last = blocks[:-1], blocks[1:] - 1
     mass = np.add.reduceat(table.weight, first)

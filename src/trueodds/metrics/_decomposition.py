@@ -9,11 +9,10 @@ import numpy as np
 from scipy.special import entr, rel_entr, xlog1py, xlogy
 
 from trueodds.inputs import Floats, check_choice, check_integer
-from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
+from trueodds.metrics._sample import Forecasts, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.reliability_bins import uniform_bin_index
-from trueodds.table import ScoreTable
 
 __all__ = [
     "CalibrationRefinement",
@@ -163,8 +162,8 @@ def corp_decomposition(
     return CorpDecomposition(*(float(v) for v in np.mean(parts, axis=0)))
 
 
-def _corp(view: Event, loss: Loss) -> CorpDecomposition:
-    table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
+def _corp(view: Forecasts, loss: Loss) -> CorpDecomposition:
+    table = view.table
     weight = table.weight
     rate = table.n_pos / weight
     recalibrated, _ = isotonic_fit(table.n_pos, weight)
@@ -228,9 +227,9 @@ def calibration_refinement(
 
 
 def _refinement(
-    view: Event, loss: Loss, n_bins: int | None, strategy: str
+    view: Forecasts, loss: Loss, n_bins: int | None, strategy: str
 ) -> CalibrationRefinement:
-    table = ScoreTable.from_codes(view.prob, view.hit, view.weight)
+    table = view.table
     weight = table.weight
     rate = table.n_pos / weight
     score = _mean(_loss(loss, rate, table.score), weight)

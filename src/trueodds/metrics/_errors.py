@@ -8,19 +8,18 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, check_choice, check_flag, check_integer
-from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
+from trueodds.metrics._sample import Forecasts, Multiclass, binary_views, read_sample
 from trueodds.numerics.binning import equal_mass_edges
 from trueodds.numerics.reliability_bins import BinSums, bin_sums, equal_count_sums, uniform_edges
 
 __all__ = [
     "BinStrategy",
     "Ties",
+    "bin_edges",
     "binned",
     "debiased_calibration_error",
     "expected_calibration_error",
     "maximum_calibration_error",
-    "ratio_or_zero",
-    "squared_debiased",
 ]
 
 BinStrategy = Literal["uniform", "quantile"]
@@ -28,22 +27,27 @@ Ties = Literal["whole", "share", "by_label"]
 
 
 def binned(
-    view: Event,
+    view: Forecasts,
     n_bins: int,
     strategy: BinStrategy,
     *,
     spread: bool = False,
     ties: Ties = "whole",
 ) -> BinSums:
-    """Sums over the bins that are not empty."""
+    """Sums over the rows of each bin."""
     if ties != "whole":
         by_label = ties == "by_label"
-        sums = equal_count_sums(view.prob, view.hit, view.weight, n_bins, by_label=by_label)
-        return sums.filled()
+        return equal_count_sums(view.prob, view.codes, view.weight, n_bins, by_label=by_label)
     uniform = strategy == "uniform"
-    edges = uniform_edges(n_bins) if uniform else equal_mass_edges(view.prob, view.weight, n_bins)
-    sums = bin_sums(view.prob, view.hit, view.weight, edges, uniform=uniform, spread=spread)
-    return sums.filled()
+    edges = bin_edges(view, n_bins, strategy)
+    return bin_sums(view.prob, view.codes, view.weight, edges, uniform=uniform, spread=spread)
+
+
+def bin_edges(view: Forecasts, n_bins: int, strategy: BinStrategy) -> Floats:
+    """Inner edges of bins of equal width or of equal mass."""
+    if strategy == "uniform":
+        return uniform_edges(n_bins)
+    return equal_mass_edges(view.prob, view.weight, n_bins)
 
 
 def _binned_views(
@@ -141,13 +145,8 @@ def expected_calibration_error(
     views = _binned_views(
         y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
     )
-    return float(np.mean([_expected(sums, weighting) for sums in views]))
-
-
-def _expected(sums: BinSums, weighting: str) -> float:
-    if weighting == "equal":
-        return float(np.abs(sums.gap).mean())
-    return float(np.abs(sums.prob - sums.positive).sum() / sums.weight.sum())
+    error = BinSums.expected_error if weighting == "mass" else BinSums.unweighted_error
+    return float(np.mean([error(sums) for sums in views]))
 
 
 def maximum_calibration_error(
@@ -191,7 +190,7 @@ def maximum_calibration_error(
     views = _binned_views(
         y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
     )
-    return float(max(np.abs(sums.gap).max() for sums in views))
+    return float(max(sums.maximum_error() for sums in views))
 
 
 def debiased_calibration_error(
@@ -249,31 +248,6 @@ def debiased_calibration_error(
     views = _binned_views(
         y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, spread=True
     )
-    square = float(np.mean([_debiased_square(sums) for sums in views]))
+    square = float(np.mean([sums.debiased_square() for sums in views]))
     check_flag(squared, "squared")
     return square if squared else float(np.sqrt(max(square, 0.0)))
-
-
-def squared_debiased(in_bin: Floats, gap: Floats, spread: Floats) -> Floats:
-    """The squared error of :func:`debiased_calibration_error`.
-
-    Each argument has a row for each resample and a column for each bin: the weight, Σ(p − y)
-    and Σ(p − y)².
-    """
-    usable = in_bin > 1
-    mean = ratio_or_zero(gap, in_bin)
-    deviation = np.maximum(spread - in_bin * mean**2, 0.0)
-    variance = ratio_or_zero(deviation, np.where(usable, in_bin - 1, 0.0))
-    top = np.where(usable, in_bin * mean**2 - variance, 0.0).sum(axis=1)
-    return ratio_or_zero(top, np.where(usable, in_bin, 0.0).sum(axis=1))
-
-
-def ratio_or_zero(top: Floats, bottom: Floats) -> Floats:
-    """0 where nothing is divided by nothing: an empty bin."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
-
-
-def _debiased_square(sums: BinSums) -> float:
-    gap = sums.prob - sums.positive
-    spread = np.zeros_like(gap) if sums.spread is None else sums.spread
-    return float(squared_debiased(sums.weight[None], gap[None], spread[None])[0])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from trueodds.engines.cells import ScoreCells
 from trueodds.exceptions import InputError
@@ -16,169 +17,254 @@ from trueodds.inputs import (
     as_floats,
     as_generator,
     as_seed,
+    check_effective_rows,
     check_integer,
     check_level,
     check_number,
     repeat_rows,
 )
-from trueodds.metrics._bands import FINEST, Cells, binned_band
-from trueodds.metrics._curves import HISTOGRAM_BINS, ReliabilityCurve
-from trueodds.metrics._errors import (
-    debiased_calibration_error,
-    expected_calibration_error,
-    maximum_calibration_error,
-    ratio_or_zero,
-    squared_debiased,
-)
+from trueodds.metrics._bands import binned_band, table_cells
+from trueodds.metrics._curves import ReliabilityCurve, binned_points, curve_of, mass_bins
+from trueodds.metrics._errors import binned
 from trueodds.metrics._exact_test import ExactTest, exact_test
 from trueodds.metrics._finding import TOLERANCE, class_finding, finding
 from trueodds.metrics._intervals import JACKKNIFE_BLOCKS, MetricInterval, _defined, _interval
-from trueodds.metrics._losses import brier_score, log_loss, row_losses
-from trueodds.metrics._sample import Event, Forecasts, binary_views, read_sample
-from trueodds.metrics._tests import CalibrationTest, calibration_test, cox, spiegelhalter
-from trueodds.numerics.binning import equal_mass_edges
-from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
+from trueodds.metrics._sample import Forecasts, read_sample, top_label
+from trueodds.metrics._tests import CalibrationTest, cox, spiegelhalter
+from trueodds.numerics.binning import equal_mass_edges, run_starts
+from trueodds.numerics.losses import Loss, loss_sum, row_losses
+from trueodds.numerics.reliability_bins import BinSums, ratio_or_zero, uniform_edges
 from trueodds.table import ScoreTable
 
 __all__ = [
-    "DEBIASED_BINS",
-    "BlockSums",
     "ClassEvaluation",
     "Evaluation",
-    "MetricCells",
-    "auc",
     "check_probabilities",
     "evaluate_classes",
     "evaluate_counts",
-    "interval_of",
     "table_estimates",
 ]
 
-DEBIASED_BINS = 15
+EVEN_BINS = 10
+"""Bins of equal width, of the expected and the maximum calibration error."""
+MASS_BINS = 15
+"""Bins of equal mass, of the debiased calibration error."""
 FEW_ROWS = 4096
-"""A table of at most so many rows is resampled as it is."""
+"""A table of no more rows is resampled row by row."""
 CELL_BITS = 6
 """Scores of one cell differ by less than 1/32 of their distance from the nearer end."""
 SHARES = 2048
+MOST_BLOCKS = 2048
+"""Blocks of rows that are resampled, of several classes."""
 MOST_DRAWN = 2.0**62
 """Rows of a bootstrap sample, as a 64-bit integer holds them."""
 CHUNK_VALUES = 2**21
 """Numbers drawn at once: 16 MB."""
-
-
-def auc(n_neg: Floats, n_pos: Floats) -> Floats:
-    """Share of ⟨positive, negative⟩ pairs in the right order, for each row of counts."""
-    below = np.cumsum(n_neg, axis=1) - n_neg / 2
-    pairs = n_neg.sum(axis=1) * n_pos.sum(axis=1)
-    right = np.einsum("ij,ij->i", n_pos, below)
-    out = np.full(len(right), np.nan)
-    return np.asarray(np.divide(right, pairs, out=out, where=pairs > 0))
+LOSSES: tuple[Loss, Loss] = ("log_loss", "brier_score")
+ERRORS = ("expected_calibration_error", "debiased_calibration_error")
+TABLE_METRICS = (*LOSSES, "roc_auc", *ERRORS, "maximum_calibration_error")
+CLASS_METRICS = (*LOSSES, "accuracy", *ERRORS)
 
 
 @dataclass(frozen=True, eq=False)
-class MetricCells:
-    """Neighboring scores in cells that cross no edge of a bin, and what metrics need of them.
+class MetricSums:
+    """Sums over rows that determine the metrics: of one sample, or of many along a leading axis.
 
-    ``loss``, ``prob`` and ``square`` are the means, in each cell and class, of the log-loss, of
-    p and of (y − p)²; first all cells of negatives, then all of positives, as in ``counts``.
-    ``uniform`` and ``quantile`` are where the bins of each kind begin among the cells.
+    Parameters
+    ----------
+    weight, log_loss, squared_error : ndarray of shape (...)
+        Σw, and the sums of both losses times w.
+    even, massed : BinSums
+        Of the positive class, or of the most probable one: in bins of equal width, and in bins of
+        equal mass with the spread.
     """
 
-    counts: Floats
-    loss: Floats
-    prob: Floats
-    square: Floats
-    uniform: Labels
-    quantile: Labels
+    weight: Floats
+    log_loss: Floats
+    squared_error: Floats
+    even: BinSums
+    massed: BinSums
 
     @classmethod
-    def of(cls, table: ScoreTable, n_bins: int) -> MetricCells:
-        """Cells of relative width, of equal shares, and between edges; each score if few."""
-        score, weight = table.score, table.weight
-        bins = np.searchsorted(uniform_edges(n_bins), score, side="right")
-        edges = equal_mass_edges(score, weight, DEBIASED_BINS)
-        masses = np.searchsorted(edges, score, side="right")
-        if len(table) <= FEW_ROWS:
-            start = np.arange(len(table))
-        else:
-            share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * SHARES)
-            near = ScoreCells("probability", CELL_BITS).of_array(score)
-            keys = (near, share, bins, masses)
-            new = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-            start = np.flatnonzero(np.concatenate([[True], new]))
-        with np.errstate(divide="ignore"):
-            losses = np.stack([-np.log1p(-score), -np.log(score)])
-        counts = np.stack([table.n_neg, table.n_pos])
-        # Where nothing was seen, nothing is drawn; and where the impossible was seen, the loss of
-        # the whole is infinite, and its replicates are not asked for.
-        losses[(counts == 0) | np.isinf(losses)] = 0.0
-        residual = np.stack([score, 1 - score])
-        sums = np.add.reduceat(counts, start, axis=1)
-
-        def means(values: Floats) -> Floats:
-            total = np.add.reduceat(values * counts, start, axis=1)
-            return np.divide(total, sums, out=np.zeros_like(total), where=sums > 0).ravel()
-
+    def of(cls, sample: Forecasts, n_bins: int = EVEN_BINS) -> MetricSums:
+        """The sums of rows."""
+        view = top_label(sample)
+        rows = (sample.codes, sample.prob, sample.weight)
         return cls(
-            counts=sums.ravel(),
-            loss=means(losses),
-            prob=means(np.stack([score, score])),
-            square=means(residual**2),
-            uniform=_first_of(bins[start]),
-            quantile=_first_of(masses[start]),
+            np.asarray(sample.total),
+            np.asarray(loss_sum("log_loss", *rows)),
+            np.asarray(loss_sum("brier_score", *rows)),
+            binned(view, n_bins, "uniform"),
+            binned(view, MASS_BINS, "quantile", spread=True),
         )
 
+    def metrics(self) -> dict[str, Floats]:
+        """The metrics of each sample; the debiased error squared."""
+        # A sample without rows has no mean, and one infinite loss makes the sum infinite.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                "log_loss": self.log_loss / self.weight,
+                "brier_score": self.squared_error / self.weight,
+                "accuracy": self.even.positive.sum(axis=-1) / self.weight,
+                "expected_calibration_error": self.even.expected_error(),
+                "debiased_calibration_error": self.massed.debiased_square(),
+                "maximum_calibration_error": self.even.maximum_error(),
+            }
+
+
+def auc(n_neg: Floats, n_pos: Floats) -> Floats:
+    """Share of ⟨positive, negative⟩ pairs in the right order, along the last axis."""
+    below = np.cumsum(n_neg, axis=-1) - n_neg / 2
+    pairs = n_neg.sum(axis=-1) * n_pos.sum(axis=-1)
+    right = np.einsum("...j,...j->...", n_pos, below)
+    return np.asarray(np.divide(right, pairs, out=np.full_like(right, np.nan), where=pairs > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Resampler:
+    """Units of rows that a resample repeats or leaves out, with what each adds to the sums.
+
+    A resample is a count for each unit, and its sums are the counts times ``sums``. The units of a
+    table are the rows of one class in a cell of neighboring scores: all cells of negatives in the
+    order of their scores, then all of positives. The units of several classes are random blocks.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_units,)
+        How often each unit occurs in the sample.
+    sums : dense or sparse matrix of shape (n_units, 2 + 4·n_bins)
+        Log-loss, squared error, and the four sums of :class:`BinSums` in each bin, for one
+        occurrence. The bins are cut at the edges of both kinds of bins and are not empty.
+    even, massed : ndarray
+        Where the bins of equal width and those of equal mass begin among these.
+    is_table : bool
+    """
+
+    sizes: Floats
+    sums: Any
+    even: Labels
+    massed: Labels
+    is_table: bool
+
+    @classmethod
+    def of_table(cls, table: ScoreTable, n_bins: int) -> Resampler:
+        """Cells of relative width, of equal shares, and between edges; each score if few."""
+        score, weight = table.score, table.weight
+        even, massed = _bins(score, weight, n_bins)
+        start = np.arange(len(table))
+        if len(table) > FEW_ROWS:
+            share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * SHARES)
+            near = ScoreCells("probability", CELL_BITS).of_array(score)
+            start = run_starts(near, share, even, massed)
+        counts = np.stack([table.n_neg, table.n_pos])
+        sizes = np.add.reduceat(counts, start, axis=1)
+        losses, squares = (
+            np.stack([row_losses(loss, np.array(label), score) for label in (0, 1)])
+            for loss in LOSSES
+        )
+        # Where nothing was seen, nothing is drawn. Where the impossible was seen, the loss of the
+        # whole is infinite, and its replicates do not matter.
+        losses[(counts == 0) | np.isinf(losses)] = 0.0
+
+        def means(values: Floats) -> Floats:
+            return ratio_or_zero(np.add.reduceat(values * counts, start, axis=1), sizes).ravel()
+
+        place, even_starts, mass_starts = _common_bins(even[start], massed[start])
+        size = int(place.max()) + 1
+        loss, square, prob = means(losses), means(squares), means(np.stack([score, score]))
+        one, label = np.ones(len(loss)), np.repeat([0.0, 1.0], len(start))
+        values = np.stack([loss, square, one, prob, label, square], axis=1)
+        columns = np.stack(
+            [0 * one, one, *(2 + k * size + np.tile(place, 2) for k in range(4))], axis=1
+        )
+        rows = np.arange(0, values.size + 1, values.shape[1])
+        sums = csr_array((values.ravel(), columns.ravel(), rows), (len(one), 2 + 4 * size))
+        return cls(sizes.ravel(), sums, even_starts, mass_starts, is_table=True)
+
+    @classmethod
+    def of_rows(cls, sample: Forecasts, rng: np.random.Generator) -> Resampler:
+        """Deal the rows to blocks at random; few rows are blocks of their own."""
+        n_rows = len(sample)
+        n_blocks = min(n_rows, MOST_BLOCKS)
+        block = rng.permutation(n_rows) % n_blocks if n_rows > n_blocks else np.arange(n_rows)
+        view, weight = top_label(sample), sample.row_weight
+        place, even, massed = _common_bins(*_bins(view.prob, view.weight, EVEN_BINS))
+        size = int(place.max()) + 1
+        spread = row_losses("brier_score", view.codes, view.prob)
+        in_bins = [
+            np.bincount(block * size + place, weight * values, n_blocks * size).reshape(-1, size)
+            for values in (1.0, view.prob, view.hit, spread)
+        ]
+        losses = [
+            np.bincount(block, weight * row_losses(loss, sample.codes, sample.prob), n_blocks)
+            for loss in LOSSES
+        ]
+        sums = np.concatenate([np.stack(losses, axis=1), *in_bins], axis=1)
+        return cls(np.ones(n_blocks), sums, even, massed, is_table=False)
+
     def bootstrap(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
-        """The metrics of so many bootstrap samples of the rows."""
-        total = int(np.clip(np.rint(self.counts.sum()), 1, MOST_DRAWN))
-        share = self.counts / self.counts.sum()
+        """The metrics of samples of as many units as there are, drawn with replacement."""
+        total = int(np.clip(np.rint(self.sizes.sum()), 1, MOST_DRAWN))
+        share = self.sizes / self.sizes.sum()
         step = max(1, CHUNK_VALUES // len(share))
         sizes = [min(step, n_resamples - begin) for begin in range(0, n_resamples, step)]
         parts = [self.metrics(rng.multinomial(total, share, size)) for size in sizes]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def jackknife(self, rng: np.random.Generator) -> dict[str, Floats]:
-        """The metrics without one of 100 random blocks of rows; fractions of rows stay."""
-        whole = np.rint(np.minimum(self.counts, MOST_DRAWN)).astype(np.int64)
-        blocks = int(min(JACKKNIFE_BLOCKS, max(1, whole.sum())))
-        left_out = rng.multinomial(whole, np.full(blocks, 1 / blocks)).T
-        return self.metrics(np.maximum(self.counts - left_out, 0.0))
+        """The metrics without one of 100 random parts of the sample; fractions of rows stay."""
+        whole = np.rint(np.minimum(self.sizes, MOST_DRAWN)).astype(np.int64)
+        parts = int(min(JACKKNIFE_BLOCKS, max(1, whole.sum())))
+        if self.is_table:
+            left_out = rng.multinomial(whole, np.full(parts, 1 / parts)).T
+        else:
+            left_out = rng.permutation(len(whole)) % parts == np.arange(parts)[:, None]
+        return self.metrics(np.maximum(self.sizes - left_out, 0.0))
 
     def metrics(self, counts: npt.NDArray[Any]) -> dict[str, Floats]:
-        """The metrics of each row of counts, of shape (resamples, 2·cells)."""
+        """The metrics of samples with these counts of the units, of shape (samples, n_units)."""
         counts = counts.astype(np.float64, copy=False)
-        half = counts.shape[1] // 2
-        total = counts.sum(axis=1)
-        positive = counts[:, half:]
-        weight = counts[:, :half] + positive
-        prob = counts * self.prob
-        excess = prob[:, :half] + prob[:, half:] - positive
-        squares = counts * self.square
-        squares = squares[:, :half] + squares[:, half:]
-        gap = np.abs(np.add.reduceat(excess, self.uniform, axis=1))
-        in_bin = np.add.reduceat(weight, self.uniform, axis=1)
-        with np.errstate(invalid="ignore"):  # leaving out the only row leaves nothing
-            loss, brier = counts @ self.loss / total, counts @ self.square / total
-            error = gap.sum(axis=1) / total
-        return {
-            "log_loss": loss,
-            "brier_score": brier,
-            "roc_auc": auc(counts[:, :half], positive),
-            "expected_calibration_error": error,
-            "debiased_calibration_error": self._debiased(weight, excess, squares),
-            "maximum_calibration_error": ratio_or_zero(gap, in_bin).max(axis=1),
-        }
-
-    def _debiased(self, weight: Floats, excess: Floats, squares: Floats) -> Floats:
-        columns = (weight, excess, squares)
-        return squared_debiased(*(np.add.reduceat(c, self.quantile, axis=1) for c in columns))
+        with np.errstate(invalid="ignore"):  # an infinite loss that is not drawn
+            sums = counts @ self.sums
+        bins = BinSums(*sums[:, 2:].reshape(len(counts), 4, -1).swapaxes(0, 1))
+        even, massed = bins.merged(self.even), bins.merged(self.massed)
+        total = bins.weight.sum(axis=1)
+        found = MetricSums(total, sums[:, 0], sums[:, 1], even, massed).metrics()
+        if self.is_table:
+            found["roc_auc"] = auc(*np.split(counts, 2, axis=1))
+        return found
 
 
-def _first_of(sorted_keys: Labels) -> Labels:
-    return np.flatnonzero(np.concatenate([[True], sorted_keys[1:] != sorted_keys[:-1]]))
+def _bins(prob: Floats, weight: Floats | None, n_bins: int) -> tuple[Labels, Labels]:
+    """The bin of equal width and the bin of equal mass of each probability."""
+    even, massed = uniform_edges(n_bins), equal_mass_edges(prob, weight, MASS_BINS)
+    return np.searchsorted(even, prob, side="right"), np.searchsorted(massed, prob, side="right")
 
 
-CURVE_BINS = 30
+def _common_bins(even: Labels, massed: Labels) -> tuple[Labels, Labels, Labels]:
+    """The bin of each probability among those cut at both kinds of edges; where either begins."""
+    both, place = np.unique(even * MASS_BINS + massed, return_inverse=True)
+    return place, run_starts(both // MASS_BINS), run_starts(both % MASS_BINS)
+
+
+def metric_intervals(
+    estimates: dict[str, float],
+    resampler: Resampler,
+    n_resamples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> dict[str, MetricInterval]:
+    """Each estimate with its bootstrap interval."""
+    coarse = resampler.metrics(resampler.sizes[None])
+    drawn, left_out = resampler.bootstrap(n_resamples, rng), resampler.jackknife(rng)
+    found = {}
+    for name, estimate in estimates.items():
+        # Cells change a metric a little, and its replicates by about as much.
+        moved = estimate - float(coarse[name][0])
+        found[name] = interval_of(
+            estimate, drawn[name] + moved, left_out[name] + moved, level, name
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,14 +426,7 @@ def evaluate_counts(
     rows = (
         table if share == 1 else ScoreTable(table.score, share * table.n_neg, share * table.n_pos)
     )
-    cells = MetricCells.of(rows, n_bins)
-    in_cells = cells.metrics(cells.counts[None])
-    drawn, left_out = cells.bootstrap(n_resamples, rng), cells.jackknife(rng)
-    metrics = {}
-    for name, estimate in estimates.items():
-        moved = estimate - in_cells[name][0]
-        values, jackknife = drawn[name] + moved, left_out[name] + moved
-        metrics[name] = interval_of(estimate, values, jackknife, level, name)
+    metrics = metric_intervals(estimates, Resampler.of_table(rows, n_bins), n_resamples, level, rng)
     exact = exact_test(table, None if n_effective is None else table.weight / share)
     expected = float(table.score @ table.weight)
     return Evaluation(
@@ -355,7 +434,7 @@ def evaluate_counts(
         curve=_curve(rows, level, n_resamples, rng),
         exact_test=exact,
         mean_test=CalibrationTest(table.total_pos, exact.mean, "poisson_binomial", expected),
-        test=_spiegelhalter(rows),
+        test=spiegelhalter(_rows_of(rows), _rows_of(rows).weight),
         slope_test=_slope_test(rows),
         n=table.total,
         prevalence=table.total_pos / table.total,
@@ -367,7 +446,7 @@ def _share_of_rows(table: ScoreTable, n_effective: float | None) -> float:
     """Rows per unit of weight."""
     if n_effective is None:
         return 1.0
-    return check_number(n_effective, "n_effective", 1.0) / table.total
+    return check_effective_rows(n_effective) / table.total
 
 
 def check_probabilities(table: Any, name: str) -> None:
@@ -381,25 +460,16 @@ def check_probabilities(table: Any, name: str) -> None:
         )
 
 
-def table_estimates(table: ScoreTable, n_bins: int = 10) -> dict[str, float]:
+def table_estimates(table: ScoreTable, n_bins: int = EVEN_BINS) -> dict[str, float]:
     """The metrics of a table; the debiased error squared."""
-    score, positive, weight = table.as_rows()
-    rows: dict[str, Any] = {"sample_weight": weight, "classes": [False, True]}
-    return {
-        "log_loss": log_loss(positive, score, **rows),
-        "brier_score": brier_score(positive, score, **rows),
-        "roc_auc": float(auc(table.n_neg[None], table.n_pos[None])[0]),
-        "expected_calibration_error": expected_calibration_error(
-            positive, score, n_bins=n_bins, **rows
-        ),
-        # Of the squared error; see interval_of.
-        "debiased_calibration_error": debiased_calibration_error(
-            positive, score, n_bins=DEBIASED_BINS, squared=True, **rows
-        ),
-        "maximum_calibration_error": maximum_calibration_error(
-            positive, score, n_bins=n_bins, **rows
-        ),
-    }
+    found = MetricSums.of(_rows_of(table), n_bins).metrics()
+    found["roc_auc"] = auc(table.n_neg, table.n_pos)
+    return {name: float(found[name]) for name in TABLE_METRICS}
+
+
+def _rows_of(table: ScoreTable) -> Forecasts:
+    """A row for each score and class, weighted by its count."""
+    return Forecasts(*table.as_rows())
 
 
 def interval_of(
@@ -423,151 +493,36 @@ def interval_of(
     return MetricInterval(estimate, low, high, level, float(values.std(ddof=1)), method, values)
 
 
-def _spiegelhalter(table: ScoreTable) -> CalibrationTest:
-    """As :func:`calibration_test` on the rows that the counts stand for."""
-    p, n = table.score, table.weight
-    # Σ(y − p)(1 − 2p) has mean 0 and variance Σp(1 − p)(1 − 2p)² if the model is calibrated.
-    excess = float((table.n_pos * (1 - p) * (1 - 2 * p) - table.n_neg * p * (1 - 2 * p)).sum())
-    variance = float((n * p * (1 - p) * (1 - 2 * p) ** 2).sum())
-    z, p_value, expected = spiegelhalter(excess, variance, table.total)
-    return CalibrationTest(z, p_value, "spiegelhalter", expected)
-
-
 def _slope_test(table: ScoreTable) -> CalibrationTest | None:
     """Cox's test; None where the likelihood has no optimum, or any slope is as good."""
     try:
-        statistic, p_value, expected = cox(Event(*table.as_rows()), counts=True)
+        return cox(_rows_of(table), weights_are_counts=True)
     except InputError:
         return None
-    return CalibrationTest(statistic, p_value, "cox", expected)
 
 
 def _curve(
     table: ScoreTable, level: float, n_resamples: int, rng: np.random.Generator
 ) -> ReliabilityCurve:
     """As :func:`reliability_curve` with bins of equal mass and a consistency band."""
-    score, positive, weight = table.as_rows()
-    n_bins = int(np.clip(table.total // 20, 1, CURVE_BINS))
-    edges = equal_mass_edges(table.score, table.weight, n_bins)
-    sums = bin_sums(score, positive, weight, edges)
-    filled = np.flatnonzero(sums.weight > 0)
-    sums = sums.filled()
-    x, y = sums.prob / sums.weight, sums.positive / sums.weight
-    band = binned_band(_label_cells(table, edges), edges, x, "consistency", level, n_resamples, rng)
-    hist = bin_sums(score, positive, weight, uniform_edges(HISTOGRAM_BINS), uniform=True)
-    return ReliabilityCurve(
+    view = _rows_of(table)
+    edges = equal_mass_edges(table.score, table.weight, mass_bins(table.total))
+    x, y, weight, filled = binned_points(view, edges)
+    cells = table_cells(table, edges)
+    return curve_of(
+        view,
+        binned_band(cells, edges, x, "consistency", level, n_resamples, rng),
         strategy="quantile",
         prob_pred=x,
         prob_true=np.clip(y, 0.0, 1.0),
-        weight=sums.weight,
+        weight=weight,
         edges=edges,
         filled=filled,
         band_kind="consistency",
         level=level,
-        band_x=band.x,
-        band_low=band.low,
-        band_high=band.high,
-        hist_edges=np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS,
-        hist_weight=hist.weight,
         n_rows=int(np.rint(table.total)),
         event="positive class",
     )
-
-
-def _label_cells(table: ScoreTable, edges: Floats) -> Cells:
-    """The table in cells whose labels are drawn at once."""
-    score, weight = table.score, table.weight
-    bins = np.searchsorted(edges, score, side="right")
-    new = np.ones(len(table), dtype=bool)
-    if len(table) > FINEST:
-        share = np.floor((np.cumsum(weight) - weight / 2) / weight.sum() * FINEST)
-        keys = (share, np.floor(score * FINEST), bins)
-        new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-    start = np.flatnonzero(new)
-    mass = np.add.reduceat(weight, start)
-    mean = np.add.reduceat(weight * score, start) / mass
-    return Cells(mean, score[start], mass, np.add.reduceat(table.n_pos, start), start, None)
-
-
-MOST_BLOCKS = 2048
-UNIFORM_BINS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class BlockSums:
-    """Sums over blocks of rows: what a resample of blocks needs, however many rows there are.
-
-    ``totals`` has weight, log-loss, squared error and hits, of shape (blocks, 4). In each bin of
-    equal width (``uniform``) the sum of confidence − hit; in each bin of equal mass weight,
-    confidence − hit and its square (``quantile``, of shape (3, blocks, bins)).
-    """
-
-    totals: Floats
-    uniform: Floats
-    quantile: Floats
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return len(self.totals)
-
-    @classmethod
-    def of(cls, sample: Forecasts, rng: np.random.Generator) -> BlockSums:
-        """Deal the rows at random; few rows are blocks of their own."""
-        n_rows = len(sample)
-        n_blocks = min(n_rows, MOST_BLOCKS)
-        block = rng.permutation(n_rows) % n_blocks if n_rows > n_blocks else np.arange(n_rows)
-        view = binary_views(sample, "top_label")[0]
-        weight = np.ones(n_rows) if sample.weight is None else sample.weight
-        gap = view.prob - view.hit
-
-        def sums(values: Floats, bins: Labels, n_bins: int) -> Floats:
-            found = np.bincount(block * n_bins + bins, values, n_blocks * n_bins)
-            return np.asarray(found.reshape(n_blocks, n_bins), dtype=np.float64)
-
-        everywhere = np.zeros(n_rows, dtype=np.intp)
-        losses = row_losses(sample)
-        columns = (weight, weight * losses[0], weight * losses[1], weight * view.hit)
-        totals = np.concatenate([sums(column, everywhere, 1) for column in columns], axis=1)
-        even = np.searchsorted(uniform_edges(UNIFORM_BINS), view.prob, side="right")
-        edges = equal_mass_edges(view.prob, sample.weight, DEBIASED_BINS)
-        massed = np.searchsorted(edges, view.prob, side="right")
-        squares = [sums(v, massed, len(edges) + 1) for v in (weight, weight * gap, weight * gap**2)]
-        return cls(totals, sums(weight * gap, even, UNIFORM_BINS), np.stack(squares))
-
-    def bootstrap(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
-        """The metrics of so many samples of blocks, drawn with replacement."""
-        share = np.full(self.n_blocks, 1 / self.n_blocks)
-        return self.metrics(rng.multinomial(self.n_blocks, share, n_resamples).astype(np.float64))
-
-    def jackknife(self, rng: np.random.Generator) -> dict[str, Floats]:
-        """The metrics without one of 100 random parts of the blocks."""
-        parts = min(self.n_blocks, JACKKNIFE_BLOCKS)
-        part_of = rng.permutation(self.n_blocks) % parts
-        return self.metrics((part_of != np.arange(parts)[:, None]).astype(np.float64))
-
-    def metrics(self, counts: Floats) -> dict[str, Floats]:
-        """The metrics where block i counts ``counts[:, i]`` times."""
-        # An infinite loss has no interval, nor needs one; nor has a resample without rows.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            weight, loss, square, hits = (counts @ self.totals).T
-            in_bin, gap, spread = counts @ self.quantile
-            return {
-                "log_loss": loss / weight,
-                "brier_score": square / weight,
-                "accuracy": hits / weight,
-                "expected_calibration_error": np.abs(counts @ self.uniform).sum(axis=1) / weight,
-                "debiased_calibration_error": squared_debiased(in_bin, gap, spread),
-            }
-
-
-METRICS = (
-    "log_loss",
-    "brier_score",
-    "accuracy",
-    "expected_calibration_error",
-    "debiased_calibration_error",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -698,18 +653,13 @@ def evaluate_classes(
             "evaluate_classes needs three or more classes, and a column of y_prob for each; got "
             f"y_prob of shape {prob.shape}. For two classes use evaluate_counts."
         )
-    blocks = BlockSums.of(sample, rng)
-    whole = blocks.metrics(np.ones((1, blocks.n_blocks)))
-    drawn = blocks.bootstrap(check_integer(n_resamples, "n_resamples", 2), rng)
-    left = blocks.jackknife(rng)
-    metrics = {
-        name: interval_of(float(whole[name][0]), drawn[name], left[name], level, name)
-        for name in METRICS
-    }
-    top = binary_views(sample, "top_label")[0]
+    blocks = Resampler.of_rows(sample, rng)
+    found = MetricSums.of(sample).metrics()
+    estimates = {name: float(found[name]) for name in CLASS_METRICS}
+    n_resamples = check_integer(n_resamples, "n_resamples", 2)
     return ClassEvaluation(
-        metrics,
-        calibration_test(**rows, classes=classes),
+        metric_intervals(estimates, blocks, n_resamples, level, rng),
+        spiegelhalter(sample),
         len(prob),
-        mean_confidence=sample.mean(top.prob),
+        mean_confidence=sample.mean(top_label(sample).prob),
     )

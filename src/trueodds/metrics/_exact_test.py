@@ -17,7 +17,7 @@ from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 from trueodds.engines.cells import ScoreCells
 from trueodds.inputs import Floats
-from trueodds.numerics.binning import equal_mass_edges
+from trueodds.numerics.binning import equal_mass_edges, run_starts
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
@@ -309,7 +309,7 @@ def _cells(table: ScoreTable, square: Floats | None) -> _Cells:
     if len(table) <= FEW_SCORES:
         return _Cells(table.score, table.weight, table.n_pos, square)
     near = ScoreCells("probability", CELL_BITS).of_array(table.score)
-    start = np.flatnonzero(np.concatenate([[True], near[1:] != near[:-1]]))
+    start = run_starts(near)
     count, positive, expected = (
         np.add.reduceat(values, start)
         for values in (table.weight, table.n_pos, table.weight * table.score)

@@ -20,6 +20,7 @@ from trueodds.inputs import (
     Floats,
     as_dense,
     as_floats,
+    check_effective_rows,
     check_instance,
     check_level,
     is_missing,
@@ -27,7 +28,7 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
-from trueodds.metrics._sample import Event, binary_views, finite_or_none, read_sample
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
@@ -216,7 +217,7 @@ def group_test(
     kept = np.arange(n_rows)
     if rows["sample_weight"] is not None:
         kept = np.flatnonzero(as_floats(rows["sample_weight"], "sample_weight") > 0)
-    view = binary_views(sample, "top_label")[0]
+    view = top_label(sample)
     found = [
         group
         for column in read_groups(columns, n_rows)
@@ -272,8 +273,9 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
 def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
     table = group.table
     square = None
-    effective = table.total if group.n_effective is None else group.n_effective
+    effective = table.total
     if group.n_effective is not None:
+        effective = check_effective_rows(group.n_effective)
         square = table.weight * (table.total / effective)
     found = exact_test(table, square)
     observed = table.total_pos / table.total
@@ -374,7 +376,7 @@ def read_groups(groups: Mapping[str, Any] | None, n_rows: int) -> list[GroupColu
 def group_counts(
     column: GroupColumn,
     codes: npt.NDArray[np.intp],
-    view: Event,
+    view: Forecasts,
     wanted: Sequence[int] | npt.NDArray[np.intp] | None = None,
 ) -> Iterable[GroupCounts]:
     """The rows of each group as counts, if ``codes`` are their groups; of weights, effective ones.
@@ -385,19 +387,15 @@ def group_counts(
     order = np.argsort(codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(sizes)])
     for code in np.flatnonzero(sizes) if wanted is None else wanted:
-        own = order[starts[code] : starts[code + 1]]
-        weight = None if view.weight is None else view.weight[own]
-        # The sum of a row of classes may be rounded up.
-        prob, hit = np.minimum(view.prob[own], 1.0), view.hit[own].astype(bool)
-        table = ScoreTable.from_codes(prob, hit, weight)
-        effective = Event(prob, hit, weight).n_effective
-        yield GroupCounts(column.name, column.values[code], len(own), table, effective)
+        own = view.take(order[starts[code] : starts[code + 1]])
+        value = column.values[code]
+        yield GroupCounts(column.name, value, len(own), own.table, own.n_effective)
 
 
 def groups_before_and_after(
     columns: Sequence[GroupColumn],
-    before: tuple[Event, npt.NDArray[np.intp]],
-    after: tuple[Event, npt.NDArray[np.intp]],
+    before: tuple[Forecasts, npt.NDArray[np.intp]],
+    after: tuple[Forecasts, npt.NDArray[np.intp]],
     *,
     level: float,
 ) -> tuple[list[tuple[GroupTest, GroupTest | None]], int]:
@@ -406,7 +404,7 @@ def groups_before_and_after(
     Parameters
     ----------
     columns : list of GroupColumn
-    before, after : tuple of Event and ndarray
+    before, after : tuple of Forecasts and ndarray
         The rows of either test, and their places in the columns. Those of ``after`` may be fewer.
     level : float
         Confidence level of the intervals of the frequency.

@@ -357,7 +357,7 @@ def confidence_interval(
     Means over rows, AUC and the debiased calibration error are covered as promised. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere: in a bin that
     is calibrated they cannot be smaller than chance makes them, so their intervals tend to lie
-    above the true value. See ``docs/seeing.md`` for the coverage that was measured. An interval by
+    above the true value. See ``docs/measuring.md`` for the measured coverage. An interval by
     "bca" reaches at least to the estimate itself.
 
     References

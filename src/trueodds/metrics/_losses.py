@@ -6,21 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.threads import BLOCK, in_blocks
-from trueodds.inputs import Floats
-from trueodds.kernels.forecast_sums import sum_losses
-from trueodds.metrics._recalibration import binary_view, weights_of
-from trueodds.metrics._sample import Event, Forecasts, read_sample
+from trueodds.metrics._sample import Forecasts, read_sample, read_two_classes
 from trueodds.numerics.concordance import concordance
+from trueodds.numerics.losses import Loss, loss_sum
 
 __all__ = [
     "accuracy",
     "brier_score",
+    "brier_skill",
     "c_statistic",
     "log_loss",
+    "mean_loss",
     "root_mean_squared_error",
-    "row_losses",
-    "scaled_brier_of",
     "scaled_brier_score",
 ]
 
@@ -55,51 +52,12 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     0.462098
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
-    if sample.prob.ndim == 1:
-        return _mean(sample)
-    return sample.mean(_log_losses(sample))
+    return mean_loss("log_loss", sample)
 
 
-def _mean(sample: Forecasts, *, squared: bool = False) -> float:
-    """The weighted mean of the loss of two classes: logarithmic, or squared."""
-    prob, codes, weight = sample.scores, sample.codes, sample.weight
-    if len(prob) <= BLOCK and weight is None:
-        return float(sum_losses(squared, prob, codes)) / len(prob)
-
-    def part(rows: slice) -> float:
-        w = None if weight is None else weight[rows]
-        return float(sum_losses(squared, prob[rows], codes[rows], w))
-
-    total = len(prob) if weight is None else float(weight.sum())
-    return sum(in_blocks(part, len(prob))) / total
-
-
-def _of_label(sample: Forecasts) -> Floats:
-    return np.take_along_axis(sample.prob, sample.codes[:, None], axis=1).ravel()
-
-
-def _mean_squares(sample: Forecasts) -> float:
-    """Mean of Σ (p − y)² over the classes; over the positive class only if binary."""
-    if sample.prob.ndim == 1:
-        return _mean(sample, squared=True)
-    return sample.mean(_squares(sample))
-
-
-def _log_losses(sample: Forecasts) -> Floats:
-    with np.errstate(divide="ignore"):
-        return 0.0 - np.log(_of_label(sample))
-
-
-def _squares(sample: Forecasts) -> Floats:
-    # Σp² + 1 − 2·p_label would cancel for good forecasts.
-    label = _of_label(sample)
-    others = np.einsum("ij,ij->i", sample.prob, sample.prob) - label**2
-    return np.asarray(np.maximum(others, 0.0) + (1 - label) ** 2)
-
-
-def row_losses(sample: Forecasts) -> tuple[Floats, Floats]:
-    """Log-loss and squared error of each row of several classes."""
-    return _log_losses(sample), _squares(sample)
+def mean_loss(loss: Loss, sample: Forecasts) -> float:
+    """The weighted mean of a loss."""
+    return loss_sum(loss, sample.codes, sample.prob, sample.weight) / sample.total
 
 
 def brier_score(
@@ -130,7 +88,7 @@ def brier_score(
     0.125
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
-    return _mean_squares(sample)
+    return mean_loss("brier_score", sample)
 
 
 def root_mean_squared_error(
@@ -165,7 +123,7 @@ def root_mean_squared_error(
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     columns = 1 if sample.prob.ndim == 1 else sample.n_classes
-    return float(np.sqrt(_mean_squares(sample) / columns))
+    return float(np.sqrt(mean_loss("brier_score", sample) / columns))
 
 
 def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
@@ -191,10 +149,8 @@ def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     """
     sample = read_sample(y_true, y_prob, sample_weight, classes)
     if sample.prob.ndim == 1:
-        right = (sample.prob > 0.5) == (sample.codes == 1)
-    else:
-        right = sample.prob.argmax(axis=1) == sample.codes
-    return sample.mean(right.astype(np.float64))
+        return sample.mean((sample.prob > 0.5) == sample.hit)
+    return sample.mean(sample.prob.argmax(axis=1) == sample.codes)
 
 
 def c_statistic(
@@ -221,7 +177,7 @@ def c_statistic(
     >>> c_statistic([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
     0.875
     """
-    view = binary_view(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, classes)
     return concordance(view.prob, view.hit, view.weight).estimate
 
 
@@ -249,14 +205,11 @@ def scaled_brier_score(
     >>> scaled_brier_score([0, 1], [0.25, 0.75])
     0.75
     """
-    return scaled_brier_of(binary_view(y_true, y_prob, sample_weight, classes))
+    sample = read_two_classes(y_true, y_prob, sample_weight, classes)
+    return brier_skill(mean_loss("brier_score", sample), sample.mean(sample.hit))
 
 
-def scaled_brier_of(view: Event) -> float:
-    """The same of rows that were read."""
-    weight = weights_of(view)
-    total = float(weight.sum())
-    share = float(weight @ view.hit) / total
-    if share * (1 - share) == 0:
-        return float("nan")
-    return 1 - float(weight @ (view.prob - view.hit) ** 2) / (total * share * (1 - share))
+def brier_skill(brier: float, frequency: float) -> float:
+    """1 − Brier/(f·(1 − f)), or NaN if that divides by 0."""
+    chance = frequency * (1 - frequency)
+    return 1 - brier / chance if chance > 0 else float("nan")

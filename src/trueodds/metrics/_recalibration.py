@@ -8,14 +8,12 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
-from trueodds.metrics._sample import Event, read_sample
+from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.logistic_regression import estimated_log_odds
-from trueodds.rows import Rows
 
 __all__ = [
-    "binary_view",
     "calibration_intercept",
     "calibration_slope",
     "cox_statistic",
@@ -53,7 +51,7 @@ def observed_expected_ratio(
     >>> observed_expected_ratio([0, 1, 1], [0.2, 0.5, 0.8]).__round__(6)
     1.333333
     """
-    view = binary_view(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, classes)
     observed, expected = observed_and_expected(view)
     if expected == 0:
         return np.inf if observed else np.nan
@@ -93,7 +91,7 @@ def calibration_intercept(
     >>> calibration_intercept([0, 1, 1, 0], [0.5, 0.5, 0.5, 0.5])
     0.0
     """
-    return float(intercept_model(binary_view(y_true, y_prob, sample_weight, classes)).coef[0])
+    return float(intercept_model(read_two_classes(y_true, y_prob, sample_weight, classes)).coef[0])
 
 
 def calibration_slope(
@@ -138,39 +136,23 @@ def calibration_slope(
     >>> round(calibration_slope(y, 1 / (1 + np.exp(-2 * z))), 2)  # log-odds twice too large
     0.5
     """
-    return float(slope_model(binary_view(y_true, y_prob, sample_weight, classes)).coef[1])
+    return float(slope_model(read_two_classes(y_true, y_prob, sample_weight, classes)).coef[1])
 
 
-def binary_view(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Event:
-    """Rows of two classes, with the event as booleans."""
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
-    if sample.prob.ndim != 1:
-        raise InputError(
-            f"y_prob must be of two classes; got {sample.prob.shape[1]} columns. Take one class "
-            "against the rest: (y_true == label, y_prob[:, k])."
-        )
-    return Event(sample.prob, sample.codes == 1, sample.weight)
-
-
-def weights_of(view: Event) -> Floats:
-    """One each if there are none."""
-    return np.ones(len(view.prob)) if view.weight is None else view.weight
-
-
-def observed_and_expected(view: Event) -> tuple[float, float]:
+def observed_and_expected(view: Forecasts) -> tuple[float, float]:
     """Weight of the events, and the sum of their probabilities."""
-    weight = weights_of(view)
+    weight = view.row_weight
     return float(weight @ view.hit), float(weight @ view.prob)
 
 
-def check_both_happen(view: Event, what: str) -> None:
+def check_both_happen(view: Forecasts, what: str) -> None:
     """Refuse rows of one class, whose likelihood has no optimum."""
     if view.hit.all() or not view.hit.any():
         happened = "always" if view.hit.all() else "never"
         raise InputError(f"the event {happened} happened in these rows, so {what} is not finite.")
 
 
-def intercept_model(view: Event) -> LogisticModel:
+def intercept_model(view: Forecasts) -> LogisticModel:
     """The logistic model with log-odds as offset and a constant."""
     check_both_happen(view, "the calibration intercept")
     z = log_odds(view.prob, "probability")
@@ -185,19 +167,19 @@ def intercept_model(view: Event) -> LogisticModel:
     finite = np.isfinite(z)
     hit = view.hit[finite]
     check_both_happen(
-        Event(view.prob[finite], hit, None),
+        Forecasts(view.prob[finite], hit, None),
         "the calibration intercept of the probabilities that are not exactly 0 or 1",
     )
-    weight = weights_of(view)[finite]
+    weight = view.row_weight[finite]
     return fit_logistic_model(np.ones((len(hit), 1)), hit.astype(np.float64), weight, z[finite])
 
 
-def finite_log_odds(view: Event) -> Floats:
+def finite_log_odds(view: Forecasts) -> Floats:
     """Log-odds, with those of exactly 0 and 1 where the likelihood places them."""
-    return estimated_log_odds(Rows(view.prob, view.hit, view.weight))
+    return estimated_log_odds(view)
 
 
-def slope_model(view: Event, z: Floats | None = None) -> LogisticModel:
+def slope_model(view: Forecasts, z: Floats | None = None) -> LogisticModel:
     """The logistic model with a constant and log-odds."""
     check_both_happen(view, "the calibration slope")
     z = finite_log_odds(view) if z is None else z
@@ -210,14 +192,14 @@ def slope_model(view: Event, z: Floats | None = None) -> LogisticModel:
             "calibration slope is not finite."
         )
     design = np.stack([np.ones(len(z)), z], axis=1)
-    return fit_logistic_model(design, view.hit.astype(np.float64), weights_of(view))
+    return fit_logistic_model(design, view.hit.astype(np.float64), view.row_weight)
 
 
-def cox_statistic(view: Event) -> float:
+def cox_statistic(view: Forecasts) -> float:
     """Twice the gain in log-likelihood by a free intercept and slope; χ² with 2 degrees."""
     z = finite_log_odds(view)
     model = slope_model(view, z)
     as_they_are = log_likelihood(
-        log_odds(view.prob, "probability"), view.hit.astype(np.float64), weights_of(view)
+        log_odds(view.prob, "probability"), view.hit.astype(np.float64), view.row_weight
     )
     return max(0.0, 2 * (model.log_likelihood - as_they_are))

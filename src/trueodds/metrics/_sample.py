@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,6 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
-    Labels,
     as_dense,
     check_choice,
     encode_labels,
@@ -24,7 +23,6 @@ from trueodds.rows import Rows
 
 __all__ = [
     "TOP_LABEL",
-    "Event",
     "Forecasts",
     "Multiclass",
     "binary_views",
@@ -32,6 +30,8 @@ __all__ = [
     "event_view",
     "finite_or_none",
     "read_sample",
+    "read_two_classes",
+    "top_label",
 ]
 
 TOP_LABEL = -1
@@ -41,40 +41,26 @@ Multiclass = Literal["top_label", "classwise", "pooled"]
 
 
 class Forecasts(Rows):
-    """Validated rows whose scores are probabilities; rows of weight zero are left out."""
+    """Rows whose scores are probabilities, with importance weights; none of them is zero.
+
+    With two classes they are also the probabilities of an event and whether it happened; see
+    :func:`binary_views` for the events of several classes.
+    """
 
     @property
     def prob(self) -> Floats:
         """1-D and of the positive class with two classes; otherwise one column per class."""
         return self.scores
 
-    def mean(self, values: Floats) -> float:
-        """The weighted mean of one value per row."""
-        if self.weight is None:
-            return float(values.sum()) / len(values)
-        # Weight 0 drops rows at the door, so an infinite value stays infinite here.
-        return float((values * self.weight).sum() / self.weight.sum())
-
-    def columns(self) -> Floats:
-        """Probabilities with one column per class, also for two."""
-        return self.prob if self.prob.ndim == 2 else np.stack([1 - self.prob, self.prob], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Event:
-    """Probabilities of an event, whether it happened (bool, or 0 and 1), and weights."""
-
-    prob: Floats
-    hit: npt.NDArray[Any]
-    weight: Floats | None
-
-    def __len__(self) -> int:
-        return len(self.prob)
+    @cached_property
+    def hit(self) -> npt.NDArray[np.bool_]:
+        """Whether the event happened in each row (two classes)."""
+        return self.codes.astype(bool, copy=False)
 
     @property
     def total(self) -> float:
-        """Weight of everything."""
-        return float(len(self.prob)) if self.weight is None else float(self.weight.sum())
+        """Weight of all rows."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
 
     @property
     def n_effective(self) -> float | None:
@@ -82,6 +68,23 @@ class Event:
         if self.weight is None:
             return None
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+
+    @property
+    def residual(self) -> Floats:
+        """w·(p − y) of each row (two classes)."""
+        residual = self.prob - self.hit
+        return residual if self.weight is None else residual * self.weight
+
+    def mean(self, values: npt.NDArray[Any]) -> float:
+        """The weighted mean of one value per row."""
+        if self.weight is None:
+            return float(values.sum()) / len(values)
+        # No weight is 0, so an infinite value stays infinite here.
+        return float((values * self.weight).sum() / self.weight.sum())
+
+    def columns(self) -> Floats:
+        """Probabilities with one column per class, also for two."""
+        return self.prob if self.prob.ndim == 2 else np.stack([1 - self.prob, self.prob], axis=1)
 
 
 def read_sample(
@@ -93,38 +96,54 @@ def read_sample(
     ).of_positive_weight()
 
 
+def read_two_classes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Forecasts:
+    """As :func:`read_sample`, refusing more than two classes."""
+    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    if sample.prob.ndim != 1:
+        raise InputError(
+            f"y_prob must be of two classes; got {sample.prob.shape[1]} columns. Take one class "
+            "against the rest: (y_true == label, y_prob[:, k])."
+        )
+    return sample
+
+
 def event_of(
-    prob: Floats, codes: Labels, weight: Floats | None, of_class: int = TOP_LABEL
-) -> Event:
+    prob: Floats, codes: npt.NDArray[Any], weight: Floats | None, of_class: int = TOP_LABEL
+) -> Forecasts:
     """The positive class; or one of several classes; or that the most probable one is right."""
     if prob.ndim == 1:
-        return Event(prob, codes == 1, weight)
+        return Forecasts(prob, codes, weight)
     if of_class != TOP_LABEL:
-        return Event(np.ascontiguousarray(prob[:, of_class]), codes == of_class, weight)
+        return Forecasts(np.ascontiguousarray(prob[:, of_class]), codes == of_class, weight)
     top = prob.argmax(axis=1)
     confidence = np.take_along_axis(prob, top[:, None], axis=1).ravel()
     # Rounding of a row's sum may leave 1 + 2e-16.
-    return Event(np.minimum(confidence, 1.0), top == codes, weight)
+    return Forecasts(np.minimum(confidence, 1.0), top == codes, weight)
 
 
-def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[Event]:
-    """Reduce several classes to binary problems; two classes are one problem already."""
+def top_label(sample: Forecasts) -> Forecasts:
+    """The event that the most probable class is the true one; the positive class of two."""
+    return event_of(sample.prob, sample.codes, sample.weight)
+
+
+def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[Forecasts]:
+    """Reduce several classes to events; two classes are one already."""
     check_choice(multiclass, ("top_label", "classwise", "pooled"), "multiclass")
     prob, codes, weight = sample.prob, sample.codes, sample.weight
     if prob.ndim == 1:
-        return [Event(prob, codes, weight)]
+        return [sample]
     if multiclass == "top_label":
-        return [event_of(prob, codes, weight)]
+        return [top_label(sample)]
     if multiclass == "classwise":
         return [event_of(prob, codes, weight, k) for k in range(sample.n_classes)]
     hit = (codes[:, None] == np.arange(sample.n_classes)).ravel()
     repeated = None if weight is None else np.repeat(weight, sample.n_classes)
-    return [Event(prob.ravel(), hit, repeated)]
+    return [Forecasts(prob.ravel(), hit, repeated)]
 
 
 def event_view(
     y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
-) -> tuple[Event, str]:
+) -> tuple[Forecasts, str]:
     """The event that a curve is of, and its name; see :func:`reliability_curve`."""
     if pos_label is not None and classes is None:
         labels = encode_labels(y_true)[1]
@@ -143,7 +162,7 @@ def event_view(
             column = sample.prob
         else:
             column = np.ascontiguousarray(sample.columns()[:, own])
-        return Event(column, sample.codes == own, sample.weight), f"class {pos_label}"
+        return Forecasts(column, sample.codes == own, sample.weight), f"class {pos_label}"
     view = binary_views(sample, multiclass)[0]
     if sample.prob.ndim == 1:
         return view, "positive class"

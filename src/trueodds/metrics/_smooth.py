@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.inputs import Floats, check_number
-from trueodds.metrics._sample import Event, Multiclass, binary_views, read_sample
+from trueodds.metrics._sample import Forecasts, Multiclass, binary_views, read_sample
 from trueodds.numerics.heat_kernel import cosine_coefficients, smoothed_density, spread_on_grid
 
 __all__ = ["SmoothCurve", "SmoothResiduals", "smooth_calibration_error", "smooth_residuals"]
@@ -49,12 +49,9 @@ class SmoothResiduals:
         return float(brentq(lambda s: self.error(s) - s, smallest, 1.0, xtol=1e-14, rtol=1e-14))
 
 
-def smooth_residuals(view: Event) -> tuple[SmoothResiduals, float]:
+def smooth_residuals(view: Forecasts) -> tuple[SmoothResiduals, float]:
     """The residuals on a grid fine enough for their own bandwidth, and that bandwidth."""
-    residual = view.prob - view.hit
-    if view.weight is not None:
-        residual *= view.weight
-    residual /= view.total
+    residual = view.residual / view.total
     # With many rows the error is often small, and a second pass over them costs more than cells.
     cells = FIRST_CELLS if len(view.prob) < MANY_ROWS else 4 * FIRST_CELLS
     while True:
@@ -127,13 +124,10 @@ def smooth_calibration_error(
     return float(np.mean(errors))
 
 
-def _error_at(view: Event, sigma: float) -> float:
-    residual = view.prob - view.hit
-    if view.weight is not None:
-        residual *= view.weight
+def _error_at(view: Forecasts, sigma: float) -> float:
     wanted = CELLS_PER_BANDWIDTH / sigma
     cells = max(FIRST_CELLS, 2 ** int(np.ceil(np.log2(wanted))))
-    grid = spread_on_grid(view.prob, residual / view.total, cells)
+    grid = spread_on_grid(view.prob, view.residual / view.total, cells)
     return SmoothResiduals(cosine_coefficients(grid)).error(sigma)
 
 
@@ -158,13 +152,10 @@ class SmoothCurve:
     shown: Floats
 
     @classmethod
-    def of(cls, view: Event) -> SmoothCurve:
+    def of(cls, view: Forecasts) -> SmoothCurve:
         """Smooth all rows with the bandwidth of the smooth calibration error."""
         sigma = max(smooth_residuals(view)[1], NARROWEST)
-        residual = view.prob - view.hit
-        if view.weight is not None:
-            residual *= view.weight
-        top = spread_on_grid(view.prob, residual, SMOOTH_GRID)
+        top = spread_on_grid(view.prob, view.residual, SMOOTH_GRID)
         below = spread_on_grid(view.prob, view.weight, SMOOTH_GRID)
         shown = _shown(view.prob)
         curve, density = smoothed_curve(top, below, sigma, shown)

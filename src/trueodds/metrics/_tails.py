@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.exceptions import InputError
-from trueodds.inputs import (
-    Floats,
-    check_number,
-)
-from trueodds.metrics._sample import Event, read_sample
+from trueodds.inputs import Floats, Labels, check_number
+from trueodds.metrics._sample import read_two_classes
+from trueodds.numerics.binning import run_starts
 
 __all__ = ["TailCalibration", "tail_calibration"]
 
@@ -96,25 +93,18 @@ def tail_calibration(
     (0.4, -0.1)
     """
     fraction = check_number(fraction, "fraction", 0.0, 0.5, above=True)
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
-    if sample.prob.ndim == 2:
-        raise InputError(
-            f"tail_calibration is for two classes; got {sample.n_classes}. Pass one column and "
-            "whether that class happened."
-        )
-    view = Event(sample.prob, sample.codes, sample.weight)
+    view = read_two_classes(y_true, y_prob, sample_weight, classes)
     order = np.argsort(view.prob)
-    prob, hit = view.prob[order], view.hit[order].astype(np.float64)
-    weight = np.ones(len(prob)) if view.weight is None else view.weight[order]
+    prob, hit, weight = view.prob[order], view.codes[order], view.row_weight[order]
     goal = fraction * weight.sum()
     low = _part(prob, hit, weight, goal)
     high = _part(prob[::-1], hit[::-1], weight[::-1], goal)
     return TailCalibration(fraction, *low, *high)
 
 
-def _part(prob: Floats, hit: Floats, weight: Floats, goal: float) -> tuple[float, float]:
+def _part(prob: Floats, hit: Labels, weight: Floats, goal: float) -> tuple[float, float]:
     """Mean probability and frequency in the first ``goal`` of weight of ordered rows."""
-    starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
+    starts = run_starts(prob)
     mass = np.add.reduceat(weight, starts)
     hits = np.add.reduceat(weight * hit, starts)
     before = np.cumsum(mass) - mass

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,56 +12,72 @@ from scipy.special import chdtrc, ndtr
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, Labels, as_seed, check_choice, check_integer, repeat_rows
-from trueodds.metrics._bands import Cells, make_cells
-from trueodds.metrics._errors import BinStrategy
+from trueodds.metrics._bands import make_cells
+from trueodds.metrics._errors import BinStrategy, bin_edges
 from trueodds.metrics._exact_test import exact_test
 from trueodds.metrics._intervals import Metric, class_options
-from trueodds.metrics._recalibration import cox_statistic, weights_of
+from trueodds.metrics._recalibration import cox_statistic
 from trueodds.metrics._sample import (
-    Event,
     Forecasts,
     Multiclass,
     binary_views,
     finite_or_none,
     read_sample,
+    top_label,
 )
 from trueodds.numerics.binning import bin_index, equal_mass_edges
-from trueodds.numerics.reliability_bins import uniform_edges
+from trueodds.numerics.losses import of_label
+from trueodds.numerics.reliability_bins import BinSums, bin_sums
 from trueodds.table import ScoreTable
 
 __all__ = ["CalibrationTest", "calibration_test", "cox", "hosmer_lemeshow", "spiegelhalter"]
 
 
-def spiegelhalter(excess: float, variance: float, total: float) -> tuple[float, float, float]:
-    """Statistic, p-value and expectation, of the excess loss and its variance if calibrated."""
-    rounding = 1e-12 * total
-    if variance <= rounding**2:
-        # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
-        z = 0.0 if abs(excess) <= rounding else float(np.copysign(np.inf, excess))
+def spiegelhalter(sample: Forecasts, square_weight: Floats | None = None) -> CalibrationTest:
+    """The test of Σ w·(Σⱼpⱼ² − p_label), the squared error in excess of its expectation.
+
+    Its variance is Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²) if the probabilities are calibrated. With two classes
+    the two terms are w·(y − p)(1 − 2p) and w²·p(1 − p)(1 − 2p)². ``square_weight`` replaces w².
+    """
+    prob, weight = sample.prob, sample.row_weight
+    if prob.ndim == 1:
+        lean = 1 - 2 * prob
+        excess = np.where(sample.hit, 1 - prob, -prob) * lean
+        variance = prob * (1 - prob) * lean**2
     else:
-        z = float(excess / np.sqrt(variance))
-    return z, float(2 * ndtr(-abs(z))), 0.0
+        square = np.einsum("ij,ij->i", prob, prob)
+        excess = square - of_label(sample.codes, prob)
+        variance = np.maximum(np.einsum("ij,ij,ij->i", prob, prob, prob) - square**2, 0.0)
+    total = float(weight @ excess)
+    spread = float((weight**2 if square_weight is None else square_weight) @ variance)
+    rounding = 1e-12 * float(weight.sum())
+    if spread <= rounding**2:
+        # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
+        z = 0.0 if abs(total) <= rounding else float(np.copysign(np.inf, total))
+    else:
+        z = float(total / np.sqrt(spread))
+    return CalibrationTest(z, float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
 
 
-def cox(view: Event, *, counts: bool = False) -> tuple[float, float, float]:
-    """Statistic, p-value and expectation of the likelihood-ratio test of intercept 0, slope 1.
+def cox(view: Forecasts, *, weights_are_counts: bool = False) -> CalibrationTest:
+    """The likelihood-ratio test of intercept 0 and slope 1.
 
-    With ``counts`` a weight of k stands for k rows, so the likelihood is that of all of them.
+    The likelihood of importance weights is that of the effective number of rows: weights that are
+    all alike do not change it.
     """
     scale = 1.0
-    if view.weight is not None and not counts:
-        # A row is one observation: weights that are all alike must not change the answer.
-        scale = float(view.weight.sum() / (view.weight**2).sum())
+    if view.n_effective is not None and not weights_are_counts:
+        scale = view.n_effective / view.total
     statistic = scale * cox_statistic(view)
-    return statistic, float(chdtrc(2, statistic)), 2.0
+    return CalibrationTest(statistic, float(chdtrc(2, statistic)), "cox", 2.0)
 
 
-def hosmer_lemeshow(view: Event, n_bins: int) -> tuple[float, float, float]:
-    """Statistic, p-value and expectation in groups of equal mass.
+def hosmer_lemeshow(view: Forecasts, n_bins: int) -> CalibrationTest:
+    """The test in groups of equal mass, by χ² with as many degrees of freedom as groups.
 
-    As many degrees of freedom as groups: nothing was fitted to these rows.
+    Nothing was fitted to these rows, so no degree of freedom is lost.
     """
-    weight = weights_of(view)
+    weight = view.row_weight
     index = bin_index(equal_mass_edges(view.prob, view.weight, n_bins), view.prob)
     total, squares, expected, gap = (
         np.bincount(index, values)
@@ -71,16 +88,24 @@ def hosmer_lemeshow(view: Event, n_bins: int) -> tuple[float, float, float]:
     variance = squares * (expected / total) * (1 - expected / total)
     certain = variance <= 0
     if (np.abs(gap[certain]) > 1e-12 * total[certain]).any():
-        return np.inf, 0.0, float(len(total))  # what was certain did not come about
+        # What was certain did not come about.
+        return CalibrationTest(np.inf, 0.0, "hosmer_lemeshow", float(len(total)))
     statistic = float((gap[~certain] ** 2 / variance[~certain]).sum())
     degrees = float(max((~certain).sum(), 1))
-    return statistic, float(chdtrc(degrees, statistic)), degrees
+    p_value = float(chdtrc(degrees, statistic))
+    return CalibrationTest(statistic, p_value, "hosmer_lemeshow", degrees)
 
 
 TestMethod = Literal["spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"]
 METHODS = ("spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms")
 CHUNK_VALUES = 2**21
 """Numbers drawn at once: 16 MB."""
+BinError = Callable[[BinSums], Floats]
+ERRORS: dict[Any, BinError] = {
+    "ece": BinSums.expected_error,
+    "mce": BinSums.maximum_error,
+    "rms": BinSums.root_mean_square_error,
+}
 
 
 @dataclass(frozen=True)
@@ -215,27 +240,29 @@ callable, default="spiegelhalter"
     rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
     sample = read_sample(**rows, classes=classes)
     if method == "exact":
-        return _exact(binary_views(sample, "top_label")[0])
+        return _exact(top_label(sample))
     if method in ("cox", "hosmer_lemeshow"):
         if sample.prob.ndim != 1:
             raise InputError(f'method="{method}" needs two classes; got {sample.n_classes}.')
-        view = Event(sample.prob, sample.codes == 1, sample.weight)
-        found = cox(view) if method == "cox" else hosmer_lemeshow(view, n_bins)
-        return CalibrationTest(found[0], found[1], str(method), found[2])
+        return cox(sample) if method == "cox" else hosmer_lemeshow(sample, n_bins)
     if method == "spiegelhalter":
-        return _spiegelhalter(sample)
+        return spiegelhalter(sample)
     rng = np.random.default_rng(as_seed(random_state))
     with Progress(n_resamples, "redrawing labels", progress) as bar:
         if callable(method):
             observed, draws = _of_metric(sample, method, n_resamples, rng, bar)
         else:
             views = binary_views(sample, multiclass)
-            binnings = [_Binning.of(view, n_bins, strategy) for view in views]
-            observed = float(np.mean([b.errors(b.positive[None], method)[0] for b in binnings]))
-            if len(views) == 1 and not (sample.prob.ndim == 2 and multiclass == "pooled"):
-                draws = _draw_events(binnings[0], views[0], n_resamples, method, rng, bar)
+            edges = [bin_edges(view, n_bins, strategy) for view in views]
+            sums = [
+                bin_sums(v.prob, v.codes, v.weight, e) for v, e in zip(views, edges, strict=True)
+            ]
+            error = ERRORS[method]
+            observed = float(np.mean([error(own) for own in sums]))
+            if sample.prob.ndim == 1 or multiclass == "top_label":
+                draws = _draw_events(views[0], edges[0], sums[0], error, n_resamples, rng, bar)
             else:
-                draws = _draw_classes(sample, binnings, n_resamples, method, rng, bar)
+                draws = _draw_classes(sample, views, edges, sums, error, n_resamples, rng, bar)
     # One more for the sample itself, so that the test keeps its level.
     beyond = (draws >= observed * (1 - 1e-12)).sum()
     p_value = float((1 + beyond) / (1 + n_resamples))
@@ -243,91 +270,35 @@ callable, default="spiegelhalter"
     return CalibrationTest(observed, p_value, name, float(draws.mean()))
 
 
-def _spiegelhalter(sample: Forecasts) -> CalibrationTest:
-    prob = sample.columns()
-    weight = np.ones(len(sample)) if sample.weight is None else sample.weight
-    square = np.einsum("ij,ij->i", prob, prob)
-    label = np.take_along_axis(prob, sample.codes[:, None], axis=1).ravel()
-    cube = np.einsum("ij,ij,ij->i", prob, prob, prob)
-    excess = float((weight * (square - label)).sum())
-    variance = float((weight**2 * np.maximum(cube - square**2, 0.0)).sum())
-    z, p_value, expected = spiegelhalter(excess, variance, float(weight.sum()))
-    return CalibrationTest(z, p_value, "spiegelhalter", expected)
-
-
-def _exact(view: Event) -> CalibrationTest:
-    prob = np.minimum(view.prob, 1.0)  # the sum of a row of classes may be rounded up
-    hit = view.hit.astype(bool)
-    table = ScoreTable.from_codes(prob, hit, view.weight)
-    square = None
+def _exact(view: Forecasts) -> CalibrationTest:
+    table, square = view.table, None
     if view.weight is not None:
-        square = ScoreTable.from_codes(prob, hit, view.weight**2).weight
+        square = ScoreTable.from_codes(view.prob, view.codes, view.weight**2).weight
     found = exact_test(table, square)
     expected = float(table.score @ table.weight)
     return CalibrationTest(table.total_pos, found.p_value, "exact", expected)
 
 
-@dataclass(frozen=True, eq=False)
-class _Binning:
-    """Which bin a view's rows are in, and the sums that redrawing labels does not change."""
-
-    edges: Floats
-    weight: Floats
-    prob: Floats
-    positive: Floats
-    index: Any
-
-    @classmethod
-    def of(cls, view: Event, n_bins: int, strategy: str) -> _Binning:
-        if strategy == "uniform":
-            edges = uniform_edges(n_bins)
-        else:
-            edges = equal_mass_edges(view.prob, view.weight, n_bins)
-        index = bin_index(edges, view.prob)
-        size = len(edges) + 1
-        weight = np.ones(len(view.prob)) if view.weight is None else view.weight
-        return cls(
-            edges,
-            _sums(index, weight, size),
-            _sums(index, weight * view.prob, size),
-            _sums(index, weight * view.hit, size),
-            index,
-        )
-
-    def errors(self, positive: Floats, method: str) -> Floats:
-        """The metric for each row of bin sums of positives, of shape (draws, n_bins)."""
-        filled = self.weight > 0
-        gap = np.abs(self.prob - positive)[:, filled] / self.weight[filled]
-        if method == "mce":
-            return np.asarray(gap.max(axis=1))
-        share = self.weight[filled] / self.weight.sum()
-        return np.asarray(gap @ share if method == "ece" else np.sqrt(gap**2 @ share))
-
-
 def _draw_events(
-    binning: _Binning,
-    view: Event,
+    view: Forecasts,
+    edges: Floats,
+    sums: BinSums,
+    error: BinError,
     n_resamples: int,
-    method: str,
     rng: np.random.Generator,
     bar: Progress,
 ) -> Floats:
-    cells: Cells = make_cells(view, binning.edges)
-    bin_of = np.searchsorted(binning.edges, cells.lowest, side="right")
-    filled, first = np.unique(bin_of, return_index=True)
+    cells = make_cells(view, edges)
+    first = cells.bin_starts(edges)
+    sums = sums.filled()
     parts = []
     step = max(1, CHUNK_VALUES // len(cells.prob))
     for begin in range(0, n_resamples, step):
         size = min(step, n_resamples - begin)
-        positive = np.zeros((size, len(binning.weight)))
-        positive[:, filled] = np.add.reduceat(cells.redraw(rng, size), first, axis=1)
-        parts.append(binning.errors(positive, method))
+        positive = np.add.reduceat(cells.redraw(rng, size), first, axis=1)
+        parts.append(error(replace(sums, positive=positive)))
         bar.step(size)
     return np.concatenate(parts)
-
-
-def _sums(index: Any, weight: Floats, size: int) -> Floats:
-    return np.bincount(index, weight, size).astype(np.float64, copy=False)
 
 
 def _draw_codes(sample: Forecasts, rng: np.random.Generator, upper: Floats) -> Labels:
@@ -360,29 +331,30 @@ def _of_metric(
 
 def _draw_classes(
     sample: Forecasts,
-    binnings: list[_Binning],
+    views: list[Forecasts],
+    edges: list[Floats],
+    sums: list[BinSums],
+    error: BinError,
     n_resamples: int,
-    method: str,
     rng: np.random.Generator,
     bar: Progress,
 ) -> Floats:
     """Draw one class per row, which is one positive among its pairs and k − 1 negatives."""
     n, k = sample.prob.shape
     upper = _upper(sample)
-    weight = np.ones(n) if sample.weight is None else sample.weight
+    weight = sample.row_weight
+    bins = [bin_index(*pair) for pair in zip(edges, (view.prob for view in views), strict=True)]
+    pooled = len(views) == 1
     values = np.empty(n_resamples)
     for draw in range(n_resamples):
         code = _draw_codes(sample, rng, upper)
         errors = []
-        if len(binnings) == 1:  # pooled: pair (row, class) is row·k + class
-            index = binnings[0].index[np.arange(n) * k + code]
-            positive = _sums(index, weight, len(binnings[0].weight))
-            errors.append(binnings[0].errors(positive[None], method)[0])
-        else:
-            for j, binning in enumerate(binnings):
-                own = code == j
-                positive = _sums(binning.index[own], weight[own], len(binning.weight))
-                errors.append(binning.errors(positive[None], method)[0])
+        for j, (index, own) in enumerate(zip(bins, sums, strict=True)):
+            # Pooled, pair (row, class) is row·k + class.
+            drawn = np.arange(n) * k + code if pooled else np.flatnonzero(code == j)
+            mass = weight if pooled else weight[drawn]
+            positive = np.bincount(index[drawn], mass, len(own.weight)).astype(np.float64)
+            errors.append(error(replace(own, positive=positive)))
         values[draw] = np.mean(errors)
         bar.step()
     return values

@@ -15,18 +15,17 @@ from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_
 from trueodds.metrics._curve_errors import CURVE_FIGURES, curve_figures, figures_of_rows
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
 from trueodds.metrics._intervals import MetricInterval, _defined, _interval, read_units
-from trueodds.metrics._losses import scaled_brier_of
+from trueodds.metrics._losses import brier_skill
 from trueodds.metrics._recalibration import (
-    binary_view,
     intercept_model,
     observed_and_expected,
     slope_model,
-    weights_of,
 )
-from trueodds.metrics._sample import Event
+from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.metrics._tests import CalibrationTest, calibration_test
 from trueodds.numerics.concordance import concordance
 from trueodds.numerics.local_regression import Kernel
+from trueodds.numerics.losses import row_losses
 
 __all__ = ["ValidationReport", "validation_report"]
 
@@ -257,7 +256,7 @@ def validation_report(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     options = read_options(curve, span, kernel, n_knots)
     given = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-    view = binary_view(**given, classes=classes)
+    view = read_two_classes(**given, classes=classes)
     units = read_units(**given, **repeat_rows(counts, groups=groups), classes=classes)[1]
     notes: list[str] = []
     wald = _wald(view, level, notes)
@@ -285,9 +284,9 @@ def _undefined(level: float, method: str) -> MetricInterval:
     return MetricInterval(np.nan, np.nan, np.nan, level, np.nan, method, NOTHING)
 
 
-def _observed_expected(view: Event, level: float) -> MetricInterval:
+def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
     observed, expected = observed_and_expected(view)
-    weight = weights_of(view)
+    weight = view.row_weight
     n, total = len(view.prob), float(weight.sum())
     ratio = observed / expected if expected else np.inf if observed else np.nan
     tail = (1 - level) / 2
@@ -309,7 +308,7 @@ def _observed_expected(view: Event, level: float) -> MetricInterval:
     )
 
 
-def _wald(view: Event, level: float, notes: list[str]) -> dict[str, MetricInterval]:
+def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricInterval]:
     found = {}
     z = float(ndtri((1 + level) / 2))
     for name, model_of, at in (("intercept", intercept_model, 0), ("slope", slope_model, 1)):
@@ -326,7 +325,7 @@ def _wald(view: Event, level: float, notes: list[str]) -> dict[str, MetricInterv
     return found
 
 
-def _delong(view: Event, level: float, notes: list[str]) -> MetricInterval:
+def _delong(view: Forecasts, level: float, notes: list[str]) -> MetricInterval:
     c = concordance(view.prob, view.hit, view.weight)
     if not np.isfinite(c.estimate):
         notes.append("c_statistic: there is one class only, so nothing can be ranked.")
@@ -337,7 +336,7 @@ def _delong(view: Event, level: float, notes: list[str]) -> MetricInterval:
     return MetricInterval(c.estimate, low, high, level, error, "delong", NOTHING)
 
 
-def _cox(view: Event, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:
+def _cox(view: Forecasts, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:
     try:
         return calibration_test(view.hit, view.prob, method="cox", **rows)
     except InputError as error:
@@ -346,7 +345,7 @@ def _cox(view: Event, rows: dict[str, Any], notes: list[str]) -> CalibrationTest
 
 
 def _resampled(
-    view: Event,
+    view: Forecasts,
     units: Any,
     options: CurveOptions,
     level: float,
@@ -354,9 +353,9 @@ def _resampled(
     random_state: Any,
 ) -> dict[str, MetricInterval]:
     """The figures without a formula, by one bootstrap of all of them."""
-    weight = weights_of(view)
+    weight = view.row_weight
     curve = FlexibleCurve.of(view, options, rough=True)
-    square = (view.prob - view.hit) ** 2
+    square = row_losses("brier_score", view.codes, view.prob)
 
     def figures(weight: Floats) -> list[float]:
         values = curve.values(weight, fine=False)
@@ -364,15 +363,15 @@ def _resampled(
         mass = curve.sums(weight)
         of_curve = curve_figures(values - curve.prob, curve.prob, mass, events / total)
         brier = float(weight @ square) / total
-        chance = events / total * (1 - events / total)
-        scaled = 1 - brier / chance if chance > 0 else np.nan
-        return [brier, scaled, *(of_curve[name] for name in CURVE_FIGURES)]
+        skill = brier_skill(brier, events / total)
+        return [brier, skill, *(of_curve[name] for name in CURVE_FIGURES)]
 
     rng = np.random.default_rng(as_seed(random_state))
     drawn = np.array([figures(units.bootstrap(rng)) for _ in range(n_resamples)])
     left_out = np.array([figures(w) for w in units.jackknife(rng)])
-    exact = {"brier_score": float(np.average(square, weights=view.weight))}
-    exact |= {"scaled_brier": scaled_brier_of(view), **figures_of_rows(view, options)}
+    brier = view.mean(square)
+    exact = {"brier_score": brier, "scaled_brier": brier_skill(brier, view.mean(view.hit))}
+    exact |= figures_of_rows(view, options)
     rough = figures(weight)
     found = {}
     for column, name in enumerate(RESAMPLED):

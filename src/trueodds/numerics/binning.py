@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.inputs import Floats
 from trueodds.kernels.tables import equal_mass_starts
 
-__all__ = ["bin_index", "edges_between", "equal_mass_edges"]
+__all__ = ["bin_index", "edges_between", "equal_mass_edges", "run_starts"]
 
 CHUNK = 16384  # rows whose temporaries stay in the cache
 FEW_EDGES = 32
@@ -57,7 +59,7 @@ def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floa
     else:
         order = np.argsort(scores)
         ordered = scores[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
+    starts = run_starts(ordered)
     if weight is None:
         mass = np.diff(np.append(starts, len(ordered))).astype(np.float64)
     else:
@@ -65,3 +67,12 @@ def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floa
     cuts = equal_mass_starts(mass, n_bins)[1:]
     distinct = ordered[starts]
     return edges_between(distinct[cuts - 1], distinct[cuts])
+
+
+def run_starts(*keys: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Where runs of equal keys begin: at the first place, and where any of the keys changes."""
+    new = np.ones(len(keys[0]), dtype=bool)
+    new[1:] = keys[0][1:] != keys[0][:-1]
+    for key in keys[1:]:
+        new[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(new)

@@ -1,7 +1,14 @@
-"""Weight, probability and positives that fall in each bin of the unit interval."""
+"""Calibration errors in bins of the unit interval, as functions of sums over each bin.
+
+The weight n_b, the mean probability p_b and the frequency y_b of a bin determine the expected
+calibration error Σ n_b·|p_b − y_b|/n, the maximum error max |p_b − y_b| and the root mean square
+error. The debiased error subtracts from (p_b − y_b)² what chance adds to it, s_b²/n_b, where s_b²
+is the variance of y − p in the bin. So a bin is four sums, and every error a function of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -12,8 +19,16 @@ import numpy.typing as npt
 from trueodds.basics.threads import BLOCK, in_blocks
 from trueodds.inputs import Floats, as_codes
 from trueodds.kernels.forecast_sums import add_to_bins
+from trueodds.numerics.binning import run_starts
 
-__all__ = ["BinSums", "bin_sums", "equal_count_sums", "uniform_bin_index", "uniform_edges"]
+__all__ = [
+    "BinSums",
+    "bin_sums",
+    "equal_count_sums",
+    "ratio_or_zero",
+    "uniform_bin_index",
+    "uniform_edges",
+]
 
 NEAR_EDGE = 1e-9
 """Products p·n_bins this close to a whole number are compared with the edge itself."""
@@ -23,9 +38,17 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class BinSums:
-    """What a binned metric needs to know: sums over the rows of each bin.
+    """Sums over the rows of each bin, and the calibration errors that follow from them.
 
-    ``spread`` is the sum of w·(y − p)², and only there if it was asked for.
+    The last axis runs over the bins. Other axes run over samples, such as resamples or draws of the
+    labels; a sum that is the same in all of them needs no such axis.
+
+    Parameters
+    ----------
+    weight, prob, positive : ndarray of shape (..., n_bins)
+        Σw, Σw·p and Σw·y.
+    spread : ndarray of shape (..., n_bins) or None
+        Σw·(y − p)², which only :meth:`debiased_square` needs.
     """
 
     weight: Floats
@@ -34,17 +57,60 @@ class BinSums:
     spread: Floats | None = None
 
     def filled(self) -> BinSums:
-        """The bins that are not empty."""
+        """The bins of one sample that are not empty."""
         kept = self.weight > 0
-        if kept.all():
-            return self
-        spread = None if self.spread is None else self.spread[kept]
-        return BinSums(self.weight[kept], self.prob[kept], self.positive[kept], spread)
+        return self if kept.all() else self._each(lambda sums: sums[kept])
+
+    def merged(self, starts: Indices) -> BinSums:
+        """Sums over runs of neighboring bins, each from one of ``starts`` to the next."""
+        return self._each(lambda sums: np.add.reduceat(sums, starts, axis=-1))
+
+    def _each(self, change: Callable[[Floats], Floats]) -> BinSums:
+        spread = None if self.spread is None else change(self.spread)
+        return BinSums(change(self.weight), change(self.prob), change(self.positive), spread)
+
+    @property
+    def excess(self) -> Floats:
+        """Σw·(p − y): positives expected less positives observed."""
+        return np.asarray(self.prob - self.positive)
 
     @property
     def gap(self) -> Floats:
-        """Mean probability less frequency of positives; positive where over-estimated."""
-        return np.asarray((self.prob - self.positive) / self.weight)
+        """Mean probability less frequency of positives; 0 in an empty bin."""
+        return ratio_or_zero(self.excess, self.weight)
+
+    def expected_error(self) -> Floats:
+        """ECE: the mean of |gap| by weight; NaN without rows."""
+        return np.asarray(np.abs(self.excess).sum(axis=-1) / self.weight.sum(axis=-1))
+
+    def unweighted_error(self) -> Floats:
+        """The mean of |gap| over the bins that are not empty."""
+        return np.asarray(np.abs(self.gap).sum(axis=-1) / (self.weight > 0).sum(axis=-1))
+
+    def maximum_error(self) -> Floats:
+        """MCE: the greatest |gap|."""
+        return np.asarray(np.abs(self.gap).max(axis=-1))
+
+    def root_mean_square_error(self) -> Floats:
+        """The root of the mean of gap² by weight."""
+        mean = (self.gap * self.excess).sum(axis=-1) / self.weight.sum(axis=-1)
+        return np.asarray(np.sqrt(mean))
+
+    def debiased_square(self) -> Floats:
+        """Mean of gap² less the variance of the gap, over bins that weigh more than 1."""
+        if self.spread is None:
+            raise ValueError("the debiased error needs the spread in each bin.")
+        usable = self.weight > 1
+        plug_in = self.gap * self.excess
+        deviation = np.maximum(self.spread - plug_in, 0.0)
+        variance = ratio_or_zero(deviation, np.where(usable, self.weight - 1, 0.0))
+        top = np.where(usable, plug_in - variance, 0.0).sum(axis=-1)
+        return ratio_or_zero(top, np.where(usable, self.weight, 0.0).sum(axis=-1))
+
+
+def ratio_or_zero(top: Floats, bottom: Floats) -> Floats:
+    """The ratio, and 0 where ``bottom`` is 0."""
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def uniform_edges(n_bins: int) -> Floats:
@@ -121,10 +187,7 @@ def equal_count_sums(
     order = np.lexsort((hit, prob))
     prob, hit = prob[order], hit[order]
     mass = np.ones(len(prob)) if weight is None else weight[order]
-    new = prob[1:] > prob[:-1]
-    if by_label:
-        new |= hit[1:] != hit[:-1]
-    starts = np.flatnonzero(np.concatenate([[True], new]))
+    starts = run_starts(prob, hit) if by_label else run_starts(prob)
 
     def cumulated(values: Floats) -> Floats:
         return np.concatenate([[0.0], np.cumsum(np.add.reduceat(values, starts))])
