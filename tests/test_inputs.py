@@ -9,10 +9,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
+from sklearn.naive_bayes import GaussianNB
 
 from trueodds import (
+    BetaCalibrator,
+    CalibratedClassifier,
     CalibrationMonitor,
     OneVsRestCalibrator,
+    ScoreTable,
     TemperatureCalibrator,
     decisions,
     metrics,
@@ -27,6 +31,7 @@ from trueodds.inputs import (
     validate_weights,
 )
 from trueodds.metrics import evaluate_classes, log_loss
+from trueodds.model_selection import validate_model
 
 
 def test_a_score_outside_the_unit_interval_is_shown_with_its_place_and_the_way_out():
@@ -259,7 +264,7 @@ def test_a_message_shows_the_digits_that_matter(value, limits, text):
 
 
 def test_no_message_shows_a_number_that_would_be_right():
-    from trueodds import ACPCalibrator, BetaCalibrator, ScoreTable
+    from trueodds import ACPCalibrator
     from trueodds.decisions import net_benefit
     from trueodds.metrics import log_loss
 
@@ -269,7 +274,7 @@ def test_no_message_shows_a_number_that_would_be_right():
         BetaCalibrator().fit(scores, [0, 1, 0, 1])
     with pytest.raises(InputError, match=shown):
         log_loss([0, 1, 0, 1], scores)
-    with pytest.raises(InputError, match=r"for example 1\.0000000000000002;"):
+    with pytest.raises(InputError, match=r"first at position 1: 1\.0000000000000002\)"):
         ScoreTable.from_frame(pd.DataFrame({"p": scores, "y": [0, 1, 0, 1]}), score="p", label="y")
     with pytest.raises(InputError, match=r"sums to 1\.05000001\d* "):
         validate_scores([[0.55, 0.50000001]], "probability")
@@ -323,6 +328,38 @@ REFUSED = {
         lambda: CalibrationMonitor().update(P, Y, weight=np.ones((4, 2))),
         r"weight must be 1-D; got shape \(4, 2\)",
     ),
+    "labels that are bytes": (
+        lambda: validate_model(GaussianNB(), np.eye(4), np.array([b"n", b"y", b"n", b"y"])),
+        "labels must be texts or numbers; got bytes",
+    ),
+    "labels that are bytes among objects": (
+        lambda: BetaCalibrator().fit(P, np.array([b"n", b"y", b"n", b"y"], dtype=object)),
+        "labels must be texts or numbers; got bytes",
+    ),
+    "labels that are structures": (
+        lambda: log_loss(np.array([(0, 1)] * 4, dtype=[("a", int), ("b", int)]), P),
+        "labels must be texts or numbers; got structures",
+    ),
+    "a label that is no number of 64 bits": (
+        lambda: CalibratedClassifier(GaussianNB()).fit(
+            np.eye(4), np.array([0, 1, 0, 10**400], dtype=object)
+        ),
+        "too large for a label",
+    ),
+    "more effective rows than can be counted": (
+        lambda: metrics.evaluate_counts(ScoreTable.from_arrays(P, Y), n_effective=1e308),
+        r"n_effective must be a number of at least 1 and at most 1e\+15",
+    ),
+    "more effective rows of a group than can be counted": (
+        lambda: metrics.evaluate_groups(
+            [metrics.GroupCounts("g", "a", 4, ScoreTable.from_arrays(P, Y), 1e308)]
+        ),
+        r"n_effective must be a number of at least 1 and at most 1e\+15",
+    ),
+    "more rows of one score than can be counted": (
+        lambda: ScoreTable([0.1, 0.9], [1, 1e308], [1, 1]),
+        r"n_neg must not exceed 1e\+15",
+    ),
     "a missing label of pandas": (
         lambda: log_loss(np.array([0, 1, pd.NA, 1], dtype=object), P),
         "missing labels",
@@ -347,3 +384,8 @@ def test_labels_of_decimals_are_numbers():
     assert (codes.tolist(), classes.tolist()) == ([1, 0, 0], [0.0, 1.0])
     with pytest.raises(InputError, match=r"not real numbers; got 0\.25"):
         encode_labels([Decimal("0.25"), 1])
+
+
+def test_labels_of_half_precision_are_counted_without_a_warning():
+    labels = np.array(Y, dtype=np.float16)
+    assert CalibrationMonitor().update(P, labels).summary()["rows"] == len(Y)

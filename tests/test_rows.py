@@ -90,9 +90,9 @@ def test_bbq_by_input_order_is_compared_as_such():
 def test_counts_have_no_order_for_bbq_to_go_by():
     p, y = rows()
     calibrator = BBQCalibrator(ties="input")
-    with pytest.raises(InputError, match="goes by the order of the rows"):
+    with pytest.raises(InputError, match="depends on row order"):
         calibrator.fit_table(ScoreTable.from_arrays(p, y))
-    with pytest.raises(InputError, match="goes by the order of the rows"):
+    with pytest.raises(InputError, match="depends on row order"):
         calibrator.fit_frame(pd.DataFrame({"p": p, "y": y}), score="p", label="y")
 
 

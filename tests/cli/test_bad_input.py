@@ -330,3 +330,13 @@ def test_an_unknown_method_is_answered_with_what_there_is(run, csv_file, name, a
 def test_apply_gives_no_advice_that_it_cannot_take(attempt, csv_file):
     sentence = attempt("apply", csv_file("p", "0.2", "3.5"))
     assert "map was fitted to probabilities" in sentence
+
+
+@pytest.mark.slow
+def test_a_thousand_score_columns_do_not_exceed_the_depth_of_the_engine(run, tmp_path):
+    lines = [",".join([*(f"p_{k}" for k in range(1000)), "y"])]
+    lines += [",".join(["0.001"] * 1000 + [str(row)]) for row in range(1000)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(lines) + "\n")
+    result = run("evaluate", path, "-s", "p_*", "-l", "y")
+    assert (result.code, result.err) == (0, "")

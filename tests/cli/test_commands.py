@@ -162,8 +162,8 @@ def test_without_a_method_the_best_on_average_is_fitted_and_it_says_what_that_ch
     out = tmp_path / "m.json"
     result = run("fit", data / "scores.csv", *columns("-o", out))
     assert result.code == 0, result.err
-    assert "auto: bayesian_smooth was taken" in result.err
-    assert "it moves the scores by" in result.err
+    assert "auto: Used bayesian_smooth" in result.err
+    assert "Scores changed by" in result.err
     fitted = trueodds.BayesianSmoothCalibrator().fit(table["p"].to_numpy(), table["y"].to_numpy())
     p = np.linspace(0, 1, 501)
     np.testing.assert_allclose(trueodds.load(out)(p), fitted.map_(p), atol=1e-9)
@@ -369,7 +369,10 @@ def test_without_typer_the_program_says_what_to_install():
     [
         (["--help"], set()),
         (["methods"], {"numpy"}),
-        (["fit", "scores.csv", "-s", "p", "-l", "y", "-m", "beta"], {"numpy", "duckdb"}),
+        (
+            ["fit", "scores.csv", "-s", "p", "-l", "y", "-m", "beta"],
+            {"numpy", "duckdb", "narwhals"},
+        ),
     ],
 )
 def test_the_first_second_loads_no_library_that_is_not_needed(data, words, needed):

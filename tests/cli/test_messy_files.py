@@ -80,7 +80,7 @@ def test_scores_of_which_most_are_outside_are_not_left_out(run, data):
     result = run("evaluate", data / "scores.csv", "-s", "z", "-l", "y", "--on-bad-rows", "skip")
     assert result.code == 1
     assert "--scale logit" in result.err
-    assert "would not stand for them" in result.err
+    assert "More than half of the rows would be left out" in result.err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "report"])

@@ -17,6 +17,7 @@ from score_files import write_table
 
 from trueodds.basics.files import atomic_file
 from trueodds.cli.files.find import SCRATCH, scratch_folder
+from trueodds.maps import IdentityMap
 
 WORDS = ["-s", "p", "-l", "y"]
 PROGRAM = [sys.executable, "-m", "trueodds.cli"]
@@ -169,6 +170,35 @@ def test_long_texts_are_no_groups(tmp_path, run):
     result = run("evaluate", path, *WORDS, "-g", "g")
     assert result.code == 1
     assert "'g' is longer than 10,000 bytes in 4,000" in result.err
+
+
+@pytest.mark.parametrize("words", [(), ("--time-format", "%d.%m.%Y")])
+def test_long_texts_are_no_times(tmp_path, run, words):
+    """The 70 usual forms of dates are tried on every text, which took minutes."""
+    IdentityMap().save(tmp_path / "map.json")
+    texts = pa.array(["a" * 20_000_000, "2026-10-01" + "b" * 191])
+    days = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 4, pa.int32()), texts)
+    rows = pa.table({"p": [0.3, 0.6] * 4, "y": [0, 1] * 4, "day": days})
+    path = write_table(rows, tmp_path / "s.parquet")
+    state = tmp_path / "s.json"
+    command = ["monitor", tmp_path / "map.json", path, "-s", "p", "-l", "y", "-t", "day"]
+    start = time.process_time()
+    result = run(*command, "--state", state, *words)
+    assert result.code == 1
+    assert "column 'day' is longer than 200 bytes in 8 rows, such as 'aaa" in result.err
+    assert len(result.err) < 300
+    assert not state.exists()
+    assert time.process_time() - start < 10
+
+
+def test_times_of_the_greatest_length_are_read(tmp_path, run):
+    IdentityMap().save(tmp_path / "map.json")
+    days = ["2026-10-01" + " " * 190] * 40
+    rows = pa.table({"p": [0.3, 0.6] * 20, "y": [0, 1] * 20, "day": days})
+    path = write_table(rows, tmp_path / "s.parquet")
+    command = ["monitor", tmp_path / "map.json", path, "-s", "p", "-l", "y", "-t", "day"]
+    result = run(*command, "--state", tmp_path / "s.json", "--json")
+    assert [line["period"] for line in result.json["periods"]] == ["2026-10-01"]
 
 
 def test_long_texts_that_are_stored_once_do_not_fill_the_memory(run, data, tmp_path):

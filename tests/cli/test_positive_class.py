@@ -462,3 +462,31 @@ def test_spellings_of_the_positive_label_are_not_counted_as_negative(run, csv_fi
 def test_the_order_of_two_labels_does_not_depend_on_which_is_named_first(label):
     for other in ("t", "f", "oui", "non", "da", "nu", "0", "2", "10", "+1", "-", "+", "", " "):
         assert order_two_labels(label, other) == order_two_labels(other, label)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "fit"])
+def test_a_long_label_is_never_repeated_whole(tmp_path, run, command):
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    long = ["x" * 100_000, "z" * 100_000]
+    labels = [long[int(u < q)] for u, q in zip(rng.random(200), p, strict=True)]
+    path = write_table(pa.table({"p": p, "y": labels}), tmp_path / "s.parquet")
+    words = [command, path, "-s", "p", "-l", "y"]
+    words += ["-o", tmp_path / "map.json"] if command == "fit" else ["--resamples", "20"]
+    result = run(*words)
+    assert result.code == 2
+    assert "(they are higher where it is 'zzz" in result.err
+    assert "Try:" not in result.err  # a part of a label is no label
+    assert len(result.err) < 700
+    result = run(*words, "--positive", long[0])  # the wrong one: the hint has no whole label either
+    assert result.code == 0, result.err[:1000]
+    said = result.out + result.err
+    assert "if they are its probabilities, pass it as --positive." in said
+    assert long[1] not in said
+
+
+def test_a_label_that_messages_show_whole_is_in_the_command_to_try(tmp_path, run):
+    label = "z" * 60
+    path = write_table(pa.table({"p": [0.2, 0.8] * 9, "y": ["x", label] * 9}), tmp_path / "s.csv")
+    result = run("evaluate", path, "-s", "p", "-l", "y")
+    assert f"--positive {label}" in result.err.partition("Try: ")[2]

@@ -112,7 +112,7 @@ def test_a_map_knows_its_parent_and_what_auto_chose(fit):
     metadata = trueodds.load(second).metadata
     assert metadata["parent"] == trueodds.load(first).fingerprint
     assert metadata["chosen"] == "bayesian_smooth"
-    assert "best on average" in metadata["reason"]
+    assert "recommended default" in metadata["reason"]
 
 
 def test_a_fit_of_several_classes_counts_each(run, tmp_path):

@@ -125,12 +125,12 @@ REFUSED = {
     "null or NaN score": (
         {"score": [0.1, np.nan, 0.6, 0.9]},
         {},
-        r"score column 'score' has no value \(null or NaN\) in 1 of 4 rows",
+        r"the frame: 1 of 4 rows cannot be used: 'score' is (missing|NaN) in 1",
     ),
     "text": (
         {"score": ["0.1", "high", "0.6", "1e-3"]},
         {},
-        r"score column 'score' must hold numbers; 1 of 4 rows hold text, for example 'high'",
+        r"1 of 4 rows .* 'score' is text in 1 \((first at position 1:|for example) 'high'\)",
     ),
     "numbers as text": (
         {"score": ["0.1", ".5", "-0.6", "1e-3"]},
@@ -140,17 +140,17 @@ REFUSED = {
     "above 1": (
         {"score": [0.1, 1.2, 1.1, 0.9]},
         {},
-        r"must lie in \[0, 1\]; 2 of 4 rows do not, for example 1\.2; .*scale=\"logit\"",
+        r"2 of 4 rows .* 'score' is outside \[0, 1\] in 2 .* 1\.[12]\)\. If .*scale=\"logit\"",
     ),
     "below 0": (
         {"score": [0.1, -0.25, 0.3, 0.9]},
         {},
-        r"must lie in \[0, 1\]; 1 of 4 rows do not, for example -0\.25;",
+        r"'score' is outside \[0, 1\] in 1 \((first at position 1:|for example) -0\.25\)",
     ),
     "an infinite margin": (
         {"score": [0.1, np.inf, 0.3, 0.9]},
         {"scale": "raw"},
-        r"must be finite; 1 of 4 rows are infinite",
+        r"'score' is infinite in 1 \((first at position 1:|for example) inf\)\. Infinite log-odds",
     ),
     "one class": ({"label": [1, 1, 1, 1]}, {}, "must hold two classes; all 4 rows are 1"),
     "three classes": (
@@ -166,7 +166,7 @@ REFUSED = {
     "real numbers as labels": (
         {"label": [0.0, 0.5, 0.2, 0.7]},
         {},
-        "must hold two classes, not real numbers; got 0.7",
+        r"'label' is not a whole number in 3 .* 0\.\d\)\. Labels must be classes, not real numbers",
     ),
     "an unknown positive class": (
         {"label": ["no", "Yes", "no", "Yes"]},
@@ -181,12 +181,12 @@ REFUSED = {
     "a negative weight": (
         {"weight": [1.0, -2.0, 1.0, 1.0]},
         {"weight": "weight"},
-        "must be finite and not negative; 1 of 4 rows are not, for example -2",
+        r"'weight' is negative in 1 \((first at position 1:|for example) -2\)",
     ),
     "an infinite weight": (
         {"weight": [1.0, np.inf, 1.0, 1.0]},
         {"weight": "weight"},
-        "must be finite and not negative; 1 of 4 rows are not, for example infinity",
+        r"'weight' is infinite in 1 \((first at position 1:|for example) inf\)",
     ),
     "no weight at all": (
         {"weight": [0.0, 0.0, 0.0, 0.0]},
@@ -196,7 +196,7 @@ REFUSED = {
     "a weight that is missing": (
         {"weight": [1.0, np.nan, 1.0, 1.0]},
         {"weight": "weight"},
-        "weight column 'weight' has no value .* in 1 of 4 rows",
+        r"1 of 4 rows cannot be used: 'weight' is (missing|NaN) in 1",
     ),
     "a missing column": ({}, {"label": "lable"}, "no column 'lable'; did you mean 'label'"),
 }
@@ -213,7 +213,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(engine, make_frame, case
 
 def test_a_missing_label_is_refused(engine, make_frame):
     rows = small_rows(label=["no", None, "yes", "yes"])
-    with pytest.raises(InputError, match=r"label column 'label' has no value .* in 1 of 4 rows"):
+    with pytest.raises(InputError, match=r"1 of 4 rows cannot be used: 'label' is missing in 1"):
         ScoreTable.from_frame(make_frame(engine, rows), score="score", label="label")
 
 
@@ -255,3 +255,18 @@ def test_words_that_contradict_the_sorted_order_need_a_positive_label(
     fitted = IsotonicCalibrator(classes=classes).fit_frame(frame, score="score", label="label")
     assert fitted.map_.classes == (negative, positive)
     assert fitted.map_(0.9) > fitted.map_(0.1)
+
+
+def test_a_frame_in_memory_names_the_position_and_another_an_example(engine, make_frame):
+    frame = make_frame(engine, small_rows(score=[0.1, 0.2, 0.3, 1.5]))
+    with pytest.raises(InputError) as caught:
+        ScoreTable.from_frame(frame, score="score", label="label")
+    in_memory = engine in ("pandas", "polars", "pyarrow")
+    wanted = "(first at position 3: 1.5)" if in_memory else "(for example 1.5)"
+    assert wanted in str(caught.value)
+
+
+def test_percentages_in_a_frame_are_recognized(engine, make_frame):
+    frame = make_frame(engine, small_rows(score=[10.0, 20.0, 60.0, 97.5]))
+    with pytest.raises(InputError, match="seem to be percentages: divide 'score' by 100"):
+        ScoreTable.from_frame(frame, score="score", label="label")

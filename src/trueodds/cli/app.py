@@ -29,7 +29,7 @@ COMMANDS = {
     name: f"trueodds.cli.commands.{name}"
     for name in (
         *("evaluate", "compare", "report"),
-        *("fit", "apply", "monitor", "show", "diff", "export"),
+        *("fit", "apply", "threshold", "monitor", "show", "diff", "export"),
         *("methods", "demo"),
     )
 } | {"study": f"{STUDIES}.cli"}

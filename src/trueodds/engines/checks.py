@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trueodds.engines.frames import (
     check_columns,
     check_plain_names,
-    collect_columns,
     collect_row,
 )
+from trueodds.engines.rules import (
+    OUTSIDE,
+    Column,
+    Rule,
+    any_broken,
+    class_number_rules,
+    count_true,
+    find_broken,
+    hint_of,
+    label_rules,
+    score_rules,
+    unusable,
+    weight_rules,
+)
 from trueodds.exceptions import InputError
-from trueodds.inputs import InputScale, number_text
+from trueodds.inputs import InputScale, seem_percentages
 
-__all__ = ["Facts", "FrameColumns", "check_rows", "open_columns"]
+__all__ = [
+    "INFINITE_HINT",
+    "OUTSIDE_HINT",
+    "Facts",
+    "FrameColumns",
+    "check_number",
+    "check_rows",
+    "open_columns",
+    "refusal",
+]
 
 NUMBER = r"^\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*$"
 FEW_ROWS = 1000
+POSITION = "trueodds position"
+OUTSIDE_HINT = (
+    'if these are log-odds, pass scale="logit"; if they are raw decision values, pass scale="raw".'
+)
+INFINITE_HINT = 'infinite log-odds are legal with scale="logit".'
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +89,9 @@ def open_columns(frame: Any, score: str, label: str, weight: str | None) -> Fram
     check_columns(frame, names)
     check_plain_names(frame, names)
     schema = frame.collect_schema()
-    _check_number(frame, schema[score], score, "score")
+    check_number(frame, schema[score], score, "score")
     if weight is not None:
-        _check_number(frame, schema[weight], weight, "weight")
+        check_number(frame, schema[weight], weight, "weight")
     kind = schema[label]
     column = nw.col(label)
     if isinstance(kind, (nw.Object, nw.Unknown, nw.List, nw.Struct, nw.Array)):
@@ -91,25 +119,41 @@ def open_columns(frame: Any, score: str, label: str, weight: str | None) -> Fram
     )
 
 
-def _check_number(frame: Any, kind: Any, name: str, role: str) -> None:
+def check_number(frame: Any, kind: Any, name: str, role: str) -> None:
+    """Refuse a column whose type is not one of numbers."""
     import narwhals as nw
 
     if kind.is_numeric():
         return
     if kind != nw.String:
         raise InputError(f"{role} column {name!r} must hold numbers; its type is {kind}.")
-    is_text = ~nw.col(name).str.contains(NUMBER)
+    text = nw.col(name)
+    rules = [Rule(name, "is text", ~text.str.contains(NUMBER), text)]
     row = collect_row(
-        frame.select(nw.len().alias("rows"), is_text.cast(nw.Int64).sum().alias("text"))
+        frame.select(nw.len().alias("rows"), count_true(any_broken(rules)).alias("bad"))
     )
-    count = int(row["text"] or 0)
-    if count:
-        example = collect_columns(frame.filter(is_text).select(name).head(1), [name])[name][0]
-        raise InputError(
-            f"{role} column {name!r} must hold numbers; {count} of {row['rows']} rows hold text, "
-            f"for example {str(example)!r}."
-        )
+    if int(row["bad"] or 0):
+        raise InputError(refusal(frame, rules, int(row["rows"])))
     raise InputError(f"{role} column {name!r} holds numbers as text; cast it to numbers first.")
+
+
+def refusal(frame: Any, rules: Sequence[Rule], n_rows: int) -> str:
+    """Why rows of a frame cannot be used; a frame in memory has positions, another examples."""
+    import narwhals as nw
+
+    row = None
+    if isinstance(frame, nw.DataFrame):
+        row = POSITION
+        frame = frame.with_row_index(POSITION)
+    broken = find_broken(frame, rules, row)
+    hint = hint_of(broken)
+    for one in broken:
+        if one.rule.problem == OUTSIDE:
+            ends = {"low": one.rule.value.min(), "high": one.rule.value.max()}
+            found = collect_row(frame.select(*(end.alias(key) for key, end in ends.items())))
+            if seem_percentages(found["low"], found["high"], one.count / n_rows):
+                hint = f" These seem to be percentages: divide {one.rule.column!r} by 100."
+    return unusable(broken, n_rows, "the frame", "at position") + hint
 
 
 def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = False) -> Facts:
@@ -119,24 +163,19 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
     """
     import narwhals as nw
 
-    def count(condition: Any) -> Any:
-        return condition.cast(nw.Int64).sum()
-
     def known(column: Any) -> Any:
         # NaN is the greatest number to some engines and poisons the rest.
         return nw.when(~column.is_nan()).then(column).otherwise(None)
 
-    score, label, weight = columns.score, columns.label, columns.weight
-    finite = known(score)
+    label = columns.label
+    finite = known(columns.score)
     if columns.label_is_float:
         known_label = known(label)
     else:  # pandas finds no least text among nulls, which are refused below
         known_label = label.fill_null("") if columns.label_is_text else label
+    inner = finite.abs() < math.inf
     if scale == "probability":
-        outside, inner = (finite < 0) | (finite > 1), (finite > 0) & (finite < 1)
-    else:
-        inner = finite.abs() < math.inf
-        outside = ~inner
+        inner = (finite > 0) & (finite < 1)
     wanted = {
         "rows": nw.len(),
         "inner_min": nw.when(inner).then(finite).otherwise(None).min(),
@@ -144,31 +183,18 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
         "label_min": known_label.min(),
         "label_max": known_label.max(),
     }
-    if weight is not None:
-        wanted["weight_zero"] = count(weight == 0)
-    if not checked:
-        wanted |= {
-            "score_null": count(score.is_null()),
-            "score_nan": count(score.is_nan() & ~score.is_null()),
-            "score_outside": count(outside),
-            "score_min": finite.min(),
-            "score_max": finite.max(),
-            "label_null": count(label.is_null()),
-        }
-        if columns.label_is_float:
-            wanted["label_nan"] = count(label.is_nan() & ~label.is_null())
-        if weight is not None:
-            wanted |= {
-                "weight_null": count(weight.is_null()),
-                "weight_nan": count(weight.is_nan() & ~weight.is_null()),
-                "weight_outside": count((known(weight) < 0) | (known(weight) == math.inf)),
-                "weight_min": known(weight).min(),
-            }
+    if columns.weight is not None:
+        wanted["weight_zero"] = count_true(columns.weight == 0)
+    rules = [] if checked else _rules(columns, scale)
+    if rules:
+        wanted["bad"] = count_true(any_broken(rules))
     query = columns.frame.select(*(value.alias(name) for name, value in wanted.items()))
     row = collect_row(query)
     n_rows = int(row["rows"])
-    if not checked:
-        _refuse(row, columns, scale, n_rows)
+    if n_rows == 0:
+        raise InputError("the frame has no rows.")
+    if int(row.get("bad") or 0):
+        raise InputError(refusal(columns.frame, rules, n_rows))
     zero_weights = int(row.get("weight_zero") or 0)
     if zero_weights == n_rows:
         raise InputError(f"weight column {columns.weight_name!r} is zero in all {n_rows} rows.")
@@ -182,64 +208,20 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
     )
 
 
-def _refuse(row: dict[str, Any], columns: FrameColumns, scale: InputScale, n_rows: int) -> None:
-    if n_rows == 0:
-        raise InputError("the frame has no rows.")
-    _refuse_missing(row, "score", columns.score_name, n_rows)
-    _refuse_missing(row, "label", columns.label_name, n_rows)
-    if int(row["score_outside"] or 0) and scale != "logit":
-        _refuse_scores(row, columns.score_name, scale, n_rows)
-    if columns.weight is not None:
-        _refuse_weights(row, str(columns.weight_name), n_rows)
+def _rules(columns: FrameColumns, scale: InputScale) -> list[Rule]:
+    score = Column(columns.score_name, columns.score)
+    found = score_rules([score], scale, outside_hint=OUTSIDE_HINT, infinite_hint=INFINITE_HINT)
+    label, name = columns.label, columns.label_name
+    found += label_rules(
+        name, label.is_null(), label, number=label if columns.label_is_float else None
+    )
     if columns.label_is_float:
-        _refuse_fractions(row, columns.label_name)
+        found += class_number_rules(name, label)
+    if columns.weight is not None:
+        found += weight_rules(Column(str(columns.weight_name), columns.weight))
+    return found
 
 
 def _number(value: Any) -> float | None:
     """As float; the least of nothing is NaN to pandas, None here."""
     return None if math.isnan(value) else float(value)
-
-
-def _refuse_missing(row: dict[str, Any], role: str, name: str, n_rows: int) -> None:
-    missing = int(row[f"{role}_null"] or 0) + int(row.get(f"{role}_nan") or 0)
-    if missing:
-        raise InputError(
-            f"{role} column {name!r} has no value (null or NaN) in {missing} of {n_rows} rows; "
-            "drop or fill them first."
-        )
-
-
-def _refuse_scores(row: dict[str, Any], name: str, scale: InputScale, n_rows: int) -> None:
-    count = int(row["score_outside"])
-    low, high = float(row["score_min"]), float(row["score_max"])
-    if scale == "raw":
-        raise InputError(
-            f"score column {name!r} must be finite; {count} of {n_rows} rows are infinite "
-            '(infinite log-odds are legal with scale="logit").'
-        )
-    raise InputError(
-        f"score column {name!r} must lie in [0, 1]; {count} of {n_rows} rows do not, for example "
-        f"{number_text(high if high > 1 else low, 0, 1)}; if these are log-odds, pass "
-        'scale="logit", if raw decision values, scale="raw".'
-    )
-
-
-def _refuse_weights(row: dict[str, Any], name: str, n_rows: int) -> None:
-    _refuse_missing(row, "weight", name, n_rows)
-    outside = int(row["weight_outside"] or 0)
-    if outside:
-        lowest = float(row["weight_min"])
-        example = number_text(lowest, 0) if lowest < 0 else "infinity"
-        raise InputError(
-            f"weight column {name!r} must be finite and not negative; {outside} of {n_rows} rows "
-            f"are not, for example {example}."
-        )
-
-
-def _refuse_fractions(row: dict[str, Any], name: str) -> None:
-    for value in (row["label_min"], row["label_max"]):
-        if value != math.floor(value):
-            raise InputError(
-                f"label column {name!r} must hold two classes, not real numbers; got "
-                f"{number_text(value, round(value))}."
-            )

@@ -11,7 +11,14 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError
 
-__all__ = ["check_columns", "check_plain_names", "collect_columns", "collect_row", "open_frame"]
+__all__ = [
+    "check_columns",
+    "check_plain_names",
+    "collect_columns",
+    "collect_row",
+    "collect_rows",
+    "open_frame",
+]
 
 
 def open_frame(frame: Any) -> Any:
@@ -57,10 +64,18 @@ def _collected(frame: Any) -> Any:
     return frame.collect() if hasattr(frame, "collect") else frame
 
 
+def collect_rows(frame: Any) -> list[dict[str, Any]]:
+    """The few rows of a frame of aggregates."""
+    if frame.implementation.is_duckdb():  # without PyArrow, which narwhals would import
+        native = frame.to_native()
+        return [dict(zip(native.columns, row, strict=True)) for row in native.fetchall()]
+    rows: list[dict[str, Any]] = _collected(frame).rows(named=True)
+    return rows
+
+
 def collect_row(frame: Any) -> dict[str, Any]:
     """The only row of a frame of aggregates."""
-    row: dict[str, Any] = _collected(frame).rows(named=True)[0]
-    return row
+    return collect_rows(frame)[0]
 
 
 def collect_columns(frame: Any, columns: Sequence[str]) -> dict[str, npt.NDArray[Any]]:

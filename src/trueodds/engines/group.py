@@ -238,7 +238,7 @@ class _Query:
         if self.pos_label is None and has_more:
             raise InputError(
                 f"label column {name!r} must hold two classes; found more, for example "
-                f"{self._examples()}; pass pos_label= to set one against the rest."
+                f"{self._examples()}; pass pos_label= to compare one with all others."
             )
         if self.pos_label is not None and not has_positive:
             raise InputError(

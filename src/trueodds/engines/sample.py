@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.engines.checks import INFINITE_HINT, OUTSIDE_HINT, check_number, refusal
 from trueodds.engines.frames import (
     check_columns,
     check_plain_names,
@@ -16,8 +17,16 @@ from trueodds.engines.frames import (
     collect_row,
     open_frame,
 )
+from trueodds.engines.rules import (
+    Column,
+    any_broken,
+    count_true,
+    label_rules,
+    score_rules,
+    weight_rules,
+)
 from trueodds.exceptions import InputError
-from trueodds.inputs import ROW_SUM_TOLERANCE, Floats, InputScale
+from trueodds.inputs import Floats, InputScale
 
 __all__ = [
     "SampledRows",
@@ -80,7 +89,7 @@ def sample_class_rows(
     names = [*scores, label, *([] if weight is None else [weight])]
     check_columns(opened, names)
     check_plain_names(opened, names)
-    _check_rows(opened, list(scores), label, scale, rows_sum_to_one)
+    _check_rows(opened, scores, label, weight, scale, rows_sum_to_one)
     counted = opened.group_by(label).agg(nw.len().alias("trueodds rows"))
     counts = collect_columns(counted, [label, "trueodds rows"])
     total = int(counts["trueodds rows"].sum())
@@ -100,27 +109,36 @@ def sample_class_rows(
 
 
 def _check_rows(
-    frame: Any, scores: list[str], label: str, scale: InputScale, sums_to_one: bool
+    frame: Any,
+    scores: Sequence[str],
+    label: str,
+    weight: str | None,
+    scale: InputScale,
+    sums_to_one: bool,
 ) -> None:
     import narwhals as nw
 
-    total = nw.sum_horizontal(*(nw.col(name).cast(nw.Float64) for name in scores))
-    conditions = {
-        "missing": nw.any_horizontal(
-            *(nw.col(name).is_null() for name in [*scores, label]), ignore_nulls=True
-        )
-    }
-    if scale == "probability":
-        outside = [(nw.col(name) < 0) | (nw.col(name) > 1) for name in scores]
-        conditions["outside [0, 1]"] = nw.any_horizontal(*outside, ignore_nulls=True)
-        if sums_to_one:
-            conditions["not summing to 1"] = (total - 1).abs() > ROW_SUM_TOLERANCE
-    parts = [bad.cast(nw.Int64).sum().alias(f"c{k}") for k, bad in enumerate(conditions.values())]
-    found = collect_row(frame.select(*parts))
-    for k, problem in enumerate(conditions):
-        count = int(found[f"c{k}"] or 0)
-        if count:
-            raise InputError(f"{count:,} rows of the frame cannot be used: scores {problem}.")
+    schema = frame.collect_schema()
+    numbers = [*scores, *([] if weight is None else [weight])]
+    for name in numbers:
+        check_number(frame, schema[name], name, "weight" if name == weight else "score")
+    columns = [Column(name, nw.col(name).cast(nw.Float64)) for name in numbers]
+    rules = score_rules(
+        columns[: len(scores)],
+        scale,
+        sums_to_one=sums_to_one,
+        outside_hint=OUTSIDE_HINT,
+        infinite_hint=INFINITE_HINT,
+        sum_hint="if the columns are independent scores, use OneVsRestCalibrator.",
+    )
+    rules += label_rules(label, nw.col(label).is_null(), nw.col(label))
+    if weight is not None:
+        rules += weight_rules(columns[-1])
+    found = collect_row(
+        frame.select(nw.len().alias("rows"), count_true(any_broken(rules)).alias("bad"))
+    )
+    if int(found["bad"] or 0):
+        raise InputError(refusal(frame, rules, int(found["rows"])))
 
 
 def _drawn(

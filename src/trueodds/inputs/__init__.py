@@ -19,6 +19,7 @@ from trueodds.inputs._arrays import (
     where,
 )
 from trueodds.inputs._labels import (
+    MOST_LABEL,
     LabelOrder,
     check_positive_class,
     dense_labels,
@@ -55,11 +56,13 @@ from trueodds.inputs._scores import (
     Words,
     check_scale,
     positive_column,
+    seem_percentages,
     validate_scores,
 )
 from trueodds.inputs._tensors import returns_like_input
 from trueodds.inputs._weights import (
     MOST_WEIGHT,
+    check_effective_rows,
     check_weight_size,
     repeat_rows,
     validate_weights,
@@ -67,6 +70,7 @@ from trueodds.inputs._weights import (
 
 __all__ = [
     "METRIC_WORDS",
+    "MOST_LABEL",
     "MOST_WEIGHT",
     "ROW_SUM_TOLERANCE",
     "SCORE_WORDS",
@@ -85,6 +89,7 @@ __all__ = [
     "as_seed",
     "as_tuple",
     "check_choice",
+    "check_effective_rows",
     "check_flag",
     "check_increasing",
     "check_instance",
@@ -112,6 +117,7 @@ __all__ = [
     "positive_column",
     "repeat_rows",
     "returns_like_input",
+    "seem_percentages",
     "validate_scores",
     "validate_weights",
     "where",

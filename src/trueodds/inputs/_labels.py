@@ -17,6 +17,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, Labels, as_dense, number_text
 
 __all__ = [
+    "MOST_LABEL",
     "LabelOrder",
     "check_positive_class",
     "dense_labels",
@@ -180,9 +181,23 @@ def label_column(y: Any) -> npt.NDArray[Any]:
         )
     if array.ndim != 1:
         raise InputError(f"y must be 1-D; got shape {array.shape}.")
-    if array.dtype.kind == "c":
-        raise InputError("Complex data not supported: labels must be texts or numbers.")
+    _check_kind(array)
     return array
+
+
+def _check_kind(array: npt.NDArray[Any]) -> None:
+    """Refuse bytes, complex numbers and structures: models and files have no such labels."""
+    is_object = array.dtype.kind == "O"
+    kinds = set(map(type, array.tolist())) if is_object else {array.dtype.type}
+    if any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds):
+        raise InputError("Complex data not supported: labels must be texts or numbers.")
+    if any(issubclass(kind, (bytes, bytearray)) for kind in kinds):
+        raise InputError(
+            "labels must be texts or numbers; got bytes. Decode them: "
+            "[label.decode() for label in y]."
+        )
+    if any(issubclass(kind, np.void) for kind in kinds):
+        raise InputError("labels must be texts or numbers; got structures of several fields.")
 
 
 def dense_labels(y: Any, name: str = "y") -> npt.NDArray[Any]:
@@ -296,8 +311,8 @@ def _plain_labels(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kinds = {type(label).__name__ for label in labels}
     if len(kinds) > 1 and "str" in kinds:
         raise InputError(f"y mixes labels of several types: {', '.join(sorted(kinds))}.")
-    if kinds & {"bytes", "complex"}:
-        raise InputError(f"labels must be texts or numbers; got {', '.join(sorted(kinds))}.")
+    if any(isinstance(label, int) and abs(label) >= 2**63 for label in labels):
+        raise InputError("Input y contains a whole number too large for a label (2⁶³).")
     if "Decimal" in kinds and kinds <= {"Decimal", "int", "float", "bool"}:
         return np.array([float(label) for label in labels])  # as databases return numbers
     try:

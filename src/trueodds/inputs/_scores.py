@@ -21,6 +21,7 @@ __all__ = [
     "Words",
     "check_scale",
     "positive_column",
+    "seem_percentages",
     "validate_scores",
 ]
 
@@ -33,6 +34,8 @@ ROW_SUM_TOLERANCE = 0.05 + 1e-9
 The billionth is more than sums in another order can differ by: 0.98, 0.02 and 0.05 sum to 1.05 in
 one order and to the next float64 in another, and the map, exports and engines take the row alike.
 """
+PERCENT_SHARE = 0.05
+"""The share of scores above 1 from which they are more than a few slips."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
             if words.has_scale
             else ""
         )
-        if lowest >= 0 and 2 < highest <= 100 and outside.mean() >= 0.05:
+        if seem_percentages(lowest, highest, outside.mean()):
             hint = f" These seem to be percentages: pass {words.scores} / 100."
         raise InputError(
             f"{words.scores} must lie in [0, 1]; got {number_text(first, 0, 1)} "
@@ -137,6 +140,17 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
         hopeless = np.asarray(np.isneginf(array).all(axis=1))
         if np.isneginf(lowest) and hopeless.any():
             raise InputError(f"every logit of a row is -inf {where(hopeless)}.")
+
+
+def seem_percentages(lowest: float, highest: float, share: float) -> bool:
+    """Whether scores outside [0, 1], this share of all, look like percentages and not like slips.
+
+    Examples
+    --------
+    >>> seem_percentages(0.0, 97.5, 0.9), seem_percentages(0.0, 97.5, 0.01)
+    (True, False)
+    """
+    return lowest >= 0 and 2 < highest <= 100 and share >= PERCENT_SHARE
 
 
 def _check_row_sums(array: Floats, words: Words) -> None:

@@ -22,8 +22,15 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
+from trueodds.inputs._options import check_number
 
-__all__ = ["MOST_WEIGHT", "check_weight_size", "repeat_rows", "validate_weights"]
+__all__ = [
+    "MOST_WEIGHT",
+    "check_effective_rows",
+    "check_weight_size",
+    "repeat_rows",
+    "validate_weights",
+]
 
 MOST_WEIGHT = 1e15
 """Of one row: beyond, float64 cannot count one instance more."""
@@ -100,3 +107,8 @@ def check_weight_size(weights: Floats, name: str) -> None:
             f"{number_text(weights[place], MOST_WEIGHT)} at index {place}. "
             "Divide all weights by a large number."
         )
+
+
+def check_effective_rows(n_effective: Any) -> float:
+    """Check a number of rows that importance weights are worth: (Σw)²/Σw²."""
+    return check_number(n_effective, "n_effective", 1.0, MOST_WEIGHT)

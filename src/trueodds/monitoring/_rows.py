@@ -23,7 +23,7 @@ from trueodds.inputs import (
 )
 from trueodds.monitoring._state import Moment, is_moment
 
-__all__ = ["StreamRows", "read_stream"]
+__all__ = ["StreamRows", "as_column", "as_rows", "label_codes", "read_stream", "row_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +51,17 @@ def read_stream(
     scores: Any, y: Any, weight: Any, time: Any, group: Any, classes: Sequence[Any] | None
 ) -> StreamRows:
     """Check rows and leave out those without a label."""
-    table = validate_scores(_as_column(scores), "probability")
+    table = validate_scores(as_rows(scores), "probability")
     if table.ndim == 2 and table.shape[1] == 2:
         table = positive_column(table, "probability")
     n = len(table)
     n_classes = 2 if table.ndim == 1 else table.shape[1]
     if classes is not None and len(classes) != n_classes:
         raise InputError(f"scores are of {n_classes} classes, but classes names {len(classes)}.")
-    codes = _codes(y, n, n_classes, classes)
-    mass = None if weight is None else _weights(weight, n)
-    names = None if group is None else _column(group, "group", n)
-    times = None if time is None else _column(time, "time", n)
+    codes = label_codes(y, n, n_classes, classes)
+    mass = None if weight is None else row_weights(weight, n)
+    names = None if group is None else as_column(group, "group", n)
+    times = None if time is None else as_column(time, "time", n)
     kept = np.flatnonzero(codes >= 0)
     if len(kept) < n:
         table, codes = table[kept], codes[kept]
@@ -91,17 +91,20 @@ def read_stream(
     )
 
 
-def _as_column(scores: Any) -> Any:
+def as_rows(scores: Any) -> Any:
+    """Scores of rows; a single number is one row."""
     return np.atleast_1d(scores) if np.isscalar(scores) else scores
 
 
-def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Labels:
+def label_codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Labels:
     """Labels as 0 … n_classes − 1, and −1 where there is none."""
-    values = _column(y, "y", n)
+    values = as_column(y, "y", n)
     if values.dtype.kind in "biu" and classes is None:
         codes = values.astype(np.intp)
         missing = np.zeros(n, dtype=bool)
     elif values.dtype.kind == "f" and classes is None:
+        with np.errstate(over="ignore"):  # what is infinite then is no label either
+            values = values.astype(np.float64)  # float16 ends before 2³¹
         missing = np.isnan(values)
         whole = missing | (values == np.floor(values)) & (np.abs(values) < 2**31)
         codes = np.where(whole & ~missing, values, -2).astype(np.intp)
@@ -124,7 +127,8 @@ def _codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Lab
     return codes
 
 
-def _weights(weight: Any, n: int) -> Floats:
+def row_weights(weight: Any, n: int) -> Floats:
+    """How many rows each stands for."""
     values = as_floats(weight, "weight")
     if values.ndim != 1:
         raise InputError(f"weight must be 1-D; got shape {values.shape}.")
@@ -138,7 +142,7 @@ def _weights(weight: Any, n: int) -> Floats:
     return values
 
 
-def _column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
+def as_column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
     """A 1-D array of any type, from a single value or a column of any library; nulls stay."""
     try:
         array = _as_array(values)

@@ -44,7 +44,7 @@ def read_state(path: Path) -> str:
     with path.open("rb") as file:  # which may grow meanwhile
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise StateFormatError(f"{path.name} is too large to be the state of a monitor.")
+        raise StateFormatError(f"{path.name} is too large to be a state.")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,10 +74,12 @@ def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
     return text
 
 
-def document_fields(content: Any, form: str, version: int, keys: set[str], name: str) -> Fields:
+def document_fields(
+    content: Any, form: str, version: int, keys: set[str], name: str, of: str = "a monitor"
+) -> Fields:
     """Check the format and version of a document, and return its fields."""
     if not isinstance(content, dict) or content.get("format") != form:
-        raise StateFormatError(f'not the {name} of a monitor: "format" must be {form!r}.')
+        raise StateFormatError(f'not the {name} of {of}: "format" must be {form!r}.')
     found = content.get("version")
     if type(found) is not int or found < 1:
         raise StateFormatError(f'"version" must be a positive integer; got {shown(found)}.')

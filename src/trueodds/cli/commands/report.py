@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from trueodds.basics.shown import shortened
 from trueodds.cli import options as o
 from trueodds.cli.commands.compare import Folds, Jobs, Methods, chosen_methods
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note
-from trueodds.cli.rows.columns import refuse_margins, shortened
+from trueodds.cli.rows.columns import refuse_margins
 
 __all__ = ["report"]
 

@@ -13,12 +13,8 @@ __all__ = ["ReadingAdvice", "advise", "totals_found"]
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "-", "--", "?", ".", "#n/a", "k.a.")
 """What people write where there is nothing."""
-SOME = 0.05
-"""The share of scores above 1 from which they are more than a few slips."""
-
-
-FEWEST = 10
-"""Scores that are needed to infer their scale."""
+FEWEST_SCORES = 10
+"""Scores that are needed to infer their unit."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +95,8 @@ def _texts(source: DataSource, columns: ColumnNames) -> tuple[str | None, list[s
 
 def _percent(source: DataSource, columns: ColumnNames, decimal: str, signs: bool) -> str:
     """Why the scores seem to be percentages; empty if they do not."""
+    from trueodds.inputs import seem_percentages
+
     if columns.scale != "probability" or columns.unit == "percent":
         return ""
     numbers = [
@@ -109,12 +107,12 @@ def _percent(source: DataSource, columns: ColumnNames, decimal: str, signs: bool
     )
     found = _one(source, *(part for four in parts for part in four))
     counts, lows, highs, above = (found[k::4] for k in range(4))
-    if min(counts) < FEWEST:
+    if min(counts) < FEWEST_SCORES:
         return ""
     low, high = min(lows), max(highs)
     if signs:
         low, high = 100 * low, 100 * high
-    elif not (low >= 0 and 2 < high <= 100 and sum(above) >= SOME * max(counts)):
+    elif not seem_percentages(low, high, sum(above) / max(counts)):
         return ""
     return f"scores run from {low:.4g} to {high:.4g}, so they seem to be percentages"
 

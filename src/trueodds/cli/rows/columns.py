@@ -5,30 +5,29 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trueodds.basics.shown import shown, suggestion
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted, values
+from trueodds.cli.files.sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
+    from trueodds.engines.rules import Column, Rule
     from trueodds.inputs import InputScale
 
-__all__ = [
-    "OUTSIDE",
-    "ColumnNames",
-    "Rule",
-    "Unit",
-    "UnknownColumnError",
-    "refuse_margins",
-    "rules_of",
-    "shortened",
-]
+__all__ = ["Checks", "ColumnNames", "Unit", "UnknownColumnError", "refuse_margins"]
 
 Unit = Literal["fraction", "percent"]
-OUTSIDE = "is outside [0, 1]"
+FLOATS = ("DOUBLE", "FLOAT")
+LABELED_HINT = (
+    "if these are log-odds, pass --scale logit; if they are raw decision values, pass --scale raw."
+)
+FITTED_HINT = (
+    "the map was fitted to probabilities: name another column, or fit a map with "
+    "--scale logit or --scale raw."
+)
 LONGEST_GROUP = 10_000
 """Bytes of the name of a group: rows are copied with it, and each is shown."""
 
@@ -105,109 +104,79 @@ def refuse_margins(scale: InputScale) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One thing that can be wrong with a row."""
-
-    column: str
-    problem: str
-    condition: str
-    """SQL that is true in the rows that break the rule."""
-    value: str = "NULL"
-    """SQL for what stands there, as text."""
-    hint: str = field(default="")
-
-
 def _unknown(source: DataSource, name: str) -> str:
     """That a column is not there, and which were perhaps meant."""
     return f"{source.name} has no column {shown(name)}; {suggestion(name, source.kinds)}"
 
 
-def rules_of(source: DataSource, columns: ColumnNames) -> list[Rule]:
-    """All rules for the columns of a command, in the order in which they are reported."""
-    from trueodds.inputs import ROW_SUM_TOLERANCE
+@dataclass(eq=False)
+class Checks:
+    """The rules for the columns of a command, and the columns that the rules are about.
 
-    kinds = source.kinds
-    found: list[Rule] = []
-    for name in columns.score:
-        found += _score_rules(source, name, columns)
-    if len(columns.score) > 1 and columns.scale == "probability" and columns.sums_to_one:
-        total = " + ".join(columns.number(source, name) for name in columns.score)
-        found.append(
-            Rule(
-                shortened(columns.score, " + "),
-                "is not 1",
-                f"abs({total} - 1) > {ROW_SUM_TOLERANCE}",
-                f"CAST({total} AS VARCHAR)",
-                "if the columns are independent scores, fit --method one_vs_rest.",
+    Rules are expressions of columns with plain names; ``parts`` is the SQL that makes these of
+    the file's own, whose names and types may be anything.
+    """
+
+    source: DataSource
+    columns: ColumnNames
+    parts: list[str] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        from trueodds.engines.rules import label_rules, score_rules, weight_rules
+
+        columns, kinds = self.columns, self.source.kinds
+        self.rules += score_rules(
+            [self._number(name) for name in columns.score],
+            columns.scale,
+            sums_to_one=columns.sums_to_one,
+            outside_hint=LABELED_HINT if columns.label is not None else FITTED_HINT,
+            sum_hint="if the columns are independent scores, fit --method one_vs_rest.",
+        )
+        for name in columns.groups:
+            if kinds[name] in TEXT_TYPES:
+                self._add_group(name, as_text(name, kinds[name]))
+        if columns.label is not None:
+            kind = kinds[columns.label]
+            text = self._add(as_text(columns.label, kind))
+            number = self._add(as_number(columns.label, kind)) if kind in FLOATS else None
+            self.rules += label_rules(
+                columns.label, text.is_null(), text, number=number, classes=columns.classes
             )
-        )
-    for name in columns.groups:
-        if kinds[name] in TEXT_TYPES:
-            text = as_text(name, kinds[name])
-            condition = f"strlen({text}) > {LONGEST_GROUP}"
-            problem = f"is longer than {LONGEST_GROUP:,} bytes"
-            found.append(Rule(name, problem, condition, f"left({text}, 60)"))
-    if columns.label is not None:
-        found += _label_rules(columns.label, kinds[columns.label], columns)
-    if columns.weight is not None:
-        found += _weight_rules(source, columns.weight, columns.number(source, columns.weight))
-    return found
+        if columns.weight is not None:
+            self.rules += weight_rules(self._number(columns.weight))
 
+    @property
+    def names(self) -> list[str]:
+        """The plain names."""
+        return [f"trueodds value {number}" for number in range(len(self.parts))]
 
-def shortened(names: Sequence[str], separator: str) -> str:
-    """Names in a row; of many, the first two and the last."""
-    return separator.join(names if len(names) < 11 else (*names[:2], "…", names[-1]))
+    def select(self) -> str:
+        """The SQL of the plain columns."""
+        pairs = zip(self.parts, self.names, strict=True)
+        return ", ".join(f"{part} AS {quoted(name)}" for part, name in pairs)
 
+    def _add(self, part: str) -> Any:
+        import narwhals as nw
 
-def _number_rules(source: DataSource, name: str, number: str) -> list[Rule]:
-    kind = source.kinds[name]
-    if not is_numeric(kind) and kind not in TEXT_TYPES:
-        raise InputError(f"column {shown(name)} must hold numbers; its type is {kind}.")
-    column, text = quoted(name), as_text(name, kind)
-    found = [Rule(name, "is missing", f"{column} IS NULL", hint="drop or fill them.")]
-    if kind in TEXT_TYPES:
-        found.append(Rule(name, "is text", f"{number} IS NULL", text))
-    if not is_numeric(kind) or kind in ("DOUBLE", "FLOAT"):
-        found.append(Rule(name, "is NaN", f"isnan({number})", text))
-    return found
+        self.parts.append(part)
+        return nw.col(self.names[-1])
 
+    def _number(self, name: str) -> Column:
+        from trueodds.engines.rules import Column
 
-def _score_rules(source: DataSource, name: str, columns: ColumnNames) -> list[Rule]:
-    number, text = columns.number(source, name), as_text(name, source.kinds[name])
-    found = _number_rules(source, name, number)
-    if columns.scale == "probability":
-        hint = (
-            "if these are log-odds, pass --scale logit; "
-            "if they are raw decision values, pass --scale raw."
-            if columns.label is not None
-            else "the map was fitted to probabilities: name another column, or fit a map with "
-            "--scale logit or --scale raw."
-        )
-        condition = f"{number} < 0 OR {number} > 1"
-        found.append(Rule(name, OUTSIDE, condition, text, hint))
-    elif columns.scale == "raw":
-        found.append(Rule(name, "is infinite", f"isinf({number})", text))
-    elif len(columns.score) > 1:
-        found.append(Rule(name, "is +infinity", f"{number} = CAST('inf' AS DOUBLE)", text))
-    return found
+        kind = self.source.kinds[name]
+        is_text = kind in TEXT_TYPES
+        if not is_numeric(kind) and not is_text:
+            raise InputError(f"column {shown(name)} must hold numbers; its type is {kind}.")
+        number = self._add(self.columns.number(self.source, name))
+        text = self._add(as_text(name, kind))
+        missing = text.is_null() if is_text else None
+        return Column(name, number, text, missing, is_text, is_text or kind in FLOATS)
 
+    def _add_group(self, name: str, text: str) -> None:
+        from trueodds.engines.rules import Rule
 
-def _label_rules(name: str, kind: str, columns: ColumnNames) -> list[Rule]:
-    found = [Rule(name, "is missing", f"{quoted(name)} IS NULL")]
-    text = as_text(name, kind)
-    if kind in ("DOUBLE", "FLOAT"):
-        found.append(Rule(name, "is NaN", f"isnan({quoted(name)})", text))
-    if columns.classes:
-        condition = f"{text} NOT IN {values(columns.classes)}"
-        found.append(Rule(name, "is not among --class", condition, text))
-    return found
-
-
-def _weight_rules(source: DataSource, name: str, number: str) -> list[Rule]:
-    text = as_text(name, source.kinds[name])
-    return [
-        *_number_rules(source, name, number),
-        Rule(name, "is negative", f"{number} < 0", text),
-        Rule(name, "is infinite", f"isinf({number})", text),
-    ]
+        problem = f"is longer than {LONGEST_GROUP:,} bytes"
+        condition = self._add(f"strlen({text}) > {LONGEST_GROUP}")
+        self.rules.append(Rule(name, problem, condition, self._add(f"left({text}, 60)")))

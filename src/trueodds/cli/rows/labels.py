@@ -53,7 +53,8 @@ class Classes:
             return []
         negatives, positives = self.counts if counts is None else counts
         negative = self.labels[0]
-        remedy = f"pass --positive {shlex.quote(str(negative))}"
+        option = _positive(negative)
+        remedy = f"pass {shlex.join(option)}" if option else "pass it as --positive"
         if self.has_rest:
             remedy = "pass the scores of the positive class"
         hint = direction_hint(
@@ -239,6 +240,12 @@ def _shown(labels: list[Label]) -> str:
     return ", ".join(map(shown, labels[:10])) + more
 
 
+def _positive(label: Label) -> list[str]:
+    """The option that makes a label positive; empty if messages show only parts of the label."""
+    text = str(label)
+    return ["--positive", text] if shown(text) == repr(text) else []
+
+
 def _doubt(source: DataSource, good: Any, columns: ColumnNames, labels: list[Label]) -> UsageError:
     """Ask which of two labels is positive; the command to try has the one of the high scores."""
     name = str(columns.label)
@@ -249,7 +256,7 @@ def _doubt(source: DataSource, good: Any, columns: ColumnNames, labels: list[Lab
         f"column {shown(name)} has the labels {_shown(labels)}, and which of the two is positive "
         "cannot be inferred; pass --positive with the label whose probabilities the scores are "
         f"(they are higher where it is {shown(high)}).",
-        ["--positive", str(high)],
+        _positive(high),
     )
 
 

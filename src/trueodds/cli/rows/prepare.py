@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trueodds.basics.log import logger
-from trueodds.basics.shown import shown
+from trueodds.basics.shown import shortened, shown
 from trueodds.cli.errors import AdvisedError
 from trueodds.cli.files.open import DataSource
 from trueodds.cli.files.sql import quoted
 from trueodds.cli.output import note
 from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
-from trueodds.cli.rows.columns import OUTSIDE, ColumnNames, Rule, rules_of, shortened
+from trueodds.cli.rows.columns import Checks, ColumnNames
 from trueodds.cli.rows.labels import Classes, find_classes
 from trueodds.exceptions import InputError
+
+if TYPE_CHECKING:
+    from trueodds.engines.rules import Broken
 
 __all__ = ["GOOD", "OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
 
@@ -151,28 +154,33 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
 
     With ``on_bad_rows="blank"`` the relation has all rows, and ``GOOD`` says which are good.
     """
-    rules = rules_of(source, columns)
-    # The first rule that a row breaks is its reason; NULL for a good row.
-    cases = " ".join(f"WHEN {rule.condition} THEN {n}" for n, rule in enumerate(rules))
-    reason = f"CASE {cases} END"
-    counts = source.relation.aggregate(f"{reason} AS reason, count(*) AS n", reason).fetchall()
-    rows = sum(count for _, count in counts)
-    bad = {rules[number]: count for number, count in counts if number is not None}
-    bad = {rule: bad[rule] for rule in rules if rule in bad}
+    import narwhals as nw
+
+    from trueodds.engines.frames import collect_row
+    from trueodds.engines.rules import OUTSIDE, any_broken, count_true, find_broken
+
+    checks = Checks(source, columns)
+    is_bad = any_broken(checks.rules)
+    values = nw.from_native(source.relation.project(checks.select()))
+    found = collect_row(values.select(nw.len().alias("rows"), count_true(is_bad).alias("bad")))
+    rows = int(found["rows"])
     if rows == 0:
         raise InputError(f"{source.name} has no rows.")
-    if bad:
-        outside = sum(count for rule, count in bad.items() if rule.problem == OUTSIDE)
+    broken: list[Broken] = []
+    if found["bad"]:
+        numbered = f"{checks.select()}, row_number() OVER () AS {quoted(ROW)}"
+        broken = find_broken(nw.from_native(source.relation.project(numbered)), checks.rules, ROW)
+        outside = sum(one.count for one in broken if one.rule.problem == OUTSIDE)
         advice = advise(source, columns)
         if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
-            message = _refusal(source, reason, rules, bad, rows, advice, on_bad_rows)
+            message = _refusal(source, broken, rows, advice, on_bad_rows)
             raise AdvisedError(message, advice.options, advice.hint)
     if source.totals:
         note(
             f"{source.name}: {totals_found(source.totals)}, read as data; to leave out totals, "
             f"pass --footer-rows {source.totals}."
         )
-    skipped = {f"{rule.column} {rule.problem}": count for rule, count in bad.items()}
+    skipped = {f"{one.rule.column} {one.rule.problem}": one.count for one in broken}
     malformed = source.malformed_lines() if source.reading.skip_malformed else 0
     if malformed:
         skipped[MALFORMED] = malformed
@@ -184,9 +192,11 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
             f"{source.name}: none of {tally.rows} rows can be used: {in_words(skipped)}."
         )
     if on_bad_rows == "blank":
-        return source.relation.project(f"*, ({reason}) IS NULL AS {quoted(GOOD)}"), tally
-    if bad:
-        return source.relation.filter(f"({reason}) IS NULL"), tally
+        return _marked(source.relation, checks, ~is_bad.fill_null(False)), tally
+    if broken:
+        marked = nw.from_native(source.relation.project(f"*, {checks.select()}"))
+        good = nw.to_native(marked.filter(~is_bad.fill_null(False)))
+        return good.project(f"* EXCLUDE ({', '.join(map(quoted, checks.names))})"), tally
     source.connection.execute("SET disabled_optimizers = ''")  # every value has been seen
     return source.relation, tally
 
@@ -199,38 +209,36 @@ def in_words(skipped: dict[str, int]) -> str:
     )
 
 
+def _marked(relation: Any, checks: Checks, is_good: Any) -> Any:
+    """All rows, and whether each is good; narwhals takes no column with the name ``*``."""
+    import narwhals as nw
+
+    own = [(f"c{place}", quoted(name)) for place, name in enumerate(relation.columns)]
+    plain = relation.project(", ".join([f"{name} AS {c}" for c, name in own] + [checks.select()]))
+    marked = nw.to_native(nw.from_native(plain).with_columns(is_good.alias(GOOD)))
+    return marked.project(", ".join([f"{c} AS {name}" for c, name in own] + [quoted(GOOD)]))
+
+
 def _refusal(
     source: DataSource,
-    reason: str,
-    rules: list[Rule],
-    bad: dict[Rule, int],
+    broken: list[Broken],
     rows: int,
     advice: ReadingAdvice,
     on_bad_rows: OnBadRows,
 ) -> str:
-    """One sentence: how many rows, why, and where the first of each kind is."""
-    found = " ".join(f"WHEN {n} THEN {rule.value}" for n, rule in enumerate(rules))
-    numbered = source.relation.project(f"*, row_number() OVER () AS {quoted(ROW)}")
-    wrong = numbered.project(
-        f"{quoted(ROW)} AS r, {reason} AS reason, CASE {reason} {found} END AS found"
-    ).filter("reason IS NOT NULL")
-    first = wrong.aggregate("reason, min(r), arg_min(found, r)", "reason").fetchall()
-    places = {rules[number]: (row, value) for number, row, value in first}
-    parts = []
-    for rule, count in bad.items():
-        row, value = places[rule]
-        example = "" if value is None else f": {shown(value, 40)}"
-        column = shown(rule.column)
-        parts.append(f"{column} {rule.problem} in {count:,} (first in row {row:,}{example})")
-    total = sum(bad.values())
-    said = f"{source.name}: {total:,} of {rows:,} rows cannot be used: {'; '.join(parts)}."
+    """What is wrong with how many rows, and what to do."""
+    from trueodds.engines.rules import hint_of, unusable
+
+    said = unusable(broken, rows, source.name, "in row")
     if advice.options:
         skip = " To leave such rows out, pass --on-bad-rows skip." * ("blank" in advice.options)
         return f"{said} {advice.hint}{skip}"
-    hint = next((f" {rule.hint[:1].upper()}{rule.hint[1:]}" for rule in bad if rule.hint), "")
     if on_bad_rows == "error":
-        return f"{said}{hint} To leave them out, pass --on-bad-rows skip."
-    return f"{said}{hint} The other rows would not stand for them, so they are not used alone."
+        return f"{said}{hint_of(broken)} To leave them out, pass --on-bad-rows skip."
+    return (
+        f"{said}{hint_of(broken)} More than half of the rows would be left out, so the others "
+        "are not used."
+    )
 
 
 ROW = "trueodds row number"

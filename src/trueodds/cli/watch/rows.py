@@ -40,6 +40,8 @@ FORMATS = (
     *("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
     *("%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d%m%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
 )
+LONGEST_TIME = 200
+"""Bytes of the text of a time: every form is tried on it."""
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
@@ -77,6 +79,8 @@ def time_rule(
     """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given."""
     kind, column = source.kinds[name], quoted(name)
     found = "time"
+    if kind in TEXT_TYPES:
+        _refuse_long(source, name)
     if time_format is not None:
         if not (kind in TEXT_TYPES or is_numeric(kind)):
             raise UsageError(f"--time-format is for texts; column {shown(name)} is {kind}.")
@@ -105,6 +109,18 @@ def time_rule(
         f"ELSE CAST({key} AS VARCHAR) END"
     )
     return TimeRule(found, key, label, text, time_format, step)
+
+
+def _refuse_long(source: DataSource, name: str) -> None:
+    text = as_text(name, source.kinds[name])
+    wrong = source.relation.filter(f"strlen({text}) > {LONGEST_TIME}")
+    count = int(wrong.aggregate("count(*)").fetchall()[0][0])
+    if count:
+        example = shown(wrong.project(f"left({text}, 60)").limit(1).fetchall()[0][0], 40)
+        raise InputError(
+            f"{source.name}: column {shown(name)} is longer than {LONGEST_TIME} bytes in "
+            f"{count:,} rows, such as {example}; pass a column of times as --time."
+        )
 
 
 def _kind_of_texts(source: DataSource, name: str) -> tuple[str, str]:
@@ -388,7 +404,7 @@ def watched_rows(
     skipped = dict(tally.skipped)
     unknown = int(rows.filter("label = -1").aggregate("count(*)").fetchall()[0][0])
     if unknown and on_bad_rows == "error":
-        known = ", ".join(repr(one) for one in classes[:10])
+        known = ", ".join(map(shown, classes[:10]))
         raise InputError(
             f"{source.name}: {unknown:,} labels are none of the map's classes ({known}); "
             "pass --positive LABEL, or --on-bad-rows skip to leave them out."
