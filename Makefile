@@ -31,6 +31,7 @@ lint: ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_prose.py
 	$(BIN)/zizmor --offline --quiet --no-progress .github
 
 docs: ready
