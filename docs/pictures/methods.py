@@ -1,6 +1,6 @@
-"""Draw every method's map, for the pages of the methods.
+"""Draw every method's calibration map, for the pages in docs/methods.
 
-At the left of the same 500 scores for all, at the right of 2,000 whose truth suits the method.
+Methods of one score share three samples, methods of several classes share three others.
 
 Usage: python docs/pictures/methods.py [folder, default docs/images]
 """
@@ -11,247 +11,180 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
+from scipy.stats import binomtest
 
 import trueodds
-from trueodds.calibrators import PosteriorCalibrator
 from trueodds.exceptions import TrueoddsWarning
+from trueodds.metrics import log_loss
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-TITLES = {
-    "identity": "identity",
-    "temperature": "temperature",
-    "logistic": "logistic (Platt)",
-    "beta": "beta",
-    "histogram": "histogram",
-    "isotonic": "isotonic",
-    "bayesian_isotonic": "Bayesian isotonic",
-    "charcoal_grill": "charcoal grill",
-    "enir": "ENIR",
-    "bbq": "BBQ",
-    "abb": "ABB",
-    "acp": "ACP",
-}
-FURTHER = {
-    "bayesian_smooth": "Bayesian smooth",
-    "quadratic": "quadratic",
-    "spline": "spline",
-    "centered_isotonic": "centered isotonic",
-    "smooth_isotonic": "smooth isotonic",
-    "venn_abers": "Venn–Abers",
-    "scaling_binning": "scaling and binning",
-    "kernel": "kernel",
-}
-"""Methods with a picture of their own alone."""
+BLUE, ORANGE, GREEN, GRAY = "#0b5c94", "#c8500a", "#2f8f5b", "#888"
 GRID = np.linspace(0.001, 0.999, 999)
-BLUE, GREEN, ORANGE, GRAY = "#0b5c94", "#4aa3a2", "#c8500a", "#777"
-
-
-def truth(p):
-    """Right below one half, too sure above it."""
-    return np.where(p < 0.5, p, 0.5 + 0.6 * (p - 0.5))
-
-
-def falls(p):
-    """Most often in the middle: the ranking is wrong."""
-    return 0.15 + 0.6 * np.exp(-(((p - 0.5) / 0.18) ** 2))
-
-
-def steps(p):
-    """Three levels."""
-    return np.select([p < 0.3, p < 0.7], [0.1, 0.45], 0.85)
-
-
-def steep(p):
-    """Flat at both ends, and steep in the middle."""
-    return 0.05 + 0.9 * expit(10 * (p - 0.5))
-
-
-def half_sure(p):
-    """Right below one half; above it the log-odds are three times too large."""
-    z = np.log(p / (1 - p))
-    return expit(np.where(z < 0, z, z / 3))
-
-
-def bent(p):
-    """The log-odds bend once."""
-    z = np.log(p / (1 - p))
-    return expit(0.25 * z**2 + z - 1)
-
-
-SUITED = {
-    "identity": ("right already", lambda p: p),
-    "temperature": ("twice too sure", lambda p: expit(np.log(p / (1 - p)) / 2)),
-    "logistic": ("too sure and too high", lambda p: expit(0.6 * np.log(p / (1 - p)) - 1)),
-    "beta": ("too sure at one end", lambda p: p**0.4 / (p**0.4 + 2 * (1 - p) ** 1.6)),
-    "quadratic": ("bent once", bent),
-    **dict.fromkeys(("isotonic", "histogram", "bayesian_isotonic"), ("three levels", steps)),
-    **dict.fromkeys(
-        ("centered_isotonic", "smooth_isotonic", "venn_abers", "spline"),
-        ("steep in the middle", steep),
+ONE_SCORE = {  # title of the panel: rows, true probability of a score
+    "overconfident, 300 rows": (300, lambda p: expit(logit(p) / 2.5)),
+    "three levels, 1,000 rows": (
+        1000,
+        lambda p: np.select([p < 0.3, p < 0.7], [0.1, 0.45], 0.85),
     ),
-    **dict.fromkeys(("charcoal_grill", "scaling_binning"), ("too sure at one end", half_sure)),
-    **dict.fromkeys(
-        ("enir", "bbq", "abb", "acp", "kernel", "bayesian_smooth"), ("wrong ranking", falls)
-    ),
+    "wrong ranking, 1,000 rows": (1000, lambda p: 0.15 + 0.6 * np.exp(-(((p - 0.5) / 0.18) ** 2))),
 }
-"""For each method, a truth that it is made for."""
+CLASSES = {  # title of the panel: what the model makes of the true logits of three classes
+    "all classes overconfident": lambda z: 2 * z,
+    "one class overconfident": lambda z: z * [1, 1, 2] + [0, 0, 1],
+    "two classes confused": lambda z: z @ np.array([[1, 0.6, 0], [0, 0.4, 0], [0, 0, 1]]),
+}
+JOINT = [
+    *("vector", "matrix", "dirichlet", "structured_vector", "structured_matrix"),
+    *("ensemble_temperature", "bayesian_structured"),
+]
+"""Methods whose point is several classes; the others of all_calibrators() get one score."""
 
 
-def square(ax, title):
-    """Make the axes of a map look alike everywhere."""
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set_title(title, fontsize=10)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def draw(ax, title, fitted, true=truth, *, band=False):
-    """One method's map beside the truth; its band too, if it has one and there is room."""
-    ax.plot(GRID, true(GRID), "--", color=GRAY, linewidth=1)
-    if band and isinstance(fitted, PosteriorCalibrator):
-        low, high = fitted.predict_interval(GRID, level=0.9)
-        ax.fill_between(GRID, low, high, color=BLUE, alpha=0.15, linewidth=0)
-    if band and hasattr(fitted, "predict_bounds"):
-        ax.fill_between(
-            GRID, *fitted.predict_bounds(GRID).T, color=BLUE, alpha=0.15, linewidth=0, step="mid"
-        )
-    ax.plot(GRID, fitted.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8)
-    square(ax, title)
-
-
-def fit(name, scores, y):
+def new_calibrator(name):
     calibrator = trueodds.all_calibrators()[name]()
     if "random_state" in calibrator.get_params():
         calibrator.set_params(random_state=0)
-    return calibrator.fit(scores, y)
+    return calibrator
 
 
-def draw_classes(path, wrong, y, methods):
-    """Reliability of each of three classes, before and after some methods."""
-    panels = {"before": softmax(wrong, axis=1)}
-    for title, method in methods.items():
-        panels[title] = method.fit(wrong, y).predict_proba(wrong)
+def draw_frequencies(ax, p, y, *, bins=10, color="black"):
+    """Observed frequencies in bins of equal count, with 90% intervals."""
+    for rows in np.array_split(np.argsort(p), bins):
+        k, n = int(y[rows].sum()), len(rows)
+        interval = binomtest(k, n).proportion_ci(0.9, method="wilson")
+        x = p[rows].mean()
+        ax.plot([x, x], interval, color=color, linewidth=1, alpha=0.5, zorder=1)
+        ax.plot(x, k / n, "o", color=color, markersize=3.5, zorder=2)
+
+
+def square(ax, title, xlabel, note=""):
+    """Make all panels look alike."""
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=xlabel)
+    ax.set_title(title, fontsize=10)
+    ax.spines[["top", "right"]].set_visible(False)
+    if note:
+        ax.text(0.03, 0.97, note, transform=ax.transAxes, va="top", fontsize=8, color=BLUE)
+
+
+def one_score_samples():
+    rng = np.random.default_rng(0)
+    for title, (n, true) in ONE_SCORE.items():
+        scores = rng.beta(0.8, 0.8, n)
+        yield title, scores, rng.random(n) < true(scores), true
+
+
+def draw_one_score(ax, name, scores, y, true, title, *, small=False):
+    """A method's map, the rows that it was fitted to, and the true probability."""
+    calibrator = new_calibrator(name).fit(scores, y)
+    if not small:
+        draw_frequencies(ax, scores, y)
+    ax.plot(GRID, true(GRID), "--", color=GRAY, linewidth=1.3, label="true probability")
+    ax.plot(GRID, calibrator.predict_proba(GRID)[:, 1], color=BLUE, linewidth=1.8, label="map")
+    off = calibrator.predict_proba(scores)[:, 1] - true(scores)
+    note = f"error {np.sqrt(np.mean(off**2)):.3f}"
+    square(ax, title, "" if small else "score", note)
+
+
+def figure_of(n_panels):
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(0.3 + 2.8 * len(panels), 3.2), sharey=True, layout="constrained"
+        1, n_panels, figsize=(0.4 + 2.9 * n_panels, 3.2), sharey=True, layout="constrained"
     )
-    for ax, (title, p) in zip(axes, panels.items(), strict=True):
-        ax.plot([0, 1], [0, 1], "--", color=GRAY, linewidth=1)
-        for k, color in enumerate((BLUE, GREEN, ORANGE)):
-            curve = trueodds.metrics.reliability_curve(y == k, p[:, k], band=None)
-            line = (curve.prob_pred, curve.prob_true)
-            ax.plot(*line, "o-", color=color, markersize=3, label=f"class {k}")
-        square(ax, title)
-        ax.set_xlabel("probability given")
-    axes[0].set_ylabel("frequency")
-    axes[0].legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=110)
-
-
-def draw_several_classes(folder):
-    """One class over-confident, two mixed up, and labels that are sometimes arbitrary."""
-    rng = np.random.default_rng(0)
-    logits = 1.5 * rng.normal(size=(4000, 3))
-    p = softmax(logits, axis=1)
-    y = (p.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
-    vector = trueodds.VectorCalibrator(scale="logit")
-    matrix = trueodds.MatrixCalibrator(scale="logit")
-    one_too_sure = logits * [1, 1, 2] + [0, 0, 1]
-    draw_classes(folder / "method-vector.png", one_too_sure, y, {"vector scaling": vector})
-    mixed = logits @ np.array([[1, 0.8, 0], [0, 1, 0], [0, 0, 1]])
-    both = {"vector scaling": vector, "matrix scaling": matrix}
-    draw_classes(folder / "method-matrix.png", mixed, y, both)
-    structured = {"Bayesian structured": trueodds.BayesianStructuredCalibrator(scale="logit")}
-    draw_classes(folder / "method-bayesian-structured.png", mixed, y, both | structured)
-    cooled = {"temperature": trueodds.TemperatureCalibrator(scale="logit")}
-    for name, wrong, before, after in (
-        ("structured-vector", one_too_sure, cooled, trueodds.StructuredVectorCalibrator),
-        ("structured-matrix", mixed, cooled, trueodds.StructuredMatrixCalibrator),
-        ("dirichlet", mixed, {"vector scaling": vector}, trueodds.DirichletCalibrator),
-    ):
-        methods = before | {after.label or after.title: after(scale="logit")}
-        draw_classes(folder / f"method-{name}.png", wrong, y, methods)
-    surprised = np.where(rng.random(4000) < 0.15, rng.integers(0, 3, 4000), y)
-    mixtures = {
-        "temperature": trueodds.TemperatureCalibrator(scale="logit"),
-        "ensemble temperature": trueodds.EnsembleTemperatureCalibrator(scale="logit"),
-    }
-    draw_classes(folder / "method-ensemble-temperature.png", 2 * logits, surprised, mixtures)
-
-
-def draw_robust(path, scores, y):
-    """The same 500 scores, and 2,000 of which every fiftieth stands far on the wrong side."""
-    rng = np.random.default_rng(0)
-    z = rng.normal(0, 2, 2000)
-    labels = rng.random(2000) < expit(z)
-    z[:40], labels[:40] = -12, True
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True, layout="constrained")
-    for ax, title, (x, labeled), true in (
-        (axes[0], "robust logistic, 500 rows", (scores, y), truth),
-        (axes[1], "2 % of 2,000 far on the wrong side", (expit(z), labels), lambda p: p),
-    ):
-        plain = fit("logistic", x, labeled).predict_proba(GRID)[:, 1]
-        ax.plot(GRID, plain, color=ORANGE, linewidth=1.2, label="logistic")
-        draw(ax, title, fit("robust_logistic", x, labeled), true)
-        ax.lines[-1].set_label("robust logistic")
-        ax.set_xlabel("score")
     axes[0].set_ylabel("calibrated probability")
-    axes[1].legend(frameon=False, fontsize=8, loc="upper left")
-    figure.savefig(path, dpi=110)
+    return figure, axes
 
 
-def draw_tree(path):
-    """Two regions of an attribute: one curve for both, and the curve of each leaf."""
+def save(figure, folder, name):
+    figure.savefig(folder / f"method-{name.replace('_', '-')}.png", dpi=110)
+    plt.close(figure)
+
+
+def draw_joint(folder, name):
+    """Reliability of each of three classes on new rows, before and after calibration."""
+    rng = np.random.default_rng(0)
+    logits = 1.5 * rng.normal(size=(6000, 3))
+    p = softmax(logits, axis=1)
+    y = (p.cumsum(axis=1) > rng.random((6000, 1))).argmax(axis=1)
+    known, new = slice(0, 1000), slice(1000, None)
+    figure, axes = figure_of(3)
+    for ax, (title, spoil) in zip(axes, CLASSES.items(), strict=True):
+        spoiled = softmax(spoil(logits), axis=1)
+        q = new_calibrator(name).fit(spoiled[known], y[known]).predict_proba(spoiled[new])
+        ax.plot([0, 1], [0, 1], "--", color=GRAY, linewidth=1.3)
+        for k, color in enumerate((BLUE, ORANGE, GREEN)):
+            means = [
+                (spoiled[new][rows, k].mean(), (y[new][rows] == k).mean())
+                for rows in np.array_split(np.argsort(spoiled[new][:, k]), 8)
+            ]
+            ax.plot(*np.transpose(means), "x", color=color, markersize=4.5, alpha=0.7)
+            draw_frequencies(ax, q[:, k], y[new] == k, bins=8, color=color)
+        losses = [log_loss(y[new], forecast) for forecast in (spoiled[new], q, p[new])]
+        note = "log-loss {:.3f} → {:.3f}\nbest possible {:.3f}".format(*losses)
+        square(ax, title, "predicted probability", note)
+    axes[0].set_ylabel("observed frequency")
+    axes[2].plot([], [], "x", color=GRAY, markersize=4, label="before")
+    axes[2].plot([], [], "o", color=GRAY, markersize=3.5, label="after")
+    axes[2].legend(frameon=False, fontsize=8, loc="lower right")
+    save(figure, folder, name)
+
+
+def draw_tree(folder):
+    """Two groups of rows: one curve for both, and the curve of each leaf."""
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 2000))
-    regions = {"x ≤ 0": (-1.0, BLUE, lambda z: z), "x > 0": (1.0, ORANGE, lambda z: z / 4 + 1)}
-    y = rng.random(2000) < expit(np.where(x > 0, regions["x > 0"][2](z), z))
+    groups = {"x ≤ 0": (-1.0, BLUE, lambda z: z), "x > 0": (1.0, ORANGE, lambda z: z / 4 + 1)}
+    y = rng.random(2000) < expit(np.where(x > 0, groups["x > 0"][2](z), z))
     one = trueodds.LogisticCalibrator().fit(expit(z), y)
     tree = trueodds.TreeCalibrator().fit(expit(z), y, features=x[:, None])
-    figure, axes = plt.subplots(1, 2, figsize=(6, 3.2), sharey=True, layout="constrained")
-    for name, (place, color, true) in regions.items():
-        for ax in axes:
-            ax.plot(GRID, expit(true(np.log(GRID / (1 - GRID)))), "--", color=color, linewidth=1)
+    figure, axes = figure_of(2)
+    for name, (place, color, true) in groups.items():
+        rows = (x > 0) == (place > 0)
         q = tree.predict_proba(GRID, features=np.full((len(GRID), 1), place))[:, 1]
+        for ax in axes:
+            draw_frequencies(ax, expit(z[rows]), y[rows], color=color)
+            ax.plot(GRID, expit(true(logit(GRID))), "--", color=color, linewidth=1.3)
         axes[1].plot(GRID, q, color=color, linewidth=1.8, label=name)
     axes[0].plot(GRID, one.predict_proba(GRID)[:, 1], color="black", linewidth=1.8)
-    for ax, title in zip(axes, ("one logistic curve", "calibration tree"), strict=True):
-        square(ax, title)
-        ax.set_xlabel("score")
-    axes[0].set_ylabel("calibrated probability")
+    square(axes[0], "one logistic curve for all rows", "score")
+    square(axes[1], "calibration tree: one curve per leaf", "score")
     axes[1].legend(frameon=False, fontsize=8, loc="lower right")
-    figure.savefig(path, dpi=110)
+    save(figure, folder, "tree")
+
+
+def draw_overview(folder, names):
+    """All methods of one score on the first sample."""
+    title, scores, y, true = next(one_score_samples())
+    figure, axes = plt.subplots(3, 7, figsize=(12.5, 6.2), sharex=True, sharey=True)
+    for ax, name in zip(axes.flat, names, strict=True):
+        kind = trueodds.all_calibrators()[name]
+        draw_one_score(ax, name, scores, y, true, kind.label or kind.title, small=True)
+    figure.suptitle(title)
+    figure.supxlabel("score")
+    figure.supylabel("calibrated probability")
+    figure.set_layout_engine("constrained")
+    figure.savefig(folder / "methods.png", dpi=110)
+    plt.close(figure)
 
 
 def main(folder):
     warnings.simplefilter("ignore", TrueoddsWarning)
-    rng = np.random.default_rng(0)
-    scores = rng.beta(0.8, 0.8, 500)
-    y = rng.random(500) < truth(scores)
-    fitted = {name: fit(name, scores, y) for name in TITLES | FURTHER}
-    figure, axes = plt.subplots(
-        3, 4, figsize=(9, 7), sharex=True, sharey=True, layout="constrained"
+    others = {*JOINT, "tree", "one_vs_rest"}
+    one_score = sorted(
+        (name for name in trueodds.all_calibrators() if name not in others),
+        key=lambda name: (trueodds.all_calibrators()[name].complexity, name),
     )
-    for ax, name in zip(axes.flat, TITLES, strict=True):
-        draw(ax, TITLES[name], fitted[name])
-    figure.supxlabel("score")
-    figure.supylabel("calibrated probability")
-    figure.savefig(folder / "methods.png", dpi=110)
-    more = rng.beta(0.8, 0.8, 2000)
-    chance = rng.random(2000)
-    for name, title in (TITLES | FURTHER).items():
-        figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True, layout="constrained")
-        draw(axes[0], f"{title}, 500 rows", fitted[name], band=True)
-        words, true = SUITED[name]
-        draw(axes[1], f"{words}, 2,000 rows", fit(name, more, chance < true(more)), true, band=True)
-        axes[0].set_ylabel("calibrated probability")
-        for ax in axes:
-            ax.set_xlabel("score")
-        figure.savefig(folder / f"method-{name.replace('_', '-')}.png", dpi=110)
-    draw_robust(folder / "method-robust-logistic.png", scores, y)
-    draw_several_classes(folder)
-    draw_tree(folder / "method-tree.png")
+    draw_overview(folder, one_score)
+    for name in one_score:
+        figure, axes = figure_of(3)
+        for ax, (title, scores, y, true) in zip(axes, one_score_samples(), strict=True):
+            draw_one_score(ax, name, scores, y, true, title)
+        axes[0].legend(frameon=False, fontsize=8, loc="lower right")
+        save(figure, folder, name)
+    for name in JOINT:
+        draw_joint(folder, name)
+    draw_tree(folder)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/seeing.md into docs/images.
+"""Draws the pictures of docs/measuring.md into docs/images.
 
 The data sets are Parquet files in the folder that the environment variable TRUEODDS_DATA names.
 
