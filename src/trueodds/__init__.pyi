@@ -7,6 +7,7 @@ from trueodds import maps as maps
 from trueodds import metrics as metrics
 from trueodds import model_selection as model_selection
 from trueodds import monitoring as monitoring
+from trueodds import online as online
 from trueodds import plots as plots
 from trueodds import report as report
 from trueodds import stats as stats
@@ -49,6 +50,7 @@ from trueodds.model_selection import AutoCalibrator as AutoCalibrator
 from trueodds.model_selection import CalibratedClassifier as CalibratedClassifier
 from trueodds.model_selection import compare_calibrators as compare_calibrators
 from trueodds.monitoring import CalibrationMonitor as CalibrationMonitor
+from trueodds.online import OnlineCalibrator as OnlineCalibrator
 from trueodds.table import ScoreTable as ScoreTable
 
 __version__: str

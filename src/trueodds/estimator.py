@@ -1,9 +1,9 @@
 """scikit-learn's estimator contract without importing scikit-learn.
 
-scikit-learn asks nothing of an estimator's base class: ``clone``, ``Pipeline``, grid search and the
-rest look for ``get_params``, ``set_params`` and ``__sklearn_tags__``. Importing it takes ten times
-as long as everything that a calibrator needs, and loads pandas where that is installed; so the
-calibrators keep the contract by themselves and import scikit-learn only when it is asked for.
+scikit-learn requires no base class: ``clone``, ``Pipeline``, grid search and the rest look for
+``get_params``, ``set_params`` and ``__sklearn_tags__``. Importing it takes ten times as long as
+everything that a calibrator needs, and loads pandas where that is installed. Calibrators therefore
+implement the contract here, and import scikit-learn only when a call needs it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Estimator:
         return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
 
     def __sklearn_tags__(self) -> Any:
-        """Say that this is a classifier whose input is one or more columns of scores."""
+        """The tags of a classifier whose input is one or more columns of scores."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(

@@ -30,7 +30,7 @@ _INNER_PACKAGES = ("trueodds", "sklearn", "joblib")
 
 
 class InputError(ValueError):
-    """Scores, labels, weights or options that cannot be used; the message says which and why.
+    """Scores, labels, weights or options that cannot be used; the message states which and why.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class InputError(ValueError):
 
 
 class TooFewInstancesError(InputError):
-    """Not enough instances to hold any out and still learn.
+    """Not enough rows to hold any out and still learn.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class SqlTooLargeError(InputError):
 
 
 class MissingLibraryError(ImportError):
-    """An optional library is needed and not installed; the message says how to install it."""
+    """An optional library is needed and not installed; the message shows how to install it."""
 
 
 class TrueoddsWarning(UserWarning):
@@ -126,7 +126,7 @@ class NonMonotoneWarning(TrueoddsWarning):
 
 
 class MissingClassWarning(TrueoddsWarning):
-    """A declared class has no instance to calibrate on.
+    """A declared class has no row to calibrate on.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class PoorMixingWarning(TrueoddsWarning):
 
 
 class SampledRowsWarning(TrueoddsWarning):
-    """A map was learned from a random sample of the rows; the message says what that adds."""
+    """A map was learned from a random sample of the rows; the message states its cost."""
 
 
 class UncheckedGraphWarning(TrueoddsWarning):

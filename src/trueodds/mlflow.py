@@ -37,8 +37,8 @@ def trusted_types() -> tuple[str, ...]:
     """The types that a fitted calibrator or calibrated model may consist of.
 
     They are those of this library, and the parts of scikit-learn's forests, boosted trees, networks
-    and neighbors. They hold numbers, labels and options; to make one runs nothing that is in the
-    file. Models of other libraries inside have types of their own.
+    and neighbors. They hold numbers, labels and options; making one runs no code from the
+    file. Models of other libraries inside have other types, which are not listed.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def log_report(
     Parameters
     ----------
     scores : array-like of shape (n,) or (n, n_classes)
-        Of rows that the model did not learn from.
+        Scores of rows that the model was not trained on.
     y : array-like of shape (n,)
     artifact_file : str, default="calibration.html"
     **options : dict

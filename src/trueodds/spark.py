@@ -82,8 +82,8 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
     method : str, default="beta"
         A method by its name, as ``trueodds methods`` lists them.
     options : dict, default=None
-        Of the method, as plain values. ``{"classes": [negative, positive]}`` names the labels;
-        by default they are sorted.
+        Options of the method, as plain values. ``{"classes": [negative, positive]}`` names the
+        labels; by default they are sorted.
     scoreCol : str, default="probability"
         A vector of two probabilities, as Spark's classifiers give, or a number.
     labelCol : str, default="label"
@@ -156,7 +156,7 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
         message = message.replace(SCORE, self.getOrDefault(self.scoreCol))
         message = message.replace(LABEL, self.getOrDefault(self.labelCol))
         advice = "make a column of two values first: a stage calibrates two classes."
-        return message.replace("pass pos_label= to set one against the rest.", advice)
+        return message.replace("pass pos_label= to compare one with all others.", advice)
 
 
 class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultParamsWritable):
@@ -185,7 +185,7 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
         Parameters
         ----------
         learned : CalibrationMap
-            Of two classes, without features.
+            A map of two classes, without features.
 
         Returns
         -------

@@ -24,6 +24,7 @@ from trueodds.inputs import (
     check_length,
     check_positive_class,
     check_smoothing,
+    check_weight_size,
     encode_labels,
     is_label,
     validate_scores,
@@ -81,6 +82,8 @@ class ScoreTable:
         )
         if not counts_are_legal:
             raise InputError("n_neg and n_pos must be finite, not negative, and not both zero.")
+        check_weight_size(self.n_neg, "n_neg")
+        check_weight_size(self.n_pos, "n_pos")
 
     def _keep(self, *columns: Floats) -> None:
         for name, column in zip(("score", "n_neg", "n_pos"), columns, strict=True):

@@ -21,8 +21,8 @@ def sample():
 def test_what_auto_chose_and_how_long_it_took_is_logged(sample, caplog):
     with caplog.at_level(logging.INFO, logger="trueodds"):
         trueodds.AutoCalibrator().fit(*sample)
-    assert "auto chose bayesian_smooth: bayesian_smooth was taken without" in caplog.text
-    assert "AutoCalibrator learned a log_odds_curve map in 0." in caplog.text
+    assert "auto chose bayesian_smooth: Used bayesian_smooth" in caplog.text
+    assert "AutoCalibrator fitted a log_odds_curve map in 0." in caplog.text
 
 
 def test_rows_left_out_and_scores_pooled_are_logged(sample, caplog):
@@ -50,4 +50,4 @@ def test_nothing_is_printed_unless_asked_for():
     assert (done.stdout, done.stderr) == (b"", b"")
     asked = f"import logging; logging.basicConfig(level='INFO'); {code}"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True)
-    assert b"INFO:trueodds:BetaCalibrator learned a log_odds map" in done.stderr
+    assert b"INFO:trueodds:BetaCalibrator fitted a log_odds map" in done.stderr

@@ -155,8 +155,8 @@ def test_a_model_without_a_covariance_is_refused():
     ("intervals", "message"),
     [
         ([[0.1], [0.2], [0.3]], "must be a pair"),
-        (([0.1, 0.1], [0.2, 0.2]), "must have 1 rows like scores; got 2 and 2"),
-        (([0.5], [0.2]), r"must not end below its beginning; got \[0.5, 0.2\] at index 0"),
+        (([0.1, 0.1], [0.2, 0.2]), "must have 1 rows, as scores have; got 2 and 2"),
+        (([0.5], [0.2]), r"must not be below the lower one; got \[0.5, 0.2\] at index 0"),
         (([np.nan], [0.2]), "NaN"),
     ],
 )

@@ -384,7 +384,7 @@ def test_several_classes_keep_the_worst_diagnostics_but_no_draws():
     y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
     calibrator = BayesianIsotonicCalibrator().fit(p, y)
     assert calibrator.effective_sample_size_ >= 400
-    with pytest.raises(InputError, match="sample_maps is for two classes"):
+    with pytest.raises(InputError, match="sample_maps supports two classes"):
         calibrator.sample_maps(3)
     calibrator.fit(p[:, 0], y == 0)
     assert len(calibrator.sample_maps(3)) == 3

@@ -133,7 +133,7 @@ def test_several_classes_have_intervals_but_no_draws():
     fitted = BayesianSmoothCalibrator().fit(p, rng.integers(0, 3, 200))
     assert fitted.predict_proba(p).shape == (200, 3)
     assert fitted.predict_interval(p)[0].shape == (200, 3)
-    with pytest.raises(InputError, match="for two classes; this was fitted on 3"):
+    with pytest.raises(InputError, match="supports two classes; this calibrator was fitted on 3"):
         fitted.sample_maps(2)
 
 

@@ -71,7 +71,7 @@ def test_exact_zeros_of_a_forest_cost_little():
 def test_a_class_without_instances_keeps_a_small_probability():
     _, p, y = sample(300, 4)
     kept = y != 2
-    with pytest.warns(MissingClassWarning, match=r"classes \[2\] have no instance"):
+    with pytest.warns(MissingClassWarning, match=r"classes \[2\] have no rows"):
         calibrator = BayesianStructuredCalibrator(classes=range(4)).fit(p[kept], y[kept])
     found = calibrator.predict_proba(p)
     assert (found[:, 2] > 1e-9).all()

@@ -118,7 +118,7 @@ def test_if_no_start_gives_an_increasing_map_the_one_coal_fit_is_used(monkeypatc
         charcoal_grill_fit, "_falling", lambda coals, grid: np.ones(len(grid) - 1, bool)
     )
     p, y = distorted()
-    with pytest.warns(ConvergenceWarning, match="logistic calibration is used"):
+    with pytest.warns(ConvergenceWarning, match="fell back to logistic calibration"):
         grill = CharcoalGrillCalibrator().fit(p, y)
     expected = LogisticCalibrator(label_smoothing=None).fit(p, y).predict_proba(GRID)
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-9)
@@ -226,13 +226,13 @@ def test_a_class_without_instances_keeps_a_bias_of_zero():
     logits, y = overconfident_classes(300)
     seen = y != 2
     grill = CharcoalGrillCalibrator(scale="logit", classes=[0, 1, 2, 3])
-    with pytest.warns(MissingClassWarning, match=r"classes \[2\] have no instance"):
+    with pytest.warns(MissingClassWarning, match=r"classes \[2\] have no rows"):
         grill.fit(logits[seen], y[seen])
     assert grill.map_.bias[2] == 0
 
 
 def test_classes_ranked_the_wrong_way_round_give_even_probabilities():
     logits, y = overconfident_classes(300)
-    with pytest.warns(NonMonotoneWarning, match="wrong way round"):
+    with pytest.warns(NonMonotoneWarning, match="rank the classes in reverse"):
         grill = CharcoalGrillCalibrator(scale="logit").fit(-5 * logits, y)
     np.testing.assert_allclose(grill.predict_proba(logits), 0.25, atol=1e-4)

@@ -117,7 +117,7 @@ def test_infinitely_low_logits_beside_large_ones_get_a_probability(size):
 
 def test_classes_that_large_margins_rank_the_wrong_way_round_get_even_probabilities():
     z, y = margins()
-    with pytest.warns(match="the wrong way round"):
+    with pytest.warns(match="rank the classes in reverse"):
         p = probabilities(CharcoalGrillCalibrator(scale="raw"), -1e12 * z, y)
     np.testing.assert_allclose(p, 1 / 3, atol=1e-4)
 

@@ -196,7 +196,7 @@ def test_intervals_are_refused_before_fitting_and_at_no_level():
         fitted.predict_interval([1.5])
     fitted._kept = None
     fitted._posteriors = None
-    with pytest.raises(InputError, match="fit it again"):
+    with pytest.raises(InputError, match="Fit it again"):
         fitted.predict_interval([0.5])
 
 

@@ -192,5 +192,5 @@ def test_a_method_is_looked_up_without_importing_the_others():
 
 
 def test_an_unknown_method_is_answered_with_the_known_ones():
-    with pytest.raises(trueodds.exceptions.InputError, match=r"no method is called 'gama'.*beta"):
+    with pytest.raises(trueodds.exceptions.InputError, match=r"no method is named 'gama'.*beta"):
         trueodds.calibrators.find_calibrator("gama")

@@ -397,17 +397,17 @@ def test_absent_classes_keep_their_scores_and_are_reported():
     y = p[:, :3].argmax(axis=1)
     y[:80] = rng.integers(0, 3, 80)
     names = ["a", "b", "c", "d"]
-    with pytest.warns(MissingClassWarning, match="no instance"):
+    with pytest.warns(MissingClassWarning, match="no rows"):
         VectorCalibrator(classes=range(4)).fit(p, y)
-    with pytest.warns(MissingClassWarning, match="no instance"):
+    with pytest.warns(MissingClassWarning, match="no rows"):
         matrix = MatrixCalibrator(classes=range(4), ridge=0.0).fit(p, y).map_
     np.testing.assert_array_equal(matrix.weights[3], [0, 0, 0, 1])
     assert matrix.bias[3] == 0
-    with pytest.warns(MissingClassWarning, match="no instance"):
+    with pytest.warns(MissingClassWarning, match="no rows"):
         structured = MatrixCalibrator(classes=range(4)).fit(p, y).map_
     temperature = TemperatureCalibrator(classes=range(4)).fit(p, y).map_
     np.testing.assert_allclose(structured.weights[3], [0, 0, 0, temperature.weights[0]])
-    with pytest.warns(MissingClassWarning, match="left as they are"):
+    with pytest.warns(MissingClassWarning, match="scores stay unchanged"):
         fitted = OneVsRestCalibrator(classes=names).fit(p, np.array(names)[y])
     assert fitted.classes_.tolist() == names
     with pytest.raises(InputError, match="Pass classes="):

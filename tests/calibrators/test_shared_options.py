@@ -43,11 +43,9 @@ def test_what_a_method_says_itself_is_kept_and_the_rest_is_added():
     assert parameters == ["width", "scale", "label_smoothing", "classes"]
     assert Odd.__doc__.count("classes :") == 1
     assert "In an order of its own." in Odd.__doc__
-    assert "The scale of the scores." in Odd.__doc__
+    assert "Scale of the scores." in Odd.__doc__
     assert (
-        Odd.__doc__.index("The scale")
-        < Odd.__doc__.index("Attributes")
-        < Odd.__doc__.index("Notes")
+        Odd.__doc__.index("Scale of") < Odd.__doc__.index("Attributes") < Odd.__doc__.index("Notes")
     )
     assert Odd(3, scale="logit").get_params() == {
         "width": 3,

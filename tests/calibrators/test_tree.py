@@ -474,7 +474,7 @@ def test_inside_a_calibrated_classifier_the_attributes_are_passed_by_itself():
 
 BAD_OPTIONS = [
     ({"leaf": "isotonic"}, "leaf must be"),
-    ({"leaf": TreeCalibrator()}, "scores alone"),
+    ({"leaf": TreeCalibrator()}, "does not need features"),
     ({"n_iterations": 0}, "n_iterations must be"),
     ({"n_iterations": "many"}, "n_iterations must be"),
     ({"pruning": "auc"}, "pruning must be one of"),

@@ -113,5 +113,5 @@ def test_bounds_are_for_two_classes_of_a_fitted_calibrator():
         VennAbersCalibrator().predict_bounds([0.5])
     p = np.full((6, 3), 1 / 3)
     several = VennAbersCalibrator().fit(p, [0, 1, 2, 0, 1, 2])
-    with pytest.raises(InputError, match="predict_bounds is for two classes"):
+    with pytest.raises(InputError, match="predict_bounds supports two classes"):
         several.predict_bounds(p)

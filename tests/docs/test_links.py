@@ -89,10 +89,13 @@ def test_every_link_leads_somewhere(page):
 @pytest.mark.parametrize(
     ("target", "fault"),
     [
-        ("docs/start.md", "must be absolute"),
+        ("docs/quickstart.md", "must be absolute"),
         ("https://github.com/trueodds/trueodds/blob/main/docs/absent.md", "does not exist"),
         ("https://raw.githubusercontent.com/trueodds/trueodds/main/absent.png", "does not exist"),
-        ("https://github.com/trueodds/trueodds/blob/main/docs/start.md#nowhere", "no such heading"),
+        (
+            "https://github.com/trueodds/trueodds/blob/main/docs/quickstart.md#nowhere",
+            "no such heading",
+        ),
         ("#nowhere", "no such heading"),
         ("file:///etc/passwd", "must be relative"),
         ("http://example.org", "must be https"),
@@ -107,11 +110,11 @@ def test_a_link_that_leads_nowhere_is_found(target, fault):
     ("target", "fault"),
     [
         ("docs/absent.md", "does not exist"),
-        ("docs/start.md#nowhere", "no such heading"),
+        ("docs/quickstart.md#nowhere", "no such heading"),
         ("docs/gallery/plot_absent.rst", "does not exist"),
         ("docs/generated/trueodds.AbsentCalibrator.rst", "not listed"),
         ("../elsewhere.md", "leads out"),
-        ("/docs/start.md", "must be relative"),
+        ("/docs/quickstart.md", "must be relative"),
     ],
 )
 def test_a_relative_link_that_leads_nowhere_is_found(target, fault):
@@ -125,7 +128,7 @@ def test_links_of_every_kind_are_seen():
     )
     found = ["one.md", "two.png", "three.md", "four.png", "https://e.org"]
     assert targets_of(text) == found
-    assert fault_of(ROOT / "CONTRIBUTING.md", "docs/start.md#you-have-a-model") is None
+    assert fault_of(ROOT / "CONTRIBUTING.md", "docs/quickstart.md#you-have-a-model") is None
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)

@@ -9,8 +9,9 @@ from project_pages import DOCS
 
 import trueodds
 
-PARTS = ("$$", "![", "**Example.**", "```python", "**Use it**", "**When it fails.**", "**Cost.**")
-PARTS += ("**Reference.**", "**Deviations.**")
+PARTS = ("$$", "](../images/method-", "**Use it**", "**Do not use it**", "**Example.**")
+PARTS += ("GaussianNB(", "**Reference.**", "**Deviations.**")
+MOST_WORDS = 400
 OTHER_NAMES = {"tree": "trees"}
 WRAPPERS = {"one_vs_rest"}
 """What applies other methods and is none itself."""
@@ -60,3 +61,19 @@ def test_the_page_of_a_method_has_all_parts_in_order(method):
     missing = [part for part, place in zip(PARTS, places, strict=True) if place < 0]
     assert not missing
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_page_of_a_method_is_short(method):
+    assert len(page_of(method).read_text(encoding="utf-8").split()) <= MOST_WORDS
+
+
+def test_the_table_has_the_losses_of_the_examples():
+    """The doctest of a page prints the log-loss before and after; the overview has the latter."""
+    index = (DOCS / "methods" / "index.md").read_text(encoding="utf-8")
+    printed = re.compile(r"^\[[\d.]+, ([\d.]+|inf)\]$", re.MULTILINE)
+    for method in METHODS:
+        page = page_of(method)
+        (loss,) = printed.findall(page.read_text(encoding="utf-8"))
+        row = next(line for line in index.splitlines() if f"]({page.name})" in line and "|" in line)
+        assert row.split("|")[-2].strip() == loss.replace("inf", "infinite"), page.name

@@ -9,7 +9,7 @@ from project_pages import DOCS, run_doctests
 def test_the_examples_on_production_run(spark, monkeypatch, tmp_path):
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.chdir(tmp_path)
-    run_doctests(DOCS / "howto" / "production.md", monkeypatch)
+    run_doctests(DOCS / "howto" / "deploy.md", monkeypatch)
 
 
 def test_the_examples_on_spark_run(spark, monkeypatch):

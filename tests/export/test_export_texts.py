@@ -213,6 +213,82 @@ def test_hostile_names_of_columns_run_in_duckdb_and_sqlite(name):
     assert connection.execute(f"SELECT {sql} FROM t").fetchall() == [(0.7,)]  # noqa: S608
 
 
+def tree_of_numbers(*names) -> TreeMap:
+    """A tree that splits on the first feature, and above its cut on the second."""
+    return TreeMap(
+        maps=tuple(StepMap(edges=[0.5], values=[v, v + 0.05]) for v in (0.0, 0.1, 0.2, 0.3, 0.4)),
+        parent=[-1, 0, 0, 2, 2],
+        attribute=[0, -1, 1, -1, -1],
+        cut=[10.0, 0, 10.0, 0, 0],
+        weight=np.ones(5),
+        names=names,
+        categories=(None, None),
+        fill=[0.0, 0.0],
+    )
+
+
+IGNORES_CASE = {
+    "duckdb": True,
+    "postgres": False,
+    "spark": True,
+    "bigquery": True,
+    "snowflake": False,
+    "sqlite": True,
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_names_that_differ_in_case_are_refused_where_they_would_be_one_column(dialect):
+    tree, plain = tree_of_numbers("age", "Age"), tree_of_numbers("age", "town")
+    softmax = SoftmaxMap(weights=[1.0, 1.0], bias=[0.0, 0.5])
+    calls = [
+        lambda: tree.to_sql("score", dialect=dialect),
+        lambda: tree.to_dbt(dialect=dialect),
+        lambda: plain.to_sql("AGE", dialect=dialect),
+        lambda: plain.to_sql("score", dialect=dialect, features=["x", "X"]),
+        lambda: softmax.to_sql(["p", "P"], dialect=dialect),
+    ]
+    for call in calls:
+        if IGNORES_CASE[dialect]:
+            with pytest.raises(InputError, match="differ in case alone"):
+                call()
+        else:
+            call()
+    # With other columns the map is exported, and a feature may be the score itself.
+    assert "town" in tree.to_sql("score", dialect=dialect, features={"Age": "town"})
+    assert plain.to_sql("age", dialect=dialect)
+
+
+def test_quoted_names_in_another_case_are_one_column_of_duckdb_and_sqlite():
+    """The control: the engines refuse such a table, and read one column by either name."""
+    for connection in (duckdb.connect(), sqlite3.connect(":memory:")):
+        connection.execute('CREATE TABLE t ("age" REAL)')
+        connection.execute("INSERT INTO t VALUES (3)")
+        assert connection.execute('SELECT "AGE", "age" FROM t').fetchall() == [(3.0, 3.0)]
+        with pytest.raises((duckdb.Error, sqlite3.Error), match="age"):
+            connection.execute('CREATE TABLE u ("Age" REAL, "age" REAL)')
+
+
+def test_letters_beyond_ascii_keep_their_case_in_duckdb_and_sqlite():
+    tree = tree_of_numbers("É", "é")
+    rows = [(0.9, 5.0, 20.0), (0.9, 20.0, 5.0), (0.1, 20.0, 20.0)]
+    frame = pd.DataFrame([row[1:] for row in rows], columns=["É", "é"])
+    expected = tree([row[0] for row in rows], features=frame)
+    assert len(set(expected)) == 3
+    for dialect, connection in (
+        ("duckdb", duckdb.connect()),
+        ("sqlite", sqlite3.connect(":memory:")),
+    ):
+        connection.execute('CREATE TABLE t (score DOUBLE, "É" DOUBLE, "é" DOUBLE)')
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        sql = tree.to_sql("score", dialect=dialect)
+        found = connection.execute(f"SELECT {sql} FROM t").fetchall()  # noqa: S608
+        np.testing.assert_allclose([p for (p,) in found], expected, atol=1e-12)
+    for dialect in ("spark", "bigquery"):
+        with pytest.raises(InputError, match="'É' and 'é' differ in case alone"):
+            tree.to_sql("score", dialect=dialect)
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_number_survives_in_all_its_digits(dialect):
     edges = np.unique(np.random.default_rng(0).random(50))

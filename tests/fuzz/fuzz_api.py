@@ -6,8 +6,8 @@
 Callables are found by ``__all__`` of the public packages, and so are the public methods of the
 classes there. Arguments are sound by their name and type; some are then replaced by hostile ones.
 The fuzzer's bytes choose both. A call keeps the promise if it returns, or raises one of
-:data:`OURS`, and warns in our categories only; what it returns must be in its range, and simple
-metrics must agree with a few lines of NumPy.
+:data:`OURS`, and warns in our categories only; what it returns must be in its range, and metrics
+must agree with their oracles (``tests/oracle``) where these can read the arguments.
 """
 
 # ruff: noqa: T201
@@ -49,6 +49,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import trueodds
+from oracle import oracles
+from trueodds import metrics
 from trueodds.calibrators import Calibrator, all_calibrators
 from trueodds.exceptions import (
     InputError,
@@ -457,11 +459,16 @@ def _periods() -> list[dict[str, Any]]:
 
 
 def _metric(name: str) -> Any:
-    return getattr(importlib.import_module("trueodds.metrics"), name)
+    return getattr(metrics, name)
 
 
 def _table(rows: Rows) -> ScoreTable:
     return ScoreTable.from_arrays(rows.table[:, 1], rows.codes == 1)
+
+
+def _counted_groups(draw: Draw, rows: Rows) -> Any:
+    effective = hostile(draw, None) if draw.once_in(8) else draw.pick((None, 5.5))
+    return [metrics.GroupCounts("g", name, rows.n, _table(rows), effective) for name in "ab"]
 
 
 def _score_columns(rows: Rows) -> Any:
@@ -626,6 +633,8 @@ def _examples(kind: type[Any]) -> list[Any]:
 
 def _sound(parameter: inspect.Parameter, hint: Any, draw: Draw, rows: Rows) -> Any:
     known = ARGUMENTS.get(parameter.name)
+    if metrics.GroupCounts in typing.get_args(hint):
+        known = _counted_groups
     choices = _choices(hint)
     if parameter.name in ("method", "curve", "score", "band") and choices:
         known = None
@@ -816,15 +825,27 @@ def _check_answer(target: Target, given: dict[str, Any], instance: Any, result: 
                 problem = "rows that do not sum to 1"
     elif target.owner is None and isinstance(result, float) and name not in MAY_BE_INFINITE:
         problem = "" if math.isfinite(result) else f"{result}"
-    if not problem and name in ORACLES:
-        expected = _expected(name, given)
-        if expected is not None and not np.isclose(result, expected, rtol=1e-9, atol=1e-12):
-            problem = f"{result!r}, but NumPy finds {expected!r}"
+    if not problem and target.owner is None:
+        problem = _disagreement(name, given, result)
     if problem:
         raise BrokenPromiseError(f"{target.name}({_told(given)}) returned {problem}")
 
 
-def _expected(name: str, given: dict[str, Any]) -> float | None:
+def _disagreement(name: str, given: dict[str, Any], result: Any) -> str:
+    """Where a metric differs from its oracle, if there is one that can read the arguments."""
+    expected = _expected(name, given)
+    if expected is None:
+        return ""
+    parts = expected if isinstance(expected, dict) else {name: expected}
+    for part, value in parts.items():
+        found = getattr(result, part) if isinstance(expected, dict) else result
+        near = np.isclose(found, value, rtol=1e-9, atol=ROUNDING.get(name, 1e-12))
+        if math.isfinite(value) and not near:
+            return f"{part} {found!r}, but NumPy finds {value!r}"
+    return ""
+
+
+def _expected(name: str, given: dict[str, Any]) -> float | dict[str, float] | None:
     """A metric by NumPy, if NumPy can read the arguments without thinking."""
     try:
         y = _plain(given["y_true"]).ravel()
@@ -839,12 +860,21 @@ def _expected(name: str, given: dict[str, Any]) -> float | None:
         if table.shape != (len(y), len(labels)) or weight.shape != y.shape:
             return None
         hit = y[:, None] == labels[None, :]
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return None
-    if table.shape[1] == 2:  # of several columns, rows stay as they are
-        table = table / table.sum(axis=1, keepdims=True)
     kept = weight > 0
-    return ORACLES[name](hit[kept], table[kept], weight[kept])
+    hit, table, weight = hit[kept], table[kept], weight[kept]
+    if name in ORACLES:
+        if table.shape[1] == 2:  # of several columns, rows stay as they are
+            table = table / table.sum(axis=1, keepdims=True)
+        return ORACLES[name](hit, table, weight)
+    if name not in OF_TWO_CLASSES or table.shape[1] != 2 or given.get("counts") is not None:
+        return None
+    if p.ndim == 2 and (table.sum(axis=1) != 1).any():
+        return None  # dividing by the sum may move a probability into the next bin
+    with np.errstate(divide="ignore", invalid="ignore"):
+        positive = table[:, 1] if p.ndim == 2 else p[kept]
+        return OF_TWO_CLASSES[name](1.0 * hit[:, 1], positive, weight, given)
 
 
 def _plain(values: Any) -> Any:
@@ -870,11 +900,76 @@ def _accuracy(hit: Any, p: Any, w: Any) -> float:
     return float((w * hit[np.arange(len(p)), p.argmax(axis=1)]).sum() / w.sum())
 
 
+def _bins(p: Any, w: Any, options: dict[str, Any], strategy: str, n_bins: int) -> Any:
+    n_bins = int(options.get("n_bins", n_bins))
+    if options.get("strategy", strategy) == "uniform":
+        return oracles.uniform_bins(p, n_bins)
+    return oracles.bins_between(p, oracles.quantile_edges(p, w, n_bins))
+
+
+def _binned(kind: str) -> Callable[..., float | None]:
+    def error(y: Any, p: Any, w: Any, options: dict[str, Any]) -> float | None:
+        if options.get("ties", "whole") != "whole":
+            return None
+        weighting = "equal" if options.get("weighting") == "equal" else kind
+        place = _bins(p, w, options, "uniform", 10)
+        return oracles.calibration_error(y, p, w, place, weighting)
+
+    return error
+
+
+def _debiased(y: Any, p: Any, w: Any, options: dict[str, Any]) -> float:
+    place = _bins(p, w, options, "quantile", 15)
+    found = oracles.debiased if not options.get("squared") else oracles.debiased_square
+    return found(y, p, w, place)
+
+
+def _scaled_brier(y: Any, p: Any, w: Any, _: Any) -> float:
+    rate = (w * y).sum() / w.sum()
+    return float(1 - oracles.brier(y, p, w) / (rate * (1 - rate)))
+
+
+def _tails(y: Any, p: Any, w: Any, options: dict[str, Any]) -> dict[str, float] | None:
+    share = float(options.get("fraction", 0.025))
+    if share < 1e-300:  # products with it lose their digits
+        return None
+    low = oracles.lowest_part(y, p, w, share)
+    high = oracles.lowest_part(1 - y, 1 - p, w, share)
+    names = ("low_prob", "low_rate", "high_prob", "high_rate")
+    return dict(zip(names, (*low, 1 - high[0], 1 - high[1]), strict=True))
+
+
+def _spiegelhalter(y: Any, p: Any, w: Any, options: dict[str, Any]) -> dict[str, float] | None:
+    if options.get("method", "spiegelhalter") != "spiegelhalter" or (w != 1).any():
+        return None
+    variance = (p * (1 - p) * (1 - 2 * p) ** 2).sum()
+    if variance < 1e-12:  # nothing but rounding
+        return None
+    return dict(zip(("statistic", "p_value"), oracles.spiegelhalter(y, p, w), strict=True))
+
+
 ORACLES: dict[str, Callable[[Any, Any, Any], float]] = {
     "log_loss": _log_loss,
     "brier_score": _brier,
     "accuracy": _accuracy,
 }
+OF_TWO_CLASSES: dict[str, Callable[..., float | dict[str, float] | None]] = {
+    "root_mean_squared_error": lambda y, p, w, _: math.sqrt(oracles.brier(y, p, w)),
+    "c_statistic": lambda y, p, w, _: oracles.auc(y, p, w),
+    "scaled_brier_score": _scaled_brier,
+    "observed_expected_ratio": lambda y, p, w, _: float((w * y).sum() / (w * p).sum()),
+    "expected_calibration_error": _binned("mass"),
+    "maximum_calibration_error": _binned("max"),
+    "debiased_calibration_error": _debiased,
+    "corp_decomposition": lambda y, p, w, options: oracles.corp(
+        y, p, w, options.get("loss", "brier")
+    ),
+    "tail_calibration": _tails,
+    "calibration_test": _spiegelhalter,
+}
+"""By the suite of ``tests/oracle``, which is for two classes."""
+ROUNDING = {"debiased_calibration_error": 1e-7}
+"""A root of a difference that is nearly 0."""
 
 
 def seeds() -> list[bytes]:

@@ -112,11 +112,11 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", default=list(TARGETS))
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--runs", type=int, default=0, help="the same inputs every time, this many")
-    parser.add_argument("--scale", type=Path, help="a file to check once, without fuzzing")
+    parser.add_argument("--input", type=Path, help="a file to check once, without fuzzing")
     parser.add_argument("--alone", action="store_true", help="fuzz one target in this process")
     arguments = parser.parse_args()
-    if arguments.scale is not None:
-        _target(arguments.targets[0]).check(arguments.scale.read_bytes())
+    if arguments.input is not None:
+        _target(arguments.targets[0]).check(arguments.input.read_bytes())
     elif arguments.alone:
         fuzz(arguments.targets[0], arguments.seconds, arguments.runs)
     else:

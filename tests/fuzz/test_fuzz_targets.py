@@ -13,6 +13,7 @@ from trueodds.calibrators import all_calibrators
 RESULTS = {"CalibrationRefinement", "CorpDecomposition", "TailCalibration", "MetricComparison"}
 RESULTS |= {"BinTests", "GroupCounts"}
 """Classes without methods, which functions return."""
+WRONG_TAILS = metrics.tail_calibration([0, 1], [0.2, 0.8], fraction=0.5)
 FOUND = sorted((HERE / "found").glob("*/*"))
 
 
@@ -61,6 +62,9 @@ def test_every_public_function_and_class_is_called_by_the_fuzzer():
     ("place", "planted", "word"),
     [
         ("brier_score", lambda *_, **__: 0.123, "but NumPy finds"),
+        ("c_statistic", lambda *_, **__: 0.123, "but NumPy finds"),
+        ("maximum_calibration_error", lambda *_, **__: 0.123, "but NumPy finds"),
+        ("tail_calibration", lambda *_, **__: WRONG_TAILS, "low_prob 0.2, but NumPy finds"),
         ("log_loss", lambda *_, **__: 1 / 0, "ZeroDivisionError"),
         ("expected_calibration_error", lambda *_, **__: float("nan"), "returned nan"),
         ("accuracy", lambda *_, **__: np.log(np.zeros(1)).sum(), "RuntimeWarning"),

@@ -166,7 +166,7 @@ def test_messages_name_the_columns_of_the_stage(spark):
     assert "trueodds_" not in str(caught.value)
     assert "pos_label" not in str(caught.value)
     outside = spark.sql("select id / 10 as p, id % 2 as outcome from range(60)")
-    with pytest.raises(InputError, match=r"score column 'p' must lie in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"'p' is outside \[0, 1\] in 49"):
         stage.fit(outside)
 
 

@@ -150,7 +150,7 @@ HOSTILE = [
     ([], "metadata must be an object; got a list"),
     ("x" * 10**6, "metadata must be an object; got 'xxx"),
     (3, "metadata must be an object; got 3"),
-    ({"color": "red"}, "unknown key 'color'; what is your own may stand under 'notes'"),
+    ({"color": "red"}, "unknown key 'color'; put your own entries under 'notes'"),
     ({"\x1b[2J": 1}, r"unknown key '\\x1b\[2J'"),
     ({"rows": "many"}, "metadata.rows must be a whole number, not negative; got 'many'"),
     ({"rows": -1}, "metadata.rows must be a whole number, not negative; got -1"),

@@ -60,7 +60,7 @@ def test_by_default_it_is_the_recommended_method_without_a_comparison(sure):
     assert auto.best_method_ == "bayesian_smooth"
     assert auto.map_ == BayesianSmoothCalibrator().fit(*sure).map_
     assert len(auto.results_) == 0
-    assert "it moves the scores by 0.1" in auto.explanation_
+    assert "Scores changed by 0.1" in auto.explanation_
     three = AutoCalibrator().fit(*_few(multiclass_sample(90)))
     assert three.best_method_ == "bayesian_structured"
     assert three.map_ == BayesianStructuredCalibrator().fit(*_few(multiclass_sample(90))).map_
@@ -70,7 +70,7 @@ def test_by_default_calibrated_scores_are_hardly_changed_and_it_says_so():
     rng = np.random.default_rng(1)
     p = rng.random(5000)
     auto = AutoCalibrator().fit(p, rng.random(5000) < p)
-    assert auto.explanation_.endswith("so they could as well be left as they are.")
+    assert auto.explanation_.endswith("so calibration is hardly needed.")
     np.testing.assert_allclose(auto.predict_proba(p)[:, 1], p, atol=0.02)
 
 
@@ -126,7 +126,7 @@ def test_calibrated_scores_are_left_alone():
     auto = AutoCalibrator(FAST).fit(p, rng.random(2000) < p)
     assert auto.best_method_ == "identity"
     np.testing.assert_array_equal(auto.predict_proba(p)[:, 1], p)
-    assert auto.explanation_.endswith("the scores are best left as they are.")
+    assert auto.explanation_.endswith("Calibration does not help; use the scores unchanged.")
 
 
 def test_results_are_a_frame_with_one_row_for_each_method(sure):

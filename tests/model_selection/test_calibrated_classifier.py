@@ -230,7 +230,7 @@ def test_a_class_that_a_fold_model_never_saw_gets_nothing_from_that_fold(three_c
     X, y = X[order], y[order]
     folds = [(np.arange(400), np.arange(400, 600)), (np.arange(300, 900), np.arange(300))]
     model = CalibratedClassifier(LogisticRegression(), LogisticCalibrator(), cv=folds)
-    with pytest.warns(MissingClassWarning, match="no instance"):
+    with pytest.warns(MissingClassWarning, match="has no rows"):
         model.fit(X, y)
     first = model.calibrated_classifiers_[0]
     assert first.known.tolist() == [0, 1]
@@ -248,7 +248,7 @@ def test_a_class_absent_from_the_calibration_set_of_a_prefit_model_is_handled(th
         assert model.classes_.tolist() == ["a", "b", "c"]
         assert p.shape == (len(X), 3)
     model = CalibratedClassifier(FrozenEstimator(prefit), BetaCalibrator())
-    with pytest.warns(MissingClassWarning, match="no instance"):
+    with pytest.warns(MissingClassWarning, match="has no rows"):
         model.fit(X[part], names[part])
     with pytest.raises(InputError, match="not in classes"):
         CalibratedClassifier(FrozenEstimator(prefit)).fit(X, y)
@@ -277,7 +277,7 @@ def test_a_fold_without_two_classes_that_its_model_knows_is_left_out():
 
 
 def test_too_many_folds_are_refused():
-    with pytest.raises(InputError, match="no class has more than 2 instances"):
+    with pytest.raises(InputError, match="no class has more than 2 rows"):
         CalibratedClassifier(GaussianNB(), cv=5).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
 
 

@@ -391,7 +391,7 @@ def test_text_labels_and_declared_classes():
     ("options", "message"),
     [
         ({"calibrators": "beta"}, r"pass \[\"beta\"\]"),
-        ({"calibrators": ["betta"]}, "no method is called 'betta'"),
+        ({"calibrators": ["betta"]}, "no method is named 'betta'"),
         ({"calibrators": [TemperatureCalibrator]}, "name or an instance"),
         ({"calibrators": 3}, "a list of names"),
         ({"cv": 1}, "cv must be"),

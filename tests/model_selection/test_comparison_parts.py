@@ -14,8 +14,8 @@ from trueodds.model_selection._folds import (
     cell_losses,
     deal_folds,
     group_cells,
-    row_losses,
 )
+from trueodds.numerics.losses import row_losses
 
 
 def cells_of(scores, codes, weight=None, n_classes=2):
@@ -157,7 +157,7 @@ def test_the_simplest_within_one_standard_error_is_taken():
     assert found.method == "simple"
     assert "the simplest of 2 methods within one standard error of the lowest" in found.explanation
     assert "(best, 0.47500; difference 0.07500 ± " in found.explanation
-    assert found.explanation.endswith("the scores are best left as they are.")
+    assert found.explanation.endswith("Calibration does not help; use the scores unchanged.")
     assert chosen("best", simple=simple, best=best).method == "best"
     far = chosen(simple=[2.0, 2.0, 2.0, 2.1], best=best)
     assert far.method == "best"

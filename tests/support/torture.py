@@ -143,7 +143,7 @@ def short(found: Outcome) -> str:
     return f"{mark} {found['seconds']:.1f}" if found["seconds"] >= 1 else mark
 
 
-TEXT = """# What happens at the edges
+TEXT = """# Robustness: extreme and degenerate inputs
 Every method was fitted to every sample below, and then asked for the probabilities of the sample's scores and
 of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbors one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
 `python -m support.torture`, run in `tests/`, writes this page in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
@@ -166,9 +166,9 @@ How this is done:
 """
 
 
-LARGE = """# Many rows, many classes
+LARGE = """# Robustness: many rows, many classes
 Every method was fitted to a million rows with one positive, to 1,000 classes (5,000 rows) and to 10⁷ rows;
-[What happens at the edges](torture.md) says how, and what ✓ and ✗ mean. `python -m support.torture --long`, run in `tests/`, writes this
+[Robustness: extreme and degenerate inputs](torture.md) says how, and what ✓ and ✗ mean. `python -m support.torture --long`, run in `tests/`, writes this
 page, in {minutes:.0f} minutes of CPU time. Fits that took a CPU second or more have their CPU seconds beside. A fit may take
 {limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason. An empty
 cell was not tried.

@@ -91,7 +91,7 @@ def make_method(name: str, kind: str, prototypes: Path | None = None) -> Method:
         return _theirs(_probmetrics(kind)[plain])
     if library == "prototype" and prototypes is not None:
         return PROTOTYPES[kind][plain](prototypes)
-    raise ValueError(f"no method is called {name!r} (prototypes need --prototypes FOLDER).")
+    raise ValueError(f"no method is named {name!r} (prototypes need --prototypes FOLDER).")
 
 
 def _literals(arguments: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ SEVERAL = {
 }
 
 
-OPTIONS = {"matrix": {"ridge": 0.0}}  # maximum likelihood, as the others do
+OPTIONS = {"matrix": {"ridge": 0.0}}  # maximum likelihood, as probmetrics; not our default
 
 
 def adapter() -> Adapter:

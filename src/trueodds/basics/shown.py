@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["json_printable", "one_line", "printable", "shown", "suggestion"]
+__all__ = ["json_printable", "one_line", "printable", "shortened", "shown", "suggestion"]
 
 LONGEST = 60
 MOST_LISTED = 40
@@ -65,6 +65,11 @@ def one_line(text: object, length: int = LONGEST) -> str:
     plain = str(text)[: 4 * length]
     plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
     return plain if len(plain) <= length else plain[: length - 1] + "…"
+
+
+def shortened(names: Sequence[str], separator: str) -> str:
+    """Names in a row; of many, the first two and the last."""
+    return separator.join(names if len(names) < 11 else (*names[:2], "…", names[-1]))
 
 
 def suggestion(name: object, known: Iterable[object], *, has: str = "it has") -> str:

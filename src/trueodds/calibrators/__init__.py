@@ -1,6 +1,6 @@
-"""Calibrators: how maps are learned. One method per file; ``_shared/registry.py`` lists them.
+"""Calibrators, which fit maps. One method per file; ``_shared/registry.py`` lists them.
 
-Nothing is imported before it is used.
+A module is imported when one of its names is first used.
 """
 
 from __future__ import annotations

@@ -18,43 +18,42 @@ from trueodds.rows import Rows
 __all__ = ["ABBCalibrator"]
 
 PRIOR_LIMIT = 0.005
-"""The prior mean of a bin is its midpoint, kept so far off 0 and 1 (as in BBQ)."""
+"""Least distance of a bin's prior mean, which is its midpoint, from 0 and 1 (as in BBQ)."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ABBCalibrator(Calibrator):
-    """An average over every way to cut the scores into bins, weighted by its posterior.
+    """Average of all ways to cut the scores into bins, weighted by posterior probability (ABB).
 
-    Use it on some hundreds to thousands of instances. Unlike a histogram it spreads an uncertain
-    edge over its possible places. It assumes nothing about the order of probabilities and is not
-    monotone.
+    Use it with a few hundred to a few thousand rows. A histogram fixes its edges; ABB averages over
+    all possible places of each edge. The map need not be monotone.
 
     Parameters
     ----------
     expected_boundaries : float or None, default=10.0
-        How many boundaries between bins there are a priori, on average. They form a Poisson
-        process along the score: a boundary lies between two neighboring scores with probability
-        1 − exp(−expected_boundaries·gap/range). None makes all binnings equally probable, which
-        gives about half as many bins as distinct scores and so next to no smoothing.
+        Expected number of boundaries between bins under the prior. They form a Poisson process
+        along the score: a boundary lies between two neighboring scores with probability 1 −
+        exp(−expected_boundaries·gap/range). None makes all binnings equally probable; this gives
+        about half as many bins as distinct scores and hardly smooths.
     max_rows : int, default=10000
-        Above this many distinct scores the table is coarsened to that many, with a warning.
+        Largest number of distinct scores. A longer table is coarsened to this size, with a warning.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; see :class:`~trueodds.BBQCalibrator`.
+        Scale of the scores; see :class:`~trueodds.BBQCalibrator`.
 
     Attributes
     ----------
     map_ : StepMap
         One step per distinct score.
     mean_n_bins_ : float
-        Posterior mean of the number of bins; of binary problems only.
+        Posterior mean of the number of bins; binary problems only.
 
     Notes
     -----
-    A bin's likelihood is that of BBQ: Beta prior worth two instances, its mean at the midpoint of
-    the bin's edges. In a bin with n₁ positives among n and prior mean q the probability is the
-    posterior mean (n₁ + 2q)/(n + 2). All 2^(n−1) binnings of n distinct scores are summed exactly
-    by dynamic programming in O(n²) time and O(n) memory: about 10 s for n = 10⁴. Prediction is a
-    binary search (the paper's Table VII has O(N²)).
+    The likelihood of a bin is that of BBQ: a Beta prior with a weight of two rows, whose mean is
+    the midpoint of the bin's edges. A bin with n₁ positives among n rows and prior mean q gets the
+    posterior mean (n₁ + 2q)/(n + 2). Dynamic programming sums all 2^(n−1) binnings of n distinct
+    scores exactly, in O(n²) time and O(n) memory: about 10 s for n = 10⁴. Prediction is a binary
+    search (the paper's Table VII has O(N²)).
 
     References
     ----------
@@ -96,8 +95,8 @@ class ABBCalibrator(Calibrator):
         if len(table) > self.max_rows:
             warn_user(
                 f"{len(table)} distinct scores are too many to average over all their binnings "
-                f"in O(n²); they were coarsened to {self.max_rows}. Raise max_rows to go on "
-                "exactly, or use BBQCalibrator or ENIRCalibrator.",
+                f"in O(n²); they were coarsened to {self.max_rows}. Raise max_rows for an "
+                "exact result, or use BBQCalibrator or ENIRCalibrator.",
                 BinnedScoresWarning,
             )
             table = table.coarsen(int(self.max_rows))

@@ -29,35 +29,38 @@ __all__ = ["ACPCalibrator", "logistic_intervals"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ACPCalibrator(Calibrator):
-    """The frequency of positives among the instances inside each prediction's own interval.
+    """Frequency of positives among the rows inside each prediction's own interval (ACP).
 
-    Use it with a classifier that says how sure it is of each score, such as logistic regression:
-    a prediction of which the classifier is unsure then gets a wide bin. Not monotone.
+    Use it with a classifier that gives an interval for each score, such as logistic regression: an
+    uncertain prediction then gets a wide bin. The map need not be monotone.
 
     Parameters
     ----------
     level : float, default=0.95
-        Of the interval that is used where ``predict_proba`` is given none.
+        Confidence level of the default interval, which is used if ``predict_proba`` is given no
+        intervals.
     interval_size : float, default=None
-        How many instances that interval is worth: it is Wilson's interval for a frequency equal
-        to the score, observed among so many. None stands for N^⅔, N being the weight in ``fit``.
+        Number of rows behind the default interval: Wilson's interval for a frequency equal to the
+        score, observed in this many rows. None uses N^(2/3), where N is the total weight in
+        ``fit``.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores and of the intervals. Wilson's interval is taken at the logistic
-        function of log-odds and margins.
+        Scale of the scores and of the intervals. For log-odds and decision values, Wilson's
+        interval is computed at their logistic function.
 
     Attributes
     ----------
     map_ : StepMap
-        With Wilson's intervals.
+        The map that uses Wilson's intervals.
     table_ : ScoreTable
-        What given intervals are counted on; of binary problems only.
+        Counts that user-supplied intervals are evaluated on; binary problems only.
 
     Notes
     -----
-    The method as published has an interval for every prediction; Wilson's stand in for those of
-    classifiers that have none, so that it can be used and compared like any other. An interval
-    without instances is widened to the nearest score on either side. Cost: one sort; a prediction
-    is two binary searches in cumulative counts (O(log N); the ENIR paper's Table VII has O(N)).
+    The published method needs an interval for every prediction. Wilson's interval replaces those of
+    classifiers that have none, so that the method can be used and compared like any other. An
+    interval without rows is widened to the nearest score on either side. Cost: one sort. A
+    prediction takes two binary searches in cumulative counts (O(log N); the ENIR paper's Table VII
+    has O(N)).
 
     References
     ----------
@@ -118,10 +121,11 @@ class ACPCalibrator(Calibrator):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the same scale as in ``fit``.
+            Scores on the same scale as in ``fit``.
         intervals : pair of array-like of shape (n,), default=None
             Lower and upper end of each score's interval, both inclusive, on the scale of the
-            scores; see :func:`logistic_intervals`. Binary problems only. None: see ``level``.
+            scores; see :func:`logistic_intervals`. Binary problems only. None uses the default
+            interval; see ``level``.
 
         Returns
         -------
@@ -132,7 +136,9 @@ class ACPCalibrator(Calibrator):
             return super().predict_proba(scores)
         self._check_fitted("map_")
         if len(self.classes_) > 2:
-            raise InputError(f"intervals are for two classes; there are {len(self.classes_)}.")
+            raise InputError(
+                f"intervals are supported for two classes; there are {len(self.classes_)}."
+            )
         array = validate_scores(scores, self.scale, n_columns=2)
         if array.ndim == 2:
             array = positive_column(array, self.scale)
@@ -145,7 +151,7 @@ class ACPCalibrator(Calibrator):
 
 
 def _frequency(table: ScoreTable, first: Labels, last: Labels) -> Floats:
-    """Frequency of positives in rows first, …, last − 1; if there are none, in those beside."""
+    """Frequency of positives in rows first, …, last − 1; without rows, in the neighboring ones."""
     empty = first >= last
     first = np.where(empty, np.maximum(first - 1, 0), first)
     last = np.where(empty, np.minimum(last + 1, len(table)), last)
@@ -170,12 +176,12 @@ def _check_intervals(intervals: Any, scale: InputScale, n_rows: int) -> tuple[Fl
     low, high = (validate_scores(end, scale, n_columns=1) for end in intervals)
     if len(low) != n_rows or len(high) != n_rows:
         raise InputError(
-            f"intervals must have {n_rows} rows like scores; got {len(low)} and {len(high)}."
+            f"intervals must have {n_rows} rows, as scores have; got {len(low)} and {len(high)}."
         )
     if (low > high).any():
         index = int(np.argmax(low > high))
         raise InputError(
-            f"an interval must not end below its beginning; got "
+            f"the upper end of an interval must not be below the lower one; got "
             f"[{number_text(low[index], high[index])}, {number_text(high[index], low[index])}] "
             f"at index {index}."
         )
@@ -185,25 +191,25 @@ def _check_intervals(intervals: Any, scale: InputScale, n_rows: int) -> tuple[Fl
 def logistic_intervals(
     model: Any, X_fit: Any, X: Any, *, sample_weight: Any = None, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Confidence intervals of a fitted logistic regression's probabilities.
+    """Confidence intervals for the probabilities of a fitted logistic regression.
 
     Parameters
     ----------
     model : sklearn.linear_model.LogisticRegression
-        Fitted, of two classes, without an L1 penalty.
+        Fitted model with two classes and without an L1 penalty.
     X_fit : array-like of shape (n_fit, n_features)
-        What it was fitted on.
+        Features that the model was fitted on.
     X : array-like of shape (n, n_features)
-        Where to predict.
+        Features of the rows to predict.
     sample_weight : array-like of shape (n_fit,), default=None
-        As in its ``fit``. Class weights are not known to this function: multiply them in.
+        Weights that the model was fitted with. Multiply class weights into them.
     level : float, default=0.95
 
     Returns
     -------
     low, high : ndarray of shape (n,)
-        Probabilities: the logistic function of η ± z·√(xᵀ·Σ·x), where Σ is the inverse of the
-        Hessian of the penalized log-likelihood.
+        Ends of the probability intervals: the logistic function of η ± z·√(xᵀ·Σ·x), where Σ is the
+        inverse of the Hessian of the penalized log-likelihood.
 
     Examples
     --------

@@ -22,42 +22,41 @@ __all__ = ["BayesianSmoothCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesianSmoothCalibrator(PosteriorCalibrator):
-    """A smooth curve of the log-odds: the average of many Bayesian models of it.
+    """Smooth curve of the log-odds: the posterior average of many Bayesian models.
 
-    Use it when you do not want to choose. It changes scores little where there is little rows,
-    finds any smooth shape where there is much, never says 0 or 1, and knows how sure it is. What it
-    does not assume is that higher scores deserve higher probabilities; ask for that with
-    ``monotone=True``.
+    Use it as the default for two classes. It changes scores little when there are few rows, finds
+    any smooth shape when there are many, never returns 0 or 1, and has a posterior, so its
+    intervals are its own. The map need not be monotone unless ``monotone=True``.
 
     Parameters
     ----------
     monotone : bool, default=False
-        Whether a higher score may never get a lower probability: the curve is then replaced by the
-        nearest that never falls.
+        Whether the map must be monotone: the curve is then replaced by the closest non-decreasing
+        one.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Log-odds and probabilities may be right as they are, which is one
-        of the models; raw scores (``"raw"``) may not.
+        Scale of the scores. Log-odds and probabilities may already be calibrated, which is one of
+        the models; raw scores (``"raw"``) may not.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels. The prior makes it unnecessary.
 
     Attributes
     ----------
     map_ : LogOddsCurveMap
-        The posterior mean of the probability, linear in the log-odds between knots.
+        Posterior mean of the probability, linear in the log-odds between knots.
     posterior_ : CurvePosterior
-        All that is known of the curve at the knots; of two classes only.
+        Posterior of the curve at the knots; two classes only.
 
     Notes
     -----
-    A model says η(z) = center(z) + features(z)·θ + f(v), where z are the log-odds of a score, v its
+    A model is η(z) = center(z) + features(z)·θ + f(v), where z are the log-odds of a score, v its
     normal quantile among the scores of the calibration set, and f a Gaussian process. Centers are
-    the scores themselves, their temperature, the temperature of squashed scores, and the base rate;
-    priors differ in width, in the amplitude of f and in its length. Each model is fitted by
-    Laplace's method and weighted by its evidence, which replaces cross-validation.
-    See ``docs/methods/bayesian-smooth.md``.
+    the scores themselves, their temperature, the temperature of squashed scores, and the base rate.
+    Priors differ in width and in the amplitude and length of f. Each model is fitted by Laplace's
+    method and weighted by its evidence, which replaces cross-validation. See
+    ``docs/methods/bayesian-smooth.md``.
 
-    Beyond the lowest and the highest score that fitting saw, the map is constant.
-    Cost: one sort, then a fixed amount of work (some tens of milliseconds).
+    Outside the range of the fitted scores the map is constant. Cost: one sort, then a fixed amount
+    of work (some tens of milliseconds).
 
     References
     ----------
@@ -91,7 +90,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """On request."""
+        """True if requested."""
         return bool(self.monotone)
 
     def _check_options(self) -> None:
@@ -110,7 +109,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
         return self._map_of(posterior.log_odds())
 
     def _map_of(self, curve: Floats) -> LogOddsCurveMap:
-        """A curve at the posterior's knots as a map."""
+        """Curve at the posterior's knots, as a map."""
         posterior = self.posterior_
         if self.monotone:
             curve = _never_falling(curve, posterior.weight)
@@ -129,7 +128,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
 
 def _never_falling(curve: Floats, weight: Floats) -> Floats:
-    """The nearest curve that never falls."""
+    """Nearest non-decreasing curve."""
     low, height = curve.min(), float(np.ptp(curve)) or 1.0
     shares, _ = isotonic_fit((curve - low) / height * weight, weight)
     return np.asarray(low + height * shares)

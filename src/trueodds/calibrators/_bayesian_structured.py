@@ -24,35 +24,35 @@ __all__ = ["BayesianStructuredCalibrator"]
 
 
 class BayesianStructuredCalibrator(Calibrator):
-    """Average of Bayesian softmax regressions, from "leave it alone" to a full matrix.
+    """Average of Bayesian softmax regressions, from unchanged scores to a full matrix.
 
-    Take it for more than two classes unless there is a reason against it. Every model learns as
-    much as the calibration set supports: the variance of each block of its coefficients (shared
-    features, intercepts, diagonal, off-diagonal) comes from the evidence, and so does the weight
-    of each model. Scores that are calibrated already are hardly changed. Nothing is promised
-    about order.
+    Use it as the default for more than two classes. Every model learns as much as the calibration
+    set supports: the evidence sets the variance of each block of coefficients (shared features,
+    intercepts, diagonal, off-diagonal) and the weight of each model. Scores that are already
+    calibrated hardly change. The ranking of classes in a row may change.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Logits and margins are first turned into probabilities.
+        Scale of the scores. Logits and decision values are first converted to probabilities.
     label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels; the priors make it superfluous.
+        Platt's correction of the labels. The priors make it unnecessary.
     classes : array-like, default=None
-        All labels; a class without instances becomes less probable, never impossible.
+        All labels; a class without rows becomes less probable, never impossible.
 
     Attributes
     ----------
     map_ : AverageMap
-        Of :class:`~trueodds.maps.IdentityMap` and :class:`~trueodds.maps.StructuredSoftmaxMap`;
-        ``map_.weights`` says how much each counts. Members below 0.001 are left out.
+        Average of :class:`~trueodds.maps.IdentityMap` and
+        :class:`~trueodds.maps.StructuredSoftmaxMap`; ``map_.weights`` are their weights. Models
+        with a weight below 0.001 are left out.
 
     Notes
     -----
-    Up to 16 classes all blocks are there; up to 32 those of the logarithms; up to 256 intercepts
-    and the diagonal; beyond, shared features alone. Cost: some twenty Hessians of (number of
-    parameters)²·(number of rows) operations and a hundred passes over the scores; memory some
-    twelve to twenty times that of the scores.
+    With up to 16 classes all blocks are used; with up to 32 those of the logarithms; with up to 256
+    intercepts and the diagonal; with more, shared features alone. Cost: about twenty Hessians of
+    (number of parameters)²·(number of rows) operations and a hundred passes over the scores.
+    Memory: 12 to 20 times that of the scores.
 
     References
     ----------
@@ -85,8 +85,8 @@ class BayesianStructuredCalibrator(Calibrator):
         absent = np.flatnonzero(rows.class_weight == 0).tolist()
         if absent:
             warn_user(
-                f"classes {absent} have no instance to calibrate on; their probabilities are "
-                "lowered as far as the number of rows supports.",
+                f"classes {absent} have no rows; their probabilities are lowered as far as the "
+                "number of rows supports.",
                 MissingClassWarning,
             )
         counts = np.take(rows.class_targets.T, rows.codes, axis=1) * rows.row_weight
@@ -101,7 +101,11 @@ def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
     with single_threaded_blas():
         members, weights = fit_pool(rows, as_they_are=unit == 1)
     if not all(member.converged for member in members):
-        warn_user("the fit of a member of the pool did not converge.", ConvergenceWarning)
+        warn_user(
+            "one of the averaged models did not converge; results may be slightly off. Check for "
+            "extreme logits or weights.",
+            ConvergenceWarning,
+        )
     maps = tuple(_as_map(member, scale, unit) for member in members)
     return AverageMap(maps=maps, weights=weights, scale=scale)
 

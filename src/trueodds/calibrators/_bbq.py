@@ -19,64 +19,63 @@ from trueodds.rows import Rows
 __all__ = ["BBQCalibrator"]
 
 EQUIVALENT_SAMPLE = 2.0
-"""C, how many instances the prior of a bin is worth."""
+"""C, the weight of a bin's prior in rows."""
 
 PRIOR_LIMIT = 0.005
-"""The prior mean of a bin is its midpoint, kept so far off 0 and 1."""
+"""Smallest distance between the prior mean of a bin, which is its midpoint, and 0 or 1."""
 
 ELBOW = 0.001
 """Models are kept while the weight drops by more than this, in units of the weights' variance."""
 
 INSTANCES_PER_SCORE = 1000.0
-"""More weight than this at each distinct score, on average, asks for no further bins."""
+"""Average weight per distinct score above which no further bins are needed."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BBQCalibrator(Calibrator):
-    """An average of equal-frequency histograms, weighted by their marginal likelihood.
+    """Average of equal-frequency histograms, weighted by their marginal likelihood (BBQ).
 
-    Use it as a histogram that needs no number of bins. It assumes nothing about the order of
-    probabilities, is not monotone, and is constant between edges.
+    Use it as a histogram whose number of bins need not be chosen. The map is constant between edges
+    and need not be monotone.
 
     Parameters
     ----------
     average : {"elbow", "all", "best"}, default="elbow"
-        Which histograms are averaged. ``"elbow"``: the best, until the next one's weight is no
-        longer clearly lower (the default of the authors' program); all; or the best one alone.
+        Histograms that are averaged. ``"elbow"`` keeps the best ones until the next weight is no
+        longer clearly lower (the default of the authors' program), ``"all"`` keeps all, and
+        ``"best"`` keeps one.
     ties : {"whole", "share", "input"}, default="whole"
-        What happens to instances of one score when an edge falls among them. ``"whole"``: they stay
-        together, and the edge moves to the nearer end of them. ``"share"``: they are cut, and each
-        side gets the same frequency of positives. ``"input"``: they are cut in the order given, as
-        in the authors' program; the result then depends on that order. Without ties all are the
-        same.
+        Treatment of rows with equal scores when an edge falls among them. ``"whole"`` keeps them
+        together and moves the edge to the nearer end. ``"share"`` cuts them and gives each side the
+        same frequency of positives. ``"input"`` cuts them in the order given, as in the authors'
+        program, so the result depends on that order. Without ties all three agree.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Log-odds and margins go through the logistic function where a
-        score must be a probability; edges lie halfway between scores on the given scale.
+        Scale of the scores. Log-odds and decision values pass through the logistic function where a
+        probability is needed; edges lie halfway between scores on the given scale.
 
     Attributes
     ----------
     map_ : StepMap
         The whole average as one function.
     n_bins_ : ndarray of shape (n_models,)
-        Bins of each histogram. Of binary problems only, like the next two.
+        Number of bins of each histogram. This and the next two exist for binary problems only.
     scores_ : ndarray of shape (n_models,)
-        −2·ln of its marginal likelihood: the smaller, the better.
+        −2·ln of its marginal likelihood; smaller is better.
     weights_ : ndarray of shape (n_models,)
-        Its weight in the average; they sum to 1, and those left out are 0.
+        Its weight in the average. Weights sum to 1; histograms that are not averaged have weight 0.
 
     Notes
     -----
-    For N instances there are histograms of max(1, ⌊N^⅓/10⌋) to min(⌈N/5⌉, ⌈10·N^⅓⌉) bins. Each
-    has ⌊N/b⌋ instances in a bin and the rest in the last; neighboring bins that hold one and the
-    same score only are merged. A bin with n₁ positives among n gives (n₁ + p₀)/(n + 1), where p₀
-    is the mean of the positives' scores and the bin's midpoint. All this follows the authors'
-    program.
+    For N rows there are histograms of max(1, ⌊N^(1/3)/10⌋) to min(⌈N/5⌉, ⌈10·N^(1/3)⌉) bins. Each
+    has ⌊N/b⌋ rows in a bin and the rest in the last; neighboring bins that contain only the same
+    score are merged. A bin with n₁ positives among n rows gives (n₁ + p₀)/(n + 1), where p₀ is the
+    mean of the positives' scores and the bin's midpoint. All this follows the authors' program.
 
     One deviation: in the limits on the number of bins, N counts as at most 1000 for each distinct
-    score. More weight on the same scores makes the bins' frequencies surer, but there is nothing
-    to cut more finely.
+    score. More weight on the same scores makes the frequencies more precise but leaves nothing to
+    cut more finely.
 
-    Cost: O(n log n) for n rows; about 50·N^⅔ bins are scored, with N limited as above.
+    Cost: O(n log n) for n rows; about 50·N^(2/3) bins are scored, with N limited as above.
 
     References
     ----------
@@ -109,7 +108,7 @@ class BBQCalibrator(Calibrator):
 
     @property
     def ignores_row_order(self) -> bool:
-        """Unless ties are cut in the order of the rows."""
+        """True unless ties are cut in the order of the rows."""
         return self.ties != "input"
 
     def _check_options(self) -> None:
@@ -141,7 +140,7 @@ class BBQCalibrator(Calibrator):
 
 
 def _elbow(decreasing: Floats) -> int:
-    """How many of the best models to keep."""
+    """Number of best models to keep."""
     count = len(decreasing)
     if count == 1:
         return 1
@@ -156,7 +155,7 @@ def _elbow(decreasing: Floats) -> int:
 
 
 def _bin_counts(total: float, n_scores: int) -> range:
-    """The numbers of bins to try for so much weight at so many distinct scores."""
+    """Numbers of bins to try for this total weight and number of distinct scores."""
     total = min(total, INSTANCES_PER_SCORE * n_scores)
     root = total ** (1 / 3)
     fewest = max(1, math.floor(root / 10))

@@ -19,44 +19,45 @@ DESIGNS: dict[str, Design] = {"abm": "beta", "am": "logistic", "ab": "beta_half"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BetaCalibrator(Calibrator):
-    """σ(a·ln s − b·ln(1−s) + c): three parameters that bend either end of the scale by itself.
+    """Beta calibration: σ(a·ln s − b·ln(1−s) + c), which bends each end of the scale separately.
 
-    Use it as the first choice among parametric methods for scores in [0, 1]: it contains the
-    identity, sigmoids and inverse sigmoids. It cannot represent more than one bend at each end.
+    Use it if you need a formula with few parameters for scores in [0, 1]. It contains the identity,
+    sigmoids and inverse sigmoids. It cannot represent more than one bend at each end.
 
     Parameters
     ----------
     parameters : {"abm", "am", "ab"}, default="abm"
-        All three; a = b (logistic calibration of the log-odds); or the midpoint m fixed at ½.
+        Free parameters: all three; a = b (logistic calibration of the log-odds); or the midpoint m
+        fixed at 0.5.
     monotone : {"auto", True, False}, default="auto"
         Whether a, b ≥ 0 is enforced, as section 3.3 of the paper proposes: a negative coefficient
         is eliminated and the rest fitted again, until none is left. ``"auto"`` enforces it for
-        ``"abm"`` and ``"am"``, the paper's two algorithms, and leaves ``"ab"`` free, as the
-        authors' program does (without a constant, eliminating a coefficient distorts the rest).
+        ``"abm"`` and ``"am"``, the paper's two algorithms. It leaves ``"ab"`` free, as the authors'
+        program does: without a constant, eliminating a coefficient distorts the rest.
     loss : {"log", "brier"}, default="log"
-        What the parameters minimize on the rows they are fitted to: log-loss, which is maximum
-        likelihood, or the Brier score, which the paper proposes as future work. The squared error
-        forgives what is far wrong, so ``"brier"`` follows the bulk of the rows and cares less for
-        both ends of the scale.
+        Loss that the parameters minimize: log-loss, which is maximum likelihood, or the Brier
+        score, which the paper proposes as future work. The squared error limits the cost of a very
+        wrong prediction, so ``"brier"`` follows the bulk of the rows and both ends of the scale
+        less closely.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
+        Scale of the scores; raw scores (``"raw"``) are treated as log-odds.
 
     Attributes
     ----------
     map_ : LogOddsMap
-        With the paper's a, b and c. The midpoint m solves c = b·ln(1−m) − a·ln m.
+        The map with the paper's a, b and c. The midpoint m solves c = b·ln(1−m) − a·ln m.
 
     Notes
     -----
-    Differs from the authors' program in three ways. The likelihood is maximised to the last
-    digit. Elimination goes on until a, b ≥ 0 holds; theirs checks once. Scores of exactly 0 and 1
-    are placed on the log-odds axis by likelihood; theirs are clipped at 2.2e-16, which decides
-    the fit. If fitting saw none, they are taken as 2.2e-16 and 1 − 2.2e-16 in prediction.
-    Cost: a few passes over the scores, no sorting.
+    It differs from the authors' program in three ways. The likelihood is maximized to the last
+    digit. Elimination continues until a, b ≥ 0 holds; theirs checks once. Scores of exactly 0 and 1
+    are placed on the log-odds axis by maximum likelihood; theirs are clipped at 2.2e-16, which
+    decides the fit. If the fitted rows have none, prediction replaces them by 2.2e-16 and 1 −
+    2.2e-16. Cost: a few passes over the scores, no sorting.
 
-    The Brier score is not convex in the parameters: ``loss="brier"`` goes down from the maximum of
-    the likelihood, and is never worse than that on the rows it is fitted to. Where scores nearly
-    separate the classes, the best slope is infinite; Platt's targets are used then, with a warning.
+    The Brier score is not convex in the parameters. ``loss="brier"`` descends from the maximum of
+    the likelihood, and is never worse than that on the rows it is fitted to. If scores nearly
+    separate the classes, the best slope is infinite; Platt's targets are then used, with a warning.
 
     References
     ----------
@@ -81,7 +82,7 @@ class BetaCalibrator(Calibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """Where a, b ≥ 0 is enforced."""
+        """Monotone if a, b ≥ 0 is enforced."""
         return self.parameters != "ab" if self.monotone == "auto" else bool(self.monotone)
 
     def _check_options(self) -> None:

@@ -18,20 +18,20 @@ __all__ = ["CenteredIsotonicCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CenteredIsotonicCalibrator(Calibrator):
-    """Isotonic regression whose blocks are points at their mean score, joined by lines.
+    """Isotonic regression with each block replaced by a point at its mean score, joined by lines.
 
-    Use it in place of isotonic calibration where different scores should stay different: between
-    the means of two blocks the map increases strictly. It overfits as isotonic calibration does,
-    and says 0 and 1 at the ends unless ``tail_smoothing="laplace"`` keeps it off them.
+    Use it instead of isotonic calibration if different scores should stay different: between the
+    means of two blocks the map increases strictly. It overfits as isotonic calibration does, and
+    returns 0 and 1 at the ends unless ``tail_smoothing="laplace"`` is set.
 
     Parameters
     ----------
     tail_smoothing : {"laplace", None}, default=None
-        What a block of one class says. None: exactly 0 or 1, and it remains a block, as in the
-        paper. ``"laplace"``: one more instance of each class is added to it, and it becomes a
-        point as any other.
+        Value of a block with one class only. None gives exactly 0 or 1 and keeps the block
+        constant, as in the paper. ``"laplace"`` adds one row of each class, and the block becomes a
+        point like any other.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores, on which means are taken and lines drawn.
+        Scale of the scores, on which means are computed and lines drawn.
 
     Attributes
     ----------

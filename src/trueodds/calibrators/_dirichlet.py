@@ -19,22 +19,23 @@ __all__ = ["DirichletCalibrator"]
 class DirichletCalibrator(Calibrator):
     """softmax(W·ln p + b), with the weights off the diagonal and the intercepts held back (ODIR).
 
-    It is exact if the scores of each class follow a Dirichlet distribution. Use it when classes
-    are confused with each other systematically and rows are many.
+    It is exact if the scores of each class follow a Dirichlet distribution. Use it with many rows
+    and classes that are confused with each other systematically. The penalty is the paper's ODIR.
 
     Parameters
     ----------
     off_diagonal_penalty : float, default=0.03
-        λ: the mean log-loss is raised by λ·Σ w² over the weights off the diagonal.
+        λ, the penalty on the off-diagonal weights: λ·Σ w² is added to the mean log-loss.
     intercept_penalty : float, default=0.03
-        μ: and by μ·Σ b². Both 0: maximum likelihood.
+        μ, the penalty on the intercepts: μ·Σ b² is added to the mean log-loss. With both penalties
+        0, the fit is maximum likelihood.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Logits are taken as they are, for their logarithms: matrix scaling
-        with the same penalty, the paper's MS-ODIR.
+        Scale of the scores. Logits are used directly instead of the logarithms: this is matrix
+        scaling with the same penalty, the paper's MS-ODIR.
     label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels, for k classes.
+        Platt's correction of the labels, generalized to k classes.
     classes : array-like, default=None
-        All labels; a class without instances keeps its row of the identity matrix.
+        All labels; a class without rows keeps its row of the identity matrix.
 
     Attributes
     ----------
@@ -42,11 +43,11 @@ class DirichletCalibrator(Calibrator):
 
     Notes
     -----
-    The paper divides λ by k·(k − 1) and μ by k, and picks both by cross-validation; here they are
-    strengths for each parameter, and rows decide how much they matter.
-    On two classes it is beta calibration without constraints, and the penalty has no effect.
-    Probabilities of exactly 0 and separable scores are treated as by
-    :class:`~trueodds.MatrixCalibrator`. Cost: n·k³ for each of about ten steps.
+    The paper divides λ by k·(k − 1) and μ by k, and picks both by cross-validation. Here they are
+    strengths for each parameter, so more rows make them matter less. With two classes it is beta
+    calibration without constraints, and the penalty has no effect. Probabilities of exactly 0 and
+    separable scores are treated as by :class:`~trueodds.MatrixCalibrator`. Cost: n·k³ for each of
+    about ten steps.
 
     References
     ----------

@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 NEVER = np.iinfo(np.int64).max
 
 NEGLIGIBLE = 37.0
-"""A model so many nats below the best weighs less than half a unit in the last place of 1."""
+"""A model this many nats below the best has a weight of 0 next to 1 in float64."""
 
 BOUND_SLACK = 1e-12
 """Relative rounding error granted to the bound on a model's score."""
@@ -40,13 +40,13 @@ Criterion = Literal["bic", "bic-authors", "aic", "aicc"]
 class NearIsotonicPath:
     """All solutions of near-isotonic regression, for every λ ≥ 0.
 
-    Made by :func:`near_isotonic_path`. Bins are runs of rows that share one value; with growing λ
-    they merge and never split, so the path is a forest: each merge joins two neighboring bins.
+    Returned by :func:`near_isotonic_path`. Bins are runs of rows that share one value. With growing
+    λ they merge and never split, so the path is a forest: each merge joins two neighboring bins.
 
     Parameters
     ----------
     table : ScoreTable
-        The rows; λ is measured in units of its weights.
+        The rows; λ is measured in units of their weights.
     violates : bool ndarray of shape (n_rows + 1,)
         Whether the row before a boundary has the higher frequency. Boundary i lies before row i.
     merge_boundary : ndarray of shape (n_merges,)
@@ -56,7 +56,7 @@ class NearIsotonicPath:
     merge_lambda : ndarray of shape (n_merges,)
         Non-decreasing; merges of one breakpoint have exactly the same λ.
     merge_n_pos, merge_weight : ndarray of shape (n_merges,)
-        Weight of the positives, and of everything, in the bin that the merge makes.
+        Weight of the positives, and of all rows, in the bin that the merge makes.
     """
 
     table: ScoreTable
@@ -84,7 +84,7 @@ class NearIsotonicPath:
 
     @cached_property
     def merges_done(self) -> Integers:
-        """How many merges have happened at each breakpoint, those at the breakpoint included."""
+        """Number of merges up to each breakpoint, those at the breakpoint included."""
         return np.searchsorted(self.merge_lambda, self.lambdas, side="right").astype(np.int64)
 
     @property
@@ -94,7 +94,7 @@ class NearIsotonicPath:
 
     @cached_property
     def removed_by(self) -> Integers:
-        """Which merge removes each boundary; the largest integer if none does."""
+        """Index of the merge that removes each boundary; the largest integer if none does."""
         removed = np.full(len(self.table) + 1, NEVER)
         removed[self.merge_boundary] = np.arange(len(self.merge_boundary))
         return removed
@@ -106,7 +106,7 @@ class NearIsotonicPath:
         return self.starts_after(int(np.searchsorted(self.merge_lambda, lam, side="right")))
 
     def starts_after(self, n_merges: int) -> Integers:
-        """The first row of every bin after so many merges."""
+        """First row of every bin after this many merges."""
         return np.flatnonzero(self.removed_by[:-1] >= n_merges)
 
     def slopes(self, starts: Integers, stops: Integers) -> Floats:
@@ -119,7 +119,7 @@ class NearIsotonicPath:
         Parameters
         ----------
         lam : float
-            Not negative; ``inf`` gives isotonic regression.
+            Penalty, at least 0; ``inf`` gives isotonic regression.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class NearIsotonicPath:
 
 
 def near_isotonic_path(table: Any) -> NearIsotonicPath:
-    """Solve min ½·Σ w·(p − z)² + λ·Σ max(0, p_i − p_(i+1)) for every λ ≥ 0 at once.
+    """Minimize 0.5·Σ w·(p − z)² + λ·Σ max(0, p_i − p_(i+1)) for every λ ≥ 0 at once.
 
     z is the frequency of positives at each score and w the weight there. At λ = 0 the solution is
     z itself, at the last breakpoint it is isotonic regression; between breakpoints it is linear.
@@ -152,10 +152,10 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
 
     Notes
     -----
-    Two neighbors count as met when their values differ by less than 1e-13 of their own size.
-    Weights that are whole numbers need no tolerance: all sums and products are then exact up to
-    2⁵³. Cost: O(n log n) time and O(n) memory for n rows; a million rows take about three times
-    as long as sorting them.
+    Two neighbors count as equal when their values differ by less than 1e-13 of their size. Weights
+    that are whole numbers need no tolerance: all sums and products are then exact up to 2⁵³. Cost:
+    O(n log n) time and O(n) memory for n rows; a million rows take about three times as long as
+    sorting them.
 
     References
     ----------
@@ -186,63 +186,63 @@ def near_isotonic_path(table: Any) -> NearIsotonicPath:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ENIRCalibrator(Calibrator):
-    """A weighted average of all near-isotonic regressions between no smoothing and isotonic.
+    """Weighted average of all near-isotonic regressions, from no smoothing to isotonic (ENIR).
 
-    Use it where the order of the scores is mostly, but not everywhere, the order of the
-    probabilities: it contains isotonic regression and leaves it where the data insist. Like
-    isotonic regression it wants a thousand instances or more. It is not monotone.
+    Use it if the ranking of the scores is mostly, but not everywhere, right: the average includes
+    isotonic regression and departs from it where the data contradict the order. Like isotonic
+    regression it needs a thousand rows or more. The map need not be monotone.
 
     Parameters
     ----------
     criterion : {"bic", "bic-authors", "aic", "aicc"}, default="bic"
-        What models are weighted by: −2·ln L and a penalty for k bins. ``"bic"``: k·ln N, as in the
-        paper; ``"bic-authors"``: k·(ln N + ln 2π), as in the authors' program, which keeps fewer
-        bins: on known truths it was a little nearer to those that rise and further from those that
-        fall (``benchmarks/choices/enir_criterion.py``). ``"aic"``: 2·k, which keeps more bins;
-        ``"aicc"``: 2·k·N/(N − k − 1), its correction for small samples.
+        Criterion that weights the models: −2·ln L plus a penalty for k bins. ``"bic"``: k·ln N, as
+        in the paper. ``"bic-authors"``: k·(ln N + ln 2π), as in the authors' program, which keeps
+        fewer bins. On known curves it was slightly better for monotone ones and worse for
+        non-monotone ones (``benchmarks/choices/enir_criterion.py``). ``"aic"``: 2·k, which keeps
+        more bins. ``"aicc"``: 2·k·N/(N − k − 1), its correction for small samples.
     smoothing : {"authors", None}, default="authors"
-        Each bin's value is drawn towards the mean score in it as if by at most one more
-        instance, which keeps it off 0 and 1, as in the authors' program; or not at all, as in
-        the paper.
+        Whether the value of each bin is pulled towards its mean score with a weight of at most one
+        row, as in the authors' program. This keeps it away from 0 and 1. The paper does not smooth.
     max_models : int, default=None
-        Keep this many models, evenly spaced along the path, as the authors' program does (100).
-        For comparison only: it saves nothing here.
+        Number of models to keep, evenly spaced along the path; the authors' program keeps 100. For
+        comparison only: it saves no time here.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Their order decides the models; interpolation takes place on the
-        given scale. Where a score must be a probability (``smoothing``), log-odds and margins go
-        through the logistic function (the paper's footnote 2).
+        Scale of the scores. Their order decides the models, and interpolation uses the given scale.
+        Where a probability is needed (``smoothing``), log-odds and decision values pass through the
+        logistic function (the paper's footnote 2).
 
     Attributes
     ----------
     map_ : PiecewiseLinearMap
         The whole ensemble as one function.
     path_ : NearIsotonicPath
-        Every model, with the table it was made of. Of binary problems only, like the next three.
+        Every model, with the table it was fitted to. This and the next three exist for binary
+        problems only.
     lambdas_ : ndarray of shape (n_models,)
         λ of each model.
     n_bins_ : ndarray of shape (n_models,)
-        Its number of bins.
+        Number of bins of each model.
     weights_ : ndarray of shape (n_models,)
-        Its weight; they sum to 1. Those below 1e-16 of the largest are 0.
+        Weight of each model. Weights sum to 1; those below 1e-16 of the largest are 0.
 
     Notes
     -----
-    Models stand at the breakpoints of the path. The one at λ = 0 is left out unless it is the
-    only one, which happens if the frequencies never fall (separable or constant scores): it then
-    is isotonic regression.
+    There is one model at each breakpoint of the path. The one at λ = 0 is left out unless it is the
+    only one, which happens if the frequencies never decrease (separable or constant scores): it
+    then is isotonic regression.
 
-    The average costs no more than one model: between breakpoints a bin's value is linear in λ, so
-    its weighted sum over all models in which the bin exists is a difference of cumulative sums of
-    the weights w and of w·λ. And few models need to be scored: the likelihood of the bins' own
-    frequencies bounds a model's score from above and changes at merges only, and the likelihood
-    falls along the path, so every scored model bounds those after it. Models that are bound to
-    be 37 nats below the best, which is nothing in float64, are left out.
+    The average costs no more than one model. Between breakpoints the value of a bin is linear in λ,
+    so its weighted sum over all models that contain the bin is a difference of cumulative sums of
+    the weights w and of w·λ. Few models need to be scored: the likelihood of the bins' own
+    frequencies bounds the score of a model from above and changes at merges only. The likelihood
+    decreases along the path, so every scored model also bounds those after it. Models that must be
+    37 nats below the best are left out, because their weight is 0 in float64.
 
     Cost: O(n log n) time and O(n) memory for n distinct scores.
 
     Deviations from the authors' program: BIC is the paper's unless ``criterion="bic-authors"``; all
-    breakpoints are kept; a model's values are not rounded to 6 decimals; smoothed labels enter
-    the likelihood as they are.
+    breakpoints are kept; values are not rounded to 6 decimals; smoothed labels enter the likelihood
+    unchanged.
 
     References
     ----------
@@ -305,7 +305,7 @@ class ENIRCalibrator(Calibrator):
         )
 
     def _models(self, path: NearIsotonicPath) -> Integers:
-        """Which breakpoints are models: all but λ = 0, thinned if the user wants."""
+        """Breakpoints that are models: all but λ = 0, thinned if requested."""
         last = len(path.lambdas) - 1
         if last == 0:
             return np.zeros(1, dtype=np.int64)
@@ -315,7 +315,7 @@ class ENIRCalibrator(Calibrator):
 
 
 def _cost(criterion: Criterion, n_bins: Integers, total: float) -> Floats:
-    """Half the penalty of models with so many bins."""
+    """Half the penalty of models with these numbers of bins."""
     k: Floats = n_bins.astype(np.float64)
     match criterion:
         case "bic":
@@ -329,10 +329,10 @@ def _cost(criterion: Criterion, n_bins: Integers, total: float) -> Floats:
 
 @dataclass(frozen=True)
 class _PathBins:
-    """Every bin that occurs in some of the models, and in which.
+    """Every bin that occurs in some of the models, and the models that contain it.
 
-    A bin exists in the models birth, …, death − 1, which index the list of models asked for. Its
-    value in model t is (n_pos + slope·λ_t)/weight (equation 6).
+    A bin exists in the models birth, …, death − 1, which index the list of models. Its value in
+    model t is (n_pos + slope·λ_t)/weight (equation 6).
     """
 
     start: Integers
@@ -394,7 +394,7 @@ class _PathBins:
 
 
 def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floats:
-    """−½·BIC, or its like, of each model: ln L − cost; −inf for models that cannot matter.
+    """−BIC/2, or another criterion, of each model: ln L − cost; −inf for models that cannot matter.
 
     Parameters
     ----------
@@ -402,7 +402,7 @@ def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floa
     models : ndarray of shape (n_models,)
         Increasing indices of breakpoints.
     cost : ndarray of shape (n_models,)
-        Of each model's bins; the fewer they are, the smaller.
+        Smoothing of each model's bins; the fewer they are, the smaller.
     """
     last = len(models) - 1
     best = float(_log_likelihoods(path, models[[last]])[0] - cost[last])
@@ -435,7 +435,7 @@ def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floa
 
 
 def _log_likelihoods(path: NearIsotonicPath, models: Integers) -> Floats:
-    """Ln L of each model: bins at rest once, bins in motion at every λ of their life."""
+    """Ln L of each model: constant bins once, changing bins at every λ of their life."""
     bins = _PathBins.of_models(path, models)
     moves = bins.slope != 0
     rest = bins.take(~moves)

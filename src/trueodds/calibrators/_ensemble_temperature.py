@@ -17,24 +17,24 @@ __all__ = ["EnsembleTemperatureCalibrator"]
 class EnsembleTemperatureCalibrator(Calibrator):
     """w₁·softmax(l/T) + w₂·p + w₃/k: temperature scaling, the scores and an even split mixed.
 
-    The mixture keeps the order of classes in a row and never says 0 once w₃ is positive. It is
-    worth trying where temperature scaling is: for networks that are too sure by about the same
-    factor everywhere, but sometimes badly surprised.
+    Use it for networks that are overconfident by about the same factor everywhere but occasionally
+    very wrong. The mixture keeps the order of classes in a row and never returns 0 if w₃ is
+    positive.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. p is the softmax of logits and margins.
+        Scale of the scores. p is the softmax of logits and decision values.
 
     Attributes
     ----------
     map_ : AverageMap
-        Its ``weights`` are w₁, w₂ and w₃.
+        The map; its ``weights`` are w₁, w₂ and w₃.
 
     Notes
     -----
-    First T, by :class:`TemperatureCalibrator`, then w by maximum likelihood. Cost: that of
-    temperature scaling and some ten passes over three numbers for each row.
+    T is fitted first, as by :class:`TemperatureCalibrator`, then w by maximum likelihood. Cost:
+    that of temperature scaling and about ten passes over three numbers for each row.
 
     References
     ----------

@@ -21,10 +21,10 @@ __all__ = ["HistogramCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HistogramCalibrator(Calibrator):
-    """The frequency of positives in each of a few bins of the score.
+    """Frequency of positives in each of a few bins of the score.
 
-    Use it as a simple non-parametric baseline that is easy to explain. It is not monotone, and
-    all scores of a bin get the same probability.
+    Use it as a simple non-parametric baseline that is easy to explain. All scores of a bin get the
+    same probability, and the map need not be monotone.
 
     Parameters
     ----------

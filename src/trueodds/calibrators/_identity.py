@@ -1,4 +1,4 @@
-"""Leave the scores alone: the method that every other one must beat."""
+"""Unchanged scores: the baseline that every method must beat."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["IdentityCalibrator"]
 
 
 class IdentityCalibrator(Calibrator):
-    """No calibration: probabilities as they are, logits and margins through the softmax.
+    """No calibration: probabilities are unchanged, logits and decision values pass through softmax.
 
     Use it as the baseline of a comparison. It learns nothing but the classes.
 
     Parameters
     ----------
     label_smoothing : {"platt", None} or float, default=None
-        Accepted as by all methods; without effect.
+        Accepted for compatibility with other methods; it has no effect.
 
     Examples
     --------

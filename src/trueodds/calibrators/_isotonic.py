@@ -20,23 +20,23 @@ __all__ = ["IsotonicCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class IsotonicCalibrator(Calibrator):
-    """The non-decreasing function of the score with the highest likelihood.
+    """Isotonic regression: the non-decreasing function of the score with the highest likelihood.
 
-    Use it with thousands of instances and no idea of the shape. With few it overfits: it makes
-    ties, and gives exact 0 and 1 at the ends unless ``tail_smoothing="laplace"`` keeps it off them.
+    Use it with thousands of rows and an unknown, monotone shape. With few rows it overfits. It
+    creates ties, and returns exact 0 and 1 at the ends unless ``tail_smoothing="laplace"`` is set.
 
     Parameters
     ----------
     interpolation : {"linear", "step"}, default="linear"
-        Between two blocks of constant value: linear, as in scikit-learn, or a step halfway.
+        Map between two blocks of constant value: linear, as in scikit-learn, or a step halfway.
     tail_smoothing : {"laplace", None}, default=None
-        What a block of one class says. None: its frequency, which is exactly 0 or 1.
-        ``"laplace"``: its n instances count as one more of each class, so that it says 1/(n + 2)
-        or (n + 1)/(n + 2); blocks that are then out of order are pooled. Take it wherever a
-        forecast of 0 may turn out wrong: an infinite log-loss, a division by zero.
+        Value of a block with one class only. None: its frequency, which is exactly 0 or 1.
+        ``"laplace"``: one row of each class is added to its n rows, which gives 1/(n + 2) or (n +
+        1)/(n + 2); blocks that are then out of order are pooled. Use it wherever a probability of 0
+        may turn out wrong, since that gives an infinite log-loss.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. The fit depends on their order alone; interpolation takes place
-        on the given scale.
+        Scale of the scores. The fit depends on their order alone; interpolation uses the given
+        scale.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class IsotonicCalibrator(Calibrator):
 
     Notes
     -----
-    Scores that differ at all are kept apart, however close. Cost: one sort.
+    Scores that differ at all are kept separate, however close. Cost: one sort.
 
     References
     ----------

@@ -1,12 +1,12 @@
 """Kernel calibration: the odds of positives around a score, weighted by beta distributions.
 
-Around a score s, instance i counts as the density at s of Beta(p_i/h + 1, (1 − p_i)/h + 1):
+At a score s, row i has a weight equal to the density at s of Beta(p_i/h + 1, (1 − p_i)/h + 1):
 
     s^(p_i/h)·(1 − s)^((1 − p_i)/h) / B_i = (1 − s)^(1/h) · exp(p_i·z/h) / B_i,  z = ln(s/(1 − s)).
 
-The first factor is common to all instances, so the odds of positives are a ratio of two sums of
-exp(p_i·z/h)/B_i. Each term varies smoothly with p_i; many scores are replaced by two points for
-every cell of the axis arcsin √p, on which the kernel is about equally wide everywhere.
+The first factor is common to all rows, so the odds of positives are a ratio of two sums of
+exp(p_i·z/h)/B_i. Each term varies smoothly with p_i. Many scores are therefore replaced by two
+points for every cell of the axis arcsin √p, on which the kernel is about equally wide everywhere.
 """
 
 from __future__ import annotations
@@ -26,32 +26,33 @@ __all__ = ["KernelCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelCalibrator(Calibrator):
-    """The frequency of positives around each score, nearer ones counting more.
+    """Kernel estimate of the frequency of positives at each score; nearer rows count more.
 
-    The kernel is a beta distribution, which fits into [0, 1] and becomes narrow towards the ends.
-    Use it to see the shape of a calibration map without a model of it. It is not monotone, and
-    its bandwidth, the same everywhere, is too wide where scores crowd near 0 or 1.
+    The kernel is a beta distribution, which stays in [0, 1] and becomes narrow towards the ends.
+    Use it to see the shape of a calibration map without a model of it. The map need not be
+    monotone. The bandwidth is the same everywhere, which is too wide where many scores lie near 0
+    or 1.
 
     Parameters
     ----------
     bandwidth : float, default=None
-        The variance of the kernel around p is about bandwidth·p·(1 − p). None: n^(−2/5), where n
-        is the weight of all instances.
+        Bandwidth of the kernel, whose variance around p is about bandwidth·p·(1 − p). None uses
+        n^(−2/5), where n is the total weight.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
+        Scale of the scores; raw scores (``"raw"``) are treated as log-odds.
 
     Attributes
     ----------
     map_ : LogOddsCurveMap
-        The curve at knots that are close enough for an error of 1e-6, unless it would take more
-        than 4,096.
+        The curve at knots dense enough for an error of 1e-6, unless that needs more than 4,096
+        knots.
     bandwidth_ : float
         The bandwidth used; only with two classes.
 
     Notes
     -----
-    The Nadaraya–Watson estimator. Scores below 1e-10 are mapped as 1e-10, and likewise above.
-    Cost: one pass over the scores, and a few milliseconds.
+    This is the Nadaraya–Watson estimator. Scores below 1e-10 are treated as 1e-10, and likewise
+    above 1 − 1e-10. Cost: one pass over the scores, and a few milliseconds.
 
     References
     ----------
@@ -93,11 +94,11 @@ class KernelCalibrator(Calibrator):
 
 N_CELLS = 256
 FARTHEST = float(np.log1p(-1e-10) - np.log(1e-10))
-"""Log-odds of 1 − 1e-10: beyond this, the curve is not continued."""
+"""Log-odds of 1 − 1e-10; the curve is constant beyond."""
 FIRST_KNOTS = 257
 MOST_KNOTS = 4096
 TOLERANCE = 5e-7
-"""Error at the middle between knots above which another one is put there."""
+"""Error at the middle between two knots above which another knot is inserted."""
 LARGEST = 700.0  # log-odds beyond this say no more
 TINY = 1e-100  # a spread whose cube is still a number
 CHUNK = 1 << 18  # numbers that are held at a time
@@ -109,9 +110,9 @@ class BetaKernel:
     Parameters
     ----------
     p : ndarray of shape (n,)
-        Probabilities.
+        Probabilities of the rows.
     n_neg, n_pos : ndarray of shape (n,)
-        Weights of the classes; neither is zero altogether.
+        Weights of the two classes in each row; neither sums to zero.
     bandwidth : float
         h above.
     """

@@ -16,34 +16,33 @@ __all__ = ["LogisticCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticCalibrator(Calibrator):
-    """σ(a·z + c): a logistic curve of the log-odds, or of the scores as they are.
+    """Platt scaling: a logistic curve σ(a·z + c) of the log-odds or of the raw scores.
 
-    Use it when the scores of each class are about normal on the chosen axis, or with little data.
-    It cannot bend: on the log-odds axis it contains the identity, on the raw axis of
-    probabilities it does not, and can make good probabilities worse.
+    Use it with little data, or when the scores of each class are about normal on the chosen axis.
+    It cannot bend. On the log-odds axis it contains the identity; on the raw axis of probabilities
+    it does not, and can make good probabilities worse.
 
     Parameters
     ----------
     axis : {"log_odds", "raw"}, default="log_odds"
-        What the curve is a function of. ``"raw"`` takes the scores as they are: Platt's method for
-        margins, and what scikit-learn does to probabilities.
+        Axis of the curve. ``"raw"`` uses the scores without a transformation: Platt's method for
+        decision values, and what scikit-learn does to probabilities.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Raw scores (``"raw"``) are always taken as they are.
+        Scale of the scores. Raw scores (``"raw"``) are never transformed.
     label_smoothing : {"platt", None} or float, default="platt"
-        Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) in place of 1 and 0; None for plain
-        maximum likelihood. N are sums of weights, so scale importance weights to sum to the
-        number of rows.
+        Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0; None for plain maximum
+        likelihood. N are sums of weights, so scale importance weights to sum to the number of rows.
 
     Attributes
     ----------
     map_ : LogOddsMap
-        With ``a`` = ``b`` the slope and ``c`` the intercept.
+        The map; ``a`` = ``b`` is the slope and ``c`` the intercept.
 
     Notes
     -----
-    The slope may come out negative for inverted scores; a warning says so. Probabilities of
-    exactly 0 and 1 are placed on the axis by likelihood, not by a clip. Cost: a few passes over
-    the scores, no sorting.
+    The slope may be negative for inverted scores, with a warning. Probabilities of exactly 0 and 1
+    are placed on the axis by maximum likelihood, not by a clip. Cost: a few passes over the scores,
+    no sorting.
 
     References
     ----------

@@ -19,26 +19,26 @@ __all__ = ["MatrixCalibrator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MatrixCalibrator(Calibrator):
-    """softmax(W·l + bias): every class's score may draw on every class's logit.
+    """Matrix scaling: softmax(W·l + bias), where each class uses the logits of all classes.
 
     Use it when classes are confused with each other systematically. It has k·(k + 1) parameters,
-    which are held back by default, and more so where instances are few.
+    which are penalized by default, more strongly when rows are few.
 
     Parameters
     ----------
     ridge : "structured" or float, default="structured"
-        What holds the parameters back, against the mean log-loss. ``"structured"``: a temperature
-        is fitted first, and what the matrix adds to it is penalized by k/n for each squared bias
-        and diagonal weight, and by k·(k − 1)/n for each squared weight off the diagonal, so that
-        few instances change little. A number: ½·ridge·Σ w² on the off-diagonal weights alone, the
-        larger, the closer to vector scaling; 0 is maximum likelihood.
+        Penalty on the parameters, added to the mean log-loss. ``"structured"``: a temperature is
+        fitted first. What the matrix adds to it is penalized by k/n for each squared bias and
+        diagonal weight, and by k·(k − 1)/n for each squared off-diagonal weight, so that few rows
+        change little. A number: 0.5·ridge·Σ w² on the off-diagonal weights alone; the larger it is,
+        the closer the fit is to vector scaling, and 0 is maximum likelihood.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Probabilities are turned into their logarithms; logits are taken
-        as they are.
+        Scale of the scores. Probabilities are replaced by their logarithms; logits are used
+        directly.
     label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels, for k classes.
+        Platt's correction of the labels, generalized to k classes.
     classes : array-like, default=None
-        All labels; a class without instances keeps its row of the temperature's matrix, or of the
+        All labels; a class without rows keeps its row of the temperature's matrix, or of the
         identity matrix if ``ridge`` is a number.
 
     Attributes
@@ -47,17 +47,16 @@ class MatrixCalibrator(Calibrator):
 
     Notes
     -----
-    On two classes it works on ln p and ln(1−p), where a full matrix has no more freedom than a
-    diagonal: ``ridge`` has no effect, and it is beta calibration without a constraint.
+    With two classes it works on ln p and ln(1−p), where a full matrix has no more freedom than a
+    diagonal one: ``ridge`` has no effect, and the method is beta calibration without a constraint.
     Very large and small logits are scaled for the fit as in :class:`~trueodds.VectorCalibrator`.
 
-    With ``ridge=0`` and many classes the scores often separate them, because there are so many
-    parameters; then Platt's correction is used, with a warning, and what is learned is mostly
-    noise. Probabilities of exactly 0 stand where temperature scaling places them; if ``ridge`` is
-    a number, where the matrix does, or vector scaling beyond 100 classes.
-    Cost: n·k³ for each of about ten steps; 5000 rows of 100 classes take two seconds, by maximum
-    likelihood up to a minute. Beyond 100 classes a step is some dozens to hundreds of products of
-    n·k².
+    With ``ridge=0`` and many classes the scores often separate the classes, because there are many
+    parameters. Platt's correction is then used, with a warning, and the fit is mostly noise.
+    Probabilities of exactly 0 are placed by temperature scaling. If ``ridge`` is a number, they are
+    placed by the matrix, or by vector scaling for more than 100 classes. Cost: n·k³ for each of
+    about ten steps; 5000 rows of 100 classes take two seconds, and up to a minute by maximum
+    likelihood. With more than 100 classes a step takes dozens to hundreds of products of n·k².
 
     References
     ----------

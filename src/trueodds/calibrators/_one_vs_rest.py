@@ -1,4 +1,4 @@
-"""Any calibrator, one class against the rest."""
+"""Any calibrator, one-vs-rest."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["OneVsRestCalibrator"]
 class OneVsRestCalibrator(Calibrator):
     """One binary calibrator per class, with rows normalized to sum to 1.
 
-    Binary methods do this by themselves on more than two classes. Use this to do the same with a
-    method that would otherwise learn all classes together, or with columns that are independent
-    scores and need not sum to 1.
+    Binary methods do this automatically with more than two classes. Use this class to apply it to a
+    method that would otherwise fit all classes jointly, or to columns that are independent scores
+    and need not sum to 1.
 
     Parameters
     ----------
     calibrator : Calibrator, default=None
-        The method for each class; None for :class:`~trueodds.LogisticCalibrator`.
+        Method for each class; None for :class:`~trueodds.LogisticCalibrator`.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; takes precedence over the calibrator's own.
+        Scale of the scores; overrides that of the calibrator.
     label_smoothing : {"platt", None} or float, default=None
-        Used in place of the calibrator's own if not None.
+        Label smoothing that overrides that of the calibrator, if not None.
     classes : array-like, default=None
-        All labels; a class without instances keeps its scores.
+        All labels; a class without rows keeps its scores.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class OneVsRestCalibrator(Calibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """As the calibrator of each class."""
+        """True if the calibrator of each class is."""
         return self._inner().is_monotone
 
     @property
     def ignores_row_order(self) -> bool:
-        """As the calibrator of each class."""
+        """True if the calibrator of each class does."""
         return self._inner().ignores_row_order
 
     def _check_options(self) -> None:

@@ -1,7 +1,7 @@
 """Quadratic scaling: the curve η = a·z² + b·z + c of log-odds z.
 
-Beyond all scores the curve is not continued: the square makes it turn sharply where no instance was
-seen.
+The curve is constant outside the observed scores: the square would make it turn sharply where there
+are no rows.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ __all__ = ["QuadraticCalibrator"]
 
 
 class QuadraticCalibrator(Calibrator):
-    """σ(a·z² + b·z + c): logistic calibration of the log-odds z with one bend.
+    """Quadratic scaling: σ(a·z² + b·z + c), logistic calibration of the log-odds z with one bend.
 
-    Use it where a logistic curve is almost right but one end is off: three parameters, as many as
-    beta calibration has. Nothing keeps it from turning down at one end; there use
+    Use it where a logistic curve is almost right but one end is off. It has three parameters, as
+    many as beta calibration. The curve can turn down at one end; if that is a problem, use
     ``BetaCalibrator``, which cannot.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
+        Scale of the scores; raw scores (``"raw"``) are treated as log-odds.
 
     Attributes
     ----------
     map_ : QuadraticMap
-        With a, b and c.
+        The map with a, b and c.
 
     Notes
     -----
-    The likelihood is maximized without a penalty, to the last digit. Beyond the range of scores
-    seen in fitting the map is constant. Scores of exactly 0 and 1 stand where the curve reaches
-    their frequency, or at the last other score if it does not. Cost: a few passes over the scores,
-    no sorting.
+    The likelihood is maximized without a penalty, to the last digit. Outside the range of the
+    fitted scores the map is constant. Scores of exactly 0 or 1 are placed where the curve equals
+    their observed frequency, or at the most extreme other score if it never does. Cost: a few
+    passes over the scores, no sorting.
 
     References
     ----------
@@ -72,7 +72,7 @@ class QuadraticCalibrator(Calibrator):
 
 
 SQUARES = (1e-150, 1e150)
-"""Sizes of margins whose squares, and one over these, are ordinary numbers."""
+"""Sizes of log-odds whose squares and inverse squares are ordinary numbers."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class QuadraticFit(CurveFit):
     c: float
 
     def at(self, z: Floats) -> Floats:
-        """Fitted log-odds at log-odds z, wherever the range ends."""
+        """Fitted log-odds at log-odds z, also outside the fitted range."""
         return np.asarray((self.a * z + self.b) * z + self.c)
 
     def steepest(self, low: float, high: float) -> float:

@@ -1,19 +1,19 @@
-"""Robust logistic calibration: Platt scaling that outliers cannot bend.
+"""Robust logistic calibration: Platt scaling that limits the influence of outliers.
 
-The line η = a·z + c is fitted by a proper score that bounds what any instance can do. Instead of
-−ln q for the probability q that an instance's own class is given, the loss is that of
-the density power divergence of order α,
+The line η = a·z + c is fitted by a proper score that bounds the influence of each row. Instead of
+−ln q for the probability q of the row's own class, the loss is that of the density power divergence
+of order α,
 
     L = (p^(1+α) + (1−p)^(1+α))/(1+α) − q^α/α,
 
-which is the log-loss for α → 0 and the Brier score for α = 1. It is a proper score, so that the
-true curve minimizes it whatever α is, and it is bounded, however wrong an instance. Its gradient
-is that of the log-loss times u(p) = p^α·(1−p) + (1−p)^α·p: instances of which the curve is sure,
-on the right side or the wrong one, count little.
+which is the log-loss for α → 0 and the Brier score for α = 1. It is a proper score, so the true
+curve minimizes it for every α, and it is bounded, however wrong a row is. Its gradient is that of
+the log-loss times u(p) = p^α·(1−p) + (1−p)^α·p: rows with predictions near 0 or 1, right or wrong,
+count little.
 
-It may have more than one minimum. The search starts at three curves of highest likelihood: of all
-scores, of scores brought within their fences, and of the scores within them alone; the lowest
-minimum counts.
+The loss may have more than one minimum. The search starts at three curves of highest likelihood: of
+all scores, of scores clipped to their fences, and of the scores within the fences only. The lowest
+minimum is used.
 """
 
 from __future__ import annotations
@@ -46,40 +46,40 @@ from trueodds.rows import Rows
 __all__ = ["RobustLogisticCalibrator"]
 
 LEAST = 1e-9
-"""A robustness below this is none, to the last digit but one."""
+"""Robustness below which the method equals logistic calibration to the last digit but one."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RobustLogisticCalibrator(Calibrator):
-    """σ(a·z + c), fitted so that a few scores far on the wrong side cannot bend the curve.
+    """Platt scaling with a bounded loss, so that a few very wrong scores cannot bend the curve.
 
-    Use it in place of logistic calibration where some scores or labels are plainly wrong:
-    broken measurements, mislabeled rows. Where surprises are real and will come again, do not:
-    it takes them for mistakes and is too sure at the ends. It bends no more than logistic
-    calibration does.
+    Use it instead of logistic calibration if some scores or labels are plainly wrong: broken
+    measurements, mislabeled rows. Do not use it if surprises are real and will come again: it
+    treats them as mistakes and is overconfident at the ends. It is as rigid as logistic
+    calibration.
 
     Parameters
     ----------
     robustness : float, default=0.5
-        α of the loss, above 0 and at most 1. Near 0 the log-loss, which is logistic calibration;
-        1 the Brier score. In between an instance that is given the probability q for its class
-        costs no more than 1/α as q goes to 0.
+        α of the loss, above 0 and at most 1. Values near 0 give the log-loss, which is logistic
+        calibration; 1 gives the Brier score. In between, a row with predicted probability q for its
+        class costs no more than 1/α as q goes to 0.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Raw scores (``"raw"``) are taken as they are.
+        Scale of the scores. Raw scores (``"raw"``) are used unchanged.
     label_smoothing : {"platt", None} or float, default="platt"
-        Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) in place of 1 and 0.
+        Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0.
 
     Attributes
     ----------
     map_ : LogOddsMap
-        With ``a`` = ``b`` the slope and ``c`` the intercept.
+        The map; ``a`` = ``b`` is the slope and ``c`` the intercept.
 
     Notes
     -----
-    The slope may come out negative for inverted scores; a warning says so. Scores of exactly 0 and
-    1 stand where the curve reaches their frequency, or at the last other score if it does not.
-    The loss may have several minima; the lowest of those reached from three starts is taken. Cost:
-    some tens of passes over the scores, and a sort of at most 65,536.
+    The slope may be negative for inverted scores, with a warning. Scores of exactly 0 or 1 are
+    placed where the curve equals their observed frequency, or at the most extreme other score if it
+    never does. The loss may have several minima; the lowest of those reached from three starts is
+    used. Cost: some tens of passes over the scores, and a sort of at most 65,536.
 
     References
     ----------
@@ -126,11 +126,11 @@ class RobustLogisticCalibrator(Calibrator):
 
 
 FENCE = 1.5
-"""Tukey's: scores farther from the quartiles than this many times their distance are outliers."""
+"""Tukey's factor: scores farther from the quartiles than this times their distance are outliers."""
 FARTHEST = 1e6  # units from the middle
 LEAST_UNIT = 1e-14  # of the axis, relative to its middle
 STEEP = 10.0
-"""A curve that rises more between the middle and a fence may be one that would rise for ever."""
+"""Rise between the middle and a fence above which the slope may be unbounded."""
 
 
 def fit_robust(rows: BinaryRows, *, scale: InputScale, power: float) -> LogOddsFit:
@@ -139,7 +139,7 @@ def fit_robust(rows: BinaryRows, *, scale: InputScale, power: float) -> LogOddsF
     Parameters
     ----------
     rows : Rows
-        Scores in any order, some of them perhaps saturated.
+        Scores in any order, possibly saturated.
     scale : {"probability", "logit", "raw"}
     power : float
         α > 0.
@@ -157,8 +157,8 @@ def fit_robust(rows: BinaryRows, *, scale: InputScale, power: float) -> LogOddsF
 class _PowerLoss:
     """The score of a line, on an axis whose unit is the way from the middle to a fence.
 
-    Mean and standard deviation would be the outliers'. What is farther than a million units counts
-    as if it were there, which is nothing unless the curve is as flat.
+    Mean and standard deviation would be dominated by the outliers. Distances are limited to a
+    million units, which has no effect unless the curve is as flat.
     """
 
     def __init__(self, rows: LogOddsRows, power: float) -> None:

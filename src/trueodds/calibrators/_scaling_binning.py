@@ -26,19 +26,19 @@ HALVINGS = 60  # of the interval between two scores; no float64 is left between 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScalingBinningCalibrator(Calibrator):
-    """A parametric curve, cut into bins of equal mass that say the curve's mean in each.
+    """Parametric curve cut into bins of equal mass; each bin returns the curve's mean in it.
 
-    Use it where the calibration error must be measured afterwards: a forecast that takes ten
-    values can be checked value by value, and means of a curve vary less than the frequencies of
-    histogram binning do. Forecasts lose a little by the steps, and all that the curve misses.
+    Use it if the calibration error must be measured afterwards: a prediction with ten values can be
+    checked value by value, and means of a curve vary less than the frequencies of histogram
+    binning. The steps lose a little accuracy.
 
     Parameters
     ----------
     n_bins : int, default=10
     scaling : {"logistic", "beta"}, default="logistic"
-        The curve: σ(a·z + c) of the log-odds z, or beta calibration. It must not decrease.
+        Curve: σ(a·z + c) of the log-odds z, or beta calibration. It must not decrease.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; raw scores (``"raw"``) are taken as log-odds.
+        Scale of the scores; raw scores (``"raw"``) are treated as log-odds.
 
     Attributes
     ----------
@@ -47,7 +47,8 @@ class ScalingBinningCalibrator(Calibrator):
     Notes
     -----
     The same rows serve all three steps, as in the authors' program; their analysis splits them.
-    Equal scores are never parted, so there may be fewer bins. Cost: a fit of the curve and a sort.
+    Equal scores are never separated, so there may be fewer bins. Cost: a fit of the curve and a
+    sort.
 
     References
     ----------
@@ -86,7 +87,7 @@ class ScalingBinningCalibrator(Calibrator):
 
 
 def _cuts(weight: Floats, n_bins: int) -> npt.NDArray[np.intp]:
-    """Rows at which a bin begins; what remains of an even division goes to the first bins.
+    """Rows at which a bin begins; the remainder of an even division goes to the first bins.
 
     A row in which a cut would fall belongs to the lower bin.
     """

@@ -21,30 +21,30 @@ from trueodds.rows import Rows
 __all__ = ["SmoothIsotonicCalibrator"]
 
 TOLERANCE = 1e-5
-"""Probability by which the map's lines may miss the cubics."""
+"""Largest difference in probability between the map's lines and the cubics."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SmoothIsotonicCalibrator(Calibrator):
-    """A smooth increasing curve through the blocks of isotonic regression.
+    """Smooth increasing curve through the blocks of isotonic regression.
 
     Each block becomes a point at its mean score, and an increasing cubic spline (PCHIP) goes
-    through the points. Use it in place of isotonic calibration where jumps and ties are not
-    wanted. It is as sure of the blocks as isotonic regression is: with few rows it overfits, and
-    it says 0 and 1 at the ends unless ``tail_smoothing="laplace"`` keeps it off them.
+    through the points. Use it instead of isotonic calibration if jumps and ties are a problem. With
+    few rows it overfits as isotonic regression does, and it returns 0 and 1 at the ends unless
+    ``tail_smoothing="laplace"`` is set.
 
     Parameters
     ----------
     tail_smoothing : {"laplace", None}, default=None
-        What a block of one class says. None: exactly 0 or 1. ``"laplace"``: one more instance of
-        each class is added to it.
+        Value of a block with one class only. None: exactly 0 or 1. ``"laplace"``: one row of each
+        class is added to it.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores, on which means are taken and the curve is smooth.
+        Scale of the scores, on which means are computed and the curve is smooth.
 
     Attributes
     ----------
     map_ : PiecewiseLinearMap
-        The curve at knots that are close enough for an error of 1e-5.
+        The curve at knots dense enough for an error of 1e-5.
 
     Notes
     -----
@@ -95,9 +95,9 @@ def monotone_cubic(x: Floats, y: Floats, tolerance: float) -> tuple[Floats, Floa
     Parameters
     ----------
     x, y : ndarray of shape (n,)
-        Points, both strictly increasing; x must be finite and span a finite range.
+        Points of the curve, both strictly increasing; x must be finite and span a finite range.
     tolerance : float
-        In units of y.
+        Largest error, in units of y.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def _relative_slopes(width: Floats, rise: Floats) -> tuple[Floats, Floats]:
 
 
 def _end_slope(wider: Floats, steeper: Floats) -> Floats:
-    """At the first point: that of the parabola through three points, brought within [0, 3].
+    """Slope at the first point: that of the parabola through three points, clipped to [0, 3].
 
     ``wider`` and ``steeper`` are width and slope of the next piece over those of the first.
     """

@@ -1,14 +1,14 @@
 """Spline calibration: a penalized spline of the log-odds, from rows to the knots of a map.
 
-Everything is computed on an axis on which the largest log-odds are 1, so that margins of any size
-can be squared; the penalty is scaled to a standard deviation of 1, so that its strength has one
-meaning for all of them.
+All computation uses an axis on which the largest log-odds are 1, so that decision values of any
+size can be squared. The penalty is scaled to a standard deviation of 1, so that its strength means
+the same for all scores.
 
-The fit is a logistic regression with a quadratic penalty whose strength the data decides. It
-minimizes Σ w·ln(1 + e^η) − n₊·η + ½·λ·β'Sβ, where η = X·β. Read as a model, β has a normal prior
-of precision λ·S. The strength λ is the one of highest evidence, the integral over β of likelihood
-and prior by Laplace's method: Wood (2011), Fast stable restricted maximum likelihood and marginal
-likelihood estimation of semiparametric generalized linear models, JRSS B 73.
+The fit is a logistic regression with a quadratic penalty whose strength is estimated. It minimizes
+Σ w·ln(1 + e^η) − n₊·η + 0.5·λ·β'Sβ, where η = X·β. As a model, β has a normal prior of precision
+λ·S. The strength λ maximizes the evidence, the integral over β of likelihood and prior by Laplace's
+method: see Wood (2011), "Fast stable restricted maximum likelihood and marginal likelihood
+estimation of semiparametric generalized linear models", JRSS B 73.
 """
 
 from __future__ import annotations
@@ -45,41 +45,42 @@ PRIOR_WEIGHT = 10.0
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SplineCalibrator(Calibrator):
-    """A smooth curve of the log-odds that bends only as far as the data insists.
+    """Penalized spline of the log-odds that bends only as far as the data support.
 
-    A natural cubic spline whose curvature is penalized; how strongly is decided by the evidence,
-    without cross-validation. Use it where no formula fits and steps are not wanted. A strong
-    penalty leaves logistic calibration, and a prior of a few instances keeps small samples near
-    the scores as they are.
+    It is a natural cubic spline whose curvature is penalized; the evidence sets the strength,
+    without cross-validation. Use it where no formula fits and steps are a problem. A strong penalty
+    leaves logistic calibration, and a prior of a few rows keeps small samples near the original
+    scores.
 
     Parameters
     ----------
     n_knots : int, default=20
-        At quantiles of the log-odds. More cost time and, thanks to the penalty, change little.
+        Number of knots, at quantiles of the log-odds. More knots cost time and, thanks to the
+        penalty, change little.
     strength : float, default=None
-        λ of the penalty ½·λ·∫η″², where the log-odds have been scaled to a standard deviation of 1.
-        None: the one of highest evidence.
+        λ of the penalty 0.5·λ·∫η″², where the log-odds have been scaled to a standard deviation of
+        1. None uses the value of highest evidence.
     prior_weight : float or "auto", default="auto"
-        How many instances the belief counts for that the scores are right as they are: that many,
-        spread evenly over the probabilities 0.01, 0.02, …, 0.99, with labels as they say.
-        ``"auto"``: 10 for probabilities and log-odds, 0 for margins.
+        Prior weight, in rows, of the assumption that the scores are calibrated: this many rows,
+        spread evenly over the probabilities 0.01, 0.02, …, 0.99, have labels that agree with them.
+        ``"auto"``: 10 for probabilities and log-odds, 0 for decision values.
     monotone : bool, default=False
-        Whether parts that fall are replaced by constants.
+        Whether decreasing parts are replaced by constants.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; raw scores (``"raw"``) take the place of log-odds.
+        Scale of the scores; raw scores (``"raw"``) are treated as log-odds.
 
     Attributes
     ----------
     map_ : LogOddsCurveMap
-        The spline at points that are close enough for an error of 1e-6.
+        The spline at points dense enough for an error of 1e-6.
     strength_ : float
         The strength used; only with two classes.
 
     Notes
     -----
-    Beyond the range of scores seen in fitting the map is constant. Scores of exactly 0 and 1 stand
-    a tenth of the range of the others beyond them. Cost: one pass over the scores, and some
-    milliseconds.
+    Outside the range of the fitted scores the map is constant. Scores of exactly 0 and 1 are placed
+    outside the others, at a distance of a tenth of their range. Cost: one pass over the scores, and
+    some milliseconds.
 
     References
     ----------
@@ -107,7 +108,7 @@ class SplineCalibrator(Calibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """On request."""
+        """True if requested."""
         return bool(self.monotone)
 
     def _check_options(self) -> None:
@@ -144,7 +145,7 @@ COMPRESS_FROM = 2048
 CELLS = 256
 STRENGTHS = np.logspace(-3, 7, 11)
 BEYOND = 0.1
-"""How far beyond the others saturated scores stand, in units of the others' range."""
+"""Distance of saturated scores from the others, in units of the others' range."""
 LARGEST = 1e300  # log-odds that a map can hold
 CLOSEST = 1e-4  # knots may be to each other, in units of the range
 TOLERANCE = 4e-6
@@ -204,7 +205,7 @@ def fit_spline(
 
 
 def _finite_rows(given: Rows, scale: InputScale) -> LogOddsRows:
-    """Few rows, by increasing log-odds; saturated ones stand beyond the others."""
+    """Few rows, by increasing log-odds; saturated ones lie beyond the others."""
     # By weight: counts must give what their rows give.
     if given.total >= COMPRESS_FROM:
         rows: LogOddsRows = compress(given.scores, scale, given.counts, cells=CELLS)
@@ -239,7 +240,7 @@ def _knots(u: Floats, weight: Floats, n_knots: int) -> Floats:
 
 
 def _increasing(x: Floats, y: Floats, u: Floats, weight: Floats) -> Floats:
-    """The nearest values that do not fall, weighted by the information in the data around them."""
+    """Nearest non-decreasing values, weighted by the information in the data around them."""
     nearest = np.clip(np.searchsorted((x[1:] + x[:-1]) / 2, u), 0, len(x) - 1)
     mass = np.bincount(nearest, weight, len(x))
     mass += 1e-3 * mass.sum() / len(x)
@@ -250,8 +251,8 @@ def _increasing(x: Floats, y: Floats, u: Floats, weight: Floats) -> Floats:
 
 
 ROUGH, FINE = 1e-6, 1e-12
-"""Decrements of Newton's method, per unit of weight, below which one step more is the last: to
-compare strengths, and in the end. That step squares the error."""
+"""Newton decrements, per unit of weight, below which one more step is the last: to compare
+strengths, and at the end. That step squares the error."""
 STALLED = 1e-9  # a decrement, per unit of weight, that rounding may leave
 JITTER = 1e-13  # of the diagonal: what nothing determines stays where it is
 

@@ -9,32 +9,32 @@ __all__ = ["StructuredMatrixCalibrator"]
 
 
 class StructuredMatrixCalibrator(MixedStructuredCalibrator):
-    """softmax((I + D)·ln q + bias), where q is temperature scaling, slightly smoothed (SMS).
+    """Structured matrix scaling (SMS): softmax((I + D)·ln q + bias) on temperature-scaled q.
 
-    D and the bias are held back the more, the more classes and the fewer rows there are: with few
-    rows it is temperature scaling, with many it is matrix scaling.
+    D and the bias are penalized more strongly with more classes and fewer rows: with few rows the
+    method is temperature scaling, with many it is matrix scaling. q is temperature scaling,
+    slightly smoothed.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Logits are turned into the logarithms of their softmax.
+        Scale of the scores. Logits are replaced by the logarithms of their softmax.
     classes : array-like, default=None
-        All labels; for a class without instances D and the bias stay 0.
+        All labels; for a class without rows D and the bias stay 0.
 
     Attributes
     ----------
     map_ : StructuredSoftmaxMap
-        D is ``on_logs``.
+        The map; D is ``on_logs``.
 
     Notes
     -----
     With n rows and k classes, q = n/(n + 1)·softmax(τ·ln p) + 1/((n + 1)·k). First τ is fitted,
-    then D and the bias, against the mean log-loss plus k/n for each squared bias and diagonal
-    entry of D and k·(k − 1)/n for each squared entry off the diagonal. n is the sum of the weights.
-    Probabilities of exactly 0 are taken for 1.2e-38; :class:`~trueodds.MatrixCalibrator` has the
-    same penalty and places them by likelihood. If the scores separate the classes, Platt's
-    correction is used, with a warning.
-    Cost: n·k³ for each of some ten steps.
+    then D and the bias. The mean log-loss is penalized by k/n for each squared bias and diagonal
+    entry of D, and by k·(k − 1)/n for each squared entry off the diagonal. n is the sum of the
+    weights. Probabilities of exactly 0 are treated as 1.2e-38; :class:`~trueodds.MatrixCalibrator`
+    has the same penalty and places them by maximum likelihood. If the scores separate the classes,
+    Platt's correction is used, with a warning. Cost: n·k³ for each of about ten steps.
 
     References
     ----------

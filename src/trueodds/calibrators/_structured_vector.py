@@ -9,26 +9,27 @@ __all__ = ["StructuredVectorCalibrator"]
 
 
 class StructuredVectorCalibrator(MixedStructuredCalibrator):
-    """softmax((1 + d)·ln q + bias), where q is temperature scaling, slightly smoothed (SVS).
+    """Structured vector scaling (SVS): softmax((1 + d)·ln q + bias) on temperature-scaled q.
 
-    Each class has a weight and a bias, held back the more, the more classes and the fewer rows
-    there are: with few rows it is temperature scaling, with many it is vector scaling.
+    Each class has a weight and a bias, penalized more strongly with more classes and fewer rows.
+    With few rows the method is temperature scaling, with many it is vector scaling. q is
+    temperature scaling, slightly smoothed.
 
     Parameters
     ----------
     input, classes
-        As in :class:`~trueodds.StructuredMatrixCalibrator`.
+        Scale of the scores; see :class:`~trueodds.StructuredMatrixCalibrator`.
 
     Attributes
     ----------
     map_ : StructuredSoftmaxMap
-        d is ``on_logs``.
+        The map; d is ``on_logs``.
 
     Notes
     -----
-    As :class:`~trueodds.StructuredMatrixCalibrator` with a diagonal matrix: q, zeros and separable
-    scores are treated as there, and the penalty is k/n for each squared entry of d and the bias.
-    Cost: some dozens of passes over n·k numbers.
+    This is :class:`~trueodds.StructuredMatrixCalibrator` with a diagonal matrix: q, zeros and
+    separable scores are treated in the same way, and the penalty is k/n for each squared entry of d
+    and the bias. Cost: some dozens of passes over n·k numbers.
 
     References
     ----------

@@ -18,27 +18,27 @@ __all__ = ["TemperatureCalibrator"]
 
 
 class TemperatureCalibrator(Calibrator):
-    """softmax(l/T): all logits divided by one temperature.
+    """Temperature scaling: softmax(l/T), all logits divided by one temperature.
 
     Use it for networks whose confidence is wrong by the same factor everywhere; the ranking of
     classes in a row never changes. It cannot move the decision threshold or correct one class
-    against another.
+    relative to another.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Logits need not be normalized; margins are taken as logits.
+        Scale of the scores. Logits need not be normalized; decision values are treated as logits.
 
     Attributes
     ----------
     map_ : LogOddsMap or SoftmaxMap
     temperature_ : float
-        T; infinite if the scores carry no information or rank the classes the wrong way round.
+        T; infinite if the scores carry no information or rank the classes in reverse.
 
     Notes
     -----
-    Learned for all classes together. Probabilities of exactly 0 are placed by likelihood, not by
-    a clip. Cost: a few passes over the scores.
+    All classes are fitted jointly. Probabilities of exactly 0 are placed by maximum likelihood, not
+    by a clip. Cost: a few passes over the scores.
 
     References
     ----------
@@ -83,7 +83,7 @@ class TemperatureCalibrator(Calibrator):
         if fitted.weights[0] >= 0:
             return fitted
         warn_user(
-            "the classes' scores rank them the wrong way round; the best temperature is infinite.",
+            "the scores rank the classes in reverse; the best temperature is infinite.",
             NonMonotoneWarning,
         )
         nothing = np.zeros(rows.n_classes)

@@ -15,20 +15,20 @@ __all__ = ["VectorCalibrator"]
 
 
 class VectorCalibrator(Calibrator):
-    """softmax(w·l + bias): one weight and one bias per class.
+    """Vector scaling: softmax(w·l + bias), one weight and one bias per class.
 
-    Use it when some classes are over-confident and others are not. Twice as many parameters as
-    classes: with few instances per class prefer temperature scaling.
+    Use it when some classes are overconfident and others are not. It has twice as many parameters
+    as classes; with few rows per class prefer temperature scaling.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Probabilities are turned into their logarithms; logits are taken
-        as they are, so adding a constant to a row of logits matters.
+        Scale of the scores. Probabilities are replaced by their logarithms. Logits are used
+        directly, so adding a constant to a row of logits matters.
     label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels, for k classes.
+        Platt's correction of the labels, generalized to k classes.
     classes : array-like, default=None
-        All labels; a class without instances has the mean weight of the others and bias 0.
+        All labels; a class without rows has the mean weight of the others and bias 0.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class VectorCalibrator(Calibrator):
 
     Notes
     -----
-    On two classes it works on ln p and ln(1−p) and so is beta calibration without a constraint.
-    The log-loss is convex and minimized by Newton's method with conjugate gradients.
-    Logits that typically spread by less than 1/65,536 or more than 65,536 within a row are scaled
-    by a power of two for the fit.
+    With two classes it works on ln p and ln(1−p) and so is beta calibration without a constraint.
+    The log-loss is convex and minimized by Newton's method with conjugate gradients. Logits that
+    typically spread by less than 1/65,536 or more than 65,536 within a row are scaled by a power of
+    two for the fit.
 
     References
     ----------

@@ -20,33 +20,33 @@ SAME = 1e-12
 
 
 class VennAbersCalibrator(Calibrator):
-    """Isotonic regression twice, with the new instance as a negative and as a positive.
+    """Two isotonic regressions, with the new row as a negative and as a positive, merged into one.
 
-    Every score gets two probabilities: p0 by the isotonic regression of the calibration set and
-    the new instance labeled 0, p1 by that with the label 1. One of the two is calibrated, whatever
-    the distribution, and they are merged into one forecast, p1/(1 − p0 + p1), which is never 0 or
-    1. Use it as isotonic calibration that does not overfit the ends. With few rows p0 and p1 are
-    far apart; what they tell of a single forecast's uncertainty is in :meth:`predict_bounds`.
+    Every score gets two probabilities: p0 by the isotonic regression of the calibration set and the
+    new row labeled 0, p1 by that with the label 1. One of the two is calibrated, whatever the
+    distribution. They are merged into p1/(1 − p0 + p1), which is never 0 or 1. Use it as isotonic
+    calibration that does not overfit the ends. With few rows p0 and p1 are far apart;
+    :meth:`predict_bounds` explains what they mean.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores; their order alone counts.
+        Scale of the scores; the fit depends on their order alone.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the labels of the calibration set.
 
     Attributes
     ----------
     map_ : StepMap
-        The merged forecast. A score that occurred in fitting has a step of its own, which holds
-        for what differs from it by less than 1e-12 of its size too.
+        The merged probability. A score that occurred in fitting has its own step, which also covers
+        scores that differ from it by less than 1e-12 of its size.
     p0_, p1_ : StepMap
         The two probabilities; only with two classes.
 
     Notes
     -----
-    The inductive method. The new instance weighs one, whatever the weights of the others. Cost:
-    one sort and O(n log n) in all; no regression is run at prediction.
+    This is the inductive method. The new row has weight one, whatever the weights of the others.
+    Cost: one sort and O(n log n) in all; no regression is run at prediction.
 
     References
     ----------
@@ -87,7 +87,7 @@ class VennAbersCalibrator(Calibrator):
         return self._steps(edges, high / (1 - low + high))
 
     def _steps(self, edges: Floats, values: Floats) -> StepMap:
-        """The map without edges at which nothing changes."""
+        """The map without edges at which the value does not change."""
         # An edge may stand twice: after +inf comes nothing, after x perhaps the next score.
         real = np.append(edges[1:] > edges[:-1], True)
         last = np.append(True, real)
@@ -96,27 +96,29 @@ class VennAbersCalibrator(Calibrator):
         return StepMap(edges=edges[kept], values=values[np.append(True, kept)], scale=self.scale)
 
     def predict_bounds(self, scores: Any) -> Floats:
-        """The two probabilities p0 ≤ p1 of each score.
+        """Return the two probabilities p0 ≤ p1 of each score.
 
-        This is **not** a confidence interval for the probability of the positive class. The
-        guarantee is another one: if the rows are exchangeable, then one of the two, the one whose
-        label turns out to be right, is a perfectly calibrated forecast. Their distance shows how
-        much one single label moves the fit around this score, which is less than how uncertain the
-        fit is; for intervals take ``BayesianIsotonicCalibrator.predict_interval``.
+        They are **not** a confidence interval for the probability of the positive class. The
+        guarantee is a different one: if the rows are exchangeable, the one whose label turns out to
+        be right is a perfectly calibrated prediction. Their distance shows how much one label moves
+        the fit around this score, which is less than the uncertainty of the fit. For intervals use
+        ``BayesianIsotonicCalibrator.predict_interval``.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 2)
-            On the same scale as in ``fit``.
+            Scores on the same scale as in ``fit``.
 
         Returns
         -------
         ndarray of shape (n, 2)
-            p0 and p1.
+            p0 and p1 of each score.
         """
         self._check_fitted("map_")
         if len(self.classes_) > 2:
-            raise InputError("predict_bounds is for two classes; this was fitted on several.")
+            raise InputError(
+                "predict_bounds supports two classes; this calibrator was fitted on more."
+            )
         array = validate_scores(scores, self.scale, n_columns=2)
         if array.ndim == 2:
             array = positive_column(array, self.scale)
@@ -128,8 +130,8 @@ def _two_probabilities(table: ScoreTable) -> tuple[Floats, Floats]:
 
     In isotonic regression a value is the largest, over the rows i up to it, of the lowest mean of
     any run that begins with i and reaches it. For an added positive before row k the runs that
-    matter may end anywhere after i, because its own mean is the highest: p1 is the running maximum
-    over i ≤ k of what ``flattest_slopes`` gives. p0 is the same from the other end.
+    matter may end anywhere after i, because its own mean is the highest. So p1 is the running
+    maximum over i ≤ k of what ``flattest_slopes`` gives. p0 is the same from the other end.
     """
     p1 = np.append(flattest_slopes(table.n_pos, table.weight), 1.0)
     q1 = np.append(flattest_slopes(_reversed(table.n_neg), _reversed(table.weight)), 1.0)
@@ -141,7 +143,7 @@ def _edges_around(score: Floats) -> Floats:
     """Two edges for each score: where a new one begins to be equal to it, and where it ends.
 
     Models seldom repeat a score to the last digit, so scores that differ by 1e-12 of their size
-    are taken as equal, unless there are others about as close.
+    count as equal, unless there are others about as close.
     """
     with np.errstate(invalid="ignore", over="ignore"):  # inf − inf, and beyond the largest float64
         gap = np.diff(score) / 4

@@ -1,7 +1,7 @@
 """Formulas written in other languages: SQL, ONNX, plain Python, JavaScript, torch.
 
-This package knows no map. It has a small tree of typed expressions and one renderer for each
-language; every family of maps says its formula once, as such a tree.
+This package does not import maps. It has a small tree of typed expressions and one renderer for
+each language; every family of maps defines its formula once, as such a tree.
 """
 
 from trueodds.basics.imports import import_lazily

@@ -163,7 +163,7 @@ class BlockWriter(Renderer[str]):
         return f"{shares}[{node.index}]"
 
     def table(self, kind: str, numbers: Floats) -> str:
-        """The name of a table of numbers, which stands before the function."""
+        """The name of a table of numbers, which is written before the function."""
         table = f"_{self.name}_{kind}_{len(self.constants)}"
         items = "".join(f"{self.literal(number)}, " for number in numbers.tolist())
         self.constants.append(self.table_of(table, items.rstrip()))
@@ -210,7 +210,7 @@ class BlockWriter(Renderer[str]):
 
 
 def _uses(formula: e.Formula) -> Counter[int]:
-    """How many other nodes ask for a node; the outputs ask once more."""
+    """How many other nodes use a node; an output counts once more."""
     uses: Counter[int] = Counter()
     waiting: list[Any] = [formula.usable, *formula.outputs]
     while waiting:

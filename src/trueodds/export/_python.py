@@ -155,7 +155,7 @@ class _PythonWriter(BlockWriter):
 
 
 def _is_plain(condition: e.Condition) -> bool:
-    """Whether a condition needs no lines of its own, so that it can follow ``elif``."""
+    """Whether a condition needs no separate lines, so that it can follow ``elif``."""
     if isinstance(condition, e.Comparison):
         return all(isinstance(x, (e.Score, e.Constant)) for x in (condition.left, condition.right))
     return not isinstance(condition, e.All)

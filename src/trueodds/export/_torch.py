@@ -27,7 +27,7 @@ COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
 def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
-    """A ``torch.nn.Module`` of scores, and of numeric features if the formula asks for them.
+    """A ``torch.nn.Module`` of scores, and of numeric features if the formula uses them.
 
     Parameters
     ----------
@@ -39,7 +39,10 @@ def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
     torch = require("torch", "an export to torch", "torch")
     if any(feature.text for feature in formula.features):
         names = [feature.name for feature in formula.features if feature.text]
-        raise InputError(f"torch has no texts; the map asks for those of {', '.join(names)}.")
+        raise InputError(
+            f"cannot export to torch: this tree splits on text features ({', '.join(names)}). "
+            "Encode them as numbers and refit."
+        )
     return _TorchGraph(torch, formula, parameters).build()
 
 
@@ -136,7 +139,7 @@ class _TorchGraph(Renderer[Any]):
         return self.call(OPERATORS[node.operator], left, right)
 
     def _one_where(self, comparison: str, number: Any) -> Any:
-        """1 in place of what compares so with 0, and is of no branch that is taken."""
+        """1 instead of what compares so with 0, in a branch that is not taken."""
         bad = self.call(comparison, number, self.table(0.0))
         return self.call("where", bad, self.table(1.0), number)
 

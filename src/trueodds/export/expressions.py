@@ -1,9 +1,9 @@
 """Formulas as small trees of typed nodes, to be written in any language.
 
 A node stands for one float64 of a row, a :class:`Condition` for a truth value. Nodes have no
-hidden guards: whoever builds a tree sees to it that a logarithm is taken of positive numbers only
-and that no exponent exceeds :data:`EXPONENT_LIMIT`, by choosing (:class:`Choose`) or clipping
-before. That is what lets the same tree run where an overflow is an error. Choices are lazy in SQL
+hidden guards: if you build a tree, take logarithms of positive numbers only and keep exponents
+below :data:`EXPONENT_LIMIT`, by choosing (:class:`Choose`) or clipping before. That is what lets
+the same tree run where an overflow is an error. Choices are lazy in SQL
 and Python; in ONNX all branches are computed and one is taken.
 
 A node that occurs several times is the same object each time, so that renderers can name it once.
@@ -176,7 +176,7 @@ class Function(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Choose(Expression):
-    """The value beside the first condition that holds, else ``otherwise``."""
+    """The value of the first condition that holds, else ``otherwise``."""
 
     branches: tuple[tuple[Condition, Expression], ...]
     otherwise: Expression
@@ -243,8 +243,8 @@ class Any(Condition):
 class Usable(Condition):
     """A score is there, is not NaN, and lies in the range of its scale.
 
-    Probabilities lie in [0, 1]; margins are finite; log-odds may be infinite if they are those of
-    one column (``several=False``), and may be −inf among several.
+    Probabilities lie in [0, 1]; decision values are finite; log-odds may be infinite if they are
+    those of one column (``several=False``), and may be −inf among several.
     """
 
     score: Score
@@ -379,7 +379,7 @@ Node = Expression | Condition
 
 
 def parts_of(node: Node) -> Sequence[Node]:
-    """The nodes that a node asks for, each as often as it does."""
+    """The nodes that a node uses, each as often as it does."""
     match node:
         case Arithmetic() | Comparison():
             return (node.left, node.right)
@@ -402,7 +402,7 @@ def parts_of(node: Node) -> Sequence[Node]:
 
 
 def all_nodes(roots: Sequence[Node]) -> list[Node]:
-    """Some nodes and all that they ask for, each once."""
+    """Some nodes and all that they use, each once."""
     found: dict[int, Node] = {}
     waiting = list(roots)
     while waiting:
@@ -414,7 +414,7 @@ def all_nodes(roots: Sequence[Node]) -> list[Node]:
 
 
 def features_in(roots: Sequence[Node]) -> tuple[Feature, ...]:
-    """The features that some nodes ask for, in the order of the fit."""
+    """The features that some nodes use, in the order of the fit."""
     asking = (FeatureAbove, FeatureAtMost, FeatureIs, FeatureMissing)
     found = {n.feature.index: n.feature for n in all_nodes(roots) if isinstance(n, asking)}
     return tuple(found[index] for index in sorted(found))

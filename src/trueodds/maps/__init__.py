@@ -1,6 +1,6 @@
 """Calibration maps: what was learned, as small frozen functions of a score.
 
-A map knows nothing of fitting. It is called on scores, saved with :meth:`CalibrationMap.save`,
+A map is independent of fitting. It is called on scores, saved with :meth:`CalibrationMap.save`,
 and read back with :func:`load`. The file format is described in ``docs/map-format.md``.
 """
 

@@ -86,6 +86,6 @@ def read_band(document: dict[str, Any], read_map: Any) -> Band | None:
             raise MapFormatError(f"{name} of the band must be a list of maps.")
         for curve in raw[name]:
             if isinstance(curve, dict) and "band" in curve:
-                raise MapFormatError("the curves of a band have no band of their own.")
+                raise MapFormatError("the curves of a band must not have a band.")
         ends[name] = tuple(read_map(curve) for curve in raw[name])
     return Band(level, ends["lower"], ends["upper"])

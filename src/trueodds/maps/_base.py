@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 __all__ = ["BandEndMap", "BinaryMap", "CalibrationMap"]
 
 SHARED = {"scale", "classes", "band"}
-"""Fields of every family, which stand in the header of the file."""
+"""Fields of every family, which are in the header of the file."""
 LONGEST_REASON = 300
-"""Characters of what is said of a malformed document."""
+"""Characters of the message on a malformed document."""
 Columns = list[str] | tuple[str, ...]
 Features = Sequence[str] | Mapping[str, str] | None
 
@@ -69,7 +69,7 @@ class CalibrationMap(ABC):
     classes : tuple of str, int, float or bool, default=None
         The labels that the columns stand for; in a binary map the second one is positive.
     band : Band, default=None
-        Between which curves the truth lies, if the map knows; see :meth:`interval`.
+        Curves between which the true probability lies, if the map has them; see :meth:`interval`.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class CalibrationMap(ABC):
 
     @property
     def class_count(self) -> int:
-        """Number of classes; two if nothing says otherwise."""
+        """Number of classes; two by default."""
         return self.n_classes or len(self.classes or (0, 1))
 
     @property
@@ -197,14 +197,14 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the scale that ``scale`` says.
+            Scores on the scale ``scale``.
         features : array-like or frame of shape (n, n_features), default=None
             The original features, which a tree needs; may hold missing values.
 
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            Of the positive class if scores are 1-D.
+            Probabilities, those of the positive class if scores are 1-D.
         """
         array = self._validated(scores)
         if array.ndim == 1 or not (self.reduces_pairs and self.n_classes == 2):
@@ -265,7 +265,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         scores : sequence of Expression
-            One for the positive class, or one for each class; on the scale that ``scale`` says.
+            One for the positive class, or one for each class; on the scale ``scale``.
 
         Returns
         -------
@@ -288,7 +288,7 @@ class CalibrationMap(ABC):
         return copy.deepcopy(self.__dict__.get("_about"))
 
     def with_metadata(self, metadata: Mapping[str, Any] | None) -> Self:
-        """The same map with other metadata; ``docs/map-format.md`` lists what may stand in it.
+        """The same map with other metadata; ``docs/map-format.md`` lists what it may contain.
 
         Parameters
         ----------
@@ -338,9 +338,9 @@ class CalibrationMap(ABC):
         lower, upper : map, or sequence of maps
             With two classes one binary map of the scores each. With several (or a tree), one for
             each class, of the probability that this map gives to it; of its score if each class
-            has a map of its own.
+            has a separate map.
         level : float
-            How probable it is that the truth lies within.
+            Probability that the true value lies within.
 
         Examples
         --------
@@ -359,7 +359,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the scale that ``scale`` says.
+            Scores on the scale ``scale``.
         features : array-like or frame of shape (n, n_features), default=None
             The original features, which a tree needs.
 
@@ -452,7 +452,7 @@ class CalibrationMap(ABC):
         Raises
         ------
         MapFormatError
-            If anything is missing, superfluous, malformed, or newer than this version knows.
+            If anything is missing, superfluous, malformed, or newer than this version.
         """
         try:
             read = cls._read(document)
@@ -470,7 +470,7 @@ class CalibrationMap(ABC):
         except KeyError:
             known = ", ".join(sorted(CalibrationMap._families))
             raise MapFormatError(
-                f"unknown family {shown(family)}; this version knows {known}."
+                f"unknown family {shown(family)}; this version has {known}."
             ) from None
         if not issubclass(kind, cls):
             raise MapFormatError(
@@ -584,7 +584,7 @@ class CalibrationMap(ABC):
         Parameters
         ----------
         name : str, default="calibrate"
-            Of the macro. With a column for each class there is a macro for each, numbered from 0.
+            Name of the macro. With a column for each class there is one for each, numbered from 0.
         dialect : str, default="duckdb"
             As in :meth:`to_sql`.
         features : list of str, or mapping, default=None
@@ -620,10 +620,10 @@ class CalibrationMap(ABC):
         Returns
         -------
         onnx.ModelProto
-            With the input ``scores`` of shape (N,), or (N, n_classes) if the map needs a column
-            for each class, and the output ``probability`` or ``probabilities`` of the same shape;
-            NaN where a score is NaN or outside the range of its scale. A tree has one more input
-            for each feature that it asks for, ``feature_<name>`` of shape (N,).
+            The input is ``scores`` of shape (N,), or (N, n_classes) if the map needs a column
+            for each class. The output is ``probability`` or ``probabilities`` of the same shape,
+            with NaN where a score is NaN or outside the range of its scale. A tree has one more
+            input for each feature that it uses, ``feature_<name>`` of shape (N,).
         """
         formula = formula_of(self, self._n_scores)
         classes = None if self.classes is None else list(self.classes)
@@ -766,7 +766,7 @@ class BinaryMap(CalibrationMap):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BandEndMap(CalibrationMap, saved=False):
-    """The lower or the upper end of an interval around what a map says.
+    """The lower or the upper end of the interval around a map's forecast.
 
     It is the end of the band, or the map's own forecast where the band does not reach it: a
     forecast is never outside its interval. :meth:`CalibrationMap.lower_map` and ``upper_map`` make
@@ -802,7 +802,7 @@ class BandEndMap(CalibrationMap, saved=False):
 
     @property
     def rows_sum_to_one(self) -> bool:
-        """As the map asks."""
+        """As for the map."""
         return self.map.rows_sum_to_one
 
     def _check(self) -> None:
@@ -823,7 +823,7 @@ class BandEndMap(CalibrationMap, saved=False):
 
     def save(self, path: str | Path) -> None:
         """Refused: save the map, which carries its band."""
-        raise InputError("an end of a band is not saved by itself: save the map that carries it.")
+        raise InputError("an end of a band cannot be saved alone: save the map that has the band.")
 
     def _apply(self, scores: Floats) -> Floats:
         p = self.map._apply(scores)

@@ -44,7 +44,7 @@ class LogOddsMap(BinaryMap):
     """σ(a·ln p − b·ln(1−p) + c), where z = ln(p/(1−p)) is first brought into [lower, upper].
 
     With a = b it is σ(a·z + c): logistic calibration, or temperature scaling if c = 0 also.
-    Margins (``scale="raw"``) take the place of the log-odds z.
+    Decision values (``scale="raw"``) replace the log-odds z.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LogOddsMap(BinaryMap):
         Where probabilities of exactly 0 and 1 (log-odds of −inf and +inf) sit on the log-odds
         axis; what lies beyond is treated alike, so that the map stays monotone.
     axis : {"log_odds", "raw"}, default="log_odds"
-        With ``"raw"`` the scores as they are, probabilities too, take the place of z; needs a = b.
+        With ``"raw"`` the unchanged scores, probabilities too, replace z; needs a = b.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class LogOddsMap(BinaryMap):
 class QuadraticMap(BinaryMap):
     """σ(a·z² + b·z + c), where z = ln(p/(1−p)) is first brought into [lower, upper].
 
-    Margins (``scale="raw"``) take the place of the log-odds z.
+    Decision values (``scale="raw"``) replace the log-odds z.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class QuadraticMap(BinaryMap):
 class LogOddsCurveMap(BinaryMap):
     """σ(y(z)), where y is linear between knots of the log-odds z and constant beyond them.
 
-    Margins (``scale="raw"``) take the place of the log-odds z. Probabilities of exactly 0 and 1
+    Decision values (``scale="raw"``) replace the log-odds z. Probabilities of exactly 0 and 1
     get the value of the first and the last knot.
 
     Parameters

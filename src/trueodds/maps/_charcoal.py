@@ -65,8 +65,8 @@ class CharcoalGrillMap(BinaryMap):
     """σ(z/T(z) + bias), where T(z) is an average of the coals' temperatures.
 
     A coal counts with weight exp(−(z − mean)²/(2·width²)), and weights are divided by their sum
-    (Benton, Calibration for anomaly detection, equations 11 and 12). Margins (``scale="raw"``)
-    take the place of the log-odds z.
+    (Benton, Calibration for anomaly detection, equations 11 and 12). Decision values
+    (``scale="raw"``) replace the log-odds z.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
 
     A coal counts with weight exp(−‖l − mean‖²/(2·width²)), and weights are divided by their sum
     (Benton, Calibration for anomaly detection, equation 12 with vectors as means). Logits and
-    margins are first turned into logarithms of probabilities.
+    decision values are first turned into logarithms of probabilities.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ LEAST_SHARE = 1e-300
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IdentityMap(CalibrationMap):
-    """Probabilities as they are; log-odds and margins through the logistic function.
+    """Probabilities unchanged; log-odds and decision values through the logistic function.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class IdentityMap(CalibrationMap):
 
     @property
     def n_classes(self) -> int | None:
-        """None: any number, unless ``classes`` says."""
+        """None: any number, unless ``classes`` is given."""
         return None if self.classes is None else len(self.classes)
 
     @property
@@ -117,7 +117,7 @@ class IdentityMap(CalibrationMap):
 
     def _with_logit_shift(self, shift: Floats) -> SoftmaxMap:
         if self.scale == "raw":
-            raise InputError("margins of several classes have no probabilities to adjust.")
+            raise InputError("decision values of several classes have no probabilities to adjust.")
         return SoftmaxMap(
             weights=np.ones(len(shift)), bias=shift, scale=self.scale, classes=self.classes
         )
@@ -227,7 +227,7 @@ class StructuredSoftmaxMap(CalibrationMap):
     shared : array of shape (4,)
         s.
     unit : float, default=1.0
-        What logits and margins are divided by.
+        What logits and decision values are divided by.
 
     Examples
     --------
@@ -392,7 +392,7 @@ class OneVsRestMap(CalibrationMap):
 
     @property
     def rows_sum_to_one(self) -> bool:
-        """No: each column is a score of its own."""
+        """No: each column is a separate score."""
         return False
 
     @property
@@ -437,7 +437,7 @@ class AverageMap(CalibrationMap):
     Parameters
     ----------
     maps : tuple of maps
-        Of the same ``scale`` and for as many classes; not averages themselves, nor trees.
+        Maps of the same ``scale`` and number of classes; not averages themselves, nor trees.
     weights : array of shape (len(maps),)
         Not negative, with sum 1.
 
@@ -461,7 +461,7 @@ class AverageMap(CalibrationMap):
 
     @property
     def rows_sum_to_one(self) -> bool:
-        """Unless none of the maps asks for it."""
+        """Unless it holds for none of the maps."""
         return any(m.rows_sum_to_one for m in self.maps)
 
     def _check(self) -> None:

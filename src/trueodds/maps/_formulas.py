@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 SATURATED = 1e4
-"""Log-odds beyond which the logistic function does not change any more."""
+"""Log-odds beyond which the logistic function is constant in float64."""
 INFINITELY_LOW = Constant(-INFINITE)
 
 
@@ -141,7 +141,7 @@ def class_logits_expression(
 def one_vs_rest_expressions(
     scores: Sequence[Expression], scale: InputScale
 ) -> tuple[Expression, ...]:
-    """Each column as a binary score: probabilities and margins as they are, logits as log-odds."""
+    """Each column as a binary score: logits as log-odds, other scales unchanged."""
     if scale != "logit":
         return tuple(scores)
     logits = [maximum(x, -INFINITE) for x in scores]

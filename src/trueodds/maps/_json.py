@@ -43,7 +43,7 @@ LARGEST_FILE = 100 * 2**20
 MOST_VALUES = 4_000_000
 """Numbers, texts and so on in all: two million knots."""
 DEEPEST = 32
-"""How deeply lists and objects may stand in each other; learned maps need less than half."""
+"""How deeply lists and objects may be nested; learned maps need less than half."""
 MOST_SHOWN = 5
 """Names in a message."""
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -146,7 +146,7 @@ def check_keys(mapping: Any, expected: set[str], what: str) -> None:
 
 @dataclass(frozen=True)
 class Header:
-    """What every document says, checked; parameters are still as they came."""
+    """The checked fields of every document; parameters are not checked yet."""
 
     family: str
     scale: InputScale

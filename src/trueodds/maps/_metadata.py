@@ -1,4 +1,4 @@
-"""Metadata of a map: what may stand in it, and the fingerprint of the map itself.
+"""Metadata of a map: what it may contain, and the fingerprint of the map itself.
 
 Metadata is shown and compared, never used: it may come from anybody.
 """
@@ -24,7 +24,7 @@ LARGEST = 65_536
 """Characters of the whole block as JSON."""
 LONGEST_TEXT = 4_096
 DEEPEST = 6
-"""How deeply lists and objects may stand in each other, the block itself included."""
+"""How deeply lists and objects may be nested, the block itself included."""
 FINGERPRINT = r"sha256:[0-9a-f]{64}"
 TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
 LOSSES = ("log_loss", "brier_score")
@@ -96,11 +96,11 @@ METADATA_KEYS: dict[str, Kind] = {
     "parent": _FINGERPRINT,
     "notes": (lambda _: True, "anything"),
 }
-"""What may stand in metadata: how each value is checked, and what it must be in words."""
+"""What metadata may contain: how each value is checked, and what it must be in words."""
 
 
 def check_metadata(metadata: Any, error: type[ValueError] = InputError) -> dict[str, Any]:
-    """A copy of the block in plain JSON values, or an error that says in a sentence what is wrong.
+    """A copy of the block in plain JSON values, or an error that states what is wrong.
 
     Parameters
     ----------
@@ -117,8 +117,7 @@ def check_metadata(metadata: Any, error: type[ValueError] = InputError) -> dict[
     for key, value in block.items():
         if key not in METADATA_KEYS:
             raise error(
-                f"metadata has the unknown key {_shown(key)}; "
-                "what is your own may stand under 'notes'."
+                f"metadata has the unknown key {_shown(key)}; put your own entries under 'notes'."
             )
         is_right, words = METADATA_KEYS[key]
         if not is_right(value):
@@ -129,7 +128,7 @@ def check_metadata(metadata: Any, error: type[ValueError] = InputError) -> dict[
 
 
 class _RefusedError(Exception):
-    """Something that may not stand in the block, in a sentence."""
+    """Something that the block must not contain, in a sentence."""
 
 
 def _plain(value: Any, place: str, depth: int, left: list[int]) -> Any:

@@ -48,12 +48,12 @@ class TreeMap(CalibrationMap):
     ----------
     maps : tuple of maps
         One for every node, inner ones too: a row whose category was never seen stops at the node
-        that asks for it. If their ``scale`` is ``"raw"`` and the tree's is not, they take
+        that splits on it. If their ``scale`` is ``"raw"`` and the tree's is not, they take
         log-odds (see Notes).
     parent : array of int of shape (n_nodes,)
         −1 for the root.
     attribute : array of int of shape (n_nodes,)
-        What an inner node asks for; −1 for a leaf.
+        Position of the feature that an inner node splits on; −1 for a leaf.
     cut : array of shape (n_nodes,)
         A numeric feature up to this goes to the first child, else to the second. A nominal
         feature has one child for each category, in their order.

@@ -268,7 +268,7 @@ def _objects(
 
 
 def score_columns(scores: Floats, scale: InputScale) -> Floats:
-    """Scores (n,) or (n, m) as log-odds ln(p/(1−p)), equation 4; margins as they are.
+    """Scores (n,) or (n, m) as log-odds ln(p/(1−p)), equation 4; decision values unchanged.
 
     A probability of exactly 0 counts as 0.00001 and of exactly 1 as 0.99999, and so do infinite
     log-odds; nothing else is clipped, so these are not always the most extreme.

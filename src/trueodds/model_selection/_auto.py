@@ -1,4 +1,4 @@
-"""The recommended calibrator: it knows which method to use, or compares them."""
+"""The recommended calibrator: it uses the default method, or compares methods."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AutoCalibrator(FeatureCalibrator):
     Parameters
     ----------
     calibrators : "default", list or dict, default="default"
-        What is compared: names (keys of ``all_calibrators()``) or instances; or name → instance.
+        Names (keys of ``all_calibrators()``) or calibrators to compare; or name → calibrator.
         The identity is always added. ``"default"``: methods that suit the number of classes and
         are fast.
     select : {"default", "one_se", "best", "stack"} or None, default=None
@@ -100,11 +100,11 @@ class AutoCalibrator(FeatureCalibrator):
     Notes
     -----
     More than two classes are decided together: methods that learn all classes at once compete
-    with those that learn one class against the rest. With fewer than two instances of two
+    with those that learn one-vs-rest. With fewer than two rows of two
     classes nothing can be compared, and the scores are left alone. The choice does not depend on
     the order of the rows, and a weight of k equals k rows.
 
-    If a method needs the original attributes (``"tree"``), ``fit`` and ``predict_proba`` take
+    If a method needs the original features (``"tree"``), ``fit`` and ``predict_proba`` take
     ``features=``.
 
     References
@@ -195,7 +195,7 @@ class AutoCalibrator(FeatureCalibrator):
         scores, y, sample_weight
             As every calibrator takes them.
         features : array-like or frame of shape (n, n_attributes), default=None
-            The original attributes; required if one of the methods needs them.
+            The original features; required if one of the methods needs them.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class AutoCalibrator(FeatureCalibrator):
         return self.calibrator_._band_curves(level)
 
     def _fit_default(self, rows: Rows, name: str) -> CalibrationMap:
-        """Fit the recommended method, and say how much it changes."""
+        """Fit the recommended method, and report how much it changes."""
         kind: Any = find_calibrator(name)
         calibrator: Calibrator = kind(scale=self.scale, label_smoothing=self.label_smoothing)
         try:
@@ -254,7 +254,7 @@ class AutoCalibrator(FeatureCalibrator):
         return self._choose(ComparedRows.of(plain, self.scale))
 
     def _choose(self, compared: ComparedRows) -> CalibrationMap:
-        """Compare, say so in the attributes, and fit the choice."""
+        """Compare, store the comparison, and fit the choice."""
         comparison = self._compare(compared)
         if comparison is None:
             return self._leave_alone(compared.cells.n_classes, [], {}, TOO_FEW)
@@ -356,7 +356,7 @@ class AutoCalibrator(FeatureCalibrator):
         scores : array-like of shape (n,) or (n, n_classes)
             On the same scale as in ``fit``. Each row's result depends on that row alone.
         features : array-like or frame of shape (n, n_attributes), default=None
-            The attributes of the same rows; used if the method that was taken needs them.
+            The features of the same rows; used if the method that was taken needs them.
 
         Returns
         -------
@@ -438,28 +438,26 @@ UNCHANGED = 0.01
 """A mean change of probabilities that hardly any decision would notice."""
 
 MOST_ROWS = 100_000
-"""That decide how far scores are moved on average: two digits are said."""
+"""Rows from which the mean change is computed: it is shown with two digits."""
 
 TOO_FEW = (
-    "identity was taken without a comparison, which needs at least two instances of two classes: "
-    "the scores are left as they are."
+    "Used identity without a comparison, which needs at least two rows of each of two classes. "
+    "The scores are unchanged."
 )
-FAILED = "what should have been taken could not be fitted: the scores are left as they are."
+FAILED = "Used identity: the chosen method could not be fitted. The scores are unchanged."
 
 
 def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
-    """A sentence on what was taken, and whether it was worth it."""
+    """Which method was used, and how much it changes the scores."""
     scores = rows.scores
-    said = f"{name} was taken without a comparison, as the method that is best on average"
+    used = f"Used {name}, the recommended default (no comparison was run)."
     if fitted.scale == "raw":
-        return f"{said}."
+        return used
     every = -(-len(scores) // MOST_ROWS)
     scores = np.ascontiguousarray(scores[::every])
     before = IdentityMap(scale=fitted.scale).apply(scores)
     change = np.abs(fitted.map_.apply(scores) - before)
     weight = None if rows.weight is None else rows.weight[::every]
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
-    said += f"; it moves the scores by {size:.2g} on average"
-    if size < UNCHANGED:
-        said += ", so they could as well be left as they are"
-    return f"{said}."
+    used += f" Scores changed by {size:.2g} on average"
+    return f"{used}, so calibration is hardly needed." if size < UNCHANGED else f"{used}."

@@ -64,10 +64,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``. Inside scikit-learn's ``FrozenEstimator``
-        it is taken as it is, and all data goes into the calibration.
+        it is not trained again, and all rows are used for calibration.
     calibrator : calibrator, default=None
-        Any of ours, or any object with ``fit(scores, y)`` and ``predict_proba(scores)`` or
-        ``predict(scores)``. None for :class:`~trueodds.AutoCalibrator`, the recommended method.
+        Any calibrator of trueodds, or any object with ``fit(scores, y)`` and
+        ``predict_proba(scores)`` or ``predict(scores)``. None for
+        :class:`~trueodds.AutoCalibrator`, the recommended method.
     cv : int, splitter or iterable of (train, test), default=5
         The folds; an integer means stratified folds.
     ensemble : bool, default=True
@@ -76,7 +77,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         with one model that is trained on everything.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         What is calibrated; probabilities if the model has them. The scale is known from the
-        method. A calibrator made with ``scale="logit"`` or ``"raw"`` asks for the decision
+        method. A calibrator made with ``scale="logit"`` or ``"raw"`` needs the decision
         function.
     eval_set : {None, "held_out"}, default=None
         ``"held_out"``: in each fold the model's ``fit`` is given the held-out rows as ``eval_set``,
@@ -88,7 +89,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     Attributes
     ----------
     calibrated_classifiers_ : list of CalibratedMember
-        Each with the fitted ``estimator`` and ``calibrator``, and a ``predict_proba`` of its own.
+        Each has the fitted ``estimator`` and ``calibrator``, and a method ``predict_proba``.
     classes_ : ndarray of shape (n_classes,)
 
     Notes
@@ -102,8 +103,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     requested, to the model or to the splitter, and ``sample_weight`` to the calibrator in any case.
 
     Rows by which a model was stopped are a little too easy for it. As only the number of rounds is
-    chosen by them, calibrating on the same rows is common practice; to be strict, pass rows of
-    their own as ``fit(X, y, eval_set=[(X_stop, y_stop)])``.
+    chosen by them, calibrating on the same rows is common practice; to be strict, pass separate
+    rows as ``fit(X, y, eval_set=[(X_stop, y_stop)])``.
 
     Examples
     --------
@@ -169,8 +170,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         check_flag(self.ensemble, "ensemble")
         check_jobs(self.n_jobs)
         labels = dense_labels(y)
-        if labels.dtype.kind == "S":
-            raise InputError("y must not be bytes; decode them: np.char.decode(y).")
         label_column(labels)  # or InputError
         check_length(len(labels), "y", _num_samples(X), "X")
         X, labels = indexable(X, labels)
@@ -225,7 +224,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             largest = int(np.bincount(task.training.codes).max())
             if largest < cv.get_n_splits():
                 raise InputError(
-                    f"cv={cv.get_n_splits()} folds, but no class has more than {largest} instances."
+                    f"cv={cv.get_n_splits()} folds, but no class has more than {largest} rows."
                 )
         with warnings.catch_warnings():  # a rare class is our business, below
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
@@ -304,7 +303,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         -------
         low, high : ndarray of shape (n,), or (n, n_classes) with several classes
             With two classes those of the positive one. Those of an ensemble are the means of its
-            members' ends, each of which knows its own fold alone: on the safe side.
+            members' ends. Each member uses one fold alone, so they tend to be too wide.
         """
         check_is_fitted(self)
         members = self.calibrated_classifiers_
@@ -340,19 +339,19 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         )
 
     def onnx_parser(self) -> Any:
-        """What skl2onnx asks for: which outputs the graph has."""
+        """Called by skl2onnx: which outputs the graph has."""
         from trueodds.model_selection import _onnx
 
         return functools.partial(_onnx.parse, self)
 
     def onnx_shape_calculator(self) -> Any:
-        """What skl2onnx asks for: the shapes of the outputs."""
+        """Called by skl2onnx: the shapes of the outputs."""
         from trueodds.model_selection import _onnx
 
         return _onnx.set_shapes
 
     def onnx_converter(self) -> Any:
-        """What skl2onnx asks for: how the graph is written; see :func:`trueodds.export.to_onnx`."""
+        """Called by skl2onnx: how the graph is written; see :func:`trueodds.export.to_onnx`."""
         from trueodds.model_selection import _onnx
 
         return _onnx.convert
@@ -404,7 +403,7 @@ def _rows_of_fold(rows: Any) -> npt.NDArray[Any]:
 
 
 def _of_plain_texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """NumPy's texts of any length as objects; most models do not know them."""
+    """NumPy's texts of any length as objects; most models do not support them."""
     return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
@@ -439,7 +438,7 @@ class FoldTask:
         return response_of(model, X, method, len(model.classes_)), method, scale
 
     def response_of(self, model: Any) -> tuple[str, InputScale]:
-        """What a model is asked for, and on which scale it answers."""
+        """The method of the model to call, and the scale of what it returns."""
         return choose_response(model, self.calibrator, self.response_method)
 
     def member(
@@ -450,7 +449,7 @@ class FoldTask:
         method: str,
         scale: InputScale,
     ) -> CalibratedMember:
-        """Calibrate ``model`` on ``scores`` of ``rows``, as far as it knows their classes."""
+        """Calibrate ``model`` on ``scores`` of those ``rows`` whose class it was trained on."""
         known = self.known_to(model)
         position = np.full(len(self.classes), -1)
         position[known] = np.arange(len(known))
@@ -467,7 +466,7 @@ class FoldTask:
         return CalibratedMember(model, fitted, known, method, len(self.classes))
 
     def can_calibrate(self, train: Labels, test: Labels) -> bool:
-        """Whether two classes that a model of ``train`` knows are left in ``test``."""
+        """Whether ``test`` has two classes that are in ``train``."""
         codes = self.training.codes
         return self.usable(test[np.isin(codes[test], codes[train])])
 
@@ -493,7 +492,7 @@ class FoldTask:
 
 @dataclass(frozen=True, eq=False)
 class CalibratedMember:
-    """A fitted model with its calibrator, for the classes that the model knows.
+    """A fitted model with its calibrator, for the classes that the model was trained on.
 
     Parameters
     ----------
@@ -504,9 +503,9 @@ class CalibratedMember:
     known : ndarray of int
         Positions in ``classes_`` of the model's classes.
     method : str
-        What the model is asked for.
+        Method of the model that is called.
     n_classes : int
-        Of all that are in ``classes_``.
+        Number of classes in ``classes_``.
     """
 
     estimator: Any
@@ -520,7 +519,7 @@ class CalibratedMember:
         return response_of(self.estimator, X, self.method, len(self.known))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of all classes; those that the model does not know get 0."""
+        """Probabilities of all classes; 0 for those that the model was not trained on."""
         return self.calibrate(self.scores(X), X)
 
     def calibrate(self, scores: Floats, X: Any) -> Floats:
@@ -533,7 +532,7 @@ class CalibratedMember:
         return result
 
     def predict_interval(self, X: Any, level: float) -> tuple[Floats, Floats]:
-        """Intervals of all classes; of those that the model does not know nothing is known."""
+        """Intervals of all classes; [0, 1] for those that the model was not trained on."""
         if not hasattr(self.calibrator, "predict_interval"):
             raise InputError("predict_interval needs a calibrator of trueodds.")
         scores = self.scores(X)
@@ -557,8 +556,8 @@ def choose_response(
 ) -> tuple[str, InputScale]:
     """Name the method to call and the scale of what it returns.
 
-    Probabilities are probabilities. The values of a decision function are margins, unless the
-    calibrator was made with ``scale="logit"``: then its maker knows that they are log-odds.
+    Probabilities are probabilities. The values of a decision function are on the scale ``"raw"``,
+    unless the calibrator was made with ``scale="logit"``: then they are log-odds.
     """
     check_choice(response_method, ("auto", "predict_proba", "decision_function"), "response_method")
     wanted: InputScale = getattr(calibrator, "scale", "probability")

@@ -74,7 +74,7 @@ ECE = "expected_calibration_error"
 
 @dataclass(frozen=True, eq=False)
 class CalibratorComparison:
-    """What cross-validation says of each method.
+    """Results of cross-validation for each method.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ class CalibratorComparison:
         ``fold_losses[metric][method]``; the same folds for all methods. Metrics are
         ``"log_loss"``, ``"brier_score"`` and ``"expected_calibration_error"``.
     out_of_fold : dict of str to ndarray of shape (n,) or (n, n_classes)
-        Of the first repeat, in the order of the input: the probability of the positive class, or
-        one column per class.
+        Forecasts of the first repeat, in the order of the input: the probability of the
+        positive class, or one column per class.
     seconds : dict of str to float
         Median time to fit one fold and forecast the rest of it.
     failures : dict of str to str
@@ -148,10 +148,11 @@ class CalibratorComparison:
         Returns
         -------
         list of dict
-            ``method``; ``log_loss`` and ``brier_score``, each with ``_low`` and ``_high``;
-            ``expected_calibration_error`` of the out-of-fold forecasts of a whole repeat (mean
-            over the repeats); ``gain``, the relative reduction of log-loss against the identity,
-            with ``gain_low`` and ``gain_high``; ``seconds``; ``chosen``; ``recommended``.
+            Keys: ``method``; ``log_loss`` and ``brier_score``, each with ``_low`` and ``_high``;
+            ``expected_calibration_error``; ``gain``, with ``gain_low`` and ``gain_high``;
+            ``seconds``; ``chosen``; ``recommended``. The calibration error is that of the
+            out-of-fold forecasts of a whole repeat (mean over the repeats). The gain is the
+            relative reduction of log-loss compared with the identity.
 
             A log-loss may be infinite, and then so are its bounds; ``gain`` is None where it is not
             defined.
@@ -178,7 +179,7 @@ class CalibratorComparison:
         """The loss by which methods can be compared with doing nothing.
 
         ``"log_loss"``, or ``"brier_score"`` if doing nothing has an infinite log-loss: every finite
-        one is 100 % less, which says nothing.
+        one is 100% less, so all would look alike.
         """
         finite = np.isfinite(self._tables["log_loss"].mean(self.methods[0]))
         return "log_loss" if finite else "brier_score"
@@ -245,7 +246,7 @@ class CalibratorComparison:
 
 
 def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
-    """A pandas frame, or an error that says how to get pandas."""
+    """A pandas frame, or an error that shows how to install pandas."""
     return require("pandas", "a frame of results", "pandas").DataFrame(rows)
 
 
@@ -280,17 +281,17 @@ def compare_calibrators(
     y : array-like of shape (n,)
         Labels.
     calibrators : "default", list or dict, default="default"
-        Names (keys of ``all_calibrators()``) or instances; or name → instance. ``"default"``: the
-        methods that suit the number of classes and are fast. The identity is added, and the
-        default method unless another ``select`` asks for a choice among yours.
+        Names (keys of ``all_calibrators()``) or calibrators; or name → calibrator. ``"default"``:
+        the methods that suit the number of classes and are fast. The identity is added, and the
+        default method unless another ``select`` chooses among yours.
     scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     sample_weight : array-like of shape (n,), default=None
-        A weight of k equals k repetitions, which may fall into different folds.
+        A weight of k equals k repetitions, which can be in different folds.
     features : array or frame of n rows, default=None
-        For methods that need the original attributes; with them, ``"default"`` has the tree.
+        For methods that need the original features; with them, ``"default"`` has the tree.
     cv : int, default=5
-        Folds. Fewer are made if there are fewer instances.
+        Number of folds; at most the number of rows.
     n_repeats : int, default=1
         How often, with other folds.
     random_state : int, Generator or None, default=0
@@ -299,7 +300,7 @@ def compare_calibrators(
     progress : bool or None, default=False
         None shows progress on a terminal if it takes long.
     level : float, default=0.9
-        Of the intervals.
+        Confidence level of the intervals.
     scoring : {"log_loss", "brier_score"}, default="log_loss"
         What ``best_method`` is chosen by.
     select : {"default", "one_se", "best"}, default="default"
@@ -316,14 +317,13 @@ def compare_calibrators(
 
     Notes
     -----
-    Intervals and standard errors take the out-of-fold losses of instances as independent, and
-    differences are paired by instance. There are many instances and few folds, so this is much
-    steadier than a standard error over folds; the price is that it does not see how much a
-    method would differ on another training set, and so is a little too small for methods that
-    overfit. ``fold_losses`` with :func:`trueodds.stats.corrected_resampled_t_test` is the
-    alternative.
+    Intervals and standard errors take the out-of-fold losses of rows as independent, and
+    differences are paired by row. There are many rows and few folds, so this is much steadier
+    than a standard error over folds. It does not measure how much a method would differ on
+    another training set, and so is a little too small for methods that overfit.
+    ``fold_losses`` with :func:`trueodds.stats.corrected_resampled_t_test` is the alternative.
 
-    A method that gives probability 0 to what happened has an infinite log-loss and says so. With
+    A method that gives probability 0 to what happened has an infinite log-loss. With
     log-loss no method is chosen that forecasts exactly 0 or 1, even if all such forecasts were
     right: the next one may cost infinitely much. A method that raises an error in a fold is left
     out and named in ``failures``.
@@ -394,7 +394,7 @@ def compare_rows(
     )
     n_folds = min(options.cv, int(cells.units.sum()))
     if n_folds < 2:
-        raise TooFewInstancesError("comparing methods needs at least two instances.")
+        raise TooFewInstancesError("comparing methods needs at least two rows.")
     partitions = [deal_folds(cells, n_folds, int(seed)) for seed in options.seeds()]
     with single_threaded_blas():
         runs = run_methods(
@@ -591,7 +591,7 @@ def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) 
             f"({lowest}, {table.mean(lowest):.5f}; difference {gap:.5f} ± {error:.5f})"
         )
     if chosen == base:
-        return f"{start}{middle}: the scores are best left as they are."
+        return f"{start}{middle}. Calibration does not help; use the scores unchanged."
     gap, error = table.difference(base, chosen)
     if not np.isfinite(gap):
         return f"{start}{middle}; uncalibrated it is infinite."
@@ -637,7 +637,7 @@ def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, An
     if isinstance(calibrators, str):
         if calibrators != "default":
             raise InputError(
-                f'calibrators must be "default", a list of names or instances, or a dict; got '
+                f'calibrators must be "default", a list of names or calibrators, or a dict; got '
                 f'{calibrators!r}. For one method pass ["{calibrators}"].'
             )
         calibrators = _default_names(n_classes, has_features)
@@ -645,7 +645,7 @@ def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, An
         return {str(name): _instance(method) for name, method in calibrators.items()}
     if not isinstance(calibrators, (list, tuple)):
         raise InputError(
-            'calibrators must be "default", a list of names or instances, or a dict; got '
+            'calibrators must be "default", a list of names or calibrators, or a dict; got '
             f"{type(calibrators).__name__}."
         )
     named: dict[str, Any] = {}
@@ -673,7 +673,7 @@ def _name_of(method: Any) -> str:
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    """``beta``, then ``beta-2``: two instances of one method may be compared."""
+    """``beta``, then ``beta-2``: one method may be compared with several options."""
     free, count = name, 1
     while free in taken:
         count += 1
@@ -815,7 +815,7 @@ def run_methods(
 
 
 def reason_of(problem: Exception) -> str:
-    """Why a method failed: what it raised itself, if that was put into words of ours."""
+    """Why a method failed: the original error, if we raised another from it."""
     own = problem.__cause__ or problem
     return f"{type(own).__name__}: {own}"
 

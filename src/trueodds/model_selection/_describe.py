@@ -36,7 +36,7 @@ def fit_metadata(
     parent: CalibrationMap | None = None,
     notes: Any = None,
 ) -> dict[str, Any]:
-    """Say how a calibrator's map was learned, for :meth:`trueodds.CalibrationMap.with_metadata`.
+    """How a calibrator's map was learned, for :meth:`trueodds.CalibrationMap.with_metadata`.
 
     Fitting itself keeps nothing of this: maps of the same data stay equal and fitting stays fast.
 
@@ -54,11 +54,12 @@ def fit_metadata(
     Returns
     -------
     dict
-        See ``docs/map-format.md``: method and options, what :class:`AutoCalibrator` chose and why,
-        when, by which version, rows and positives, range of scores, a fingerprint of the data, and
-        log-loss and Brier score before the map and after it. ``before`` is that of all rows; the
+        See ``docs/map-format.md``. It holds method and options, the choice of
+        :class:`AutoCalibrator` with its reason, time and version; rows and positives, range of
+        scores, and a fingerprint of the data. Log-loss and Brier score are given before the map
+        and after it. ``before`` is that of all rows; the
         change is measured out of fold, on at most 10,000 rows and by five more fits of the method.
-        Losses are left out for methods that need attributes or go by the order of the rows, and
+        Losses are left out for methods that need features or depend on the order of the rows, and
         for mixtures.
 
     Examples
@@ -124,7 +125,7 @@ def rows_metadata(
 
 
 def _options(calibrator: Calibrator) -> dict[str, Any]:
-    """What was asked of the method; the scale and the classes are in the map."""
+    """The options of the method; the scale and the classes are in the map."""
     options = calibrator.get_params(deep=False)
     return {name: _plain(value) for name, value in options.items() if name not in LEFT_TO_THE_MAP}
 

@@ -1,4 +1,4 @@
-"""Folds that depend on the rows alone, losses of what was held out, and how sure they are."""
+"""Folds that depend on the rows alone, losses of what was held out, and their standard errors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
+from trueodds.numerics.losses import Loss, row_losses
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
@@ -32,11 +33,10 @@ __all__ = [
     "deal_folds",
     "fold_losses",
     "group_cells",
-    "row_losses",
 ]
 
 MOST_CARDS = 5_000_000
-"""Instances of one class that are dealt singly; more are dealt by multinomial draws."""
+"""Rows of one class that are dealt singly; more are dealt by multinomial draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class FoldCells:
     scores : ndarray of shape (n_cells,) or (n_cells, n_classes)
     codes, weight : ndarray of shape (n_cells,)
     units : ndarray of shape (n_cells,)
-        The weight as a number of instances: rounded, but at least 1 if there is any weight.
+        The weight as a number of rows: rounded, but at least 1 if there is any weight.
     cell_of_row : ndarray of shape (n_rows,)
     n_classes : int
     """
@@ -65,7 +65,7 @@ class FoldCells:
 
     @property
     def square_weight(self) -> Floats:
-        """Sum of the squared weights of a cell's instances."""
+        """Sum of the squared weights of a cell's rows."""
         return self.weight**2 / np.maximum(self.units, 1)
 
     @property
@@ -91,7 +91,7 @@ def group_cells(scores: Floats, codes: Labels, weight: Floats | None, n_classes:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """One partition: how many of each cell's instances are in which fold.
+    """One partition: how many of each cell's rows are in which fold.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Folds:
         return int(self.counts.shape[1])
 
     def test_cells(self, fold: int) -> Labels:
-        """FoldCells with instances in the fold; those without weight are in the first."""
+        """FoldCells with rows in the fold; those without weight are in the first."""
         inside = self.counts[:, fold] > 0
         if fold == 0:
             inside |= self.cells.units == 0
@@ -148,7 +148,7 @@ class Folds:
 
 
 def deal_folds(cells: FoldCells, n_folds: int, seed: int) -> Folds:
-    """Deal the instances of each class to the folds, evenly and at random.
+    """Deal the rows of each class to the folds, evenly and at random.
 
     Nothing but the class is stratified. Dealing neighbors in score evenly as well would repeat
     the noise of one fold in all others, and favor the most flexible method.
@@ -178,13 +178,13 @@ def _check_classes(cells: FoldCells, counts: Labels) -> None:
     if ((left > 0).sum(axis=0) < 2).any():
         units = np.bincount(cells.codes, cells.units, cells.n_classes)
         raise TooFewInstancesError(
-            "comparing methods by cross-validation needs at least two instances of two classes; "
+            "comparing methods by cross-validation needs at least two rows of each of two classes; "
             f"found {', '.join(str(int(n)) for n in units)} of each class."
         )
 
 
 def _fold_of_row(cells: FoldCells, counts: Labels, rng: np.random.Generator) -> Labels:
-    """Deal a cell's instances to its rows, in random order: equal scores are interchangeable."""
+    """Deal the units of a cell to its rows, in random order: equal scores are interchangeable."""
     n = len(cells.cell_of_row)
     order = rng.permutation(n)
     order = order[np.argsort(cells.cell_of_row[order], kind="stable")]
@@ -198,26 +198,8 @@ def _fold_of_row(cells: FoldCells, counts: Labels, rng: np.random.Generator) -> 
     return fold
 
 
-def row_losses(metric: str, codes: Labels, prob: Floats) -> Floats:
-    """The loss of each forecast; infinite where what happened had probability 0."""
-    if metric == "log_loss":
-        with np.errstate(divide="ignore"):
-            if prob.ndim == 1:
-                return np.asarray(-np.where(codes == 1, np.log(prob), np.log1p(-prob)))
-            return np.asarray(-np.log(_of_label(codes, prob)))
-    if prob.ndim == 1:
-        return np.asarray((prob - codes) ** 2)
-    label = _of_label(codes, prob)
-    others = np.einsum("ij,ij->i", prob, prob) - label**2
-    return np.asarray(np.maximum(others, 0.0) + (1 - label) ** 2)
-
-
-def _of_label(codes: Labels, prob: Floats) -> Floats:
-    return np.take_along_axis(prob, codes[:, None], axis=1).ravel()
-
-
-def cell_losses(metric: str, cells: FoldCells, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
-    """The loss of each cell, averaged over its instances and over the repeats; and of each fold."""
+def cell_losses(metric: Loss, cells: FoldCells, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
+    """The loss of each cell, averaged over its rows and over the repeats; and of each fold."""
     total, weight = np.zeros(len(cells.codes)), np.zeros(len(cells.codes))
     by_fold = np.empty(len(held_out))
     for i, part in enumerate(held_out):
@@ -242,9 +224,9 @@ class LossTable:
 
     Notes
     -----
-    Standard errors are those of a mean of independent instances, each instance's loss being its
-    average over the repeats; so more repeats make the means steadier, but no interval narrower
-    than the number of instances allows.
+    Standard errors are those of a mean of independent rows. The loss of a row is its average over
+    the repeats, so more repeats make the means steadier, but no interval narrower than the number
+    of rows allows.
     """
 
     cells: FoldCells
@@ -306,18 +288,18 @@ MOST_ROWS = 10_000
 MOST_ROWS_OF_SLOW = 2_000
 """For methods that are not compared by default, most of them for their time."""
 SEED = 0
-METRICS = ("log_loss", "brier_score")
+METRICS: tuple[Loss, ...] = ("log_loss", "brier_score")
 
 
 def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
-    """Losses of all rows before the map and, out of fold, after it; None if not to be had.
+    """Losses of all rows before the map and, out of fold, after it; None if not available.
 
-    ``before`` is exact. What the map changes is measured out of fold on at most ten thousand
-    rows, whose number is ``rows``, and added to it: a paired difference varies much less from
+    ``before`` is exact. The change by the map is measured out of fold on at most ten thousand
+    rows, whose number is ``rows``, and added to it. A paired difference varies much less from
     sample to sample than a loss does. If a loss is infinite, ``after`` is that of these rows.
 
-    A method that goes by attributes or by the order of rows has none, and neither have rows of
-    which none can be held out.
+    The result is None for a method that needs features or depends on the order of rows, and if no
+    row can be held out.
     """
     if calibrator.needs_features or not calibrator.ignores_row_order:
         return None
@@ -359,7 +341,7 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
 
 
 def _mean_loss(
-    metric: str, scale: InputScale, scores: Floats, codes: Labels, weight: Floats
+    metric: Loss, scale: InputScale, scores: Floats, codes: Labels, weight: Floats
 ) -> float:
     """Of scores that no map has changed; in blocks, since all rows of many classes are large."""
     identity, total = IdentityMap(scale=scale), 0.0

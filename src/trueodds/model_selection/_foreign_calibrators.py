@@ -17,7 +17,7 @@ __all__ = ["fit_calibrator", "needs_features", "predict_calibrated"]
 
 
 def needs_features(calibrator: Any) -> bool:
-    """Whether the calibrator wants the original attributes beside the scores."""
+    """Whether the calibrator needs the original features in addition to the scores."""
     return bool(getattr(calibrator, "needs_features", False))
 
 
@@ -33,8 +33,8 @@ def fit_calibrator(
 ) -> Any:
     """Fit a copy of the calibrator on labels coded 0 … n_classes − 1.
 
-    A calibrator of ours is told the scale of the scores and all classes. A third party's gets
-    scores and labels as they are, one class against the rest if there are more than two.
+    A calibrator of trueodds gets the scale of the scores and all classes. A third party's gets
+    unchanged scores and labels, one-vs-rest if there are more than two classes.
     """
     if isinstance(calibrator, Calibrator):
         ours = clone(calibrator).set_params(scale=scale, classes=np.arange(n_classes))
@@ -55,7 +55,7 @@ class _Foreign(BaseEstimator):  # type: ignore[misc]  # untyped base
     """A third party's binary calibrator: ``fit(scores, y)`` and predict_proba or predict.
 
     Where one answers NaN to a score outside the range it was fitted on, as scikit-learn's isotonic
-    regression does by default, it is asked for the nearest score of that range.
+    regression does by default, it is called with the nearest score of that range.
     """
 
     def __init__(self, calibrator: Any) -> None:

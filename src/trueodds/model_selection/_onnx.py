@@ -167,7 +167,7 @@ def _map_of(member: Any) -> CalibrationMap:
 
 
 class _Writer:
-    """Nodes with names of their own in a graph that skl2onnx builds."""
+    """Nodes with unique names in a graph that skl2onnx builds."""
 
     def __init__(self, scope: Any, container: Any) -> None:
         self.scope = scope
@@ -306,7 +306,7 @@ class _Writer:
         return model, inputs
 
     def converted(self, model: Any, inputs: list[Any], *, raw: bool = False) -> str:
-        """Probabilities, or margins if ``raw``, as another converter writes them."""
+        """Probabilities, or decision values if ``raw``, as another converter writes them."""
         from skl2onnx._parse import _parse_sklearn
 
         asked = _options(model, raw=raw)
@@ -316,7 +316,7 @@ class _Writer:
         return self.op("Cast", outputs[1].full_name, to=DOUBLE)
 
     def trees(self, model: TreeScores, inputs: list[Any], *, margins: bool = False) -> str:
-        """Probabilities or margins of trees; of two classes one column."""
+        """Probabilities or decision values of trees; one column for two classes."""
         features = self.matrix(inputs)
         if model.rounds_features:
             features = self.op("Cast", features, to=FLOAT)
@@ -385,7 +385,7 @@ class _Writer:
 
 
 def _options(model: Any, *, raw: bool) -> dict[str, bool]:
-    """What its converter is to be told; not every converter knows every option."""
+    """The options for its converter; not every converter has every option."""
     from skl2onnx._supported_operators import _get_sklearn_operator_name
     from skl2onnx.common._registration import get_converter
 

@@ -75,14 +75,14 @@ class TreeScores:
     base : ndarray of shape (n_outputs,)
         What is added to the sum of the leaves.
     link : {"identity", "sigmoid", "softmax"}
-        Of one output, that of the positive class, or of one for each class.
+        Link of the one output, that of the positive class, or of the outputs of all classes.
     rounds_features : bool
         Whether features are compared in float32.
     divisor : float, default=1.0
         What the sum of the leaves is divided by, once: a mean of n pure leaves is then exactly 1,
         whereas n leaves of 1/n can add up to more.
     slope : float, default=1.0
-        What margins are multiplied with before the link.
+        What decision values are multiplied by before the link.
     in_float32 : bool, default=False
         Whether leaves are added in float32, and rows go left only below a threshold: XGBoost. The
         node then has an output for each tree, those of the first class first.

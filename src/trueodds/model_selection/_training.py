@@ -48,7 +48,7 @@ def unfitted(estimator: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows, and what the model's ``fit`` is given beside them.
+    """The rows, and what else the model's ``fit`` is given.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Training:
     eval_set: EvalSet
 
     def check(self) -> None:
-        """Refuse a request that the model cannot fulfil."""
+        """Refuse a request that the model cannot fulfill."""
         check_eval_set(self.eval_set, _last(self.estimator))
 
     def fit(self, rows: Labels, held_out: Labels) -> Any:
@@ -190,7 +190,7 @@ def best_rounds(model: Any) -> int | None:
 
 
 def fix_rounds(model: Any, rounds: int) -> None:
-    """Train so many rounds, whatever the model was told about stopping."""
+    """Train this many rounds, whatever the model's options for stopping."""
     options = model.get_params()
     changed: dict[str, Any] = {next(name for name in ROUNDS if name in options): rounds}
     changed |= {name: None for name in PATIENCE if options.get(name) is not None}
@@ -234,7 +234,7 @@ def share_parameters(
 
 
 def _wants_weights(model: Any) -> bool:
-    """Whether ``fit`` takes sample weights and the user has not asked to keep them from it."""
+    """Whether ``fit`` takes sample weights and the user has not turned them off."""
     if isinstance(model, FrozenEstimator):
         return False
     if not has_fit_parameter(model, "sample_weight"):

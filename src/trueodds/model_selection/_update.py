@@ -1,4 +1,4 @@
-"""Bringing an old model up to date for new rows, as little as they ask for."""
+"""Update an old model for new rows, by no more than they require."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class ModelUpdate:
         The update as a map of probabilities, to be saved and shipped; None for a revision, which
         needs the features.
     intercept, slope : float
-        Of the log-odds; NaN for a curve.
+        Intercept and slope of the log-odds; NaN for a curve.
     coef : ndarray of shape (n_features,) or None
         What a revision adds for each feature.
     steps : tuple of UpdateStep
         The tests, in their order.
     bounds : tuple of float
         Log-odds between which those of a revision are kept: where probabilities of exactly 0 and 1
-        stand.
+        are placed.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class ModelUpdate:
         Parameters
         ----------
         y_prob : array-like of shape (n,)
-            What the old model says.
+            Probabilities of the old model.
         X : array-like of shape (n, n_features), default=None
             Needed by a revision.
         """
@@ -140,16 +140,16 @@ def update_model(
     y_true : array-like of shape (n,)
         Labels of two classes in the new population.
     y_prob : array-like of shape (n,) or (n, 2)
-        What the old model says of the same rows.
+        Probabilities of the old model for the same rows.
     X : array-like of shape (n, n_features), default=None
         Features of the model; with them the largest update is a revision of all coefficients.
     method : {"closed_test", "none", "intercept", "logistic", "curve", "revision"}, \
 default="closed_test"
         ``"none"``; a new intercept (all log-odds moved); intercept and slope; a restricted cubic
         spline of the log-odds with three knots; or log-odds and features in a new logistic
-        regression. ``"closed_test"`` chooses: the largest update (a revision if there is X, else a
-        curve) is tested against doing nothing, then against a new intercept, then against intercept
-        and slope, and the first that is not significantly worse is taken.
+        regression. ``"closed_test"`` chooses among them. It tests the largest update (a revision
+        if there is X, else a curve) against no update, a new intercept, and intercept and slope,
+        in this order. The first that is not significantly worse is used.
     alpha : float, default=0.05
         Level of the tests; as a closed procedure, of all of them together.
     sample_weight : array-like of shape (n,), default=None
@@ -163,9 +163,9 @@ default="closed_test"
 
     Notes
     -----
-    Probabilities of exactly 0 and 1 are placed on the log-odds axis by likelihood, as calibrators
-    do. For the most accurate map that the rows allow use :class:`trueodds.AutoCalibrator`; this
-    function is for a change that can be written in a paper.
+    Probabilities of exactly 0 and 1 are placed on the log-odds axis by maximum likelihood, as
+    calibrators do. For the most accurate map that the rows allow use
+    :class:`trueodds.AutoCalibrator`; this function is for a change that can be written in a paper.
 
     References
     ----------

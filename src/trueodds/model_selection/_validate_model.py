@@ -49,7 +49,7 @@ DEFAULT: dict[str, Metric] = {
 }
 METHODS = ("harrell", "632+", "internal_external")
 PERMUTATIONS = 20
-"""Of the labels, to see what a model that knows nothing would get."""
+"""Permutations of the labels, which give the results of a model without information."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ class CostCurveDisplay:
         ax : matplotlib Axes, default=None
             Draw on these at once; without it, when :meth:`plot` is called.
         **options
-            Of :func:`trueodds.decisions.cost_curve`.
+            Options of :func:`trueodds.decisions.cost_curve`.
 
         Returns
         -------

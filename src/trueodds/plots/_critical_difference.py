@@ -107,7 +107,7 @@ class CriticalDifferenceDisplay:
         greater_is_better : bool, default=False
             Whether the results are losses or scores.
         alpha : float, default=0.05
-            Of the Nemenyi test.
+            Significance level of the Nemenyi test.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class CriticalDifferenceDisplay:
 
 
 def _labels(methods: tuple[str, ...], ranks: tuple[float, ...]) -> list[_Label]:
-    """One row for each name: the better half on the left, the rest on the right.
+    """One row for each name: the better half on the left, the others on the right.
 
     The outermost method of each side has the highest row, so that no line crosses another.
     """

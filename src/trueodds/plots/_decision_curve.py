@@ -21,7 +21,7 @@ LOWEST = -0.05
 
 
 class DecisionCurveDisplay:
-    """Net benefit of models against the threshold, beside treating all and treating none.
+    """Net benefit of models against the threshold, compared with treating all and none.
 
     Make one with :meth:`from_predictions` or :meth:`from_curve`, then call :meth:`plot`.
 
@@ -64,7 +64,7 @@ class DecisionCurveDisplay:
         y_true : array-like of shape (n,)
         y_prob : array-like, or dict of str to array-like
         **options
-            Of :func:`trueodds.decisions.decision_curve`.
+            Options of :func:`trueodds.decisions.decision_curve`.
 
         Returns
         -------

@@ -47,7 +47,7 @@ def line_of(index: int) -> Any:
 
 
 def pyplot() -> Any:
-    """Import matplotlib.pyplot, or say how to install it."""
+    """Import matplotlib.pyplot, or raise an error that shows how to install it."""
     return require("matplotlib.pyplot", "drawing", "trueodds[plot]")
 
 

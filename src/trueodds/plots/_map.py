@@ -95,11 +95,11 @@ class CalibrationMapDisplay:
         Parameters
         ----------
         calibration_map : CalibrationMap
-            Of two classes.
+            A map of two classes.
         scores, y : array-like of shape (n,), default=None
             The data to show with it.
         n_bins : int, default=20
-            Number of points that stand for the data.
+            Number of points that summarize the data.
         name : str, default=None
 
         Examples

@@ -41,7 +41,7 @@ BAND_WORDS = {
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "frameon": False}
 HISTOGRAM_DEPTH = 0.2
 FEWEST_BARS = 5
-"""In a fitted range that shows fewer of the bars of [0, 1], the histogram would say nothing."""
+"""In a fitted range that shows fewer of the bars of [0, 1], the histogram would show nothing."""
 INSIDE: dict[str, Any] = {"loc": "upper left", "framealpha": 0.8}
 
 
@@ -121,8 +121,8 @@ class ReliabilityDisplay:
         ref_line : bool, default=True
             Draw the diagonal.
         **options
-            Of :func:`trueodds.metrics.reliability_curve`; others go to matplotlib's ``plot`` for
-            the line of each curve, such as ``color=`` and ``linewidth=``.
+            Options of :func:`trueodds.metrics.reliability_curve`; others go to ``plot`` of
+            matplotlib for the line of each curve, such as ``color=`` and ``linewidth=``.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class ReliabilityDisplay:
             Draw the distribution of the probabilities beneath, unless the axes end so early that
             they would show fewer than five of its bars.
         legend : bool, default=True
-            Beside the diagram in a new figure, inside it on given axes.
+            Draw a legend: next to the diagram in a new figure, inside it on given axes.
         title : str, default=None
             By default what is drawn, unless the axes have a title already.
 
@@ -252,7 +252,7 @@ class ReliabilityDisplay:
         style: Literal["lines", "gaps"] = "lines",
         histogram: bool = True,
     ) -> ReliabilityDisplay:
-        """Draw each curve in a picture of its own, side by side in a new figure.
+        """Draw each curve on separate axes, side by side in a new figure.
 
         Returns
         -------
@@ -461,7 +461,7 @@ def _draw_histograms(ax: Any, curves: tuple[ReliabilityCurve, ...]) -> Any:
 
 
 def _draw_legend(ax: Any, curves: tuple[ReliabilityCurve, ...], *, beside: bool) -> None:
-    """The names of the curves, and what the bands mean, said once for bands of one kind."""
+    """The names of the curves, and what the bands mean, once for bands of one kind."""
     handles, labels = ax.get_legend_handles_labels()
     shown: dict[str, Any] = {}
     for handle, label in zip(handles, labels, strict=True):

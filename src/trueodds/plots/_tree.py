@@ -38,7 +38,7 @@ AXIS_WORDS = {"probability": "probability", "logit": "log-odds", "raw": "score"}
 
 @dataclass(eq=False)
 class TreeDisplay:
-    """A calibration tree: what each node asks for, and what each leaf does to a score.
+    """A calibration tree: what each node splits on, and what each leaf does to a score.
 
     Make one with :meth:`from_map` or :meth:`from_calibrator`, then call :meth:`plot`.
 
@@ -54,7 +54,7 @@ class TreeDisplay:
     edges : list of (int, int, str)
         Parent, child, and the condition between them.
     labels : dict of int to str
-        What inner nodes ask for, and the training weight of leaves.
+        The features of inner nodes, and the training weight of leaves.
     scale : {"probability", "logit", "raw"}
     classes : tuple of str
     ax_, figure_ : matplotlib Axes and Figure
@@ -90,11 +90,11 @@ class TreeDisplay:
         ----------
         tree : TreeMap
         scores : array-like, default=None
-            Scores whose range the curves should cover, for log-odds and margins.
+            Scores whose range the curves should cover, for log-odds and decision values.
         max_depth : int, default=None
             Nodes at this depth are drawn as leaves, by their own maps.
         decimals : int, default=2
-            Of the cuts.
+            Decimals of the cuts.
 
         Examples
         --------

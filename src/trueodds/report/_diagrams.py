@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.inputs import Floats
 from trueodds.metrics import reliability_curve
-from trueodds.metrics._sample import TOP_LABEL, Event, event_of
+from trueodds.metrics._sample import TOP_LABEL, Forecasts, event_of
 from trueodds.numerics.log_odds import log_odds
 from trueodds.report._plain import number, numbers
 from trueodds.report._rows import ReportRows
@@ -59,7 +59,7 @@ def diagrams(
     return found
 
 
-def _curve(event: Event, level: float, seed: int) -> dict[str, Any]:
+def _curve(event: Forecasts, level: float, seed: int) -> dict[str, Any]:
     n_bins = int(np.clip(len(event) // ROWS_PER_BIN, 2, MAX_BINS))
     curve = reliability_curve(
         event.hit.astype(np.intp),
@@ -84,7 +84,7 @@ def _curve(event: Event, level: float, seed: int) -> dict[str, Any]:
     }
 
 
-def _smooth(event: Event, level: float) -> dict[str, Any] | None:
+def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
     """A restricted cubic spline of the log-odds with its confidence band.
 
     At each of five quantiles, one row's worth of evidence says that the probability there is right:
@@ -118,13 +118,13 @@ def _smooth(event: Event, level: float) -> dict[str, Any] | None:
     return {name: numbers(np.asarray(v)[np.unique(kept)]) for name, v in columns.items()}
 
 
-def _between_quantiles(prob: Floats, event: Event) -> Any:
+def _between_quantiles(prob: Floats, event: Forecasts) -> Any:
     """Where there are rows enough: a curve of the last few at either end says nothing."""
     low, high = np.quantile(event.prob, [OUTERMOST, 1 - OUTERMOST])
     return (prob >= low) & (prob <= high)
 
 
-def _histogram(event: Event) -> dict[str, Any]:
+def _histogram(event: Forecasts) -> dict[str, Any]:
     """Share of the events, and of the others, in bars of equal width on either axis."""
     # Edges are compared, not multiplied: 0.29 · 100 is less than 29 in float64.
     linear = np.searchsorted(np.arange(1, LINEAR_BARS) / LINEAR_BARS, event.prob, side="right")
@@ -137,7 +137,7 @@ def _histogram(event: Event) -> dict[str, Any]:
     }
 
 
-def _shares(index: Any, event: Event, size: int) -> dict[str, list[float | None]]:
+def _shares(index: Any, event: Forecasts, size: int) -> dict[str, list[float | None]]:
     weight = np.ones(len(event)) if event.weight is None else event.weight
     shares: dict[str, list[float | None]] = {}
     for name, own in (("events", event.hit), ("others", ~event.hit)):

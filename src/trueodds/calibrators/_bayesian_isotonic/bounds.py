@@ -1,7 +1,7 @@
-"""Bounds on a calibration map from the frequencies beside each instance.
+"""Bounds on a calibration map from the frequencies next to each row.
 
-Allikivi and Kull (2019), section 4.3: in an isotonic map an instance is no higher than the mean of
-those after it and no lower than the mean of those before it.
+Allikivi and Kull (2019), section 4.3: in an isotonic map a row is no higher than the mean of those
+after it and no lower than the mean of those before it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def isotonic_bounds(
     Parameters
     ----------
     n_neg, n_pos : array of shape (n_rows,)
-        Weights at each distinct score, in order. They count as so many instances, whose labels
-        are the frequency at their score.
+        Weights at each distinct score, in order. They count as this many rows, whose labels are the
+        frequency at their score.
     kind : {"paper", "authors"}
-        ``"paper"``: bins of N/10 that contain the instance, ± 1/√(size of the bin). ``"authors"``:
-        bins of ⌊N/20⌋ beside it, ± 1/√N, then widened to contain isotonic regression.
+        ``"paper"``: bins of N/10 that contain the row, ± 1/√(size of the bin). ``"authors"``: bins
+        of ⌊N/20⌋ next to it, ± 1/√N, then widened to contain isotonic regression.
 
     Returns
     -------
@@ -66,11 +66,11 @@ def isotonic_bounds(
 def _lower(
     n_pos: Floats, weight: Floats, size: float, own: float, slack: float | None, nothing: float
 ) -> Floats:
-    """Mean label in the bin before each instance, less the slack; the least at each score.
+    """Mean label in the bin before each row, minus the slack; the least at each score.
 
-    The instances at a score end their bins at the places from ``ends[k] + 1 − own`` to
-    ``ends[k + 1] − own`` on the axis of cumulative weight. There the mean is monotone between the
-    ends of rows and those ends plus ``size``, so its minimum is at one of these places.
+    The rows at a score end their bins at the places from ``ends[k] + 1 − own`` to ``ends[k + 1] −
+    own`` on the axis of cumulative weight. There the mean is monotone between the ends of rows and
+    those ends plus ``size``, so its minimum is at one of these places.
     """
     ends = np.append(0.0, np.cumsum(weight))
     positives = np.append(0.0, np.cumsum(n_pos))

@@ -29,84 +29,85 @@ from trueodds.rows import Rows
 __all__ = ["BayesianIsotonicCalibrator"]
 
 HIGHEST_R_HAT = 1.05
-"""Chains that disagree more are warned of."""
+"""Split-R̂ of chains above which a warning is given."""
 
 
 FITTED = ("map_", "classes_", "posterior_", "effective_sample_size_", "r_hat_", "max_weight_")
-"""What a fit leaves behind."""
+"""Result of a fit."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesianIsotonicCalibrator(PosteriorCalibrator):
-    """The mean of all non-decreasing maps, each weighted by prior and likelihood.
+    """Posterior mean over all non-decreasing maps.
 
-    It finds any rising shape as isotonic regression does, but is smooth and not over-confident:
-    never exactly 0 or 1, no ties. The best choice from a hundred instances to millions if the
-    shape is not known; and it says, with a band, how sure it is.
+    Use it if the map must be monotone and its shape is unknown, from a hundred rows to millions. It
+    finds any increasing shape, as isotonic regression does, but is smooth and not overconfident:
+    never exactly 0 or 1, no ties. It also returns a credible band.
 
     Parameters
     ----------
     sampler : {"mcmc", "importance"}, default="mcmc"
-        ``"mcmc"``: Markov chains on ranks put in groups, at any size. ``"importance"``: the
-        paper's algorithm, for comparison; it degrades from some hundred instances on.
+        ``"mcmc"``: Markov chains on grouped ranks, for any number of rows. ``"importance"``: the
+        paper's algorithm, for comparison; it degrades with more than a few hundred rows.
     n_groups : int, "auto" or None, default="auto"
-        Groups of ranks that share a value (``"mcmc"``). ``"auto"``: 7·N^¼, from 30 to 200. None:
-        each distinct score is its own, as in the paper; slower, and rougher with many. Half of
-        the chains have groups shifted by half of one, and the map has the knots of both.
+        Number of groups of ranks that share a value (``"mcmc"``). ``"auto"``: 7·N^(1/4), from 30 to
+        200. None: one group per distinct score, as in the paper; slower, and rougher with many.
+        Half of the chains have groups shifted by half a group, and the map has the knots of both.
     min_effective_size : float, default=400
-        Chains run until the mean of the map is as precise, at every knot, as that of so many
-        independent draws: with 400, to within a twentieth of the posterior standard deviation.
+        Precision at which the chains stop: at every knot the mean of the map is as precise as that
+        of this many independent draws. With 400, the error is a twentieth of the posterior standard
+        deviation.
     max_draws : int, default=20000
-        The length of a chain at most.
+        Largest length of a chain.
     n_chains : int, default=4
     n_samples : int, default=10000
-        Maps to draw (``"importance"``).
+        Number of maps to draw (``"importance"``).
     bounds : {"auto", "authors", "paper", None}, default="auto"
         Limits within which maps are drawn: as in the authors' program, as in the paper, or none.
         They change the prior. ``"auto"``: none for ``"mcmc"``, which does not need them;
         ``"authors"`` for ``"importance"``, which does.
     random_state : int, Generator, RandomState or None, default=0
-        The result depends on it, but not on ``n_jobs``. None makes each fit different.
+        Seed of the chains. The result does not depend on ``n_jobs``. None makes each fit different.
     n_jobs : int, default=None
-        Threads; None is 1 unless in a ``joblib.parallel_config``, −1 is all.
+        Number of threads; None means 1 unless in a ``joblib.parallel_config``, −1 means all.
     progress : bool, default=None
-        Show progress on stderr; None: on a terminal, after two seconds.
+        Whether to show progress on stderr; None shows it on a terminal, after two seconds.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. The fit depends on their order alone; interpolation takes place
-        on the given scale.
+        Scale of the scores. The fit depends on their order alone; interpolation uses the given
+        scale.
     label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels. Not needed here.
+        Platt's correction of the labels; unnecessary here.
 
     Attributes
     ----------
     map_ : PiecewiseLinearMap
         The posterior mean.
     effective_sample_size_ : float
-        How many independent draws the mean is worth, at its worst knot. With several classes,
-        this and the next two are those of the worst.
+        Number of independent draws that would be as precise as the mean, at its worst knot. With
+        several classes, this and the next two are those of the worst class.
     r_hat_ : float
-        The largest split-R̂ of chains on the same groups (``"mcmc"``); 1 if they agree.
+        Largest split-R̂ of chains on the same groups (``"mcmc"``); 1 if they agree.
     max_weight_ : float
-        The share of the heaviest map (``"importance"``).
+        Weight of the heaviest map (``"importance"``).
     posterior_ : IsotonicPosterior
-        Draws of the map, of binary problems.
+        Draws of the map; binary problems only.
 
     Notes
     -----
-    The prior (the paper's section 4.2) draws a rank uniformly, its value uniformly, and then the
-    same to the left below and to the right above, until all ranks have a value.
+    The prior (the paper's section 4.2) draws a rank uniformly and its value uniformly. It then does
+    the same to the left below and to the right above, until all ranks have a value.
 
     Deviations from the paper: Markov chains instead of weighted draws between bounds, which change
     the prior; ranks in groups, which are smaller at both ends. ``sampler="importance"`` has none
     with ``bounds="paper"``, and is the authors' program with ``bounds="authors"``. Chains with
     ``n_groups=None`` and the same bounds converge to the same mean.
 
-    Groups that the evidence presses together, as heavy weights do, share a value: those that would
-    differ by about 1e-5 in log-odds, or from 0 or 1 by about 1e-7. That takes an excess of 10⁵
-    positives below a boundary over what the order of the scores allows, or 10⁷ negatives (or
-    positives) alone at an end; then the map is flat there, as isotonic regression is.
+    Groups whose values the data force together, as with very large weights, share a value: those
+    that would differ by about 1e-5 in log-odds, or from 0 or 1 by about 1e-7. This needs an excess
+    of 10⁵ positives below a boundary over what the order of the scores allows, or 10⁷ negatives (or
+    positives) alone at an end. The map is then flat there, as isotonic regression is.
 
-    Cost: one sort, and chains on at most 201 groups, whatever N and the weights are.
+    Cost: one sort, and chains on at most 201 groups, for any N and any weights.
 
     References
     ----------
@@ -204,15 +205,15 @@ class BayesianIsotonicCalibrator(PosteriorCalibrator):
             if posterior.max_weight > 0.5:  # the paper's flag, section 5.3
                 warn_user(
                     f"one of the {self.n_samples} sampled maps has "
-                    f"{100 * posterior.max_weight:.0f}% of the weight, so the result is little "
-                    'more than that map. Use sampler="mcmc", or raise n_samples.',
+                    f"{100 * posterior.max_weight:.0f}% of the weight, so the result is almost "
+                    'that map alone. Use sampler="mcmc", or raise n_samples.',
                     DegenerateWeightsWarning,
                 )
         if posterior.r_hat is not None:
             self.r_hat_ = posterior.r_hat
             if size < self.min_effective_size or posterior.r_hat > HIGHEST_R_HAT:
                 warn_user(
-                    f"the Markov chains are worth {size:.0f} independent draws "
+                    f"the effective sample size of the Markov chains is {size:.0f} "
                     f"(min_effective_size={self.min_effective_size:g}) and their split-R̂ is "
                     f"{posterior.r_hat:.3f} (should be below {HIGHEST_R_HAT}). Raise max_draws, "
                     "or lower n_groups.",

@@ -1,4 +1,4 @@
-"""Several Markov chains on isotonic maps, run until they agree, and what they say of themselves."""
+"""Several Markov chains on isotonic maps, run until they agree, and their diagnostics."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FIRST_ROUND = 250
 """Draws of each chain before the first look at the diagnostics."""
 
 GROWTH = 1.6
-"""Each further round makes the chains at most so many times longer."""
+"""Largest factor by which a round lengthens the chains."""
 
 SLACK = 1.1
-"""A round aims at so many times the draws that seem to be needed."""
+"""Each round aims at this multiple of the draws that seem to be needed."""
 
 Draws = npt.NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Chains:
     r_hat: Floats
 
     def spread(self, sizes: npt.NDArray[np.int64]) -> Chains:
-        """Each rank as so many that share its value."""
+        """Each rank as this many ranks that share its value."""
         if (sizes == 1).all():
             return self
         return Chains(
@@ -75,15 +75,15 @@ def run_chains(
     wanted : float
         Effective sample size at which to stop.
     max_draws : int
-        Of each chain; stop then in any case.
+        Largest number of draws of each chain.
     seed, first_index : int
-        Of the random streams; chains have consecutive indices.
+        Seed of the random streams; chains have consecutive indices.
     bounds : tuple of two ndarrays of shape (n_ranks,), default=None
         Limits of the values, as in the paper's section 4.3.
     n_threads : int
         Chains that run at once. It changes the time only.
     done : callable, default=None
-        Told, after each round, by how much the effective sample size has grown.
+        Called after each round with the growth of the effective sample size.
     """
     from trueodds.kernels.bayesian_isotonic import Chain
 
@@ -135,7 +135,7 @@ def split_r_hat(draws: Draws) -> Floats:
 
 
 def effective_sample_size(draws: Draws) -> Floats:
-    """How many independent draws would estimate the mean as well.
+    """Number of independent draws that would estimate the mean as well.
 
     From the autocorrelation of the halves of all chains together, summed by Geyer's initial
     monotone sequence.
@@ -175,7 +175,7 @@ def effective_sample_size(draws: Draws) -> Floats:
 
 
 def _autocovariance(parts: Draws, lags: int) -> Draws:
-    """Of each part, at lags 0, 1, …: shape (n_parts, lags, n_quantities)."""
+    """Autocorrelations of each part at lags 0, 1, …: shape (n_parts, lags, n_quantities)."""
     centered = parts - parts.mean(axis=1, keepdims=True)
     length = parts.shape[1]
     spectrum = np.fft.rfft(centered, n=int(2 ** np.ceil(np.log2(length + lags))), axis=1)

@@ -1,6 +1,6 @@
 """Posterior of an isotonic map: its mean and some draws, by either sampler.
 
-Rows that heavy evidence forces to one value in any non-decreasing map are pooled first.
+Rows that very large weights force to one value in any non-decreasing map are pooled first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 KEPT_DRAWS = 2000
-"""Draws that are kept of a posterior at most."""
+"""Largest number of draws that a posterior keeps."""
 
 LEAST_GROUPS, MOST_GROUPS = 30, 200
 
@@ -51,17 +51,18 @@ class IsotonicPosterior:
     mean : ndarray of shape (n_knots,)
         Posterior mean, from more draws than are kept.
     draws : ndarray of shape (n_draws, n_knots)
-        Different maps.
+        Distinct maps.
     repeats : ndarray of shape (n_draws,)
-        How often each counts.
+        Number of times that each was drawn.
     effective_sample_size : float
-        Of the map: the least over its knots, or Kish's for importance weights.
+        Effective sample size of the map: the least over its knots, or Kish's for importance
+        weights.
     r_hat : float or None
-        The largest split-R̂ over the knots, of chains on the same groups.
+        Largest split-R̂ over the knots, of chains on the same groups.
     max_weight : float or None
-        The share of the heaviest map, of importance samples.
+        Weight of the heaviest map, for importance samples.
     bounds : tuple of two ndarrays of shape (n_knots,), or None
-        What the maps were confined to, of importance samples.
+        Bounds of the maps, for importance samples.
     """
 
     score: Floats
@@ -76,8 +77,8 @@ class IsotonicPosterior:
     def quantiles(self, levels: list[float]) -> tuple[Floats, Floats]:
         """Quantiles of the map at its knots and at points between them.
 
-        Between two knots a draw is their mean, of which quantiles are closer together than those
-        at the knots; hence the points between.
+        Between two knots a draw is their mean, whose quantiles are closer together than those at
+        the knots; this needs the points between.
 
         Returns
         -------
@@ -100,10 +101,11 @@ class IsotonicPosterior:
 
 
 def default_groups(total: float) -> int:
-    """How many groups the ranks of so much weight are put in: 7·N^¼, from 30 to 200.
+    """Number of groups for the ranks of this much weight: 7·N^(1/4), from 30 to 200.
 
-    39 for a thousand instances, 124 for 10⁵. A compromise: half as many are better for smooth maps
-    (by up to a fifth of the excess loss) and much worse for steps; twice as many the reverse.
+    It is 39 for a thousand rows and 124 for 10⁵. It is a compromise: half as many are better for
+    smooth maps (by up to a fifth of the excess loss) and much worse for steps; twice as many the
+    reverse.
     """
     return int(np.clip(round(7 * total**0.25), LEAST_GROUPS, MOST_GROUPS))
 
@@ -134,9 +136,9 @@ def group_starts(weight: Floats, n_groups: int, shift: float = 0.0) -> npt.NDArr
 
     A shift, in groups, from 0 to 1 moves all limits down and adds a group at the end.
 
-    Groups are about equally heavy in the middle and lighter towards both ends, where maps are
-    often steep and where all that lies outside takes the last group's value: their limits are
-    even in the mean of the share of weight and of its arc sine. Rows are never divided.
+    Groups have about equal weight in the middle and less towards both ends, where maps are often
+    steep and where all scores outside take the last group's value. Their limits are even in the
+    mean of the share of weight and of its arc sine. Rows are never divided.
     """
     middle = np.clip((np.cumsum(weight) - weight / 2) / weight.sum(), 0.0, 1.0)
     place = (middle + 2 / np.pi * np.arcsin(np.sqrt(middle))) / 2
@@ -172,8 +174,8 @@ def chain_posterior(
 ) -> IsotonicPosterior:
     """By Markov chains on grouped ranks.
 
-    The chains are divided between the groupings. Each grouping has a posterior of its own, so
-    chains are compared within it, and the result is the even mixture.
+    The chains are divided between the groupings. Each grouping has its own posterior, so chains are
+    compared within it, and the result is the even mixture.
     """
     if n_groups == "auto":
         n_groups = default_groups(table.total)
@@ -300,13 +302,13 @@ LEAST_AT_END = 1e7
 def pooled_starts(n_neg: Floats, n_pos: Floats) -> npt.NDArray[np.int64]:
     """The first row of each run of rows that are pressed together.
 
-    Within a block of isotonic regression, of value p, the rows before a boundary have more
-    positives than p says, and those after it fewer. Their excess is the Lagrange multiplier of the
-    boundary's constraint: parting the values there by δ log-odds lowers the log-likelihood by
-    excess·δ, so a posterior parts them by about 1/excess. In the first block, if it has negatives
-    only, raising what is after a boundary by δ lowers it by δ times the weight there; likewise in
-    the last. So nothing is joined unless weights are very heavy, or very many instances contradict
-    the order of their scores.
+    Within a block of isotonic regression with value p, the rows before a boundary have more
+    positives than p predicts, and those after it fewer. Their excess is the Lagrange multiplier of
+    the boundary's constraint: separating the values there by δ log-odds lowers the log-likelihood
+    by excess·δ, so a posterior separates them by about 1/excess. In the first block, if it has
+    negatives only, raising the values after a boundary by δ lowers it by δ times the weight there;
+    likewise in the last. So nothing is joined unless weights are very large, or very many rows
+    contradict the order of their scores.
 
     Parameters
     ----------

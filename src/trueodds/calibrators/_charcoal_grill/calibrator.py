@@ -36,7 +36,7 @@ from trueodds.table import ScoreTable
 __all__ = ["CharcoalGrillCalibrator"]
 
 MOST_COALS = 5
-"""The largest number that ``n_components="auto"`` tries, as in the paper."""
+"""Largest number that ``n_components="auto"`` tries, as in the paper."""
 FINE_CELLS = 1024  # more rows than a few thousand are fitted by their Gauss points
 LOGISTIC_DEVIATION = float(np.pi / np.sqrt(3))
 EXTREME = 2.0**64
@@ -46,34 +46,37 @@ FARTHEST = 2.0**20
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CharcoalGrillCalibrator(Calibrator):
-    """σ(z/T(z) + b): temperature scaling whose temperature depends on where the score lies.
+    """Charcoal grill scaling: σ(z/T(z) + b), a temperature that depends on the score.
 
-    Coals lie on the log-odds axis, each with a temperature; T(z) averages them by their closeness
-    to z. Use it when scores are distorted in one region only, as after training on rare positives,
-    and a smooth increasing map is wanted. With few hundred instances, or scores that are distorted
-    evenly, temperature or logistic calibration does as well.
+    Components (the paper's coals) lie on the log-odds axis, each with a temperature; T(z) averages
+    them by their closeness to z. Use it when scores are distorted in one region only, as after
+    training on rare positives, and a smooth increasing map is needed. With a few hundred rows, or
+    evenly distorted scores, temperature or logistic calibration does as well.
 
     Parameters
     ----------
     n_components : int or "auto", default=3
-        At most so many; the last ones are left out if they do not raise the likelihood. One coal
-        is temperature scaling (without bias) or logistic calibration (with it). ``"auto"`` takes
-        up to five by cross-validated log-loss: the fewest within one standard error of the best.
+        Largest number of components; the last ones are left out if they do not raise the
+        likelihood. One component is temperature scaling (without bias) or logistic calibration
+        (with it). ``"auto"`` chooses up to five by cross-validated log-loss: the fewest within one
+        standard error of the best.
     bias : bool, default=True
-        Whether b is fitted; for several classes one b for each.
+        Whether b is fitted; with several classes one b for each.
     fit_width : bool, default=False
-        Whether the coals' widths are fitted; else they are 1, in log-odds, as in the paper.
+        Whether the components' widths are fitted; otherwise they are 1, in log-odds, as in the
+        paper.
     regularization : float, default=0.01
-        Against the summed log-loss: how strongly each ln T is pulled towards that of the one-coal
-        fit (100·λ·Σ(ln T_c − ln T₀)²); with ``solver="paper"`` the paper's λ, towards 1.
+        Strength λ with which each ln T is pulled towards that of the one-component fit: 100·λ·Σ(ln
+        T_c − ln T₀)² is added to the summed log-loss. With ``solver="paper"`` it is the paper's λ,
+        which pulls towards 1.
     solver : {"joint", "paper"}, default="joint"
-        The paper's own optimization is kept for comparison; it is slower, depends on luck, and
-        may do worse than one coal.
+        The paper's own optimization is kept for comparison. It is slower, depends on its random
+        start, and may do worse than one component.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Margins are first divided such that their standard deviation is
+        Scale of the scores. Decision values are first divided such that their standard deviation is
         that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale. With
-        more than two classes, logits and margins are scaled only if they typically spread by more
-        than 65,536 within a row; below 1/65,536 one coal is used.
+        more than two classes, logits and decision values are scaled only if they typically spread
+        by more than 65,536 within a row; below 1/65,536 one component is used.
 
     Attributes
     ----------
@@ -82,10 +85,10 @@ class CharcoalGrillCalibrator(Calibrator):
 
     Notes
     -----
-    For two classes the map never falls: it is checked at 10,000 points of the range of the data,
-    widened to [−6, 6], and is constant beyond. With more classes T depends on the vector of all
-    logits; nothing is promised about order. Probabilities of exactly 0 and 1 are placed where the
-    one-coal fit places them. Cost: one sort, then the same for any number of rows; time grows
+    For two classes the map is non-decreasing: it is checked at 10,000 points of the range of the
+    data, widened to [−6, 6], and is constant outside. With more classes T depends on the vector of
+    all logits, and the ranking may change. Probabilities of exactly 0 and 1 are placed where the
+    one-component fit places them. Cost: one sort, then the same for any number of rows; time grows
     with about the square of ``n_components``.
 
     References
@@ -137,8 +140,8 @@ class CharcoalGrillCalibrator(Calibrator):
         if not base.a > 0:
             if base.eliminated:
                 warn_user(
-                    "higher scores go with fewer positives; the best map that does not decrease "
-                    "is constant. Check which class is positive.",
+                    "higher scores go with fewer positives; the best monotone map is "
+                    "constant. Check which class is positive.",
                     NonMonotoneWarning,
                 )
             return _constant_map(base.c, self.scale)
@@ -151,7 +154,9 @@ class CharcoalGrillCalibrator(Calibrator):
         grill = grill.summary(FINE_CELLS)
         fit = self._fit_coals(grill, table.total / len(table))
         if not fit.converged:
-            warn_user("the fit of the coals did not converge.", ConvergenceWarning)
+            warn_user(
+                "the fit did not converge; the result may be slightly off.", ConvergenceWarning
+            )
         return _as_map(fit, grill, base, unit, self.scale)
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
@@ -190,16 +195,16 @@ class CharcoalGrillCalibrator(Calibrator):
         if fit.fell_back and n_coals > 1:
             name = "logistic calibration" if bias else "temperature scaling"
             warn_user(
-                f"no map of {n_coals} coals that does not fall was found; {name} is used.",
+                f"could not fit a monotone map with n_components={n_coals}; fell back to {name}.",
                 ConvergenceWarning,
             )
         return fit
 
 
 def _unit(z: Any, weight: Any, scale: InputScale) -> float:
-    """What margins are divided by to spread like log-odds; 1 for log-odds unless they are extreme.
+    """Divisor that makes decision values spread like log-odds; 1 for log-odds unless extreme.
 
-    A few outliers do not decide, where without them the rest would have no spread at all.
+    A few outliers do not count if the rest would otherwise have no spread at all.
     """
     exponent = int(np.frexp(np.abs(z).max())[1])
     scaled = np.ldexp(z, -exponent)  # squares must not overflow

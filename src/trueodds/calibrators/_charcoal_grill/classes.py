@@ -44,8 +44,8 @@ def fit_charcoal_softmax_map(
 ) -> CharcoalSoftmaxMap:
     """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``.
 
-    Very large margins are scaled by a power of two, and what was fitted back again. Logarithms of
-    probabilities are much the same for all rows of very small margins: there is one coal.
+    Very large decision values are scaled by a power of two, and the fit is scaled back. With very
+    small ones the logarithms of probabilities are much the same for all rows: one coal is used.
     """
     n_classes = rows.n_classes
     logits = class_logits(rows.scores, scale)
@@ -55,7 +55,7 @@ def fit_charcoal_softmax_map(
     absent = np.flatnonzero(counts == 0).tolist()
     if bias and absent:
         warn_user(
-            f"classes {absent} have no instance to calibrate on; their biases stay 0.",
+            f"classes {absent} have no rows; their biases stay 0.",
             MissingClassWarning,
         )
     exponent = 0 if scale == "probability" else margin_exponent(logits)
@@ -65,7 +65,7 @@ def fit_charcoal_softmax_map(
     inverse = float(base.theta[0])
     if inverse <= 1 / HOTTEST:
         warn_user(
-            "the classes' scores rank them the wrong way round; the best temperature is infinite.",
+            "the scores rank the classes in reverse; the best temperature is infinite.",
             NonMonotoneWarning,
         )
         return CharcoalSoftmaxMap(

@@ -23,7 +23,7 @@ from trueodds.numerics.charcoal_grill import (
 __all__ = ["ClassFit", "choose_class_coals", "fit_class_path", "fit_classes_paper"]
 
 PULL = 100.0
-"""As for two classes: λ = 0.01 is a normal prior of variance ½ on ln T_c."""
+"""As for two classes: λ = 0.01 is a normal prior of variance 0.5 on ln T_c."""
 RIDGE = 50.0
 """λ = 0.01 is a standard normal prior on the biases and on the means' scaled coordinates."""
 LOG_TEMPERATURE_REACH = 6.0
@@ -68,7 +68,7 @@ class _ClassCoalProblem:
         self.confident = np.full(k, 1 / np.sqrt(k))
 
     def unpack(self, theta: Floats, n: int) -> ClassCoals:
-        """The coals that θ stands for."""
+        """The coals that θ represents."""
         k = len(self.middle)
         nu = theta[: n * k].reshape(n, k)
         rest = theta[n * k :]
@@ -149,8 +149,8 @@ class _ClassCoalProblem:
     def starts(self, fewer: ClassCoals, n: int) -> Iterator[ClassCoals]:
         """Coals along the direction of confidence, hotter to one side; fewer coals, one split.
 
-        The mean of a row's logarithms falls as its largest probability grows, so the direction
-        (1, …, 1) parts sure rows from unsure ones.
+        The mean of a row's logarithms decreases as its largest probability grows, so the direction
+        (1, …, 1) separates confident rows from the others.
         """
         along = self.scale * np.linspace(-1, 1, n)[:, None] * self.confident
         tilt = np.linspace(-0.2, 0.2, n)
@@ -188,7 +188,7 @@ def fit_class_path(
         ln T₀ of temperature scaling.
     bias, fit_width : bool
     lam : float
-        Against the summed log-loss; see ``PULL`` and ``RIDGE``.
+        Added to the summed log-loss; see ``PULL`` and ``RIDGE``.
     """
     problem = _ClassCoalProblem(rows, log_temperature, bias=bias, fit_width=fit_width, lam=lam)
     plain = problem.one_coal()

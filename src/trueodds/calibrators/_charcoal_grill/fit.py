@@ -1,12 +1,12 @@
 """Fit the coals of a binary Charcoal Grill map, and keep it monotone.
 
-What differs from the paper's optimization (its section 4.2), and why:
+Differences from the paper's optimization (its section 4.2), with reasons:
 
 - All parameters move together, by Newton steps with exact second derivatives, from several starts
   that depend on the data alone.
-- A map that falls somewhere is pushed back by a penalty on its negative slopes. The paper
-  multiplies λ by ten instead, which pulls every temperature to 1 but leaves the cause, coals that
-  are too close for their difference in temperature, where it is.
+- A map that decreases somewhere is pushed back by a penalty on its negative slopes. The paper
+  multiplies λ by ten instead. That pulls every temperature to 1 but does not remove the cause:
+  coals that are too close for their difference in temperature.
 - λ pulls ln T_c towards ln T₀ of the one-coal fit instead of T_c towards 1, so that one coal is
   exactly temperature or Platt scaling, whatever the scale of the logits.
 - The fit with one coal less is always a candidate; the one of the highest likelihood is kept.
@@ -32,10 +32,10 @@ CHECK_POINTS = 10_000  # as many as in the paper's footnote 7
 CHECK_REACH = 6.0  # and on at least its interval [−6, 6]
 LEAST_SLOPE = 1e-3
 PENALTIES = (0.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e6)
-"""Weights of the penalty on negative slopes, per instance, one after the other."""
+"""Successive weights of the penalty on negative slopes, per row."""
 NEW_CELLS = 24  # of those where the map falls, added to the penalty in each round
 PULL = 100.0
-"""With the paper's λ = 0.01, ln T_c has a normal prior of variance ½ around the one-coal fit."""
+"""With the paper's λ = 0.01, ln T_c has a normal prior of variance 0.5 around the one-coal fit."""
 BEYOND_DATA = 2.0  # how far outside the data a coal may lie
 LOG_TEMPERATURE_REACH = 6.0
 LOG_WIDTH_RANGE = (np.log(0.5), np.log(8.0))
@@ -53,7 +53,7 @@ class GrillRows(LogOddsRows):
 
     @property
     def checked(self) -> tuple[float, float]:
-        """The range on which a map must not fall: that of the data and of the paper."""
+        """Range on which a map must not decrease: that of the data and of the paper."""
         return min(float(self.z.min()), -CHECK_REACH), max(float(self.z.max()), CHECK_REACH)
 
     @property
@@ -87,7 +87,7 @@ class CoalFit:
 
 
 def is_monotone(coals: Coals, low: float, high: float) -> bool:
-    """Whether calibrated log-odds never fall on a grid of 10,000 points."""
+    """Whether calibrated log-odds never decrease on a grid of 10,000 points."""
     return not _falling(coals, np.linspace(low, high, CHECK_POINTS)).any()
 
 
@@ -183,7 +183,7 @@ class _CoalProblem:
         return np.concatenate(low), np.concatenate(high)
 
     def solve(self, start: _Optimum) -> _Optimum | None:
-        """The optimum near a start that does not fall anywhere.
+        """The optimum near a start, with a map that decreases nowhere.
 
         None if there is none, or if the optimum was found before or cannot be better than that.
         """

@@ -54,9 +54,9 @@ def one_standard_error(losses: Floats) -> int:
 def choose_n_coals(
     rows: GrillRows, most: int, *, unit: float, bias: bool, fit_width: bool, lam: float
 ) -> int:
-    """The number of coals, 1 … ``most``, that five-fold cross-validation asks for.
+    """Number of coals, 1 … ``most``, by five-fold cross-validation.
 
-    ``unit`` is the mean weight of one instance.
+    ``unit`` is the mean weight of one row.
     """
     order = np.argsort(rows.z, kind="stable")
     z, n_neg, n_pos = rows.z[order], rows.n_neg[order], rows.n_pos[order]

@@ -50,7 +50,7 @@ def minimize_bounded(
     start, lower, upper : ndarray
     max_iter : int, default=200
     tolerance : float, default=1e-11
-        Stop when a step promises less than this times (1 + loss).
+        Stop when the predicted decrease of a step is less than this times (1 + loss).
     """
     theta = np.clip(start, lower, upper)
     loss, derivatives = objective(theta)

@@ -1,11 +1,11 @@
 """The paper's own optimization of Charcoal Grill Scaling (its section 4.2), for comparison.
 
-One bounded quasi-Newton step on each group of parameters in turn, until a full turn lowers the
-loss by no more than 1e-8; then, while the map falls somewhere, λ is multiplied by ten. What the
-paper leaves open is chosen as follows: the log-loss is summed, not averaged (the only reading that
-reaches its tables); groups are means, temperatures, widths, bias; means start on an even grid over
-[−6, 6] and stay within the data ±2; temperatures start at 1 with a disturbance of 1 %; at most 200
-turns for each λ; the map is checked on [−6, 6] and on the range of the data.
+One bounded quasi-Newton step on each group of parameters in turn, until a full turn lowers the loss
+by no more than 1e-8; then λ is multiplied by ten while the map decreases somewhere. The paper
+leaves open the following choices. The log-loss is summed, not averaged (the only reading that
+reaches its tables). Groups are means, temperatures, widths, bias. Means start on an even grid over
+[−6, 6] and stay within the data ±2. Temperatures start at 1 with a disturbance of 1%. There are at
+most 200 turns for each λ. The map is checked on [−6, 6] and on the range of the data.
 """
 
 from __future__ import annotations

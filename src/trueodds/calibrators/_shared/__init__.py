@@ -1,1 +1,1 @@
-"""What calibrators have in common. Everything beside this folder is a method."""
+"""Shared parts of the calibrators. Every other module of this package is a method."""

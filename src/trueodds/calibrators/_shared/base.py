@@ -56,35 +56,35 @@ if TYPE_CHECKING:
 __all__ = ["LAST", "Calibrator", "Curves", "FeatureCalibrator", "PosteriorCalibrator"]
 
 LAST = 1000
-"""The complexity of a method that does not state one: after all that do."""
+"""Complexity of a method that does not state one: greater than that of all that do."""
 
 Curves = tuple[CalibrationMap, ...]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Calibrator(Estimator, ABC):
-    """Base of all calibrators.
+    """Base class of all calibrators.
 
-    A subclass writes :meth:`_fit`, which turns rows of two classes into a map, and is a dataclass
-    if it has options of its own. More than two classes are then handled one against the rest,
-    unless the subclass also writes :meth:`_fit_multiclass`.
+    A subclass implements :meth:`_fit`, which turns rows of two classes into a map, and is a
+    dataclass if it has options. More than two classes are then handled one-vs-rest, unless the
+    subclass also implements :meth:`_fit_multiclass`.
 
-    Facts on the class say what the method is (``title``, ``complexity``, ``compared``) and what it
-    guarantees (``is_monotone``, ``needs_features``, …); :mod:`trueodds.testing` holds it to them.
+    Class variables describe the method (``title``, ``complexity``, ``compared``) and its guarantees
+    (``is_monotone``, ``needs_features``, …). :mod:`trueodds.testing` checks the guarantees.
 
     Parameters
     ----------
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores.
+        Scale of the scores.
     label_smoothing : {"platt", None} or float, default=None
-        Platt's correction of the labels; or ε, which makes 1 − ε/2 and ε/2 of 1 and 0.
+        Platt's correction of the labels; or ε, which replaces 1 and 0 by 1 − ε/2 and ε/2.
     classes : array-like, default=None
         All labels, if some may be absent from the calibration set.
 
     Attributes
     ----------
     map_ : CalibrationMap
-        What was learned.
+        The fitted map.
     classes_ : ndarray of shape (n_classes,)
         The labels; with two, the second one is positive.
 
@@ -97,18 +97,18 @@ class Calibrator(Estimator, ABC):
     """
 
     title: ClassVar[str] = "calibration"
-    """What applying it is called in a sentence: ``"beta calibration"``."""
+    """Name of the method in a sentence: ``"beta calibration"``."""
 
     label: ClassVar[str] = ""
-    """What it is called in tables and legends; the name of the method if empty."""
+    """Name in tables and legends; if empty, the name of the method."""
 
     complexity: ClassVar[int] = LAST
-    """How much it learns, for "the simplest method that is as good": nothing (0), one to three
-    numbers (10 to 30), a smooth curve (40 to 60), a curve without a formula (70 to 90), an average
-    of many (100 and more)."""
+    """Complexity, by which the simplest of several equally good methods is chosen. No parameter: 0;
+    one to three parameters: 10 to 30. A smooth curve: 40 to 60; a curve without a formula: 70 to
+    90; an average of many: 100 and more."""
 
     compared: ClassVar[tuple[int, float] | None] = None
-    """The fewest and the most classes with which it takes part in a comparison by default."""
+    """Fewest and most classes with which it takes part in a comparison by default."""
 
     rows_sum_to_one: ClassVar[bool] = True
     """Whether rows of probabilities must sum to 1 when there are several classes."""
@@ -137,12 +137,12 @@ class Calibrator(Estimator, ABC):
 
     @property
     def learns_classes_jointly(self) -> bool:
-        """Whether more than two classes are learned together, not one against the rest."""
+        """Whether more than two classes are fitted jointly instead of one-vs-rest."""
         return False
 
     @property
     def needs_features(self) -> bool:
-        """Whether ``fit`` and ``predict_proba`` take the original attributes as ``features=``."""
+        """Whether ``fit`` and ``predict_proba`` take the original features as ``features=``."""
         return False
 
     @property
@@ -170,11 +170,11 @@ class Calibrator(Estimator, ABC):
         self._check_options()
 
     def fit_map(self, rows: Rows) -> CalibrationMap:
-        """The map of validated rows; classes have no names in it.
+        """Fit a map to validated rows; its classes have no names.
 
-        Every fit passes here, so that labels are smoothed in one way, numbers are bounded, and an
-        arithmetic error becomes an InputError. BLAS has one thread: matrices of a few columns gain
-        nothing from several, and lose much where other work has the cores.
+        Every fit passes through this method, so that labels are smoothed in one way, numbers are
+        bounded, and an arithmetic error becomes an InputError. BLAS uses one thread: matrices of a
+        few columns gain nothing from several, and lose much if other work uses the cores.
         """
         return self._fit_bounded(self._bounded(rows))
 
@@ -189,19 +189,20 @@ class Calibrator(Estimator, ABC):
             return fit(smoothed)
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the map.
+        """Fit the map to scores and labels.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            Scores of the positive class, or one column per class, on the scale that ``scale``
-            says. Arrays, lists, or columns of pandas, polars or Arrow.
+            Scores of the positive class, or one column per class, on the scale given by ``scale``.
+            Arrays, lists, or columns of pandas, polars or Arrow.
         y : array-like of shape (n,)
-            Labels of any type that sorts. With one column of scores and without ``classes``, the
-            last of two sorted labels is positive; labels whose words contradict that (``"ja"`` and
+            Labels of any sortable type. With one column of scores and without ``classes``, the last
+            of two sorted labels is positive; labels whose words contradict that (``"ja"`` and
             ``"nein"``) are refused.
         sample_weight : array-like of shape (n,), default=None
-            A weight of k equals k repetitions; a weight of zero leaves the row out.
+            Row weights: a weight of k equals k repetitions, and a weight of zero leaves the row
+            out.
 
         Returns
         -------
@@ -213,7 +214,7 @@ class Calibrator(Estimator, ABC):
         return self._fit_rows(rows)
 
     def read_rows(self, scores: Any, y: Any, sample_weight: Any, classes: Any) -> Rows:
-        """Rows as ``fit`` takes them, validated; those of weight zero are left out."""
+        """Validate the arguments of ``fit``; rows of weight zero are left out."""
         return Rows.read(
             scores,
             y,
@@ -224,24 +225,24 @@ class Calibrator(Estimator, ABC):
         ).of_positive_weight()
 
     def _fit_rows(self, rows: Rows) -> Self:
-        """Fit to validated rows, and have the fitted attributes."""
+        """Fit to validated rows and set the fitted attributes."""
         start = time.perf_counter()
         rows = self._bounded(rows)
         with self._fitting():
             self._set_fitted(self._fit_bounded(rows), rows)
         name, family = type(self).__name__, self.map_.family
-        logger.info("%s learned a %s map in %.3f s", name, family, time.perf_counter() - start)
+        logger.info("%s fitted a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
 
     def _set_fitted(self, fitted: CalibrationMap, rows: Rows) -> None:
-        """Have a map, the names of its classes, and as much of the rows as intervals need."""
+        """Set the map, the names of its classes, and the rows that intervals need."""
         self.map_ = fitted.with_classes(rows.classes.tolist())
         self.classes_ = rows.classes
         self._keep(rows)
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
-        """Forget an earlier fit; if the new one fails, have it back."""
+        """Remove the state of an earlier fit; restore it if the new fit fails."""
         before = self._forget()
         try:
             yield
@@ -256,13 +257,13 @@ class Calibrator(Estimator, ABC):
         return {name: vars(self).pop(name) for name in names}
 
     def fit_table(self, table: ScoreTable) -> Self:
-        """Learn the map of two classes from counts, as :meth:`fit` would from the rows themselves.
+        """Fit the map of two classes to counts, as :meth:`fit` does to the rows themselves.
 
         Parameters
         ----------
         table : ScoreTable
-            Scores on the scale that ``scale`` says. The classes are those of ``classes``, or 0
-            and 1.
+            Counts of scores on the scale given by ``scale``. The classes are those of ``classes``,
+            or 0 and 1.
 
         Returns
         -------
@@ -285,7 +286,7 @@ class Calibrator(Estimator, ABC):
         self.check_settings()
         self._check_that_counts_suffice()
         if not (table.total_neg and table.total_pos):
-            raise InputError("the table has one class only; calibration needs two.")
+            raise InputError("the table has only one class; calibration needs two.")
         return self._fit_rows(Rows.of_table(table, classes))
 
     def fit_frame(
@@ -298,26 +299,27 @@ class Calibrator(Estimator, ABC):
         pos_label: Any = None,
         max_rows: int = MAX_ROWS,
     ) -> Self:
-        """Learn the map from columns of a frame of any library.
+        """Fit the map to columns of a data frame of any library.
 
         Parameters
         ----------
         frame : frame of pandas, polars (eager or lazy), PyArrow, DuckDB, PySpark, Dask or Ibis
         score : str or list of str
-            One column: the rows are grouped on the frame's engine and never collected, see
-            :meth:`trueodds.ScoreTable.from_frame`. Several, one per class in the order of the
-            sorted labels (or of ``classes``): methods that take one class against the rest
-            group each column on the engine. Methods that learn all classes together need whole
-            rows and collect them, or a random sample of ``max_rows``.
+            With one score column, the rows are grouped on the frame's engine and never collected;
+            see :meth:`trueodds.ScoreTable.from_frame`. With several, one per class in the order of
+            the sorted labels (or of ``classes``), one-vs-rest methods group each column on the
+            engine. Methods that fit all classes jointly need whole rows: they collect all of them,
+            or a random sample of ``max_rows``.
         label, weight : str
-            Names of columns.
+            Names of the columns.
         pos_label : label, default=None
-            With one score column, the positive class; by default the last of ``classes``, or
-            the last of two sorted labels.
+            Positive class if there is one score column; by default the last of ``classes``, or of
+            two sorted labels.
         max_rows : int, default=1000000
-            More distinct scores of a column than this are rounded. Of several columns of a lazy
-            frame, whole rows beyond this are sampled on the engine, rare classes left whole, and
-            a :class:`~trueodds.exceptions.SampledRowsWarning` says what standard error that adds.
+            Largest number of distinct scores of a column; more are rounded. With several columns of
+            a lazy frame, it is the largest number of whole rows; more are sampled on the engine,
+            with rare classes left whole. A :class:`~trueodds.exceptions.SampledRowsWarning` gives
+            the standard error that this adds.
 
         Returns
         -------
@@ -338,7 +340,7 @@ class Calibrator(Estimator, ABC):
             from trueodds.calibrators._shared.frames import fit_columns
 
             if pos_label is not None:
-                raise InputError("pos_label is for one score column; with several, use classes=.")
+                raise InputError("pos_label needs one score column; with several, use classes=.")
             alone = type(self)._fit_multiclass is Calibrator._fit_multiclass
             return fit_columns(self, frame, columns, label, weight, max_rows, alone=alone)
         declared = None if self.classes is None else _declared_pair(self.classes)
@@ -358,7 +360,7 @@ class Calibrator(Estimator, ABC):
         if declared is not None:
             if grouped.labels is None or not np.array_equal(declared, classes):
                 raise InputError(
-                    f"label column {label!r} has other labels than classes={declared.tolist()!r}."
+                    f"the labels of column {label!r} differ from classes={declared.tolist()!r}."
                 )
             classes = declared
         return self._fit_table(ScoreTable.from_grouped(grouped, max_rows), classes)
@@ -366,26 +368,27 @@ class Calibrator(Estimator, ABC):
     def _check_that_counts_suffice(self) -> None:
         if self.needs_features:
             raise InputError(
-                f"{type(self).__name__} learns from features= also, so it needs rows: use fit."
+                f"{type(self).__name__} needs features, which a ScoreTable does not keep. "
+                "Call fit(scores, y, features=X) instead."
             )
         if not self.ignores_row_order:
             raise InputError(
-                f"{self!r} goes by the order of the rows, which counts do not keep: use fit."
+                f"{self!r} depends on row order, which a ScoreTable does not keep. "
+                "Call fit(scores, y) instead."
             )
 
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
-        """The map of rows of several classes; by default one binary map for each, normalized.
+        """Fit a map to rows of several classes; by default one binary map per class, normalized.
 
-        What :meth:`_fit` leaves in attributes would be that of the last class, so it is dropped;
-        see :meth:`_keep_of_classes`.
+        Attributes that :meth:`_fit` sets would be those of the last class, so they are removed; see
+        :meth:`_keep_of_classes`.
         """
         maps: list[CalibrationMap] = []
         seen: list[dict[str, Any]] = []
         for k, problem in enumerate(rows.one_vs_rest(self.scale)):
             if problem is None:
                 warn_user(
-                    f"class {k} of {rows.n_classes} has no instance to calibrate on; its "
-                    "scores are left as they are.",
+                    f"class {k} of {rows.n_classes} has no rows; its scores stay unchanged.",
                     MissingClassWarning,
                 )
                 maps.append(IdentityMap(scale=self.scale))
@@ -396,21 +399,21 @@ class Calibrator(Estimator, ABC):
         return OneVsRestMap(maps=tuple(maps), scale=self.scale)
 
     def _keep_of_classes(self, fitted: list[dict[str, Any]]) -> None:
-        """Keep what is worth it of the attributes that each class's fit left; by default none."""
+        """Combine the fitted attributes of all classes; by default none are kept."""
 
     @returns_like_input
     def predict_proba(self, scores: Any) -> Floats:
-        """Calibrated probabilities.
+        """Return calibrated probabilities.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the same scale as in ``fit``. Each row's result depends on that row alone.
+            Scores on the same scale as in ``fit``. Each row's result depends on that row alone.
 
         Returns
         -------
         ndarray of shape (n, n_classes)
-            Rows sum to 1.
+            Probabilities of the classes; rows sum to 1.
         """
         self._check_fitted("map_")
         array = self._check_scores(scores)
@@ -429,47 +432,49 @@ class Calibrator(Estimator, ABC):
         )
 
     def predict(self, scores: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row; the first of equals."""
+        """Return the most probable class of each row; the first of equals."""
         probabilities = self.predict_proba(scores)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
+        """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
         return _share_right(self.predict(scores), y, sample_weight)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Interval of the true probability of such scores, given the rows of the fit.
+        """Interval of the true probability at each score, given the fitted rows.
 
-        It is an interval of the probability, not of the label, and it includes the error of a
-        method that is wrong somewhere. The forecast of the method is never outside; if it lies on
-        one of the ends, the rows contradict it.
+        It is an interval for the probability, not for the label, and it includes the bias of a
+        method that is wrong somewhere. It always contains the calibrated probability. A probability
+        at the edge of its interval is a warning: the rows contradict the method.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the same scale as in ``fit``.
+            Scores on the same scale as in ``fit``.
         level : float, default=0.9
-            How often the interval holds the truth, on average over scores.
+            Confidence level: the share of scores whose interval contains the true probability, on
+            average.
 
         Returns
         -------
         low, high : ndarray of shape (n,), or (n, n_classes) with several classes
-            With two classes those of the positive one. With several, each class by itself: the
-            frequency of the class among all rows that are given this probability of it (or, if
-            the method learns one class against the rest, that have this score of it).
+            Ends of the intervals; with two classes those of the positive one. With several, each
+            class separately: the frequency of the class among all rows with this probability of it.
+            For a one-vs-rest method, it is the frequency among all rows with this score of the
+            class.
 
         Notes
         -----
-        The first call fits the curves of
-        :class:`~trueodds.BayesianSmoothCalibrator` to what was kept of the rows (some tens of
-        milliseconds for each class). Measured coverage: ``docs/uncertainty.md``.
+        The first call fits the curves of :class:`~trueodds.BayesianSmoothCalibrator` to the stored
+        rows (some tens of milliseconds for each class). ``docs/uncertainty.md`` has the measured
+        coverage.
         """
         self._check_fitted("map_")
         self._check_scores(scores)
         return self.to_map(interval=check_level(level)).interval(scores)
 
     def to_map(self, *, interval: float | None = None) -> CalibrationMap:
-        """The map, with intervals if asked for, to be saved, exported or applied elsewhere.
+        """Return the map, optionally with intervals, to be saved, exported or applied elsewhere.
 
         Parameters
         ----------
@@ -498,7 +503,7 @@ class Calibrator(Estimator, ABC):
         return self.map_.with_band(lower, upper, level=level)
 
     def fit_map_with_band(self, rows: Rows, *, level: float = 0.9) -> CalibrationMap:
-        """As :meth:`fit_map`, with intervals in the map."""
+        """Like :meth:`fit_map`, with intervals in the map."""
         level = check_level(level)
         self.map_ = self.fit_map(rows)
         self.classes_ = np.arange(rows.n_classes)
@@ -506,18 +511,18 @@ class Calibrator(Estimator, ABC):
         return self.to_map(interval=check_level(level))
 
     def _keep(self, rows: Rows) -> None:
-        """Keep as much of the rows as intervals need."""
+        """Store the rows that intervals need."""
         self._kept, self._posteriors = keep_rows(rows, self.scale), None
 
     def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
-        """The same for a method whose forecasts depend on more than the scores."""
+        """The same for a method whose predictions depend on more than the scores."""
         own = weight > 0
         forecasts = p[own, 1] if p.shape[1] == 2 else p[own]
         kept = sample_rows(ForecastRows(forecasts, codes[own], weight[own], self.classes_))
         self._kept, self._posteriors = kept, None
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
-        """The lower and the upper curve, of the scores or of each class's forecast."""
+        """Lower and upper curve, as functions of the scores or of each class's prediction."""
         shares = ((1 - level) / 2, (1 + level) / 2)
         scale: InputScale = "probability" if self.map_.band_of_forecasts else self.scale
         lower, upper = (
@@ -527,21 +532,21 @@ class Calibrator(Estimator, ABC):
         return lower, upper
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the curves, which can be fitted again and take more room than the rest."""
+        """State without the curves, which can be fitted again and take more room than the rest."""
         state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
         if "_kept" in state:
             state["_kept"] = smaller(state["_kept"], self.scale)
         return state
 
     def _truth(self) -> tuple[CurvePosterior, ...]:
-        """What is known of the truth: of the positive class, or of each class."""
+        """Posterior of the true probability: of the positive class, or of each class."""
         if self._posteriors is None:
             kept = self._kept
             scale: InputScale = "probability" if self.map_.band_of_forecasts else self.scale
             if kept is None:
                 raise InputError(
-                    f"this {type(self).__name__} has kept no rows for an interval, as it was "
-                    "fitted by an earlier version of trueodds: fit it again."
+                    f"this {type(self).__name__} has no rows for an interval, because it was "
+                    "fitted by an earlier version of trueodds. Fit it again."
                 )
             found = cells_of(kept, self.map_, scale) if isinstance(kept, Rows) else [kept]
             self._posteriors = tuple(_posterior(cells, scale) for cells in found)
@@ -549,25 +554,26 @@ class Calibrator(Estimator, ABC):
 
 
 class FeatureCalibrator(Calibrator):
-    """A calibrator whose methods take ``features=``; a subclass writes ``predict_proba``."""
+    """Base class of calibrators with ``features=``; a subclass implements ``predict_proba``."""
 
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
-        """Calibrated probabilities by the scores alone."""
+        """Return calibrated probabilities computed from the scores alone."""
         return super().predict_proba(scores)
 
     def predict_interval(
         self, scores: Any, *, level: float = 0.9, features: Any = None
     ) -> tuple[Floats, Floats]:
-        """Where the true probability lies: of such scores, or of rows given such a probability.
+        """Interval of the true probability at each score, or of rows with such a prediction.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the same scale as in ``fit``.
+            Scores on the same scale as in ``fit``.
         level : float, default=0.9
-            How often the interval holds the truth, on average over rows.
+            Confidence level: the share of rows whose interval contains the true probability, on
+            average.
         features : array-like or frame of shape (n, n_attributes), default=None
-            The attributes of the same rows, if the method needs them.
+            Features of the same rows, if the method needs them.
 
         Returns
         -------
@@ -579,30 +585,30 @@ class FeatureCalibrator(Calibrator):
         return self.to_map(interval=check_level(level)).interval(scores, features)
 
     def predict(self, scores: Any, *, features: Any = None) -> npt.NDArray[Any]:
-        """The most probable class of each row; the first of equals."""
+        """Return the most probable class of each row; the first of equals."""
         probabilities = self.predict_proba(scores, features=features)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def score(
         self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
     ) -> float:
-        """Accuracy of :meth:`predict`, as of any classifier of scikit-learn."""
+        """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
         return _share_right(self.predict(scores, features=features), y, sample_weight)
 
 
 class PosteriorCalibrator(Calibrator):
-    """A calibrator that knows how sure it is, of two classes."""
+    """Base class of binary calibrators with a posterior."""
 
     @abstractmethod
     def _quantile_maps(self, shares: Sequence[float]) -> list[CalibrationMap]:
-        """Maps below which the posterior has these shares, at each score."""
+        """Quantiles of the posterior at each score, as maps."""
 
     @abstractmethod
     def _drawn_maps(self, n_maps: int, rng: np.random.Generator) -> list[CalibrationMap]:
         """Draws of the map."""
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
-        """The posterior's own quantiles; with several classes as of any method."""
+        """Quantiles of the posterior; with several classes, the intervals of any method."""
         if len(self.classes_) > 2:
             return super()._band_curves(level)
         low, high = self._quantile_maps([(1 - level) / 2, (1 + level) / 2])
@@ -623,8 +629,8 @@ class PosteriorCalibrator(Calibrator):
         self._check_fitted("map_")
         if len(self.classes_) > 2:
             raise InputError(
-                f"sample_maps is for two classes; this was fitted on {len(self.classes_)}. Fit one "
-                "class against the rest."
+                f"sample_maps supports two classes; this calibrator was fitted on "
+                f"{len(self.classes_)}. Fit one-vs-rest."
             )
         check_integer(n_maps, "n_maps", 1)
         drawn = self._drawn_maps(n_maps, np.random.default_rng(as_seed(random_state)))
@@ -632,7 +638,7 @@ class PosteriorCalibrator(Calibrator):
 
 
 def _share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
-    """Accuracy: the share of rows, by weight, whose label is the predicted one."""
+    """Accuracy: the weighted share of rows whose label is the predicted one."""
     labels = label_column(y)
     if labels.dtype.kind == "O":
         encode_labels(labels)  # refuses what is missing or does not sort
@@ -646,9 +652,7 @@ def _declared_pair(classes: Any) -> npt.NDArray[Any]:
         return np.array([0, 1])
     declared = np.asarray(as_dense(classes, "classes"))
     if declared.shape != (2,):
-        raise InputError(
-            f"a table of counts has two classes; classes= names {declared.tolist()!r}."
-        )
+        raise InputError(f"a ScoreTable has two classes; got classes= {declared.tolist()!r}.")
     return declared
 
 

@@ -1,4 +1,4 @@
-"""Parameters and attributes that every calibrator has: documented once, and shown with each."""
+"""Parameters and fitted attributes of every calibrator: documented once, and shown with each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ENTRY = re.compile(r"^(\w[\w, ]*?)(?: :|$)", re.MULTILINE)
 
 
 def document_inherited(kind: type[Any], base: type[Any]) -> None:
-    """Add to a docstring the parameters and attributes that only its base documents.
+    """Add to a docstring the parameters and fitted attributes that only its base documents.
 
     Examples
     --------
     >>> from trueodds import KernelCalibrator
-    >>> "The scale of the scores" in KernelCalibrator.__doc__
+    >>> "Scale of the scores" in KernelCalibrator.__doc__
     True
     """
     if kind.__doc__ and base.__doc__:
@@ -26,7 +26,7 @@ def document_inherited(kind: type[Any], base: type[Any]) -> None:
 
 
 def _with_entries_of(base: str, doc: str) -> str:
-    """A docstring with the parameters and attributes that only the base's has."""
+    """A docstring with the parameters and fitted attributes that only the base's has."""
     inherited, own = _sections(inspect.cleandoc(base)), _sections(inspect.cleandoc(doc))
     sections = {"": own.pop("")}
     for title in ("Parameters", "Attributes"):
@@ -49,7 +49,7 @@ def _sections(doc: str) -> dict[str, str]:
 
 
 def _entries(section: str) -> list[str]:
-    """The parameters or attributes of a section, each with what is said of it."""
+    """Parameters or fitted attributes of a section, each with its description."""
     starts = [found.start() for found in ENTRY.finditer(section)]
     return [
         section[start:end].strip("\n")

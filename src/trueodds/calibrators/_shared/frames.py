@@ -1,4 +1,4 @@
-"""Learning several classes from a frame whose rows stay on their engine."""
+"""Fits to several classes of a frame whose rows stay on their engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["fit_columns"]
 
 C = TypeVar("C", bound="Calibrator")
 PARTS = 8
-"""Parts of a sample that are fitted by themselves, to see how much a map owes to chance."""
+"""Parts of a sample that are fitted separately, to estimate the sampling error of a map."""
 LOOKED_AT = 2000
 
 
@@ -39,7 +39,7 @@ def fit_columns(
     *,
     alone: bool,
 ) -> C:
-    """Fit to several score columns; ``alone`` says whether each class is learned by itself."""
+    """Fit to several score columns; ``alone``: whether each class is fitted separately."""
     if not columns:
         raise InputError("score must name at least one column.")
     if is_elsewhere(frame):
@@ -78,9 +78,9 @@ class _FrameRows:
 
 
 def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:
-    """One class against the rest: a group-by on the engine for each, and no row collected.
+    """One-vs-rest: a group-by on the engine for each class, and no row collected.
 
-    Some rows are, which intervals need later.
+    Intervals need a sample of rows, which is collected.
     """
     kept = rows.sample(calibrator, MOST_VALUES // len(rows.columns))
     read = calibrator.read_rows(kept.scores, kept.labels, kept.weight, calibrator.classes)
@@ -102,27 +102,27 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
 
 
 def _fit_sample(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:
-    """All classes together: from all rows if they are few, else from a random sample."""
+    """All classes jointly: from all rows if they are few, otherwise from a random sample."""
     drawn = rows.sample(calibrator, max_rows)
     calibrator.fit(drawn.scores, drawn.labels, drawn.weight)
     if drawn.is_sample:
         error = _sampling_error(calibrator, drawn)
         calibrator.sampling_error_ = error
-        logger.info("forecasts owe a standard error of %.2g to the sample", error)
+        logger.info("the sample adds a standard error of %.2g to predictions", error)
         warn_user(
-            f"the map was learned from a random sample of {len(drawn.labels):,} of "
+            f"the map was fitted to a random sample of {len(drawn.labels):,} of "
             f"{drawn.n_rows:,} "
-            f"rows, which adds a standard error of about {error:.2g} to its forecasts; pass a "
-            "greater max_rows for less.",
+            f"rows, which adds a standard error of about {error:.2g} to its predictions; pass a "
+            "larger max_rows to reduce it.",
             SampledRowsWarning,
         )
 
 
 def _sampling_error(calibrator: Calibrator, rows: SampledRows) -> float:
-    """How far forecasts of another sample would be from these, as a root mean square.
+    """Root mean square difference between predictions of this sample's map and of another's.
 
-    Fits to eight parts differ by √8 times as much as fits to whole samples do; and the closer the
-    sample is to all rows, the less is left to chance.
+    Fits to eight parts differ by √8 times as much as fits to whole samples do. The larger the share
+    of all rows in the sample, the smaller the error.
     """
     order = np.random.default_rng(0).permutation(len(rows.labels))
     looked_at = rows.scores[order[:LOOKED_AT]]

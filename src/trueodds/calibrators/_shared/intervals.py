@@ -1,4 +1,4 @@
-"""What a fitted calibrator keeps of its rows, for intervals that may be asked for later."""
+"""The rows that a fitted calibrator stores for its intervals."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MOST_VALUES, FEWEST_ROWS = 2**17, 1000
 
 
 class ForecastRows(Rows):
-    """Rows whose scores are the forecasts of the map, as those of a tree."""
+    """Rows whose scores are the predictions of the map, as those of a tree."""
 
 
 def keep_rows(rows: Rows, scale: InputScale) -> Rows | KeptCells:
-    """As much as intervals need: at most 131,072 rows or scores of classes, or 1,500 cells."""
+    """The rows that intervals need: at most 131,072 rows or scores of classes, or 1,500 cells."""
     if rows.scores.ndim == 2:
         return sample_rows(rows)
     if isinstance(rows, CountedRows):
@@ -58,17 +58,17 @@ def sample_rows(rows: Rows) -> Rows:
 
 
 def smaller(kept: Any, scale: InputScale) -> Any:
-    """What is pickled of it: more than 4,096 rows of two classes become cells."""
+    """State for pickle: more than 4,096 rows of two classes become cells."""
     if isinstance(kept, Rows) and not isinstance(kept, ForecastRows):
         return _cells_of_many(kept, scale) if kept.scores.ndim == 1 and _are_many(kept) else kept
     return kept
 
 
 def cells_of(kept: Rows, fitted: CalibrationMap, scale: InputScale) -> list[KeptCells]:
-    """For each class, or for the positive one of two, what its band is of.
+    """For each class, or for the positive one of two, the scores that its band is a function of.
 
-    A method that learns each class separately may follow single rows, so that its forecasts of
-    these rows look better than they are: the band is then of the class's scores.
+    A method that fits each class separately may follow single rows, so that its predictions on
+    these rows look better than they are. Its band is then a function of the class's scores.
     """
     if isinstance(kept, ForecastRows):
         p, scale = np.clip(kept.scores, 0.0, 1.0), "probability"

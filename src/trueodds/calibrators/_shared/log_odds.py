@@ -33,8 +33,8 @@ def fit_log_odds_map(
         warn_not_converged(fit.n_iter, fit.gradient)
     if fit.a == 0 and fit.b == 0 and fit.eliminated:
         warn_user(
-            "higher scores go with fewer positives; the best map that does not decrease is "
-            "constant. Check which class is positive.",
+            "higher scores go with fewer positives; the best monotone map is constant. "
+            " Check which class is positive.",
             NonMonotoneWarning,
         )
     elif fit.a < 0 or fit.b < 0:
@@ -47,7 +47,7 @@ def fit_log_odds_map(
 
 
 def warn_of_curve(fit: CurveFit) -> None:
-    """Say what happened on the way to a curve of the log-odds."""
+    """Warn about problems in the fit of a curve of the log-odds."""
     if fit.separable:
         warn_separable()
     if not fit.converged:
@@ -61,7 +61,7 @@ def warn_of_curve(fit: CurveFit) -> None:
 
 
 def warn_separable(loss: Loss = "log") -> None:
-    """Say that Platt's targets were used."""
+    """Warn that Platt's targets were used."""
     cause = {
         "log": "the scores separate the classes, so the likelihood has no finite optimum",
         "brier": "the scores separate the classes, or nearly so, and squared error has no finite "
@@ -75,6 +75,6 @@ def warn_separable(loss: Loss = "log") -> None:
 
 
 def warn_not_converged(n_iter: int, gradient: float | None = None) -> None:
-    """Say that a solver stopped early."""
+    """Warn that a solver stopped early."""
     size = "" if gradient is None else f" with a relative gradient of {gradient:.1e}"
     warn_user(f"the fit stopped after {n_iter} iterations{size}.", ConvergenceWarning)

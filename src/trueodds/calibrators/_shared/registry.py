@@ -1,7 +1,7 @@
 """Every method by its name: those of this package, and other packages' entry points.
 
-A method of this package has a line in ``METHODS``; another package joins by an entry point of the
-group ``trueodds.calibrators``. A class is imported when it is asked for.
+A method of this package has a line in ``METHODS``; another package registers one by an entry point
+of the group ``trueodds.calibrators``. A class is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def find_calibrator(name: str) -> type[Any]:
     Parameters
     ----------
     name : str
-        One of :func:`calibrator_names`.
+        Name of a method, one of :func:`calibrator_names`.
 
     Returns
     -------
@@ -116,13 +116,13 @@ def find_calibrator(name: str) -> type[Any]:
         kind = _foreign()[name].load()
     else:
         raise InputError(
-            f"no method is called {shown(name)}; there are: {', '.join(calibrator_names())}."
+            f"no method is named {shown(name)}; available: {', '.join(calibrator_names())}."
         )
     return kind
 
 
 def all_calibrators() -> dict[str, type[Any]]:
-    """Every calibrator, by the name of its method: those of the library, and of other packages.
+    """Return every calibrator by the name of its method, including those of other packages.
 
     Returns
     -------

@@ -65,9 +65,9 @@ def fit_softmax_map(
 ) -> SoftmaxMap:
     """Fit an affine map of the class logits; see :mod:`trueodds.numerics.softmax.floor`.
 
-    Very large or small margins are scaled by a power of two, and the weights back again.
-    ``ridge`` is that of a matrix model off the diagonal, on the weights as the map has them;
-    ``bias_ridge`` is that on its biases.
+    Very large or small decision values are scaled by a power of two, and the weights back again.
+    ``ridge`` penalizes the off-diagonal weights of a matrix model, as the map stores them;
+    ``bias_ridge`` penalizes its biases.
     """
     scaled_rows = _ScaledRows(rows, scale, per_class)
     of_logits: ModelOf = model_of
@@ -92,12 +92,12 @@ def fit_structured_map(
     scale: InputScale,
     strength: float,
 ) -> SoftmaxMap:
-    """Fit a temperature, then what a matrix or a vector adds to it, held back by its size.
+    """Fit a temperature, then a matrix or vector on top of it, penalized by its size.
 
-    Against the mean log-loss the penalty is strength·k/n for each squared bias and each squared
-    deviation from the temperature on the diagonal, and strength·k·(k − 1)/n off the diagonal: the
-    more parameters a part has, the more each is held back. Weights are in units of the
-    temperature, so the penalty is the same on every scale of the logits.
+    The penalty on the mean log-loss is strength·k/n for each squared bias and each squared
+    deviation from the temperature on the diagonal. Off the diagonal it is strength·k·(k − 1)/n: the
+    more parameters a part has, the more each is penalized. Weights are in units of the temperature,
+    so the penalty is the same on every scale of the logits.
     """
     scaled_rows = _ScaledRows(rows, scale, per_class=True)
     part = scaled_rows.whole
@@ -130,7 +130,7 @@ def warn_missing_classes(rows: Rows) -> None:
     absent = np.flatnonzero(rows.class_weight == 0).tolist()
     if absent:
         warn_user(
-            f"classes {absent} have no instance to calibrate on; their parameters stay neutral.",
+            f"classes {absent} have no rows; their parameters stay neutral.",
             MissingClassWarning,
         )
 
@@ -138,11 +138,11 @@ def warn_missing_classes(rows: Rows) -> None:
 def neutralize_absent_classes(
     weights: Floats, bias: Floats, present: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Take back what was fitted for no other reason than that some classes have no rows.
+    """Remove what was fitted only because some classes have no rows.
 
     What all present classes share makes no difference among them, but it drives the absent ones to
-    0. So the present classes' mean bias becomes 0, and the mean of a matrix's rows what it is if
-    all are left alone; a diagonal gives the absent the mean weight of the others.
+    0. So the present classes' mean bias becomes 0, and the mean of a matrix's rows becomes that of
+    the neutral matrix; a diagonal gives the absent classes the mean weight of the others.
     """
     if present.all():
         return weights, bias
@@ -156,7 +156,7 @@ def neutralize_absent_classes(
 
 
 class _ScaledRows:
-    """Rows as a fit takes them, and the way back to a map."""
+    """Rows in the form that a fit needs, and the way back to a map."""
 
     def __init__(self, rows: Rows, scale: InputScale, per_class: bool) -> None:
         self.rows, self.scale, self.per_class = rows, scale, per_class
@@ -207,7 +207,7 @@ class MixedStructuredCalibrator(Calibrator):
 
 
 def as_classes(rows: Rows, scale: InputScale) -> Rows:
-    """Rows of two classes as those of any number: two columns of scores."""
+    """Rows of two classes with two columns of scores."""
     rows = rows.uncounted()
     pair = as_pair(rows.scores, scale)
     return replace(rows, scores=pair, codes=rows.codes.astype(np.intp))
@@ -216,7 +216,7 @@ def as_classes(rows: Rows, scale: InputScale) -> Rows:
 def fit_mixed_structured_map(
     rows: Rows, *, model_of: Callable[..., SoftmaxModel], scale: InputScale
 ) -> StructuredSoftmaxMap:
-    """Fit a temperature, mix in 1/(n + 1) of chance, and then fit what the model adds."""
+    """Fit a temperature, mix in a uniform part of 1/(n + 1), and fit what the model adds."""
     warn_missing_classes(rows)
     k, n = rows.n_classes, max(float(rows.row_weight.sum()), LEAST_TOTAL)
     unit = margin_unit(rows.scores, scale, ORDINARY_EXPONENT)
@@ -253,7 +253,7 @@ def fit_mixed_structured_map(
 
 
 def structured_map(base: Base, **what_is_added: Any) -> StructuredSoftmaxMap:
-    """A map of a base and what was learned on top of it."""
+    """Map of a base and the layer fitted on top of it."""
     return StructuredSoftmaxMap(
         tau=base.tau, floor=base.floor, mixing=base.mixing, prior=base.prior, **what_is_added
     )

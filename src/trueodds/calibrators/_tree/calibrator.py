@@ -43,71 +43,71 @@ NO_LIMIT = np.iinfo(np.int64).max
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeCalibrator(FeatureCalibrator):
-    """A decision tree on the attributes, with its own logistic calibration at every leaf.
+    """Decision tree on the features with a logistic calibration at every leaf.
 
-    Use it when the scores are wrong in different ways in different regions of the attributes. It
-    prunes itself by cross-validation: where one curve is enough it becomes one logistic
-    calibration. Splits are chosen by what they tell about the class, as in any decision tree, so
-    regions with equal class frequencies are not found, however differently their scores err. It
-    is not monotone: across leaves a higher score may get a lower probability.
+    Use it when the scores are wrong in different ways in different regions of the feature space.
+    Cross-validation prunes the tree: where one curve is enough it becomes one logistic calibration.
+    Splits are chosen by class frequencies, as in any decision tree, so regions with equal class
+    frequencies are not separated, however differently their scores err. The map need not be
+    monotone: in another leaf a higher score may get a lower probability.
 
     Parameters
     ----------
     leaf : "logistic" or Calibrator, default="logistic"
-        What a leaf does to the scores. Any other calibrator takes the place of the logistic
-        models after pruning: a copy is fitted at every node that has ``min_samples`` of weight
-        and every class; other nodes use their parent's.
+        Model of the leaves. Any other calibrator replaces the logistic models after pruning: a copy
+        is fitted at every node that has ``min_samples`` of weight and every class; other nodes use
+        their parent's.
     n_iterations : "auto", "node" or int, default="auto"
         Boosting iterations at each node, on top of the parent's: chosen once by cross-validated
         RMSE, chosen at every node (slow), or given.
     pruning : {"rmse", "error", None}, default="rmse"
-        The cross-validated measure that decides on pruning: the paper's RMSE, or the share of
-        wrong classes as in logistic model trees. None keeps the whole tree.
+        Cross-validated measure for pruning: the paper's RMSE, or the error rate as in logistic
+        model trees. None keeps the whole tree.
     min_samples : int, default=16
-        The least weight of a node that may be split; the authors' "more than 15".
+        Least weight of a node that may be split; the authors' "more than 15".
     max_depth : int, default=None
         The largest number of splits above a leaf; None for no limit.
     min_gap : float, default=1e-5
-        Neighboring values of a numeric attribute that are no further apart are not separated.
-        Lower it for attributes of very small size.
+        Smallest gap between neighboring values of a numeric feature at which a split is possible.
+        Lower it for features with very small values.
     categorical : sequence of str or int, default=None
-        Columns that are categories although they are numbers, by name or position. Texts,
-        booleans and categorical columns of frames are found without it.
+        Numeric columns that are categories, by name or position. Text, boolean and categorical
+        columns of frames are detected.
     cv : int or "weka", default=5
         Number of stratified, shuffled folds; or the five deterministic folds of the authors'
         program, which depend on the order of the rows.
     random_state : int, RandomState instance or None, default=0
-        Shuffles the folds. None makes each fit different.
+        Seed that shuffles the folds. None makes each fit different.
     scale : {"probability", "logit", "raw"}, default="probability"
-        The scale of the scores. Probabilities are turned into log-odds, with exact 0 and 1 taken
-        for 0.00001 and 0.99999; log-odds and margins (of an SVM) are used as they are.
+        Scale of the scores. Probabilities are converted to log-odds, with exact 0 and 1 replaced by
+        0.00001 and 0.99999; log-odds and decision values (of an SVM) are used unchanged.
     label_smoothing : {"platt", None} or float, default=None
         Platt's correction of the targets of the logistic models.
 
     Attributes
     ----------
     map_ : TreeMap
-        What was learned; it is called on scores and attributes.
+        The fitted map; it is called on scores and features.
     n_iterations_ : int
         Iterations at each node; 0 if chosen at every node.
     n_leaves_ : int
 
     Notes
     -----
-    Scores must come from rows that the classifier was not trained on; inside
-    :class:`~trueodds.CalibratedClassifier` that is taken care of. Missing values of numeric
-    attributes are replaced by the mean, of nominal ones by the mode. At prediction a row with a
-    category that was not seen in fitting is calibrated by the inner node that asks for it.
+    Scores must come from rows that the classifier was not trained on;
+    :class:`~trueodds.CalibratedClassifier` ensures this. Missing values of numeric features are
+    replaced by the mean, those of nominal ones by the mode. At prediction, a row with a category
+    that did not occur in fitting is calibrated by the inner node that splits on it.
 
-    With an integer ``cv``, neither the order of rows nor repeating a row in place of giving it a
-    whole weight changes the result. Weights that are not all whole numbers are scaled to a mean of
-    one first, and each row then stays within one fold.
+    With an integer ``cv``, the result does not depend on the order of rows, and a whole weight of k
+    equals k repetitions. Weights that are not all whole numbers are first scaled to a mean of one,
+    and each row then stays within one fold.
 
-    Where no score column varies at a node, an intercept is fitted; the authors' program is left to
-    rounding there.
+    If no score column varies at a node, an intercept is fitted; in the authors' program rounding
+    decides there.
 
-    Cost: attributes are sorted once; then one pass over rows and attributes for each level of
-    cv + 1 trees.
+    Cost: features are sorted once; then one pass over rows and features for each level of cv + 1
+    trees.
 
     References
     ----------
@@ -116,7 +116,7 @@ class TreeCalibrator(FeatureCalibrator):
 
     Examples
     --------
-    Where the attribute is positive the scores are too extreme, and positives more frequent:
+    Where the feature is positive the scores are too extreme, and positives more frequent:
 
     >>> import numpy as np
     >>> from trueodds import TreeCalibrator
@@ -154,7 +154,7 @@ class TreeCalibrator(FeatureCalibrator):
             if not isinstance(self.leaf, str) or self.leaf != "logistic":
                 raise InputError(f'leaf must be "logistic" or a calibrator; got {self.leaf!r}.')
         elif self.leaf.needs_features:
-            raise InputError("leaf must be a calibrator of scores alone; got one with features.")
+            raise InputError("leaf must be a calibrator that does not need features.")
         if not is_choice(self.n_iterations, "auto", "node"):
             check_integer(self.n_iterations, "n_iterations", 1, '"auto", "node" or ')
         check_choice(self.pruning, ("rmse", "error", None), "pruning")
@@ -165,24 +165,24 @@ class TreeCalibrator(FeatureCalibrator):
         check_number(self.min_samples, "min_samples", 2)
         check_number(self.min_gap, "min_gap")
         if isinstance(self.categorical, str):
-            raise InputError("categorical must be a list of columns; got one text.")
+            raise InputError("categorical must be a list of columns; got a single string.")
         if self.categorical is not None:
             as_tuple(self.categorical, "categorical")
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
-        """Learn the tree and the maps of its nodes.
+        """Fit the tree and the maps of its nodes.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            Scores of the positive class, or one column per class, on the scale that ``scale``
-            says.
+            Scores of the positive class, or one column per class, on the scale given by ``scale``.
         y : array-like of shape (n,)
-            Labels of any type that sorts.
+            Labels of any sortable type.
         sample_weight : array-like of shape (n,), default=None
-            A whole weight of k equals k repetitions; a weight of zero leaves the row out.
+            Row weights: a whole weight of k equals k repetitions, and a weight of zero leaves the
+            row out.
         features : array-like or frame of shape (n, n_attributes)
-            The original attributes of the same rows; required.
+            Original features of the same rows; required.
 
         Returns
         -------
@@ -228,13 +228,15 @@ class TreeCalibrator(FeatureCalibrator):
         self.map_ = self._tree_map(tree, space, rows, classes)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        raise InputError("a calibration tree is not learned from scores alone.")
+        raise InputError(
+            "TreeCalibrator needs the original features: call fit(scores, y, features=X)."
+        )
 
     def _columns(self, scores: Floats, n_classes: int) -> Floats:
-        """The columns (n, A) that the logistic models are linear in.
+        """Columns (n, A) that the logistic models are linear in.
 
-        Two columns that mirror each other are one; which of them a regression would choose is
-        a matter of rounding.
+        Two columns that mirror each other become one, because rounding would decide which of them a
+        regression chooses.
         """
         if n_classes > 2:
             return score_columns(scores, self.scale)
@@ -289,19 +291,19 @@ class TreeCalibrator(FeatureCalibrator):
         return type(leaf)(**{**options, "scale": self.scale, "classes": range(n_classes)})
 
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
-        """Calibrated probabilities.
+        """Return calibrated probabilities.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            On the same scale as in ``fit``. Each row's result depends on that row alone.
+            Scores on the same scale as in ``fit``. Each row's result depends on that row alone.
         features : array-like or frame of shape (n, n_attributes)
-            The attributes of the same rows; required.
+            Features of the same rows; required.
 
         Returns
         -------
         ndarray of shape (n, n_classes)
-            Rows sum to 1.
+            Probabilities of the classes; rows sum to 1.
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))

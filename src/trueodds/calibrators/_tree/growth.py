@@ -44,7 +44,7 @@ class TreeOptions:
 
 @dataclass(frozen=True)
 class TreeData:
-    """Rows to learn from, with columns first: attributes (d, n), scores (A, n)."""
+    """Rows of a fit, with columns first: features (d, n), scores (A, n)."""
 
     attributes: Floats
     n_values: Ints

@@ -1,4 +1,4 @@
-"""The maps of a tree's nodes: the boosted logistic models, or any calibrator in their place."""
+"""Maps of a tree's nodes: the boosted logistic models, or any calibrator instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["leaf_maps", "linear_map"]
 
 
 def linear_map(coef: Floats) -> CalibrationMap:
-    """The map of a node's slopes and intercepts, on log-odds or margins."""
+    """Map with a node's slopes and intercepts, on log-odds or decision values."""
     if coef.shape == (1, 2):
         slope, intercept = coef[0].tolist()
         return LogOddsMap(a=slope, b=slope, c=intercept, scale="raw")
@@ -25,7 +25,7 @@ def linear_map(coef: Floats) -> CalibrationMap:
 def leaf_maps(
     learner: Calibrator, tree: TreeMap, rows: TreeRows, least: float
 ) -> tuple[CalibrationMap, ...]:
-    """The learner's map at every node that has enough to learn from, elsewhere the parent's."""
+    """The learner's map at every node with enough rows; elsewhere the parent's."""
     at, n = tree.nodes_of(rows.attributes), len(tree.parent)
     end = np.arange(1, n + 1)
     for node in range(n - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""The rows that a tree is learned from, in an order that does not depend on how they came."""
+"""The rows that a tree is fitted to, in an order that does not depend on the input order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TreeRows", "canonical_rows"]
 
 @dataclass(frozen=True)
 class TreeRows:
-    """Scores (n,) or (n, m), encoded attributes (n, d), class codes and weights."""
+    """Scores (n,) or (n, m), encoded features (n, d), class codes and weights."""
 
     scores: Floats
     attributes: Floats
@@ -32,9 +32,9 @@ class TreeRows:
         return self if self.weight.all() else self.take(self.weight > 0)
 
     def weighed(self) -> TreeRows:
-        """With a mean weight of one, unless weights are whole numbers, which count rows.
+        """Scale to a mean weight of one, unless weights are whole numbers, which count rows.
 
-        How much a node must weigh to be boosted or split is meant in rows.
+        The weight that a node needs to be boosted or split is meant in rows.
         """
         if (self.weight == np.floor(self.weight)).all():
             return self
@@ -43,9 +43,9 @@ class TreeRows:
 
 
 def canonical_rows(rows: TreeRows) -> TreeRows:
-    """Sort by class, scores and attributes, and add up the weights of equal rows.
+    """Sort by class, scores and features, and add up the weights of equal rows.
 
-    The folds are dealt in this order, so input order does not matter and a weight of k is the
+    The folds are assigned in this order, so input order does not matter and a weight of k is the
     same as k equal rows.
     """
     first = np.column_stack([rows.codes, rows.scores])

@@ -28,8 +28,8 @@ ML_OPSET = 3
 IR_VERSION = 8
 MISSING_TEXT = -2
 PARTS = 32
-"""Of the places that are left, how many parts a round of a search tells apart: one row costs as
-many nodes as there are rounds, many rows cost as many comparisons as there are parts."""
+"""Parts into which a round of a search divides the remaining positions. One row costs as many nodes
+as there are rounds; many rows cost as many comparisons as there are parts."""
 
 COMPARISONS = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
 OPERATORS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}
@@ -259,7 +259,7 @@ class _Graph(Renderer[str]):
         return self.op("Add", place, self.integers(*range(0, shape[0] * shape[1], shape[1])))
 
     def _search(self, at: str, edges: Sequence[Floats]) -> str:
-        """How many edges are at most ``at``; the edges of each model that stands beside others.
+        """How many edges are at most ``at``, for each of several models at once.
 
         Written with ``PARTS`` as base, the answer has as many digits as there are rounds; a round
         finds the next digit by counting the pivots of its row that are reached. Beyond the last
@@ -337,7 +337,7 @@ class _Graph(Renderer[str]):
     # Texts ----------------------------------------------------------------------------------
 
     def _code_texts(self) -> None:
-        """Turn every feature of texts into integers; ONNX has no missing text, so "" stands in."""
+        """Turn every feature of texts into integers; ONNX has no missing text, so "" is used."""
         for node in all_nodes(self.formula.outputs):
             if isinstance(node, e.FeatureIs) and isinstance(node.value, str):
                 codes = self.codes.setdefault(node.feature.index, {})
@@ -349,8 +349,8 @@ class _Graph(Renderer[str]):
             if codes[""] != MISSING_TEXT and not self._missing_is_empty(feature):
                 raise InputError(
                     "ONNX has no missing texts, so the graph takes '' for one; but "
-                    f"{feature.name!r} has the category '', which this map treats otherwise. Give "
-                    "empty texts a name of their own before the fit, or export to SQL or Python."
+                    f"{feature.name!r} has the category '', which this map treats otherwise. "
+                    "Replace empty texts by a name before the fit, or export to SQL or Python."
                 )
             self.encoded[feature.index] = self.op(
                 "LabelEncoder",
@@ -377,7 +377,7 @@ class _Graph(Renderer[str]):
 
 
 def _tables(given: Any) -> list[Floats]:
-    """The tables of models that stand side by side, or of one."""
+    """The tables of several models, or of one."""
     return list(given) if isinstance(given, tuple) else [given]
 
 

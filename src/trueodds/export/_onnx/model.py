@@ -1,7 +1,7 @@
 """A calibrated model as one ONNX graph: the base model, then the map.
 
-Some base models are written by ``CalibratedClassifier`` itself, which tells skl2onnx by its methods
-(``onnx_converter``) how it is converted. skl2onnx converts scikit-learn's other models, onnxmltools
+``CalibratedClassifier`` writes some base models itself; skl2onnx calls its method
+``onnx_converter``. skl2onnx converts scikit-learn's other models, onnxmltools
 those of LightGBM and XGBoost, CatBoost its own.
 """
 
@@ -103,7 +103,7 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
     A probability may differ by 1e-9, plus the change of the map if each base model's score moves by
     1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32 (XGBoost,
     support vector machines, rows of float32), the limits are 1e-6, and 1e-5 of the score (and 1e-7
-    near 0): a score that close to an edge of a step map may get the value of either side. A label
+    near 0). A score that close to an edge of a step map may get the value of either side. A label
     may differ only if its two best classes are closer than that. Votes and stacks *of* calibrated
     models must agree to 1e-9 (1e-5 in float32).
 
@@ -230,7 +230,7 @@ def _drop_unused(graph: Any) -> None:
 
 
 def _asked_for(node: Any) -> Iterator[str]:
-    """Names that a node uses, by itself or in a graph inside it (a loop)."""
+    """Names that a node uses, directly or in a graph inside it (a loop)."""
     yield from node.input
     for attribute in node.attribute:
         for inner in attribute.g.node:
@@ -247,11 +247,11 @@ def _set_tree_opset(graph: Any) -> None:
 
 
 def register_onnx_converters() -> None:
-    """Tell skl2onnx how models of LightGBM, XGBoost and CatBoost are converted, and ours.
+    """Register converters for LightGBM, XGBoost, CatBoost and trueodds with skl2onnx.
 
-    :func:`to_onnx` does so itself; call it once before ``skl2onnx.to_onnx`` of a calibrated model
-    of theirs, or of calibrated models that vote. Only libraries that are loaded already are
-    registered.
+    :func:`to_onnx` does so itself. Call it once before ``skl2onnx.to_onnx`` of a calibrated model
+    of these libraries, or of calibrated models that vote. Only libraries that are loaded already
+    are registered.
     """
     skl2onnx = require("skl2onnx", "an export of a model to ONNX", HINT)
     from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes

@@ -15,7 +15,7 @@ __all__ = ["render_dbt"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OPENING = re.compile(r"\{(?=[{%#])")
-"""Where Jinja would see the beginning of something of its own."""
+"""Where Jinja would see the beginning of Jinja code."""
 
 
 def render_dbt(
@@ -27,10 +27,10 @@ def render_dbt(
     ----------
     formula : Formula
     name : str
-        Of the macro; those of several classes are numbered from 0: ``name_0``.
+        Name of the macro; those of several classes are numbered from 0: ``name_0``.
     dialect : str
     features : sequence of str
-        Columns of the features; they are no arguments.
+        Columns of the features; they are not arguments.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InputError(f"name must be letters, digits and underscores; got {shown(name)}.")

@@ -1,22 +1,26 @@
 """What single SQL engines cannot do, and how formulas are written so that they need not.
 
-- PostgreSQL stops at a product that underflows to 0, and like BigQuery at an overflow: a factor is
-  raised to where it does not, which changes no result by more than 1e-290, and margins of several
-  classes have an end where their differences are finite.
+- PostgreSQL stops at a product that underflows to 0, and like BigQuery at an overflow. A factor is
+  raised to where it does not, which changes no result by more than 1e-290. Decision values of
+  several classes are clipped to where their differences are finite.
 - SQLite before 3.46 parses with a stack of 100 entries: choices are written side by side instead of
   inside each other. It reads a decimal by arithmetic in 64 bits, so that a text close to the middle
   of two float64s may become the other one.
 - BigQuery has escape sequences in quoted names, and no columns whose names would need them.
+- DuckDB, SQLite, Spark and BigQuery ignore the case of names, quoted ones too: DuckDB and SQLite
+  that of ASCII letters, the others that of all letters.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 
@@ -28,6 +32,7 @@ __all__ = [
     "TINY",
     "add_level_stretch",
     "check_name",
+    "check_names",
     "flat_choice",
     "has_no_product",
     "raised",
@@ -40,7 +45,7 @@ TINY = 1e-290
 UNDERFLOW = 1e-305
 """Products are kept above this."""
 FARTHEST = 8e307
-"""The difference of two margins of this size is finite."""
+"""The difference of two decision values of this size is finite."""
 SQLITE_WAYS = 32
 """Branches of each choice in a search in SQLite: a thousand knots take two levels."""
 LEAST_READ = 1e-280
@@ -61,6 +66,35 @@ def check_name(name: Any, dialect: str) -> None:
             f"names; got {name!r}. Rename the column; for a feature of a tree, name its column "
             "by features={...}."
         )
+
+
+def _ascii_lower(name: str) -> str:
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+WITHOUT_CASE: dict[str, Callable[[str], str]] = {
+    "duckdb": _ascii_lower,
+    "sqlite": _ascii_lower,
+    "spark": str.casefold,
+    "bigquery": str.casefold,
+}
+"""Dialects that ignore the case of quoted names, and what they compare."""
+
+
+def check_names(names: Iterable[Any], dialect: str) -> None:
+    """Refuse names that a dialect cannot have, cannot quote, or takes for one column."""
+    folded: dict[str, str] = {}
+    for name in names:
+        check_name(name, dialect)
+        if dialect not in WITHOUT_CASE:
+            continue
+        other = folded.setdefault(WITHOUT_CASE[dialect](name), name)
+        if other != name:
+            raise InputError(
+                f"the columns {shown(other)} and {shown(name)} differ in case alone, and the "
+                f"dialect {dialect} takes them for one column. Rename one; for a feature of a "
+                "tree, name its column by features={...}."
+            )
 
 
 def sqlite_digits(size: float) -> str:

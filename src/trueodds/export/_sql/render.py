@@ -4,16 +4,16 @@ The text must mean the same on engines that disagree, so it keeps to what they s
 
 - Literals always have an exponent (``0.3e0``): without one, DuckDB and Spark read a DECIMAL.
 - NaN is greater than all numbers in DuckDB, PostgreSQL, Spark and Snowflake, and comparable to
-  none in BigQuery. ``x BETWEEN 0 AND 1`` and ``-x < -c`` are false for NaN in both worlds, and for
-  NULL, so no function that tells NaN is needed; nor is a literal for infinity, since x is infinite
-  if it lies beyond the largest float64.
+  none in BigQuery. ``x BETWEEN 0 AND 1`` and ``-x < -c`` are false for NaN in both, and for NULL,
+  so no function that detects NaN is needed. Nor is a literal for infinity, since x is infinite if
+  it lies beyond the largest float64.
 - PostgreSQL and BigQuery refuse the logarithm of 0, an overflow, and a division by 0, PostgreSQL
   an underflow too; CASE is lazy in all of them.
 - GREATEST and LEAST differ in what they do with NULL; they never see one here.
 - A text that is no number is an error in a cast; in SQLite it would be 0, so its type is looked at.
 
 Small lookups are balanced trees of CASE, of logarithmic depth, since parsers limit nesting. Large
-ones, and parts that occur often, are written as :mod:`trueodds.export._sql.text` says; in the
+ones, and parts that occur often, are written as :mod:`trueodds.export._sql.text` describes; in the
 dialects where a part cannot get a name it is written as often as it occurs. What a single engine
 cannot do is in :mod:`trueodds.export._sql.engines`.
 """
@@ -38,6 +38,7 @@ from trueodds.export._sql.engines import (
     TINY,
     add_level_stretch,
     check_name,
+    check_names,
     flat_choice,
     has_no_product,
     raised,
@@ -80,8 +81,7 @@ def render_sql(
     """
     check_choice(dialect, get_args(SqlDialect), "dialect")
     require("sqlglot", "an export to SQL", "trueodds[engines]")
-    for name in (*columns, *features):
-        check_name(name, dialect)
+    check_names((*columns, *features), dialect)
     _check_size(sum(map(least_nodes, formula.outputs)))  # before much is written
     places = {f.index: name for f, name in zip(formula.features, features, strict=True)}
     writer = _SqlWriter(columns, places, dialect, formula.scale)

@@ -1,7 +1,7 @@
 """Which parts of a formula deserve a name in SQL.
 
-A part can be named where it is computed in any case: one that only some branches of a choice ask
-for may be the logarithm of 0 elsewhere. So names are given at the root of a formula and of each
+A part can be named where it is computed in any case: one that only some branches of a choice need
+may be the logarithm of 0 elsewhere. So names are given at the root of a formula and of each
 branch (a *scope*), to what that root computes without any choice.
 """
 

@@ -5,7 +5,7 @@ Both are written as text for one dialect:
 - A value is named by a lambda of a list of one (DuckDB, Spark) or by a subquery without a table
   (PostgreSQL, BigQuery, SQLite). For Snowflake neither has been tried.
 - A table of more than :data:`MOST_CASES` knots is an array, written as one string where the engine
-  can read one: parsers and optimizers take far longer over 10⁴ literals, or 10⁴ nested CASE, than
+  can read one. Parsers and optimizers take far longer over 10⁴ literals, or 10⁴ nested CASE, than
   the search itself takes. ``WIDTH_BUCKET`` and ``RANGE_BUCKET`` search it in PostgreSQL and
   BigQuery; in DuckDB and Spark a reduction over descending powers of 2 does, one for each binary
   digit of the position.
