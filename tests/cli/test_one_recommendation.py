@@ -79,7 +79,7 @@ def fit_file(run, sample, *more):
     target = sample.file.with_name("map.json")
     message = run("fit", *sample.options, *more, "-o", target, "--force").err
     metadata = json.loads(target.read_text(encoding="utf-8"))["metadata"]
-    return {metadata.get("chosen", metadata["method"]), *re.findall(r"^auto: (\w+)", message)}
+    return {metadata.get("chosen", metadata["method"]), *re.findall(r"^auto: Used (\w+)", message)}
 
 
 def build(call):
