@@ -180,6 +180,55 @@ def test_much_better_than_isotonic_regression_where_the_order_is_wrong(seed):
     assert np.sqrt(np.mean((enir - truth(fresh)) ** 2)) < 0.1
 
 
+def concordance(n_neg, n_pos, forecast):
+    """N₊·N₋·AUC: pairs in the right order, ties as half; rounding does not decide what is a tie."""
+    gap = np.subtract.outer(forecast, forecast)
+    return n_pos @ (0.5 + 0.5 * np.sign(np.where(np.abs(gap) < 1e-11, 0.0, gap))) @ n_neg
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12).filter(
+        lambda cells: all(map(sum, cells)) and all(map(sum, zip(*cells, strict=True)))
+    ),
+    st.lists(st.floats(0, 1), min_size=1, max_size=6),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=300, deadline=None)
+def test_no_mixture_along_the_path_ranks_the_training_rows_worse_than_isotonic_regression(
+    cells, places, random
+):
+    # The theorem of docs/evidence/open-questions.md.
+    n_neg, n_pos = np.array(cells, dtype=float).T
+    scores = np.arange(len(cells), dtype=float)
+    path = near_isotonic_path(ScoreTable(scores, n_neg, n_pos))
+    lambdas = np.unique(np.append(np.array(places) * path.lambdas[-1], path.lambdas))
+    along = [path.at(lam) for lam in lambdas]
+    rank = [concordance(n_neg, n_pos, forecast) for forecast in along]
+    assert (np.diff(rank) <= 1e-9).all()
+    isotonic = concordance(n_neg, n_pos, path.at(np.inf))
+    assert isotonic >= concordance(n_neg, n_pos, scores) - 1e-9
+    chosen = [k for k in range(len(along)) if random.random() < 0.5] or [0]
+    mixture = sum(random.uniform(0.1, 1) * along[k] for k in chosen)
+    assert concordance(n_neg, n_pos, mixture) >= isotonic - 1e-9
+
+
+@given(ROWS)
+@settings(max_examples=100, deadline=None)
+def test_without_smoothing_the_auc_of_the_training_rows_is_at_least_isotonic_regressions(rows):
+    scores, y, weight = columns(rows)
+    scores = scores / 30
+
+    def auc(forecast):
+        return roc_auc_score(y, forecast.round(12), sample_weight=weight)
+
+    isotonic, enir = (
+        auc(method.fit(scores, y, sample_weight=weight).map_(scores))
+        for method in (IsotonicCalibrator(), ENIRCalibrator(smoothing=None))
+    )
+    assert enir >= isotonic - 1e-12
+    assert isotonic >= auc(scores) - 1e-12
+
+
 @pytest.mark.parametrize(
     ("scores", "y"),
     [
