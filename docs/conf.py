@@ -26,7 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["alert", "dollarmath"]
 myst_heading_anchors = 3
 autosummary_generate = True
 templates_path = ["_templates"]  # own members only: inherited ones refer to other projects

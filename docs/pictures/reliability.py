@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/measuring.md into docs/images.
+"""Draws the network and the naive Bayes pictures into docs/images.
 
 The data sets are Parquet files in the folder that the environment variable TRUEODDS_DATA names.
 
@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from scipy.special import softmax
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import CategoricalNB
 
@@ -30,7 +29,6 @@ from trueodds import (
     LogisticCalibrator,
     TemperatureCalibrator,
 )
-from trueodds.decisions import undersampling_correction
 from trueodds.metrics import (
     calibration_test,
     confidence_interval,
@@ -95,10 +93,6 @@ def network():
         y[test], models, strategy="uniform", random_state=0
     )
     save(display.plot_grid(style="gaps").figure_, "network-gaps")
-    display = ReliabilityDisplay.from_predictions(
-        y[test], models, strategy="smooth", random_state=0
-    )
-    save(display.plot().figure_, "network-smooth")
 
 
 def naive_bayes():
@@ -131,34 +125,7 @@ def naive_bayes():
     save(figure, "naive-bayes-maps")
 
 
-def fraud():
-    """Boosted trees on a case-control sample of card payments, back at the natural rate."""
-    kept = 1 / 12.44  # the share of legitimate payments that is in the sample
-    frame, y = read("creditcard-casecontrol")
-    X = frame.to_numpy(np.float64)
-    X_model, X_test, y_model, y_test = train_test_split(
-        X, y, test_size=0.5, random_state=0, stratify=y
-    )
-    model = HistGradientBoostingClassifier(
-        max_iter=60, learning_rate=0.05, min_samples_leaf=40, l2_regularization=5, random_state=0
-    ).fit(X_model, y_model)
-    p = model.predict_proba(X_test)[:, 1]
-    models = {
-        "boosted trees, as trained": p,
-        "corrected for the sampling": undersampling_correction(kept)(p),
-    }
-    weight = np.where(y_test == 0, 1 / kept, 1.0)
-    display = ReliabilityDisplay.from_predictions(
-        y_test, models, sample_weight=weight, strategy="corp", random_state=0, n_resamples=300
-    )
-    for curve in display.curves:
-        error = expected_calibration_error(y_test, models[curve.name], sample_weight=weight)
-        print(f"  {curve.name}: weighted ECE {error:.5f}")
-    save(display.plot(scale="log").figure_, "fraud")
-
-
 if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
     network()
     naive_bayes()
-    fraud()

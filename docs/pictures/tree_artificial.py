@@ -98,10 +98,6 @@ def main():
         ax.set_title(name)
     figure.colorbar(image, ax=axes, label="probability of a positive (white)")
     figure.savefig(folder / "tree-artificial.png", dpi=110)
-
-    TreeDisplay.from_calibrator(tree).plot().figure_.savefig(
-        folder / "tree-artificial-drawn.png", dpi=90
-    )
     draw_regions(folder)
 
 
