@@ -141,6 +141,26 @@ class Rows:
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, scores=self.scores[rows], codes=self.codes[rows], weight=weight)
 
+    def distinct(self) -> tuple[Self, Labels]:
+        """Each pair of class and score once, with the weight of all its rows.
+
+        Returns
+        -------
+        cells : Rows
+            The pairs in the order of the classes, then of the scores; each has a weight.
+        cell_of_row : ndarray of shape (n,)
+            Which of them each row belongs to.
+        """
+        columns = self.scores[:, None] if self.scores.ndim == 1 else self.scores
+        order = np.lexsort((*columns.T[::-1], self.codes))
+        same_score = (columns[order][1:] == columns[order][:-1]).all(axis=1)
+        same = same_score & (self.codes[order][1:] == self.codes[order][:-1])
+        first = np.concatenate([[True], ~same])
+        cell_of_row = np.empty(len(order), dtype=np.intp)
+        cell_of_row[order] = np.cumsum(first) - 1
+        weight = np.bincount(cell_of_row, self.weight).astype(np.float64)
+        return replace(self.take(order[first]), weight=weight), cell_of_row
+
     def of_positive_weight(self) -> Self:
         """Without the rows of weight zero."""
         if self.weight is None or self.weight.all():
@@ -209,13 +229,12 @@ class Rows:
     @cached_property
     def total_neg(self) -> float:
         """Weight of all negatives."""
-        total = len(self) if self.weight is None else float(self.weight.sum())
-        return total - self.total_pos
+        return self.total - self.total_pos
 
-    @property
+    @cached_property
     def total(self) -> float:
-        """Weight of everything."""
-        return self.total_neg + self.total_pos
+        """Weight of all rows."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
 
     @property
     def targets(self) -> tuple[float, float]:
@@ -308,6 +327,11 @@ class CountedRows(Rows):
     def total_neg(self) -> float:
         """Weight of all negatives."""
         return self.counted.total_neg
+
+    @cached_property
+    def total(self) -> float:
+        """Weight of everything."""
+        return self.counted.total
 
     @cached_property
     def table(self) -> ScoreTable:

@@ -16,6 +16,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
     InputScale,
+    Labels,
     LabelSmoothing,
     as_codes,
     as_floats,
@@ -31,6 +32,7 @@ from trueodds.inputs import (
     validate_weights,
 )
 from trueodds.kernels.tables import merge_classes, part_by_class
+from trueodds.numerics.binning import run_starts
 from trueodds.numerics.label_targets import binary_targets, smooth_counts
 
 __all__ = ["ScoreTable"]
@@ -284,14 +286,28 @@ class ScoreTable:
     @classmethod
     def of_sorted(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
         """Add up rows of equal score in columns that are sorted and validated."""
-        first = np.empty(len(score), dtype=bool)
-        first[:1] = True
-        np.greater(score[1:], score[:-1], out=first[1:])
-        if not first.all():
-            starts = np.flatnonzero(first)
+        if (score[1:] == score[:-1]).any():
+            starts = run_starts(score)
             score = score[starts]
             n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
         return cls._of_checked(score, n_neg, n_pos)
+
+    @classmethod
+    def of_runs(cls, score: Floats, n_neg: Floats, n_pos: Floats, starts: Labels) -> ScoreTable:
+        """Add up the rows from each of ``starts`` to the next, in columns that are sorted.
+
+        The score of a run is its weighted mean. No two runs may hold the same score.
+        """
+        weight = n_neg + n_pos
+        mass = np.add.reduceat(weight, starts)
+        ends = np.append(starts[1:], len(score))
+        base, last = score[starts], score[ends - 1]
+        # Relative to the run's first score, so that close scores keep their digits.
+        with np.errstate(invalid="ignore"):  # an infinite score is a run of its own
+            offset = score - np.repeat(base, ends - starts)
+            mean = base + np.add.reduceat(offset * weight, starts) / mass
+        mean = np.where(base == last, base, np.clip(mean, base, last))
+        return cls._of_checked(mean, np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts))
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Pool the evidence of two tables."""
@@ -334,25 +350,10 @@ class ScoreTable:
         check_integer(max_rows, "max_rows", 3)
         if len(self) <= max_rows:
             return self
-        inner = slice(1, -1)
-        weight = self.weight[inner]
+        weight = self.weight[1:-1]
         middle = np.cumsum(weight) - weight / 2
         group = np.floor(middle / weight.sum() * (max_rows - 2))
         group = np.minimum(group, max_rows - 3)
-        starts = np.flatnonzero(np.concatenate([[True], group[1:] > group[:-1]]))
-        mass = np.add.reduceat(weight, starts)
-        # Relative to the group's first score, so that close scores keep their digits.
-        base = self.score[inner][starts]
-        logger.info("pooled %s distinct scores in %s", f"{len(self):,}", f"{len(starts) + 2:,}")
-        lengths = np.diff(np.append(starts, len(weight)))
-        offset = self.score[inner] - np.repeat(base, lengths)
-        mean = base + np.add.reduceat(offset * weight, starts) / mass
-        return self.of_sorted(
-            np.concatenate([self.score[:1], mean, self.score[-1:]]),
-            self._sum_inner(self.n_neg, starts),
-            self._sum_inner(self.n_pos, starts),
-        )
-
-    @staticmethod
-    def _sum_inner(column: Floats, starts: Any) -> Floats:
-        return np.concatenate([column[:1], np.add.reduceat(column[1:-1], starts), column[-1:]])
+        starts = np.concatenate([[0], 1 + run_starts(group), [len(self) - 1]])
+        logger.info("pooled %s distinct scores in %s", f"{len(self):,}", f"{len(starts):,}")
+        return self.of_runs(self.score, self.n_neg, self.n_pos, starts)

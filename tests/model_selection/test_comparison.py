@@ -19,7 +19,8 @@ from trueodds import (
 from trueodds.exceptions import InputError, SeparableScoresWarning
 from trueodds.metrics import brier_score, expected_calibration_error, log_loss
 from trueodds.model_selection import compare_calibrators
-from trueodds.model_selection._folds import deal_folds, group_cells
+from trueodds.model_selection._folds import deal_folds
+from trueodds.rows import Rows
 from trueodds.testing._sample import multiclass_sample
 
 FAST = ["temperature", "logistic", "isotonic"]
@@ -276,7 +277,7 @@ def test_importance_weights_of_any_scale_give_the_same_choice(sure):
 def test_folds_are_balanced_by_class_and_share_nothing():
     rng = np.random.default_rng(6)
     scores, codes = rng.random(103), (rng.random(103) < 0.2).astype(np.intp)
-    folds = deal_folds(group_cells(scores, codes, None, 2), 5, 0)
+    folds = deal_folds(*Rows(scores, codes).distinct(), 5, 0)
     for k in range(2):
         sizes = np.bincount(folds.fold_of_row[codes == k], minlength=5)
         assert np.ptp(sizes) <= 1
@@ -291,7 +292,7 @@ def test_tables_of_folds_add_up_for_heavy_ties():
     rng = np.random.default_rng(7)
     scores = np.round(rng.random(5000), 1)
     codes = (rng.random(5000) < scores).astype(np.intp)
-    folds = deal_folds(group_cells(scores, codes, None, 2), 4, 0)
+    folds = deal_folds(*Rows(scores, codes).distinct(), 4, 0)
     assert len(folds.cells.codes) <= 22
     total = sum(folds.train_rows(fold).table.total for fold in range(4))
     assert total == pytest.approx(3 * 5000)

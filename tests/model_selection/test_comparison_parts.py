@@ -13,45 +13,45 @@ from trueodds.model_selection._folds import (
     LossTable,
     cell_losses,
     deal_folds,
-    group_cells,
+    whole_units,
 )
 from trueodds.numerics.losses import row_losses
+from trueodds.rows import Rows
 
 
-def cells_of(scores, codes, weight=None, n_classes=2):
+def distinct(scores, codes, weight=None):
     weight = None if weight is None else np.asarray(weight, dtype=float)
-    return group_cells(np.asarray(scores, dtype=float), np.asarray(codes), weight, n_classes)
+    return Rows(np.asarray(scores, dtype=float), np.asarray(codes), weight).distinct()
 
 
 def test_rows_of_one_class_and_score_share_a_cell():
-    cells = cells_of([0.3, 0.1, 0.3, 0.3], [1, 0, 1, 0], [0.4, 2.6, 0.2, 0.0])
+    cells, cell_of_row = distinct([0.3, 0.1, 0.3, 0.3], [1, 0, 1, 0], [0.4, 2.6, 0.2, 0.0])
     assert cells.scores.tolist() == [0.1, 0.3, 0.3]
     assert cells.codes.tolist() == [0, 0, 1]
     np.testing.assert_allclose(cells.weight, [2.6, 0.0, 0.6])
-    assert cells.units.tolist() == [3, 0, 1]
-    assert cells.cell_of_row.tolist() == [2, 0, 2, 1]
-    np.testing.assert_allclose(cells.square_weight, [2.6**2 / 3, 0.0, 0.36])
+    assert whole_units(cells.weight).tolist() == [3, 0, 1]
+    assert cell_of_row.tolist() == [2, 0, 2, 1]
     assert cells.total == pytest.approx(3.2)
 
 
 def test_rows_of_several_classes_are_ordered_by_class_then_by_first_column():
-    cells = cells_of([[0.1, 0.9], [0.5, 0.2], [0.1, 0.3], [0.5, 0.2]], [0, 0, 0, 0])
+    cells, cell_of_row = distinct([[0.1, 0.9], [0.5, 0.2], [0.1, 0.3], [0.5, 0.2]], [0, 0, 0, 0])
     assert cells.scores.tolist() == [[0.1, 0.3], [0.1, 0.9], [0.5, 0.2]]
-    assert cells.cell_of_row.tolist() == [1, 2, 0, 2]
+    assert cell_of_row.tolist() == [1, 2, 0, 2]
 
 
 def test_folds_share_out_every_instance_once_and_classes_evenly():
-    cells = cells_of(np.arange(20) % 7 / 7, np.arange(20) % 2)
-    folds = deal_folds(cells, 4, seed=3)
+    cells, cell_of_row = distinct(np.arange(20) % 7 / 7, np.arange(20) % 2)
+    folds = deal_folds(cells, cell_of_row, 4, seed=3)
     assert folds.n_folds == 4
-    assert (folds.counts.sum(axis=1) == cells.units).all()
+    assert (folds.counts.sum(axis=1) == whole_units(cells.weight)).all()
     of_class = [folds.counts[cells.codes == k].sum(axis=0) for k in (0, 1)]
     assert all(np.ptp(counts) <= 1 for counts in of_class)
     assert np.ptp(folds.counts.sum(axis=0)) <= 1  # a class begins where the one before ended
     for fold in range(4):
         both = folds.train_weight(fold) + folds.test_weight(fold)
         np.testing.assert_allclose(both, cells.weight)
-        rows = np.bincount(cells.cell_of_row[folds.fold_of_row == fold], minlength=len(both))
+        rows = np.bincount(cell_of_row[folds.fold_of_row == fold], minlength=len(both))
         np.testing.assert_array_equal(rows, folds.counts[:, fold])
         table = folds.train_rows(fold).table
         assert table.total == pytest.approx(folds.train_weight(fold).sum())
@@ -59,9 +59,9 @@ def test_folds_share_out_every_instance_once_and_classes_evenly():
 
 
 def test_cells_without_weight_are_held_out_once():
-    cells = cells_of([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 1, 1, 1, 0])
-    folds = deal_folds(cells, 2, seed=0)
-    idle = int(np.flatnonzero(cells.units == 0)[0])
+    cells, cell_of_row = distinct([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 1, 1, 1, 0])
+    folds = deal_folds(cells, cell_of_row, 2, seed=0)
+    idle = int(np.flatnonzero(cells.weight == 0)[0])
     assert [idle in folds.test_cells(fold) for fold in (0, 1)] == [True, False]
     assert folds.fold_of_row[4] == 0
     np.testing.assert_array_equal(
@@ -71,16 +71,15 @@ def test_cells_without_weight_are_held_out_once():
 
 def test_very_many_instances_are_dealt_by_draws(monkeypatch):
     monkeypatch.setattr("trueodds.model_selection._folds.MOST_CARDS", 99)
-    cells = cells_of([0.2, 0.8], [0, 1], [1_000, 1_000])
-    folds = deal_folds(cells, 5, seed=0)
+    folds = deal_folds(*distinct([0.2, 0.8], [0, 1], [1_000, 1_000]), 5, seed=0)
     assert (folds.counts.sum(axis=1) == 1_000).all()
     assert (np.abs(folds.counts - 200) < 60).all()
 
 
 def test_two_classes_must_be_left_whatever_is_held_out():
     with pytest.raises(TooFewInstancesError, match="found 3, 1 of each class"):
-        deal_folds(cells_of([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 1]), 2, seed=0)
-    deal_folds(cells_of([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]), 2, seed=0)
+        deal_folds(*distinct([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 1]), 2, seed=0)
+    deal_folds(*distinct([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]), 2, seed=0)
 
 
 def test_losses_of_rows_by_hand():
@@ -98,7 +97,7 @@ def test_losses_of_rows_by_hand():
 
 
 def test_a_cell_has_the_mean_of_its_repeats_and_idle_ones_cost_nothing():
-    cells = cells_of([0.0, 0.5], [1, 1], [0.0, 2.0])
+    cells, _ = distinct([0.0, 0.5], [1, 1], [0.0, 2.0])
     parts = [
         HeldOut(np.array([0, 1]), np.array([0.0, 2.0]), np.array([0.0, 0.5])),
         HeldOut(np.array([1]), np.array([2.0]), np.array([0.1])),
@@ -110,11 +109,12 @@ def test_a_cell_has_the_mean_of_its_repeats_and_idle_ones_cost_nothing():
 
 @pytest.fixture
 def table():
-    cells = cells_of([0.1, 0.2, 0.3], [0, 0, 1], [1, 2, 0])
     infinite = np.array([np.inf, 1.0, np.inf])
     losses = {"a": [0.1, 0.4, 9.0], "b": [0.4, 0.7, np.inf], "c": infinite, "d": infinite + 1}
     losses["zero"] = [0.0, 0.0, 0.0]
-    return LossTable(cells, {name: np.asarray(loss) for name, loss in losses.items()})
+    return LossTable(
+        np.array([1.0, 2.0, 0.0]), {name: np.asarray(loss) for name, loss in losses.items()}
+    )
 
 
 def test_means_and_paired_differences_by_hand(table):
@@ -145,9 +145,9 @@ def test_relative_gains_by_hand(table):
 
 
 def chosen(select="one_se", certain=(), scoring="log_loss", **losses):
-    cells = cells_of(np.arange(4) / 4, [0, 0, 1, 1])
-    table = LossTable(cells, {name: np.asarray(loss, dtype=float) for name, loss in losses.items()})
-    brier = LossTable(cells, {name: np.zeros(4) for name in losses})
+    one = np.ones(4)
+    table = LossTable(one, {name: np.asarray(loss, dtype=float) for name, loss in losses.items()})
+    brier = LossTable(one, {name: np.zeros(4) for name in losses})
     return choose({"log_loss": table, "brier_score": brier}, scoring, select, certain)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from trueodds.inputs import Floats, Labels
@@ -32,26 +31,32 @@ FINEST = 2048
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows sorted by probability, in cells that never part equal probabilities or cross an edge.
+    """How labels or rows are drawn anew: counts in narrow cells, or rows with importance weights.
 
-    ``prob`` is the mean and ``lowest`` the smallest in each cell; ``weight`` and ``positive`` are
-    sums. ``rows`` (sorted probabilities, labels and weights) is kept if there are weights;
-    ``start`` says where the cells begin among them.
+    Parameters
+    ----------
+    table : ScoreTable
+        One row for each cell. Cells never part equal probabilities or cross an edge.
+    lowest : ndarray of shape (n_cells,)
+        Smallest probability in each cell.
+    start : ndarray of shape (n_cells,)
+        Where the cells begin among the sorted rows.
+    rows : Forecasts or None
+        The sorted rows if they have importance weights: each is drawn separately. Of counts only
+        the number is drawn.
     """
 
-    prob: Floats
+    table: ScoreTable
     lowest: Floats
-    weight: Floats
-    positive: Floats
     start: Labels
-    rows: tuple[Floats, npt.NDArray[np.bool_], Floats] | None = None
+    rows: Forecasts | None = None
 
     @property
     def square_weight(self) -> Floats:
         """Sum of squared row weights in each cell."""
         if self.rows is None:
-            return self.weight
-        return np.asarray(np.add.reduceat(self.rows[2] ** 2, self.start))
+            return self.table.weight
+        return np.asarray(np.add.reduceat(self.rows.row_weight**2, self.start))
 
     def bin_starts(self, edges: Floats) -> Labels:
         """The first cell of each bin that is not empty."""
@@ -61,11 +66,11 @@ class Cells:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
         if self.rows is None:
             # A cell may hold a fractional weight: whole rows are drawn, each worth a share of it.
-            count = np.clip(np.rint(self.weight), 1, 2.0**62).astype(np.int64)
-            share = self.weight / count
-            return rng.binomial(count, np.clip(self.prob, 0, 1), (size, len(count))) * share
-        prob, _, weight = self.rows
-        out = np.empty((size, len(self.prob)))
+            weight = self.table.weight
+            count = np.clip(np.rint(weight), 1, 2.0**62).astype(np.int64)
+            return rng.binomial(count, self.table.score, (size, len(count))) * (weight / count)
+        prob, weight = self.rows.prob, self.rows.row_weight
+        out = np.empty((size, len(self.table)))
         for i in range(size):  # one row of labels at a time keeps memory O(n)
             drawn = rng.random(len(prob)) < prob
             out[i] = np.add.reduceat(weight * drawn, self.start)
@@ -73,14 +78,14 @@ class Cells:
 
     def bootstrap(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats]:
         """Weight, and weight of positives, in each cell of bootstrap samples of the rows."""
-        cells = len(self.prob)
+        cells = len(self.table)
         if self.rows is None:
             # Rows of one cell and label are alike, so drawing their number is drawing them.
-            both = np.concatenate([self.weight - self.positive, self.positive])
+            both = np.concatenate([self.table.n_neg, self.table.n_pos])
             total = max(1, int(np.rint(both.sum())))
             drawn = rng.multinomial(total, both / both.sum(), size) * (both.sum() / total)
             return drawn[:, :cells] + drawn[:, cells:], drawn[:, cells:]
-        _, hit, weight = self.rows
+        hit, weight = self.rows.hit, self.rows.row_weight
         out = np.empty((2, size, cells))
         for i in range(size):
             count = np.bincount(rng.integers(0, len(hit), len(hit)), minlength=len(hit))
@@ -90,25 +95,24 @@ class Cells:
 
 
 def make_cells(view: Forecasts, edges: Floats | None = None) -> Cells:
-    """Sort rows into cells. Rows with importance weights are kept: each is drawn for itself."""
-    order = np.argsort(view.prob, kind="stable")
-    prob, hit, weight = view.prob[order], view.hit[order], view.row_weight[order]
-    new = np.concatenate([[True], prob[1:] > prob[:-1]])
-    below = np.maximum.accumulate(np.where(new, np.arange(len(prob)), 0))
-    cells = _in_cells(prob, weight, weight * hit, below / len(prob), edges)
-    return cells if view.weight is None else replace(cells, rows=(prob, hit, weight))
+    """Sort rows into cells. Rows with importance weights are kept."""
+    rows = view.take(np.argsort(view.prob, kind="stable"))
+    below = np.searchsorted(rows.prob, rows.prob)
+    start = _cell_starts(rows.prob, below / len(rows), edges)
+    table = ScoreTable.of_runs(rows.prob, *rows.counts(), start)
+    return Cells(table, rows.prob[start], start, None if view.weight is None else rows)
 
 
 def table_cells(table: ScoreTable, edges: Floats) -> Cells:
     """Put the counts of a table in cells."""
     weight = table.weight
     share = (np.cumsum(weight) - weight / 2) / weight.sum()
-    return _in_cells(table.score, weight, table.n_pos, share, edges)
+    start = _cell_starts(table.score, share, edges)
+    cells = ScoreTable.of_runs(table.score, table.n_neg, table.n_pos, start)
+    return Cells(cells, table.score[start], start)
 
 
-def _in_cells(
-    prob: Floats, weight: Floats, positive: Floats, share: Floats, edges: Floats | None
-) -> Cells:
+def _cell_starts(prob: Floats, share: Floats, edges: Floats | None) -> Labels:
     """Cells of equal probabilities if these are few, else narrow ones.
 
     Cells are cut by an even grid, by equal shares of the rows, and by ``edges``, so that they are
@@ -120,9 +124,7 @@ def _in_cells(
         keys = [np.floor(share * FINEST), np.floor(prob * FINEST)]
         keys += [] if edges is None else [np.searchsorted(edges, prob, side="right")]
         start = run_starts(*keys)
-    mass = np.add.reduceat(weight, start)
-    mean = np.add.reduceat(weight * prob, start) / mass
-    return Cells(mean, prob[start], mass, np.add.reduceat(positive, start), start)
+    return start
 
 
 CHUNK_VALUES = 2**20
@@ -151,12 +153,12 @@ def _band(
     rng: np.random.Generator,
 ) -> CurveBand:
     parts = []
-    step = max(1, CHUNK_VALUES // len(cells.prob))
+    step = max(1, CHUNK_VALUES // len(cells.table))
     for begin in range(0, n_resamples, step):
         size = min(step, n_resamples - begin)
         if kind == "consistency":
             positive = cells.redraw(rng, size)
-            weight = np.broadcast_to(cells.weight, positive.shape)
+            weight = np.broadcast_to(cells.table.weight, positive.shape)
         else:
             weight, positive = cells.bootstrap(rng, size)
         parts.append(curves(weight, positive))
@@ -182,7 +184,8 @@ def binned_band(
     neighbors: a value is then within the band if the middle of its own share is.
     """
     first = cells.bin_starts(edges)
-    step = np.add.reduceat(cells.square_weight, first) / np.add.reduceat(cells.weight, first)
+    step = np.add.reduceat(cells.square_weight, first)
+    step /= np.add.reduceat(cells.table.weight, first)
 
     def curves(weight: Floats, positive: Floats) -> Floats:
         below = np.add.reduceat(weight, first, axis=1)
@@ -198,7 +201,8 @@ def corp_band(
     cells: Cells, kind: str, level: float, n_resamples: int, rng: np.random.Generator
 ) -> CurveBand:
     """Isotonic fits to the cells, at up to 512 of them."""
-    shown = np.unique(np.linspace(0, len(cells.prob) - 1, POINTS).astype(np.intp))
+    prob = cells.table.score
+    shown = np.unique(np.linspace(0, len(prob) - 1, POINTS).astype(np.intp))
 
     def curves(weight: Floats, positive: Floats) -> Floats:
         fits = np.empty((len(positive), len(shown)))
@@ -206,10 +210,10 @@ def corp_band(
             kept = w > 0
             fit, _ = isotonic_fit(n_pos[kept], w[kept])
             # A cell that was not drawn gets its value from the drawn ones at either side.
-            fits[i] = np.interp(cells.prob[shown], cells.prob[kept], fit)
+            fits[i] = np.interp(prob[shown], prob[kept], fit)
         return fits
 
-    return _band(cells, cells.prob[shown], curves, kind, level, n_resamples, rng)
+    return _band(cells, prob[shown], curves, kind, level, n_resamples, rng)
 
 
 def smooth_band(
@@ -221,10 +225,11 @@ def smooth_band(
     rng: np.random.Generator,
 ) -> CurveBand:
     """Kernel averages with the bandwidth of the curve itself."""
-    to_grid = _spreading(cells.prob)
+    prob = cells.table.score
+    to_grid = _spreading(prob)
 
     def curves(weight: Floats, positive: Floats) -> Floats:
-        residual = (weight * cells.prob - positive) @ to_grid
+        residual = (weight * prob - positive) @ to_grid
         return smoothed_curve(residual, weight @ to_grid, smooth.sigma, smooth.shown)[0]
 
     return _band(cells, smooth.x, curves, kind, level, n_resamples, rng)

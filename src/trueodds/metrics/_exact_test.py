@@ -169,10 +169,10 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     impossible = (table.n_pos[table.score == 0].sum() > 0) or (
         table.n_neg[table.score == 1].sum() > 0
     )
-    cells = _cells(table, square)
+    cells, squares = _in_cells(table, square)
     gain = _slope_gain(cells)
-    mean = cells.p_value(np.ones(len(cells.prob), dtype=np.int64))
-    slope = cells.p_value(gain) if gain.any() else None
+    mean = _p_value(cells, squares, _ones(cells))
+    slope = _p_value(cells, squares, gain) if gain.any() else None
     n_rows = table.total if square is None else table.total**2 / square.sum()
     n_bins = int(min(n_rows // ROWS_PER_BIN, MAX_BINS))
     bins = bin_tests(table, n_bins, square) if n_bins > 1 else None
@@ -184,7 +184,7 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     p_value = 0.0 if impossible else min(1.0, len(found) * min(found))
     least = 0.0
     if bins is None and square is None:
-        least = min(1.0, 2 * len(found) * min(cells.extreme(gain), cells.extreme(gain * 0 + 1)))
+        least = min(1.0, 2 * len(found) * min(_extreme(cells, gain), _extreme(cells, _ones(cells))))
     return ExactTest(mean, slope, bins, p_value, least)
 
 
@@ -201,8 +201,8 @@ def bin_tests(table: ScoreTable, n_bins: int, square: Floats | None = None) -> B
     for i in range(size):
         own = slice(*np.searchsorted(index, [i, i + 1]))
         part = ScoreTable(table.score[own], table.n_neg[own], table.n_pos[own])
-        cells = _cells(part, None if square is None else square[own])
-        p_value[i] = cells.p_value(np.ones(len(cells.prob), dtype=np.int64))
+        cells, squares = _in_cells(part, None if square is None else square[own])
+        p_value[i] = _p_value(cells, squares, _ones(cells))
     return BinTests(
         low=np.concatenate([[0.0], edges]),
         high=np.concatenate([edges, [1.0]]),
@@ -270,62 +270,55 @@ def _runs_of_bins(bins: BinTests, proven: npt.NDArray[np.bool_]) -> list[Region]
     return regions
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Probabilities with the number of rows and of positives at each; squares of weights."""
-
-    prob: Floats
-    count: Floats
-    positive: Floats
-    square: Floats | None
-
-    def p_value(self, gain: npt.NDArray[np.int64]) -> float:
-        observed = float(gain @ self.positive)
-        if self.square is None:
-            return sum_p_value(self.prob, self.count, gain, observed)
-        excess = observed - float((gain * self.count) @ self.prob)
-        variance = float((gain**2 * self.square) @ (self.prob * (1 - self.prob)))
-        rounding = 1e-12 * float(np.abs(gain) @ self.count)
-        if variance <= rounding**2:
-            return float(abs(excess) <= 1e3 * rounding)
-        return float(2 * ndtr(-abs(excess) / np.sqrt(variance)))
-
-    def extreme(self, gain: npt.NDArray[np.int64]) -> float:
-        """The smaller of the chances that the sum is the greatest and the least possible."""
-        with np.errstate(divide="ignore"):
-            hit, miss = np.log(self.prob), np.log1p(-self.prob)
-        free = (self.prob > 0) & (self.prob < 1)
-        up = np.where(gain > 0, hit, np.where(gain < 0, miss, 0.0))[free] @ self.count[free]
-        down = np.where(gain > 0, miss, np.where(gain < 0, hit, 0.0))[free] @ self.count[free]
-        return float(np.exp(min(up, down))) if gain.any() else 1.0
+def _ones(table: ScoreTable) -> npt.NDArray[np.int64]:
+    return np.ones(len(table), dtype=np.int64)
 
 
-def _cells(table: ScoreTable, square: Floats | None) -> _Cells:
-    """Each score for itself if they are few, else in narrow cells.
+def _p_value(table: ScoreTable, square: Floats | None, gain: npt.NDArray[np.int64]) -> float:
+    """P-value of Σ gain·positives: exact for counts, normal for importance weights."""
+    observed = float(gain @ table.n_pos)
+    if square is None:
+        return sum_p_value(table.score, table.weight, gain, observed)
+    excess = observed - float((gain * table.weight) @ table.score)
+    variance = float((gain**2 * square) @ (table.score * (1 - table.score)))
+    rounding = 1e-12 * float(np.abs(gain) @ table.weight)
+    if variance <= rounding**2:
+        return float(abs(excess) <= 1e3 * rounding)
+    return float(2 * ndtr(-abs(excess) / np.sqrt(variance)))
+
+
+def _extreme(table: ScoreTable, gain: npt.NDArray[np.int64]) -> float:
+    """The smaller of the chances that the sum is the greatest and the least possible."""
+    free = (table.score > 0) & (table.score < 1)
+    prob, count, gain = table.score[free], table.weight[free], gain[free]
+    hit, miss = np.log(prob), np.log1p(-prob)
+    up = np.where(gain > 0, hit, np.where(gain < 0, miss, 0.0)) @ count
+    down = np.where(gain > 0, miss, np.where(gain < 0, hit, 0.0)) @ count
+    return float(np.exp(min(up, down)))
+
+
+def _in_cells(table: ScoreTable, square: Floats | None) -> tuple[ScoreTable, Floats | None]:
+    """Each score separately if they are few, else narrow cells.
 
     A binomial with the mean probability of a cell is spread more than the events in it are
     (Hoeffding, 1956), here by less than one part in ten thousand.
     """
     if len(table) <= FEW_SCORES:
-        return _Cells(table.score, table.weight, table.n_pos, square)
-    near = ScoreCells("probability", CELL_BITS).of_array(table.score)
-    start = run_starts(near)
-    count, positive, expected = (
-        np.add.reduceat(values, start)
-        for values in (table.weight, table.n_pos, table.weight * table.score)
-    )
-    squares = None if square is None else np.add.reduceat(square, start)
-    return _Cells(np.clip(expected / count, 0.0, 1.0), count, positive, squares)
+        return table, square
+    start = run_starts(ScoreCells("probability", CELL_BITS).of_array(table.score))
+    cells = ScoreTable.of_runs(table.score, table.n_neg, table.n_pos, start)
+    return cells, None if square is None else np.add.reduceat(square, start)
 
 
-def _slope_gain(cells: _Cells) -> npt.NDArray[np.int64]:
+def _slope_gain(table: ScoreTable) -> npt.NDArray[np.int64]:
     """What a positive counts at each score: its log-odds less their mean, in whole steps."""
-    variance = cells.count * cells.prob * (1 - cells.prob)
+    prob = table.score
+    variance = table.weight * prob * (1 - prob)
     held = variance > 0
-    gain = np.zeros(len(cells.prob), dtype=np.int64)
+    gain = np.zeros(len(prob), dtype=np.int64)
     if held.sum() < 2:
         return gain
-    z, variance = logit(cells.prob[held]), variance[held] / variance[held].sum()
+    z, variance = logit(prob[held]), variance[held] / variance[held].sum()
     # Scores that hardly can come true must not set the scale.
     z = z - variance @ z
     spread = float(np.sqrt(variance @ z**2))

@@ -58,11 +58,6 @@ class Forecasts(Rows):
         return self.codes.astype(bool, copy=False)
 
     @property
-    def total(self) -> float:
-        """Weight of all rows."""
-        return float(len(self)) if self.weight is None else float(self.weight.sum())
-
-    @property
     def n_effective(self) -> float | None:
         """(Σw)²/Σw², the rows that importance weights are worth; None without weights."""
         if self.weight is None:

@@ -292,7 +292,7 @@ def _draw_events(
     first = cells.bin_starts(edges)
     sums = sums.filled()
     parts = []
-    step = max(1, CHUNK_VALUES // len(cells.prob))
+    step = max(1, CHUNK_VALUES // len(cells.table))
     for begin in range(0, n_resamples, step):
         size = min(step, n_resamples - begin)
         positive = np.add.reduceat(cells.redraw(rng, size), first, axis=1)

@@ -22,7 +22,6 @@ from trueodds.rows import Rows
 if TYPE_CHECKING:
     from trueodds.model_selection._comparison import (
         CalibratorComparison,
-        ComparedRows,
         ComparisonOptions,
         Scoring,
     )
@@ -206,9 +205,9 @@ class AutoCalibrator(FeatureCalibrator):
         from trueodds.model_selection._comparison import read_compared_rows
 
         self.check_settings()
-        compared = read_compared_rows(scores, y, self.scale, sample_weight, features, self.classes)
+        rows = read_compared_rows(scores, y, self.scale, sample_weight, self.classes)
         with self._fitting():
-            self.map_, self.classes_ = self._choose(compared), compared.rows.classes
+            self.map_, self.classes_ = self._choose(rows, features), rows.classes
         return self
 
     def _fit(self, rows: Rows) -> CalibrationMap:
@@ -248,25 +247,21 @@ class AutoCalibrator(FeatureCalibrator):
         return calibrator.map_
 
     def _choose_of(self, rows: Rows) -> CalibrationMap:
-        from trueodds.model_selection._comparison import ComparedRows
+        return self._choose(Rows(rows.scores, rows.codes.astype(np.intp, copy=False), rows.weight))
 
-        plain = Rows(rows.scores, rows.codes.astype(np.intp, copy=False), rows.weight)
-        return self._choose(ComparedRows.of(plain, self.scale))
-
-    def _choose(self, compared: ComparedRows) -> CalibrationMap:
+    def _choose(self, rows: Rows, features: Any = None) -> CalibrationMap:
         """Compare, store the comparison, and fit the choice."""
-        comparison = self._compare(compared)
+        comparison = self._compare(rows, features)
         if comparison is None:
-            return self._leave_alone(compared.cells.n_classes, [], {}, TOO_FEW)
+            return self._leave_alone(rows.n_classes, [], {}, TOO_FEW)
         failures = dict(comparison.failures)
         weights = {comparison.best_method: 1.0}
         if self._select == "stack":
-            weights = stack_weights(comparison.out_of_fold, compared.rows)
+            weights = stack_weights(comparison.out_of_fold, rows)
         methods = {name: comparison.calibrators[name] for name in weights}
-        fitted = fit_those(methods, compared, self.scale, failures)
+        fitted = fit_those(methods, rows, self.scale, features, failures)
         if not fitted:
-            rows = comparison.rows()
-            return self._leave_alone(compared.cells.n_classes, rows, failures, FAILED)
+            return self._leave_alone(rows.n_classes, comparison.rows(), failures, FAILED)
         weights = {name: weights[name] for name in fitted}
         if self._select == "stack":
             total = sum(weights.values())
@@ -294,11 +289,12 @@ class AutoCalibrator(FeatureCalibrator):
         self._say("stack", comparison.rows(), failures, words)
         self.calibrator_ = None
 
-    def _compare(self, compared: ComparedRows) -> CalibratorComparison | None:
+    def _compare(self, rows: Rows, features: Any) -> CalibratorComparison | None:
         from trueodds.model_selection._comparison import compare_rows
 
+        methods, options = self._candidates(rows.n_classes), self._comparison_options()
         try:
-            return compare_rows(compared, self._candidates(compared), self._comparison_options())
+            return compare_rows(rows, methods, options, self.scale, features)
         except TooFewInstancesError:
             return None
 
@@ -314,9 +310,8 @@ class AutoCalibrator(FeatureCalibrator):
             select="one_se" if self._select == "one_se" else "best",
         )
 
-    def _candidates(self, compared: ComparedRows) -> dict[str, Any]:
-
-        methods = self._resolved(compared.cells.n_classes)
+    def _candidates(self, n_classes: int) -> dict[str, Any]:
+        methods = self._resolved(n_classes)
         if self.label_smoothing is None:
             return methods
         return {
@@ -373,18 +368,18 @@ LEAST_WEIGHT = 0.01
 """Methods with a smaller share are left out."""
 
 
-def fit_on_everything(method: Any, compared: ComparedRows, scale: InputScale) -> Any:
+def fit_on_everything(method: Any, rows: Rows, scale: InputScale, features: Any) -> Any:
     """A copy of a method, fitted on all rows."""
-    rows = compared.rows
-    extra = {"features": compared.features} if method.needs_features else {}
+    extra = {"features": features} if method.needs_features else {}
     copy = unfitted(method).set_params(scale=scale, classes=rows.classes)
     return copy.fit(rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra)
 
 
 def fit_those(
     methods: Mapping[str, Any],
-    compared: ComparedRows,
+    rows: Rows,
     scale: InputScale,
+    features: Any,
     failures: dict[str, str],
 ) -> dict[str, Any]:
     """Copies of methods, fitted on all rows; those that cannot be are named among the failures."""
@@ -393,7 +388,7 @@ def fit_those(
     fitted = {}
     for name, method in methods.items():
         try:
-            fitted[name] = fit_on_everything(method, compared, scale)
+            fitted[name] = fit_on_everything(method, rows, scale, features)
         except Exception as error:  # as in a comparison: whatever the reason
             failures[name] = reason_of(error)
     return fitted
@@ -408,7 +403,7 @@ def stack_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, fl
         else:
             given.append(forecast[np.arange(len(rows.codes)), rows.codes])
     p = np.column_stack(given)
-    counts = np.ones(len(p)) if rows.weight is None else rows.weight
+    counts = rows.row_weight
     possible = p.max(axis=1) > 0  # what every method calls impossible tells none from another
     weights = mixture_weights(p[possible], counts[possible])
     kept = {n: float(w) for n, w in zip(out_of_fold, weights, strict=True) if w >= LEAST_WEIGHT}

@@ -38,12 +38,11 @@ from trueodds.inputs import (
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._auto import default_method
 from trueodds.model_selection._folds import (
-    FoldCells,
     Folds,
     LossTable,
     cell_losses,
     deal_folds,
-    group_cells,
+    whole_units,
 )
 from trueodds.rows import Rows
 
@@ -51,7 +50,6 @@ __all__ = [
     "ECE",
     "CalibratorComparison",
     "Choice",
-    "ComparedRows",
     "ComparisonOptions",
     "HeldOut",
     "MethodRun",
@@ -348,9 +346,9 @@ def compare_calibrators(
     options = ComparisonOptions(
         cv, n_repeats, random_state, n_jobs, progress, level, scoring, select
     )
-    compared = read_compared_rows(scores, y, scale, sample_weight, features, classes)
-    default = default_method(compared.cells.n_classes) if select == "default" else None
-    return compare_rows(compared, calibrators, options, default=default)
+    rows = read_compared_rows(scores, y, scale, sample_weight, classes)
+    default = default_method(rows.n_classes) if select == "default" else None
+    return compare_rows(rows, calibrators, options, scale, features, default=default)
 
 
 @dataclass(frozen=True)
@@ -381,24 +379,32 @@ class ComparisonOptions:
 
 
 def compare_rows(
-    compared: ComparedRows,
+    rows: Rows,
     calibrators: Any,
     options: ComparisonOptions,
+    scale: InputScale,
+    features: Any = None,
     *,
     default: str | None = None,
 ) -> CalibratorComparison:
     """:func:`compare_calibrators` for rows that have been validated; ``default`` is added."""
-    cells = compared.cells
+    cells, cell_of_row = rows.distinct()
     methods = resolve_calibrators(
-        calibrators, cells.n_classes, compared.features is not None, default=default
+        calibrators, rows.n_classes, features is not None, default=default
     )
-    n_folds = min(options.cv, int(cells.units.sum()))
+    n_folds = min(options.cv, int(whole_units(cells.row_weight).sum()))
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two rows.")
-    partitions = [deal_folds(cells, n_folds, int(seed)) for seed in options.seeds()]
+    partitions = [deal_folds(cells, cell_of_row, n_folds, int(seed)) for seed in options.seeds()]
     with single_threaded_blas():
         runs = run_methods(
-            methods, compared, partitions, n_jobs=options.n_jobs, progress=options.progress
+            methods,
+            rows,
+            scale,
+            features,
+            partitions,
+            n_jobs=options.n_jobs,
+            progress=options.progress,
         )
     kept = {name: run for name, run in runs.items() if run.error is None}
     tables, fold_losses = _tables(cells, kept)
@@ -453,13 +459,13 @@ def compare_rows(
 
 
 def _tables(
-    cells: FoldCells, runs: dict[str, MethodRun]
+    cells: Rows, runs: dict[str, MethodRun]
 ) -> tuple[dict[str, LossTable], dict[str, dict[str, Floats]]]:
     tables: dict[str, LossTable] = {}
     fold_losses: dict[str, dict[str, Floats]] = {}
     for metric in ("log_loss", "brier_score"):
         both = {name: cell_losses(metric, cells, run.held_out) for name, run in runs.items()}
-        tables[metric] = LossTable(cells, {name: pair[0] for name, pair in both.items()})
+        tables[metric] = LossTable(cells.row_weight, {name: pair[0] for name, pair in both.items()})
         fold_losses[metric] = {name: pair[1] for name, pair in both.items()}
     return tables, fold_losses
 
@@ -472,7 +478,7 @@ def _is_certain(run: MethodRun) -> bool:
     )
 
 
-def _calibration_error(cells: FoldCells, parts: list[HeldOut]) -> float:
+def _calibration_error(cells: Rows, parts: list[HeldOut]) -> float:
     return expected_calibration_error(
         np.concatenate([cells.codes[part.cell] for part in parts]),
         np.concatenate([part.prob for part in parts]),
@@ -491,7 +497,7 @@ def _out_of_fold(run: MethodRun, folds: Folds) -> Floats:
             result[part.row] = part.prob
             continue
         rows = np.flatnonzero(folds.fold_of_row == fold)
-        place = np.searchsorted(part.cell, folds.cells.cell_of_row[rows])
+        place = np.searchsorted(part.cell, folds.cell_of_row[rows])
         result[rows] = part.prob[place]
     return result
 
@@ -689,54 +695,13 @@ def _instance(method: Any) -> Any:
     return method
 
 
-@dataclass(frozen=True, eq=False)
-class ComparedRows:
-    """Validated rows, with what else a comparison needs.
-
-    Parameters
-    ----------
-    rows : Rows
-        1-D scores if there are two classes.
-    features : array or frame of n rows, or None
-    scale : str
-    cells : FoldCells
-        The same rows, grouped.
-    """
-
-    rows: Rows
-    features: Any
-    scale: InputScale
-    cells: FoldCells
-
-    @classmethod
-    def of(cls, rows: Rows, scale: InputScale, features: Any = None) -> ComparedRows:
-        """Group validated rows."""
-        cells = group_cells(rows.scores, rows.codes, rows.weight, rows.n_classes)
-        return cls(rows, features, scale, cells)
-
-    @property
-    def scores(self) -> Floats:
-        """Of each row."""
-        return self.rows.scores
-
-    @property
-    def codes(self) -> Labels:
-        """Of each row."""
-        return self.rows.codes
-
-    @property
-    def weight(self) -> Floats | None:
-        """Of each row; None means one each."""
-        return self.rows.weight
-
-
 def read_compared_rows(
-    scores: Any, y: Any, scale: InputScale, sample_weight: Any, features: Any, classes: Any
-) -> ComparedRows:
-    """Validate rows and group them. Rows of weight zero stay: they are forecast too."""
+    scores: Any, y: Any, scale: InputScale, sample_weight: Any, classes: Any
+) -> Rows:
+    """Validate rows. Rows of weight zero stay: they are forecast too."""
     rows = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
     rows.of_positive_weight().check_two_classes()
-    return ComparedRows.of(rows, scale, features)
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -780,7 +745,9 @@ class _Answer:
 
 def run_methods(
     methods: Mapping[str, Any],
-    compared: ComparedRows,
+    rows: Rows,
+    scale: InputScale,
+    features: Any,
     partitions: list[Folds],
     *,
     n_jobs: int | None,
@@ -795,7 +762,8 @@ def run_methods(
     ]
     runs = {name: MethodRun() for name in methods}
     work = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_fold)(methods[name], compared, folds, fold) for name, folds, fold in tasks
+        delayed(_fit_fold)(methods[name], rows, scale, features, folds, fold)
+        for name, folds, fold in tasks
     )
     foreign: set[tuple[str, type[Warning]]] = set()
     with Progress(len(tasks), "comparing methods", progress) as bar:
@@ -820,13 +788,18 @@ def reason_of(problem: Exception) -> str:
     return f"{type(own).__name__}: {own}"
 
 
-def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _Answer:
+def _fit_fold(
+    method: Any, rows: Rows, scale: InputScale, features: Any, folds: Folds, fold: int
+) -> _Answer:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
         held_out, error = None, None
         try:
-            held_out = _forecast(method, compared, folds, fold)
+            if isinstance(method, Calibrator) and not _needs_rows(method):
+                held_out = _forecast_cells(method, scale, folds, fold)
+            else:
+                held_out = _forecast_rows(method, rows, scale, features, folds, fold)
         except Exception as problem:  # a method that fails is reported, whatever its reason
             error = reason_of(problem)
         seconds = time.perf_counter() - start
@@ -837,10 +810,8 @@ def _fit_fold(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> _
     return _Answer(held_out, seconds, ours, others, error)
 
 
-def _forecast(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
-    if not isinstance(method, Calibrator) or _needs_rows(method):
-        return _forecast_rows(method, compared, folds, fold)
-    ours = unfitted(method).set_params(scale=compared.scale)
+def _forecast_cells(method: Calibrator, scale: InputScale, folds: Folds, fold: int) -> HeldOut:
+    ours = unfitted(method).set_params(scale=scale)
     ours.check_settings()
     test = folds.test_cells(fold)
     prob = ours.fit_map(folds.train_rows(fold)).apply(folds.cells.scores[test])
@@ -852,8 +823,10 @@ def _needs_rows(method: Calibrator) -> bool:
     return method.needs_features or not method.ignores_row_order
 
 
-def _forecast_rows(method: Any, compared: ComparedRows, folds: Folds, fold: int) -> HeldOut:
-    """Where rows of equal score are not alike, or weights not understood."""
+def _forecast_rows(
+    method: Any, rows: Rows, scale: InputScale, features: Any, folds: Folds, fold: int
+) -> HeldOut:
+    """Forecasts by a method that distinguishes rows of equal score, or that takes no weights."""
     # Only here is scikit-learn needed, which takes longer to import than most comparisons.
     from sklearn.utils import _safe_indexing
 
@@ -865,21 +838,19 @@ def _forecast_rows(method: Any, compared: ComparedRows, folds: Folds, fold: int)
 
     train = np.flatnonzero(folds.fold_of_row != fold)
     test = np.flatnonzero(folds.fold_of_row == fold)
-    weight = compared.weight
-    features = compared.features
+    seen, held = rows.take(train), rows.take(test)
     wanted = needs_features(method)
     fitted = fit_calibrator(
         method,
-        compared.scores[train],
-        compared.codes[train],
-        None if weight is None else weight[train],
+        seen.scores,
+        seen.codes,
+        seen.weight,
         _safe_indexing(features, train) if wanted else None,
-        scale=compared.scale,
-        n_classes=folds.cells.n_classes,
+        scale=scale,
+        n_classes=rows.n_classes,
     )
     held_features = _safe_indexing(features, test) if wanted else None
-    prob = predict_calibrated(fitted, compared.scores[test], held_features)
-    if folds.cells.n_classes == 2:
+    prob = predict_calibrated(fitted, held.scores, held_features)
+    if rows.n_classes == 2:
         prob = prob[:, 1]
-    held_weight = np.ones(len(test)) if weight is None else weight[test]
-    return HeldOut(folds.cells.cell_of_row[test], held_weight, prob, test)
+    return HeldOut(folds.cell_of_row[test], held.row_weight, prob, test)

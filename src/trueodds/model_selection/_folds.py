@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,88 +20,47 @@ from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
 from trueodds.numerics.losses import Loss, row_losses
 from trueodds.rows import Rows
-from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
     from trueodds.model_selection._comparison import HeldOut
 
 __all__ = [
-    "FoldCells",
     "Folds",
     "LossTable",
     "cell_losses",
     "deal_folds",
     "fold_losses",
-    "group_cells",
+    "whole_units",
 ]
 
 MOST_CARDS = 5_000_000
 """Rows of one class that are dealt singly; more are dealt by multinomial draws."""
 
 
-@dataclass(frozen=True, eq=False)
-class FoldCells:
-    """The distinct ⟨class, score⟩ pairs with their weight, ordered by class, then by score.
-
-    Everything is computed for cells. So the order of rows cannot matter, a weight of k is the
-    same as k rows, and ties cost nothing.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_cells,) or (n_cells, n_classes)
-    codes, weight : ndarray of shape (n_cells,)
-    units : ndarray of shape (n_cells,)
-        The weight as a number of rows: rounded, but at least 1 if there is any weight.
-    cell_of_row : ndarray of shape (n_rows,)
-    n_classes : int
-    """
-
-    scores: Floats
-    codes: Labels
-    weight: Floats
-    units: Labels
-    cell_of_row: Labels
-    n_classes: int
-
-    @property
-    def square_weight(self) -> Floats:
-        """Sum of the squared weights of a cell's rows."""
-        return self.weight**2 / np.maximum(self.units, 1)
-
-    @property
-    def total(self) -> float:
-        """Weight of everything."""
-        return float(self.weight.sum())
-
-
-def group_cells(scores: Floats, codes: Labels, weight: Floats | None, n_classes: int) -> FoldCells:
-    """Group validated rows."""
-    columns = scores[:, None] if scores.ndim == 1 else scores
-    order = np.lexsort((*columns.T[::-1], codes))
-    same_score = (columns[order][1:] == columns[order][:-1]).all(axis=1)
-    same = same_score & (codes[order][1:] == codes[order][:-1])
-    first = np.concatenate([[True], ~same])
-    cell_of_row = np.empty(len(order), dtype=np.intp)
-    cell_of_row[order] = np.cumsum(first) - 1
-    starts = order[first]
-    cell_weight = np.bincount(cell_of_row, weight, len(starts)).astype(np.float64)
-    units = np.where(cell_weight > 0, np.maximum(np.rint(cell_weight), 1), 0).astype(np.intp)
-    return FoldCells(scores[starts], codes[starts], cell_weight, units, cell_of_row, n_classes)
+def whole_units(weight: Floats) -> Labels:
+    """Weights as numbers of rows: rounded, but at least 1 if there is any weight."""
+    return np.where(weight > 0, np.maximum(np.rint(weight), 1), 0).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
     """One partition: how many of each cell's rows are in which fold.
 
+    A cell is a pair of class and score. Everything is computed for cells. So the order of rows
+    cannot matter, a weight of k equals k rows, and ties cost nothing.
+
     Parameters
     ----------
-    cells : FoldCells
+    cells : Rows
+        As :meth:`Rows.distinct` returns them.
+    cell_of_row : ndarray of shape (n_rows,)
     counts : ndarray of shape (n_cells, n_folds)
     fold_of_row : ndarray of shape (n_rows,)
         Where a row's weight is shared out to several folds, that of its middle.
     """
 
-    cells: FoldCells
+    cells: Rows
+    cell_of_row: Labels
     counts: Labels
     fold_of_row: Labels
 
@@ -111,54 +70,48 @@ class Folds:
         return int(self.counts.shape[1])
 
     def test_cells(self, fold: int) -> Labels:
-        """FoldCells with rows in the fold; those without weight are in the first."""
+        """Cells with rows in the fold; those without weight are in the first."""
         inside = self.counts[:, fold] > 0
         if fold == 0:
-            inside |= self.cells.units == 0
+            inside |= self.cells.row_weight == 0
         return np.flatnonzero(inside)
 
     def test_weight(self, fold: int) -> Floats:
         """The weight of every cell in the fold."""
-        return self.cells.weight * self.counts[:, fold] / np.maximum(self.cells.units, 1)
+        return self._weight_of(self.counts[:, fold])
 
     def train_weight(self, fold: int) -> Floats:
         """The weight of every cell outside the fold: exactly 0 where nothing is left."""
-        rest = self.cells.units - self.counts[:, fold]
-        return self.cells.weight * rest / np.maximum(self.cells.units, 1)
+        return self._weight_of(self._units - self.counts[:, fold])
 
     def train_rows(self, fold: int) -> Rows:
         """What is left to learn from when the fold is held out."""
-        if self.cells.n_classes == 2:
-            return Rows.of_table(self._train_table(fold))
         weight = self.train_weight(fold)
         used = weight > 0
-        return Rows(self.cells.scores[used], self.cells.codes[used], weight[used])
+        rest = Rows(self.cells.scores[used], self.cells.codes[used], weight[used])
+        return Rows.of_table(rest.table) if rest.n_classes == 2 else rest
 
-    def _train_table(self, fold: int) -> ScoreTable:
-        """The sum of the other folds' tables (two classes)."""
-        weight, codes = self.train_weight(fold), self.cells.codes
-        used = weight > 0
-        # Two sorted runs, negatives and positives: a stable sort merges them.
-        score = self.cells.scores[used]
-        order = np.argsort(score, kind="stable")
-        positive, weight = (codes[used] == 1)[order], weight[used][order]
-        return ScoreTable.of_sorted(
-            score[order], np.where(positive, 0.0, weight), np.where(positive, weight, 0.0)
-        )
+    @property
+    def _units(self) -> Labels:
+        return np.asarray(self.counts.sum(axis=1))
+
+    def _weight_of(self, counts: Labels) -> Floats:
+        return self.cells.row_weight * counts / np.maximum(self._units, 1)
 
 
-def deal_folds(cells: FoldCells, n_folds: int, seed: int) -> Folds:
-    """Deal the rows of each class to the folds, evenly and at random.
+def deal_folds(cells: Rows, cell_of_row: Labels, n_folds: int, seed: int) -> Folds:
+    """Deal the rows of each class to the folds, evenly and at random; see :class:`Folds`.
 
     Nothing but the class is stratified. Dealing neighbors in score evenly as well would repeat
     the noise of one fold in all others, and favor the most flexible method.
     """
     rng = np.random.default_rng(seed)
-    counts = np.zeros((len(cells.codes), n_folds), dtype=np.intp)
+    whole = whole_units(cells.row_weight)
+    counts = np.zeros((len(cells), n_folds), dtype=np.intp)
     dealt = 0
     for k in range(cells.n_classes):
         rows = np.flatnonzero(cells.codes == k)
-        units = cells.units[rows]
+        units = whole[rows]
         n = int(units.sum())
         if n > MOST_CARDS:
             counts[rows] = rng.multinomial(units, np.full(n_folds, 1 / n_folds))
@@ -167,40 +120,42 @@ def deal_folds(cells: FoldCells, n_folds: int, seed: int) -> Folds:
         folds = rng.permutation((np.arange(n) + dealt) % n_folds)
         np.add.at(counts, (np.repeat(rows, units), folds), 1)
         dealt += n
-    _check_classes(cells, counts)
-    return Folds(cells, counts, _fold_of_row(cells, counts, rng))
+    _check_classes(cells, whole, counts)
+    return Folds(cells, cell_of_row, counts, _fold_of_row(cell_of_row, whole, counts, rng))
 
 
-def _check_classes(cells: FoldCells, counts: Labels) -> None:
+def _check_classes(cells: Rows, whole: Labels, counts: Labels) -> None:
     """Whichever fold is held out, two classes must be left to learn from."""
     left = np.zeros((cells.n_classes, counts.shape[1]), dtype=np.intp)
-    np.add.at(left, cells.codes, cells.units[:, None] - counts)
+    np.add.at(left, cells.codes, whole[:, None] - counts)
     if ((left > 0).sum(axis=0) < 2).any():
-        units = np.bincount(cells.codes, cells.units, cells.n_classes)
+        units = np.bincount(cells.codes, whole, cells.n_classes)
         raise TooFewInstancesError(
             "comparing methods by cross-validation needs at least two rows of each of two classes; "
             f"found {', '.join(str(int(n)) for n in units)} of each class."
         )
 
 
-def _fold_of_row(cells: FoldCells, counts: Labels, rng: np.random.Generator) -> Labels:
+def _fold_of_row(
+    cell_of_row: Labels, whole: Labels, counts: Labels, rng: np.random.Generator
+) -> Labels:
     """Deal the units of a cell to its rows, in random order: equal scores are interchangeable."""
-    n = len(cells.cell_of_row)
+    n = len(cell_of_row)
     order = rng.permutation(n)
-    order = order[np.argsort(cells.cell_of_row[order], kind="stable")]
-    cell = cells.cell_of_row[order]
-    size = np.bincount(cell, minlength=len(cells.codes))
+    order = order[np.argsort(cell_of_row[order], kind="stable")]
+    cell = cell_of_row[order]
+    size = np.bincount(cell, minlength=len(whole))
     place = np.arange(n) - (np.cumsum(size) - size)[cell]
-    card = (place + 0.5) / size[cell] * cells.units[cell]
+    card = (place + 0.5) / size[cell] * whole[cell]
     fold = np.empty(n, dtype=np.intp)
     fold[order] = (card[:, None] >= counts.cumsum(axis=1)[cell][:, :-1]).sum(axis=1)
-    fold[cells.units[cells.cell_of_row] == 0] = 0
+    fold[whole[cell_of_row] == 0] = 0
     return fold
 
 
-def cell_losses(metric: Loss, cells: FoldCells, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
+def cell_losses(metric: Loss, cells: Rows, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
     """The loss of each cell, averaged over its rows and over the repeats; and of each fold."""
-    total, weight = np.zeros(len(cells.codes)), np.zeros(len(cells.codes))
+    total, weight = np.zeros(len(cells)), np.zeros(len(cells))
     by_fold = np.empty(len(held_out))
     for i, part in enumerate(held_out):
         counted = part.weight > 0  # else 0 · ∞
@@ -218,7 +173,7 @@ class LossTable:
 
     Parameters
     ----------
-    cells : FoldCells
+    weight : ndarray of shape (n_cells,)
     losses : dict of ndarray of shape (n_cells,)
         By method.
 
@@ -229,7 +184,7 @@ class LossTable:
     of rows allows.
     """
 
-    cells: FoldCells
+    weight: Floats
     losses: dict[str, Floats]
 
     def mean(self, method: str) -> float:
@@ -267,20 +222,23 @@ class LossTable:
     @cached_property
     def _counted(self) -> Any:
         """Cells with weight: a loss of those without may be infinite. A slice if all have some."""
-        counted = self.cells.weight > 0
+        counted = self.weight > 0
         return slice(None) if counted.all() else counted
 
     def _mean(self, values: Floats) -> float:
         counted = self._counted
-        return float(values[counted] @ self.cells.weight[counted] / self.cells.total)
+        return float(values[counted] @ self.weight[counted] / self.weight.sum())
 
     def _error(self, values: Floats) -> float:
         center = self._mean(values)
         if not np.isfinite(center):
             return np.inf
         counted = self._counted
+        weight = self.weight[counted]
+        # Σw² of the rows in each cell, if they weigh the same.
+        square_weight = weight**2 / whole_units(weight)
         squares = (values[counted] - center) ** 2
-        return float(np.sqrt(squares @ self.cells.square_weight[counted]) / self.cells.total)
+        return float(np.sqrt(squares @ square_weight) / self.weight.sum())
 
 
 FOLDS = 5
@@ -304,13 +262,12 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     if calibrator.needs_features or not calibrator.ignores_row_order:
         return None
     most = MOST_ROWS if calibrator.suits(rows.n_classes) else MOST_ROWS_OF_SLOW
-    rows = rows.uncounted()
-    codes, mass = rows.codes.astype(np.intp, copy=False), rows.row_weight
-    cells = _sampled_cells(rows.scores, codes, mass, rows.n_classes, most)
-    n_rows = int(cells.units.sum())
+    rows = _with_codes(rows.uncounted())
+    cells, cell_of_row = _sampled(rows, most).distinct()
+    n_rows = int(whole_units(cells.row_weight).sum())
     start = time.perf_counter()
     try:
-        folds = deal_folds(cells, min(FOLDS, n_rows), SEED)
+        folds = deal_folds(cells, cell_of_row, min(FOLDS, n_rows), SEED)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has said it
             parts = [
@@ -332,43 +289,45 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
         if calibrator.scale == "raw":  # margins have no loss
             found[metric] = {"after": _json_number(after)}
             continue
-        before = _mean_loss(metric, calibrator.scale, rows.scores, codes, mass)
-        sampled = _mean_loss(metric, calibrator.scale, cells.scores, cells.codes, cells.weight)
+        before = _mean_loss(metric, calibrator.scale, rows)
+        sampled = _mean_loss(metric, calibrator.scale, cells)
         if np.isfinite([before, sampled, after]).all():
             after = max(before + (after - sampled), 0.0)
         found[metric] = {"before": _json_number(before), "after": _json_number(after)}
     return found
 
 
-def _mean_loss(
-    metric: Loss, scale: InputScale, scores: Floats, codes: Labels, weight: Floats
-) -> float:
-    """Of scores that no map has changed; in blocks, since all rows of many classes are large."""
-    identity, total = IdentityMap(scale=scale), 0.0
-    for start in range(0, len(codes), BLOCK):
-        rows = slice(start, start + BLOCK)
-        total += float(weight[rows] @ row_losses(metric, codes[rows], identity.apply(scores[rows])))
+def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
+    """Loss of scores that no map has changed; in blocks, since rows of many classes are large."""
+    identity, total, weight = IdentityMap(scale=scale), 0.0, rows.row_weight
+    for start in range(0, len(rows), BLOCK):
+        some = slice(start, start + BLOCK)
+        losses = row_losses(metric, rows.codes[some], identity.apply(rows.scores[some]))
+        total += float(weight[some] @ losses)
     return total / float(weight.sum())
 
 
-def _forecast(calibrator: Calibrator, folds: Any, fold: int, test: Labels) -> Floats:
+def _forecast(calibrator: Calibrator, folds: Folds, fold: int, test: Labels) -> Floats:
     options = copy.deepcopy(calibrator.get_params(deep=False))
     learned = type(calibrator)(**options).fit_map(folds.train_rows(fold))
     return learned.apply(folds.cells.scores[test])
 
 
-def _sampled_cells(
-    scores: Floats, codes: Labels, mass: Floats, n_classes: int, most: int
-) -> FoldCells:
-    """Distinct rows with their weight; of many, a sample in which every instance is as likely."""
-    units = np.maximum(np.rint(mass), mass > 0).astype(np.int64)
+def _with_codes(rows: Rows) -> Rows:
+    """Rows whose codes count, also those of two classes."""
+    return replace(rows, codes=rows.codes.astype(np.intp, copy=False))
+
+
+def _sampled(rows: Rows, most: int) -> Rows:
+    """All rows; of many, a sample in which every instance is as likely."""
+    weight = rows.row_weight
+    units = whole_units(weight)
     ends = np.cumsum(units)
-    if ends[-1] > most:
-        drawn = np.searchsorted(ends, sample_positions(int(ends[-1]), most, SEED), side="right")
-        rows, counts = np.unique(drawn, return_counts=True)
-        scores, codes = scores[rows], codes[rows]
-        mass = mass[rows] / units[rows] * counts
-    return group_cells(scores, codes, mass, n_classes)
+    if ends[-1] <= most:
+        return rows
+    drawn = np.searchsorted(ends, sample_positions(int(ends[-1]), most, SEED), side="right")
+    index, counts = np.unique(drawn, return_counts=True)
+    return replace(rows.take(index), weight=weight[index] / units[index] * counts)
 
 
 def _json_number(value: float) -> float | str:
