@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.special import betaln, expit, ndtr
 
 from trueodds.kernels.elementary import (
     add_column_moments,
+    add_weighted_rows,
     exp_in_place,
+    find_forecasts,
+    find_log_betas,
     find_log_odds,
     log_in_place,
     normal_cdf_in_place,
@@ -108,3 +111,28 @@ def test_sigmoids_are_right_and_never_0_or_1():
 def test_the_normal_distribution_function_is_that_of_scipy():
     x = np.linspace(-8, 8, 99)
     np.testing.assert_allclose(in_place(normal_cdf_in_place, x), ndtr(x), rtol=0, atol=2e-16)
+
+
+@pytest.mark.parametrize("first", [0, 3])
+@pytest.mark.parametrize("count", [0, 1, 4, 7])
+def test_weighted_rows_are_added_from_a_column_on(first, count):
+    x, t, y = RNG.normal(size=(8, 11)), RNG.normal(size=8), RNG.normal(size=11)
+    expected = y.copy()
+    expected[first:] += t[:count] @ x[:count, first:]
+    add_weighted_rows(x, first, t, count, y)
+    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_forecasts_and_softplus_keep_their_digits_at_both_ends():
+    z = np.concatenate([RNG.normal(0, 5, 1000), [-700.0, -40.0, 0.0, 40.0, 700.0]])
+    p, softplus = np.empty((2, len(z)))
+    find_forecasts(z, p, softplus)
+    np.testing.assert_allclose(p, expit(z), rtol=1e-15)
+    np.testing.assert_allclose(softplus, np.logaddexp(0, z), rtol=1e-15, atol=3e-16)
+
+
+def test_log_betas_of_small_and_large_numbers():
+    x, y = np.exp(RNG.uniform(-25, 15, (2, 3000)))
+    found = np.empty(3000)
+    find_log_betas(x, y, found, 3000)
+    assert (abs(found - betaln(x, y)) <= 1e-12 + 1e-14 * (x + y)).all()

@@ -56,7 +56,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     ``docs/methods/bayesian-smooth.md``.
 
     Outside the range of the fitted scores the map is constant. Cost: one sort, then a fixed amount
-    of work (some tens of milliseconds).
+    of work (5 to 25 milliseconds).
 
     References
     ----------

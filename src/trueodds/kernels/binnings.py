@@ -7,7 +7,18 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc import math
 
-__all__ = ["average_over_binnings", "log_gamma", "log_gammas"]
+if cython.compiled:
+    from cython.cimports.trueodds.kernels.elementary import exp_in_place, find_log_betas
+else:
+    from trueodds.kernels.elementary import exp_in_place, find_log_betas
+
+__all__ = [
+    "average_over_binnings",
+    "draw_binnings",
+    "log_gamma",
+    "log_gammas",
+    "sum_over_binnings",
+]
 
 # The gamma function ------------------------------------------------------------------------------
 # The logarithm of the gamma function.
@@ -185,3 +196,107 @@ def _average(
                 values[b - 1] += covering
             backward[a] = highest + math.log(total)
     return bins
+
+
+# Step functions with a Beta prior ----------------------------------------------------------------
+# The same sum with one prior for every bin and one probability of a boundary. Here the probability
+# of where the last bin begins is kept for every end, so that binnings can be drawn.
+
+
+def sum_over_binnings(
+    pos: cython.const[cython.double][::1],
+    neg: cython.const[cython.double][::1],
+    prior_pos: cython.double,
+    prior_neg: cython.double,
+    boundary: cython.double,
+    last_begins: cython.double[::1],
+) -> float:
+    """Ln of the marginal likelihood of all step functions together.
+
+    Parameters
+    ----------
+    pos, neg : array of shape (n + 1,)
+        The weight of each class in all cells before each boundary.
+    prior_pos, prior_neg : float
+        Of the Beta distribution of a bin's probability.
+    boundary : float
+        Prior probability that a bin ends after a cell.
+    last_begins : array of shape (n·(n + 1)/2,)
+        Filled with the posterior probability, for every end b from 1 on, that the last bin of the
+        cells before b begins at cell 0, 1, … b − 1.
+    """
+    n: cython.Py_ssize_t = pos.shape[0] - 1
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    at: cython.Py_ssize_t = 0
+    top: cython.double
+    total: cython.double
+    cut: cython.double = math.log(boundary)
+    uncut: cython.double = math.log1p(-boundary)
+    prior_only: cython.double[::1] = np.empty(1)
+    forward: cython.double[::1] = np.zeros(n + 1)
+    bin_pos: cython.double[::1] = np.array([prior_pos, *[0.0] * n])
+    bin_neg: cython.double[::1] = np.array([prior_neg, *[0.0] * n])
+    terms: cython.double[::1] = np.empty(n)
+    with cython.nogil:
+        find_log_betas(bin_pos, bin_neg, prior_only, 1)
+        for b in range(1, n + 1):
+            for a in range(b):
+                bin_pos[a] = pos[b] - pos[a] + prior_pos
+                bin_neg[a] = neg[b] - neg[a] + prior_neg
+            find_log_betas(bin_pos, bin_neg, terms, b)
+            for a in range(b):
+                # The boundary before the bin, and those that there are not within it.
+                terms[a] += forward[a] - prior_only[0] + (b - 1 - a) * uncut
+                if a > 0:
+                    terms[a] += cut
+            top = terms[0]
+            for a in range(1, b):
+                top = max(top, terms[a])
+            for a in range(b):
+                last_begins[at + a] = terms[a] - top
+            exp_in_place(last_begins[at : at + b])
+            total = 0.0
+            for a in range(b):
+                total += last_begins[at + a]
+            for a in range(b):
+                last_begins[at + a] /= total
+            forward[b] = top + math.log(total)
+            at += b
+    return forward[n]
+
+
+def draw_binnings(
+    last_begins: cython.const[cython.double][::1],
+    uniform: cython.const[cython.double][::1],
+    begins: cython.uchar[:, ::1],
+) -> None:
+    """Draw binnings from their posterior, each from the last bin to the first.
+
+    Parameters
+    ----------
+    last_begins : array
+        As filled by :func:`sum_over_binnings`.
+    uniform : array
+        Random numbers in [0, 1); one for each bin.
+    begins : array of shape (n_drawn, n)
+        Filled with 1 where a bin begins, and 0 elsewhere.
+    """
+    k: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    used: cython.Py_ssize_t = 0
+    below: cython.double
+    with cython.nogil:
+        for k in range(begins.shape[0]):
+            begins[k, :] = 0
+            b = begins.shape[1]
+            while b > 0:
+                a = 0
+                below = last_begins[b * (b - 1) // 2]
+                while below <= uniform[used] and a < b - 1:
+                    a += 1
+                    below += last_begins[b * (b - 1) // 2 + a]
+                used += 1
+                begins[k, a] = 1
+                b = a

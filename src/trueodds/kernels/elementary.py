@@ -7,7 +7,10 @@ from cython.cimports.libc import math
 
 __all__ = [
     "add_column_moments",
+    "add_weighted_rows",
     "exp_in_place",
+    "find_forecasts",
+    "find_log_betas",
     "find_log_odds",
     "log_in_place",
     "normal_cdf_in_place",
@@ -145,3 +148,61 @@ def add_column_moments(
         for i in range(n):
             sums[last, 0] += u[i]
             sums[last, 1] += v[i]
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def add_weighted_rows(
+    x: cython.const[cython.double][:, ::1], first: cython.Py_ssize_t,
+    t: cython.const[cython.double][::1], count: cython.Py_ssize_t, y: cython.double[::1],
+) -> cython.void:  # fmt: skip
+    """Add t[k] times row k of x, for the first ``count`` rows, to y; columns from ``first`` on."""
+    k: cython.Py_ssize_t
+    if cython.compiled:
+        if count > 0:
+            weighted_rows(  # noqa: F821
+                cython.address(x[0, first]), x.shape[1], cython.address(t[0]), count,
+                cython.address(y[first]), x.shape[1] - first,
+            )  # fmt: skip
+    else:
+        for k in range(count):
+            y[first:] += t[k] * x[k, first:]
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def find_forecasts(
+    z: cython.const[cython.double][::1], p: cython.double[::1], softplus: cython.double[::1]
+) -> cython.void:
+    """Write 1/(1 + exp(−z)) into ``p``, and ln(1 + exp(z)) into ``softplus``."""
+    i: cython.Py_ssize_t
+    power: cython.double
+    if cython.compiled:
+        sigmoid_and_softplus(  # noqa: F821
+            cython.address(z[0]), cython.address(p[0]), cython.address(softplus[0]), z.shape[0]
+        )
+    else:
+        for i in range(len(z)):
+            power = math.exp(max(-abs(z[i]), -708.0))
+            p[i] = (power if z[i] < 0.0 else 1.0) / (1.0 + power)
+            softplus[i] = max(z[i], 0.0) + math.log(1.0 + power)
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def find_log_betas(
+    x: cython.const[cython.double][::1], y: cython.const[cython.double][::1],
+    log_beta: cython.double[::1], n: cython.Py_ssize_t,
+) -> cython.void:  # fmt: skip
+    """Write ln B(x, y) of the first n pairs, positive and below 1e30, into ``log_beta``."""
+    i: cython.Py_ssize_t
+    if cython.compiled:
+        log_beta_of_each(  # noqa: F821
+            cython.address(x[0]), cython.address(y[0]), cython.address(log_beta[0]), n
+        )
+    else:
+        for i in range(n):
+            log_beta[i] = math.lgamma(x[i]) + math.lgamma(y[i]) - math.lgamma(x[i] + y[i])

@@ -16,9 +16,10 @@ simple constraints, SIAM Journal on Control and Optimization 20).
 
 Five solvers are not built on it:
 
-- :mod:`trueodds.numerics.smooth_curve` and :class:`trueodds.numerics.level_search.ManyRegressions`
-  solve many small problems at once, as arrays with one more axis. One problem after the other
-  would take many times as long.
+- :mod:`trueodds.kernels.laplace` fits many models with one design in compiled code. Each starts
+  with the Hessian of the model before.
+- :class:`trueodds.numerics.level_search.ManyRegressions` solves many small problems at once, as
+  arrays with one more axis. One problem after the other would take many times as long.
 - :mod:`trueodds.numerics.softmax.regression` solves for the step by conjugate gradients: the
   Hessian of hundreds of parameters is never formed.
 - :mod:`trueodds.numerics.structured_softmax` keeps a factor of the Hessian for several steps,

@@ -466,7 +466,7 @@ class Calibrator(Estimator, ABC):
         Notes
         -----
         The first call fits the curves of :class:`~trueodds.BayesianSmoothCalibrator` to the stored
-        rows (some tens of milliseconds for each class). ``docs/uncertainty.md`` has the measured
+        rows (5 to 25 milliseconds for each class). ``docs/uncertainty.md`` has the measured
         coverage.
         """
         self._check_fitted("map_")

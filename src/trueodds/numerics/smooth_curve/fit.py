@@ -6,8 +6,8 @@ taken as normal around the most probable θ, with the Hessian there, and its evi
 
     ln p(y) ≈ ln p(y | θ) + ln p(θ) + ½·d·ln 2π − ½·ln det H.
 
-Models differ in offset and prior only, so all their Hessians Xᵀ·W_j·X are one product of matrices:
-row j of W times the pairwise products of the columns of X.
+Models differ in offset and prior only. ``kernels/laplace.py`` fits one after the other, each from
+the solution of one whose prior is a little narrower.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from trueodds.inputs import Floats
+from trueodds.kernels.laplace import LogisticModels, find_deviations
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
 from trueodds.numerics.smooth_curve.models import (
@@ -158,7 +159,8 @@ class _Bare:
         if not weight[0]:
             return []
         eta = self._curve.center(self._kind, knots)
-        return [CurveMember(float(weight[0]), eta, self._deviation * eta[:, None])]
+        deviation = self._deviation * eta
+        return [CurveMember(float(weight[0]), eta, np.abs(deviation), deviation[:, None])]
 
 
 def charge(kind: Kind, cells: LogOddsCells) -> float:
@@ -173,7 +175,7 @@ class _Batch:
         self._curve = curve
         self._length = length
         amplitudes = (None,) if length is None else AMPLITUDES
-        self._centers = [center for _ in amplitudes for center in centers]
+        self._kinds = [center.kind for _ in amplitudes for center in centers]
         features = self._features(curve.cells.z)
         n_waves = features.shape[1] - len(HALF_THE_RANKING)
         mean, deviation = [], []
@@ -183,9 +185,11 @@ class _Batch:
                 mean.append([*expected, *[0.0] * n_waves])
                 deviation.append([center.deviation] * 4 + [amplitude or 1.0] * n_waves)
         prior = Prior(np.array(mean), np.array(deviation))
-        self._fits: Fits = fit_all(features, self._offsets(curve.cells.z), curve.cells, prior)
-        charges = [charge(center.kind, curve.cells) for center in self._centers]
-        self.evidence = self._fits.evidence - charges
+        offset = self._offsets(curve.cells.z)
+        parents = _parents(centers, len(amplitudes))
+        self._fits = fit_all(features, offset, curve.cells, prior, parents)
+        charges = {kind: charge(kind, curve.cells) for kind in set(self._kinds)}
+        self.evidence = self._fits.evidence - [charges[kind] for kind in self._kinds]
 
     def _features(self, z: Floats) -> Floats:
         features = self._curve.features(z)
@@ -194,24 +198,32 @@ class _Batch:
         return np.hstack([features, self._curve.waves(z, self._length)])
 
     def _offsets(self, z: Floats) -> Floats:
-        kinds = {center.kind: self._curve.center(center.kind, z) for center in self._centers}
-        return np.array([kinds[center.kind] for center in self._centers])
+        by_kind = {kind: self._curve.center(kind, z) for kind in set(self._kinds)}
+        return np.array([by_kind[kind] for kind in self._kinds])
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """Those with enough weight, at the knots."""
         chosen = np.flatnonzero(weight)
         if not len(chosen):
             return []
-        features, offsets = self._features(knots), self._offsets(knots)
-        # H = L·Lᵀ, so that L⁻ᵀ·ε has the covariance H⁻¹.
-        lower = np.linalg.cholesky(self._fits.hessian[chosen])
-        factors = np.linalg.solve(
-            lower, np.broadcast_to(features.T, (len(chosen), *features.T.shape))
-        )
+        features = self._features(knots)
+        mean = self._offsets(knots)[chosen] + self._fits.theta[chosen] @ features.T
+        deviation = np.empty_like(mean)
+        factor = self._fits.factor
+        find_deviations(factor, chosen, np.ascontiguousarray(features.T), deviation)
         return [
-            CurveMember(float(weight[j]), offsets[j] + features @ self._fits.theta[j], factors[k].T)
+            CurveMember(float(weight[j]), mean[k], deviation[k], features, factor[j])
             for k, j in enumerate(chosen.tolist())
         ]
+
+
+def _parents(centers: Sequence[Center], n_amplitudes: int) -> list[int]:
+    """For each model one with a narrower prior and the same center, or −1."""
+    first = [
+        j - 1 if j and centers[j - 1].kind == center.kind else -1
+        for j, center in enumerate(centers)
+    ]
+    return first + list(range(len(centers) * (n_amplitudes - 1)))
 
 
 def _knots(curve: Curve) -> Floats:
@@ -230,13 +242,6 @@ FAR_QUANTILE, FAR_SQUASHED, MOST_PIECES = 0.2, 0.5, 16
 """Between neighboring cells no farther apart than this, the curve is straight to 1e-4."""
 
 
-MOST_STEPS = 30
-ENOUGH = 1e-5
-"""A step that gains less than this, in nats, is the last."""
-LEAST_CURVATURE = 1e-9
-"""Of a cell; keeps Hessians regular where every forecast is certain."""
-
-
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Where the coefficients of each model are expected; arrays of shape (n_models, n_features)."""
@@ -253,18 +258,24 @@ class Fits:
     ----------
     theta : ndarray of shape (n_models, n_features)
         The most probable coefficients.
-    hessian : ndarray of shape (n_models, n_features, n_features)
-        The precision of the normal approximation.
+    factor : ndarray of shape (n_models, n_features, n_features)
+        Upper triangular U; Uᵀ·U is the precision of the normal approximation.
     evidence : ndarray of shape (n_models,)
         The logarithm of the marginal likelihood.
     """
 
     theta: Floats
-    hessian: Floats
+    factor: Floats
     evidence: Floats
 
 
-def fit_all(features: Floats, offset: Floats, cells: LogOddsCells, prior: Prior) -> Fits:
+def fit_all(
+    features: Floats,
+    offset: Floats,
+    cells: LogOddsCells,
+    prior: Prior,
+    parents: Sequence[int] | None = None,
+) -> Fits:
     """Fit every model by Newton's method.
 
     Parameters
@@ -273,78 +284,22 @@ def fit_all(features: Floats, offset: Floats, cells: LogOddsCells, prior: Prior)
     offset : ndarray of shape (n_models, n_cells)
     cells : LogOddsCells
     prior : Prior
+    parents : sequence of int, default=None
+        For each model an earlier one whose solution may be near, or −1.
     """
-    problem = _Problem(features, offset, cells, prior)
+    n_models, n_features = prior.mean.shape
     theta = prior.mean.copy()
-    eta, value, forecast = problem.evaluate(theta, np.arange(len(theta)))
-    active = np.arange(len(theta))
-    for _ in range(MOST_STEPS):
-        step = problem.newton_step(theta, forecast, active)
-        tried, e, v, q = _climb(problem, theta, value, step, active)
-        gained = v - value[active]
-        theta[active], eta[active], value[active], forecast[active] = tried, e, v, q
-        active = active[gained >= ENOUGH]
-        if not len(active):
-            break
-    hessian = problem.hessian(forecast, np.arange(len(theta)))
-    _, log_determinant = np.linalg.slogdet(hessian)
-    evidence = value - log_determinant / 2 - np.log(prior.deviation).sum(axis=1)
-    return Fits(theta, hessian, evidence)
-
-
-def _climb(
-    problem: _Problem, theta: Floats, value: Floats, step: Floats, active: np.ndarray
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Whole steps, halved for those models that they would make worse."""
-    tried = theta[active] + step
-    eta, new, forecast = problem.evaluate(tried, active)
-    length = np.ones(len(active))
-    for _ in range(14):
-        worse = np.flatnonzero(new < value[active] - 1e-9)
-        if not len(worse):
-            break
-        length[worse] /= 2
-        tried[worse] = theta[active[worse]] + length[worse, None] * step[worse]
-        eta[worse], new[worse], forecast[worse] = problem.evaluate(tried[worse], active[worse])
-    return tried, eta, new, forecast
-
-
-class _Problem:
-    """The log-posterior of all models, and its derivatives."""
-
-    def __init__(self, features: Floats, offset: Floats, cells: LogOddsCells, prior: Prior) -> None:
-        self.features = features
-        self.offset = offset
-        self.cells = cells
-        self.prior = prior
-        self.precision = prior.deviation**-2.0
-        self.size = features.shape[1]
-        self.rows, self.columns = np.triu_indices(self.size)
-        self.products = features[:, self.rows] * features[:, self.columns]
-
-    def evaluate(self, theta: Floats, models: np.ndarray) -> tuple[Floats, Floats, Floats]:
-        """Log-odds, log-posterior (but for constants) and forecasts of some models."""
-        eta = self.offset[models] + theta @ self.features.T
-        power = np.exp(-np.abs(eta))
-        softplus = np.maximum(eta, 0) + np.log1p(power)
-        deviation = (theta - self.prior.mean[models]) ** 2 * self.precision[models]
-        value = eta @ self.cells.n_pos - softplus @ self.cells.weight - deviation.sum(axis=1) / 2
-        return eta, value, np.where(eta >= 0, 1.0, power) / (1 + power)
-
-    def hessian(self, forecast: Floats, models: np.ndarray) -> Floats:
-        """Minus the second derivatives of the log-posterior."""
-        q = forecast[models]
-        curvature = np.maximum(self.cells.weight * q * (1 - q), LEAST_CURVATURE)
-        upper = curvature @ self.products
-        hessian = np.empty((len(models), self.size, self.size))
-        hessian[:, self.rows, self.columns] = upper
-        hessian[:, self.columns, self.rows] = upper
-        diagonal = np.arange(self.size)
-        hessian[:, diagonal, diagonal] += self.precision[models]
-        return hessian
-
-    def newton_step(self, theta: Floats, forecast: Floats, models: np.ndarray) -> Floats:
-        residual = self.cells.n_pos - self.cells.weight * forecast[models]
-        pull = self.precision[models] * (theta[models] - self.prior.mean[models])
-        gradient = residual @ self.features - pull
-        return np.linalg.solve(self.hessian(forecast, models), gradient[..., None])[..., 0]
+    hessian = np.empty((n_models, n_features, n_features))
+    factor = np.zeros((n_models, n_features, n_features))
+    evidence = np.empty(n_models)
+    LogisticModels(features, cells.n_pos, cells.weight).fit(
+        offset,
+        prior.mean,
+        prior.deviation**-2.0,
+        np.full(n_models, -1) if parents is None else np.array(parents),
+        theta,
+        hessian,
+        factor,
+        evidence,
+    )
+    return Fits(theta, factor, evidence)

@@ -32,6 +32,7 @@ from typing import Literal
 import numpy as np
 
 from trueodds.inputs import Floats
+from trueodds.kernels.binnings import draw_binnings, sum_over_binnings
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
 from trueodds.numerics.smooth_curve.posterior import CurveMember
 
@@ -196,39 +197,27 @@ class Steps:
             mean = digamma(pos) - digamma(neg)
             deviation = np.sqrt(polygamma(1, pos) + polygamma(1, neg))
             bins = np.searchsorted(starts, nearest, side="right") - 1
-            factor = np.zeros((len(knots), len(mean)))
-            factor[np.arange(len(knots)), bins] = deviation[bins]
-            members.append(CurveMember(float(weight[0]) / len(self.binnings), mean[bins], factor))
+            features = np.zeros((len(knots), len(mean)))
+            features[np.arange(len(knots)), bins] = deviation[bins]
+            share = float(weight[0]) / len(self.binnings)
+            members.append(CurveMember(share, mean[bins], deviation[bins], features))
         return members
 
 
 def fit_steps(cells: LogOddsCells) -> Steps:
     """Sum over all binnings, and draw some."""
-    from scipy.special import betaln
-
     n = len(cells)
     rate = float((cells.n_pos.sum() + 0.5) / (cells.total + 1))
-    prior = (1 - rate, rate)
-    pos = np.append(0.0, np.cumsum(cells.n_pos))
-    neg = np.append(0.0, np.cumsum(cells.n_neg))
-    boundary = min(EXPECTED_BOUNDARIES / n, 0.5)
-    cut, uncut = np.log(boundary), np.log1p(-boundary)
-    empty = float(betaln(prior[1], prior[0]))
-    forward = np.zeros(n + 1)
-    terms: list[Floats] = []  # of each end, over all beginnings of its last bin
-    for b in range(1, n + 1):
-        a = np.arange(b)
-        likelihood = betaln(pos[b] - pos[:b] + prior[1], neg[b] - neg[:b] + prior[0]) - empty
-        term = forward[:b] + likelihood + (b - 1 - a) * uncut + np.where(a > 0, cut, 0.0)
-        top = term.max()
-        forward[b] = top + np.log(np.exp(term - top).sum())
-        terms.append(term - forward[b])
-    rng = np.random.default_rng(0)
-    binnings = []
-    for _ in range(N_DRAWN):
-        starts = [n]
-        while starts[-1] > 0:
-            probability = np.exp(terms[starts[-1] - 1])
-            starts.append(int(rng.choice(len(probability), p=probability / probability.sum())))
-        binnings.append(np.array(starts[::-1]))
-    return Steps(cells, forward[n:], binnings, prior)
+    last_begins = np.empty(n * (n + 1) // 2)
+    evidence = sum_over_binnings(
+        np.append(0.0, np.cumsum(cells.n_pos)),
+        np.append(0.0, np.cumsum(cells.n_neg)),
+        rate,
+        1 - rate,
+        min(EXPECTED_BOUNDARIES / n, 0.5),
+        last_begins,
+    )
+    begins = np.empty((N_DRAWN, n), dtype=np.uint8)
+    draw_binnings(last_begins, np.random.default_rng(0).random(N_DRAWN * n), begins)
+    binnings = [np.append(np.flatnonzero(row), n) for row in begins]
+    return Steps(cells, np.array([evidence]), binnings, (1 - rate, rate))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.inputs import Floats
+from trueodds.kernels.laplace import mean_probabilities
 
 __all__ = ["CurveMember", "CurvePosterior"]
 
@@ -21,24 +22,30 @@ FURTHEST = -float(np.log(LEAST))
 
 @dataclass(frozen=True, eq=False)
 class CurveMember:
-    """One model: its curve is mean + factor·ε with ε standard normal.
+    """One model: its curve is mean + features·θ, with θ normal around 0.
 
     Parameters
     ----------
     weight : float
         Its share of the mixture.
-    mean : ndarray of shape (n_knots,)
-    factor : ndarray of shape (n_knots, n_features)
+    mean, deviation : ndarray of shape (n_knots,)
+        Of the curve at each knot.
+    features : ndarray of shape (n_knots, n_features)
+    factor : ndarray of shape (n_features, n_features) or None, default=None
+        Upper triangular U; the precision of θ is Uᵀ·U. None: θ is standard normal.
     """
 
     weight: float
     mean: Floats
-    factor: Floats
+    deviation: Floats
+    features: Floats
+    factor: Floats | None = None
 
-    @property
-    def deviation(self) -> Floats:
-        """The standard deviation at each knot."""
-        return np.asarray(np.sqrt((self.factor**2).sum(axis=1)))
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """One curve, at the knots."""
+        standard = rng.normal(size=self.features.shape[1])
+        theta = standard if self.factor is None else np.linalg.solve(self.factor, standard)
+        return np.asarray(self.mean + self.features @ theta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +70,16 @@ class CurvePosterior:
 
         The mean of σ(η) is nearer to ½ than σ of the mean: small samples stay humble.
         """
-        p, rest = np.zeros_like(self.z), np.zeros_like(self.z)
-        for member in self.members:
-            eta = member.mean[:, None] + member.deviation[:, None] * NODES
-            power = np.exp(-np.abs(eta))
-            near, far = 1 / (1 + power), power / (1 + power)
-            p += member.weight * np.where(eta >= 0, near, far) @ NODE_WEIGHTS
-            rest += member.weight * np.where(eta >= 0, far, near) @ NODE_WEIGHTS
+        p, rest = np.empty_like(self.z), np.empty_like(self.z)
+        mean_probabilities(
+            np.array([member.mean for member in self.members]),
+            np.array([member.deviation for member in self.members]),
+            np.array([member.weight for member in self.members]),
+            NODES,
+            NODE_WEIGHTS,
+            p,
+            rest,
+        )
         return np.log(np.maximum(p, LEAST)) - np.log(np.maximum(rest, LEAST))
 
     def quantile(self, share: float) -> Floats:
@@ -90,8 +100,5 @@ class CurvePosterior:
         """Curves of the posterior, of shape (n, n_knots)."""
         weight = np.array([member.weight for member in self.members])
         chosen = rng.choice(len(self.members), size=n, p=weight / weight.sum())
-        curves = []
-        for index in chosen:
-            member = self.members[index]
-            curves.append(member.mean + member.factor @ rng.normal(size=member.factor.shape[1]))
+        curves = [self.members[index].draw(rng) for index in chosen]
         return np.asarray(np.clip(curves, -FURTHEST, FURTHEST))
