@@ -52,13 +52,37 @@ def test_a_column_of_counts_is_rows(run, csv_file):
     assert found.json["guarantee"]["n_wrong"] == 10
 
 
+def test_a_growing_file_gives_what_python_gives(run, file, rows):
+    p, y, region = rows
+    options = ["-s", "p", "-l", "y", "--at-most", "0.2", "--anytime", "--json"]
+    found = run("threshold", file, *options).json
+    assert found["guarantee"] == guaranteed_threshold(y, p, at_most=0.2, anytime=True).to_dict()
+    assert "at all sample sizes together" in found["finding"]
+    found = run("threshold", file, *options, "--group", "region").json
+    expected = guaranteed_thresholds(y, p, groups=region, at_most=0.2, anytime=True)
+    assert found["groups"] == [{"value": k, **v.to_dict()} for k, v in expected.items()]
+
+
+def test_groups_of_counted_lines_are_groups_of_rows(run, csv_file, rows):
+    p, y, region = rows
+    lines = [f"{a},{b},{c},{i % 4}" for i, (a, b, c) in enumerate(zip(*rows, strict=True))]
+    few = csv_file("p,y,region,n", *lines, name="few.csv")
+    options = ["-s", "p", "-l", "y", "--at-most", "0.2", "--counts", "n", "--group", "region"]
+    found = run("threshold", few, *options, "--json").json
+    n = np.arange(len(y)) % 4
+    expected = guaranteed_thresholds(
+        np.repeat(y, n), np.repeat(p, n), groups=np.repeat(region, n), at_most=0.2
+    )
+    assert found["groups"] == [{"value": k, **v.to_dict()} for k, v in expected.items()]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--weight", "p"], "--weight has no exact guarantee"),
         (["--scale", "logit"], "a threshold is a probability: calibrate the scores first"),
         (["--group", "region", "--group", "y"], "pass one --group"),
-        (["--group", "region", "--counts", "y"], "pass --group or --counts, not both"),
+        (["--anytime", "--max-rows", "100"], "--anytime needs all rows"),
     ],
 )
 def test_what_has_no_guarantee_is_refused(run, file, options, message):

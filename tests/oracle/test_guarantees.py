@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -15,11 +16,27 @@ from trueodds.decisions._guarantees import GRID
 from trueodds.exceptions import InputError
 
 
-def naive_rate(y, p, limit, risk, doubt):
+def fixed_p_value(wrong, counted, limit):
+    return binom.cdf(wrong, counted, limit) if counted else 1.0
+
+
+def anytime_p_value(wrong, counted, limit):
+    """1/E, where E bets on a rate that is uniform between 0 and the limit, row after row."""
+    if not counted:
+        return 1.0
+    capital = 0.0
+    for u in (np.arange(256) + 0.5) / 256:
+        rate = u * limit
+        factors = [rate / limit] * wrong + [(1 - rate) / (1 - limit)] * (counted - wrong)
+        capital += math.prod(factors) / 256
+    return 1 / capital
+
+
+def naive_rate(y, p, limit, risk, doubt, p_value=fixed_p_value, extra_start=None):
     """Each threshold of the grid by counting rows; the walk as the definition has it."""
 
     @cache  # of the number of rows that reach the threshold
-    def passes(n_acted):
+    def p_of(n_acted):
         act = np.zeros(len(p), dtype=bool)
         act[np.argsort(-p, kind="stable")[:n_acted]] = True
         wrong, counted = {
@@ -27,29 +44,26 @@ def naive_rate(y, p, limit, risk, doubt):
             "misses": (np.sum(~act & (y == 1)), np.sum(y == 1)),
             "false_alarms": (np.sum(act & (y == 0)), np.sum(y == 0)),
         }[risk]
-        return counted > 0 and binom.cdf(wrong, counted, limit) <= doubt
+        return p_value(int(wrong), int(counted), limit)
 
-    @cache
-    def predicted_power(n):
-        if n == 0:
-            return 0.0
-        k = binom.ppf(doubt, n, limit)
-        k -= binom.cdf(k, n, limit) > doubt
-        return binom.cdf(k, n, np.mean(1 - np.sort(p)[::-1][:n])) if k >= 0 else 0.0
-
-    if risk == "misses":
-        order = GRID
-    elif risk == "false_alarms":
-        order = GRID[::-1]
+    received = dict.fromkeys(GRID.tolist(), 0.0)
+    order = GRID if risk == "misses" else GRID[::-1]
+    if risk == "errors":
+        for shift, share in [(0, 1 / 2), *((z, 1 / 16) for z in (-2, -1, -0.5, 0.5, 1, 2, 4, 8))]:
+            odds = (1 - limit) / limit * np.exp(shift)
+            start = max(t for t in GRID.tolist() if t <= odds / (1 + odds))
+            received[start] += share * (1 if extra_start is None else 0.5)
+        if extra_start is not None:
+            received[extra_start] += 0.5
     else:
-        power = np.array([predicted_power(int(np.sum(p >= t))) for t in GRID])
-        start = max(i for i in range(len(GRID)) if power[i] >= power.max() - 1e-3)
-        order = GRID[: start + 1][::-1]
-    found = None
-    for t in order:
-        if not passes(int(np.sum(p >= t))):
-            break
-        found = t
+        received[order[0]] = 1.0
+    found, level = None, 0.0
+    for t in order.tolist():
+        level += received[t] * doubt
+        if level > 0 and p_of(int(np.sum(p >= t))) <= level:
+            found = t
+        else:
+            level = 0.0
     return found
 
 
@@ -63,8 +77,11 @@ row = st.tuples(scores, st.integers(0, 99))
 def test_the_threshold_is_that_of_brute_force(risk, rows, limit):
     p = np.array([score for score, _ in rows])
     y = np.array([luck < 100 * score for score, luck in rows]).astype(int)
-    found = guaranteed_threshold(y, p, at_most=limit, risk=risk, confidence=0.75, classes=[0, 1])
-    assert found.threshold == naive_rate(y, p, limit, risk, 0.25)
+    for anytime, p_value in ((False, fixed_p_value), (True, anytime_p_value)):
+        found = guaranteed_threshold(
+            y, p, at_most=limit, risk=risk, confidence=0.75, classes=[0, 1], anytime=anytime
+        )
+        assert found.threshold == naive_rate(y, p, limit, risk, 0.25, p_value), anytime
 
 
 def test_the_bound_is_that_of_clopper_and_pearson():
@@ -73,7 +90,9 @@ def test_the_bound_is_that_of_clopper_and_pearson():
     y = (rng.random(1500) < p).astype(int)
     for risk in ("errors", "misses", "false_alarms"):
         found = guaranteed_threshold(y, p, at_most=0.15, risk=risk, confidence=0.95)
-        exact = beta.ppf(0.95, found.n_wrong + 1, found.n_counted - found.n_wrong)
+        # The two highest starts of errors fail on these rows, and the two lowest are not reached.
+        level = 0.05 * (12 / 16 if risk == "errors" else 1)
+        exact = beta.ppf(1 - level, found.n_wrong + 1, found.n_counted - found.n_wrong)
         assert found.bound == pytest.approx(exact, rel=1e-9), risk
         assert found.bound <= 0.15
         assert found.estimate == found.n_wrong / found.n_counted
@@ -142,6 +161,21 @@ def test_more_rows_let_one_act_on_more():
     assert 0.95 * best < many.share_acted < best
 
 
+def test_the_lowest_limit_is_the_lowest_of_many():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        p = rng.beta(3, 1, 80)
+        y = rng.random(80) < p**1.5
+        found = guaranteed_threshold(y, p, at_most=0.01)
+        tried = [
+            limit
+            for limit in np.linspace(0.1, 0.5, 41)
+            if guaranteed_threshold(y, p, at_most=limit).is_reachable
+        ]
+        assert found.lowest_limit <= min(tried)
+        assert guaranteed_threshold(y, p, at_most=found.lowest_limit).is_reachable
+
+
 def test_what_cannot_be_promised_is_not():
     rng = np.random.default_rng(0)
     p = rng.random(200)
@@ -187,17 +221,73 @@ def test_several_classes_answer_with_the_most_probable_one():
         guaranteed_threshold(y, p, at_most=0.1, risk="misses")
 
 
-def test_groups_share_the_doubt():
+def naive_most_promising(y, p, n_rows, limit, level):
+    """The highest threshold at which n rows like these pass most often (to 0.001)."""
+
+    @cache
+    def power_of(n_acted):
+        n = round(n_rows * n_acted / len(p))
+        wrong = np.sum(y[np.argsort(-p, kind="stable")[:n_acted]] == 0)
+        passing = [k for k in range(n + 1) if binom.cdf(k, n, limit) <= level]
+        return binom.cdf(max(passing), n, (wrong + 0.5) / (n_acted + 1)) if passing and n else 0.0
+
+    power = {t: power_of(int(np.sum(p >= t))) for t in GRID.tolist()}
+    best = max(power.values())
+    return max(t for t in power if power[t] >= best - 1e-3)
+
+
+def test_groups_share_the_doubt_and_where_to_begin():
     rng = np.random.default_rng(0)
-    p, group = rng.beta(4, 1, 3000), rng.choice([3, 1, 2], 3000)
-    y = rng.random(3000) < p
-    found = guaranteed_thresholds(y, p, groups=group, at_most=0.15, confidence=0.85)
+    p, group = rng.beta(4, 1, 240).round(1), rng.choice([3, 1, 2], 240, p=[0.2, 0.3, 0.5])
+    y = (rng.random(240) < p).astype(int)
+    found = guaranteed_thresholds(y, p, groups=group, at_most=0.3, confidence=0.7)
     assert list(found) == [1, 2, 3]
     for name, one in found.items():
         own = group == name
-        alone = guaranteed_threshold(y[own], p[own], at_most=0.15, confidence=0.95)
-        assert one.threshold == alone.threshold
-        assert one.confidence == pytest.approx(0.95)
+        start = naive_most_promising(y[~own], p[~own], own.sum(), 0.3, 0.05)
+        expected = naive_rate(y[own], p[own], 0.3, "errors", 0.1, extra_start=start)
+        assert one.threshold == expected
+        assert one.confidence == pytest.approx(0.9)
+    for risk in ("misses", "false_alarms"):
+        found = guaranteed_thresholds(y, p, groups=group, at_most=0.3, risk=risk, confidence=0.7)
+        for name, one in found.items():
+            own = group == name
+            expected = naive_rate(y[own], p[own], 0.3, risk, 0.1)
+            assert one.threshold == expected
+
+
+def test_groups_take_counts():
+    rng = np.random.default_rng(6)
+    p, group = rng.choice([0.2, 0.6, 0.9, 0.97], 60), rng.choice(["a", "b"], 60)
+    y, counts = rng.random(60) < p, rng.integers(0, 30, 60)
+    assert guaranteed_thresholds(y, p, groups=group, at_most=0.2, counts=counts) == (
+        guaranteed_thresholds(
+            *(np.repeat(column, counts) for column in (y, p)),
+            groups=np.repeat(group, counts),
+            at_most=0.2,
+        )
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "risk"), [("useless", "errors"), ("overconfident", "misses")])
+def test_an_anytime_promise_holds_at_every_look(name, risk):
+    """The rows grow, with a threshold at each look; one wrong threshold breaks the promise."""
+    p, y = finite_population(name)
+    limit, samples, rng = 0.25, 60, np.random.default_rng(2)
+    broken = {True: 0, False: 0}
+    for _ in range(samples):
+        rows = rng.integers(0, len(p), 1200)
+        for anytime in broken:
+            returned = {
+                guaranteed_threshold(
+                    y[rows[:n]], p[rows[:n]], at_most=limit, risk=risk, anytime=anytime
+                ).threshold
+                for n in range(100, 1201, 100)
+            } - {None}
+            broken[anytime] += any(true_risk(p, y, t, risk) > limit for t in returned)
+    assert broken[True] <= 0.1 * samples + 2 * np.sqrt(0.1 * 0.9 * samples)
+    assert broken[False] > broken[True] + 5  # the other guarantee is for one look
 
 
 @pytest.mark.parametrize(
@@ -205,7 +295,7 @@ def test_groups_share_the_doubt():
     [
         ({"at_most": 0.0}, "at_most must be a number above 0 and at most 1; got 0.0"),
         ({"at_most": 1.5}, "at_most must be a number above 0 and at most 1; got 1.5"),
-        ({"at_most": 0.1, "confidence": 0.5}, "confidence must be a number of at least 0.75"),
+        ({"at_most": 0.1, "confidence": 0.4}, "confidence must be a number of at least 0.5"),
         ({"at_most": 0.1, "risk": "recall"}, "risk must be one of 'errors', 'misses'"),
         ({"at_most": 0.1, "risk": "cost", "cost_fp": 0}, "a wrong decision must cost more"),
         ({"at_most": 3, "risk": "cost", "cost_fp": 2}, "above 0 and at most 2; got 3"),

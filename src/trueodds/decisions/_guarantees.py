@@ -1,22 +1,29 @@
 """Thresholds with a finite-sample guarantee: "of the cases I act on, at most 5% are wrong".
 
-Acting on every row whose probability is at least t has a risk R(t): a rate of errors, misses or
-false alarms, or a mean cost. We want a threshold of a fixed grid with R(t) ≤ limit that acts on the
-most rows (for misses: on the fewest). It may be wrong with a probability of δ = 1 − confidence.
+Acting on every row whose probability is at least t has a risk R(t) in the population: a rate of
+errors, misses or false alarms, or a mean cost. We want a threshold of a fixed grid with
+R(t) ≤ limit that acts on the most rows (for misses: on the fewest). It may be wrong with a
+probability of δ = 1 − confidence.
 
 Each threshold has a p-value of the hypothesis "R(t) > limit": the exact binomial one for rates
 (k wrong of n have P(Bin(n, limit) ≤ k)), Hoeffding's and Bentkus' for costs. The hypotheses are
-tested one after the other, each at the full δ; the first that is not rejected ends the walk
-(fixed-sequence testing). A wrong threshold is chosen only if the first true hypothesis on the way
-is rejected, which has a probability of at most δ. Fine grids therefore cost nothing.
+tested one after the other; a test that passes hands its level on to the next one, and one that
+fails loses it. The order, and where the walk begins, do not depend on the rows tested:
 
-Where the walk begins must not depend on the labels:
-
-- misses and false alarms are monotone in t: it begins at the safe end;
+- misses and false alarms are monotone in t: it begins at the safe end with the level δ;
 - a cost begins at the threshold that is optimal for calibrated probabilities;
 - errors among the rows acted on have no safe end, because high thresholds keep too few rows to
-  prove anything. The walk begins where the probabilities themselves predict the test to be most
-  likely to pass, and proceeds to lower thresholds.
+  prove anything. If probabilities are calibrated, 1 − limit is safe: the walk has half of δ there.
+  Eight starts above and below it share the other half, for probabilities that are not calibrated.
+
+Let H₁, H₂, … be the true hypotheses in the order of the walk. As long as none of them is rejected,
+the level of Hⱼ is at most what starts between Hⱼ₋₁ and Hⱼ received. These parts of δ add up to at
+most δ, so a wrong threshold is returned with a probability of at most δ (Wiens 2003). Fine grids
+therefore cost nothing.
+
+``anytime`` replaces the p-values by 1/E, where E is the capital of a bet against the hypothesis. It
+exceeds 1/δ at any time with a probability of at most δ (Ville 1939), so the same walk is valid at
+all sample sizes together.
 """
 
 from __future__ import annotations
@@ -54,10 +61,10 @@ __all__ = [
 
 Risk = Literal["errors", "misses", "false_alarms", "cost"]
 Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
-LEAST_DOUBT, MOST_DOUBT = 1e-9, 0.25
-"""The range of δ. With at most 1/4, a passing test has fewer wrong rows than expected at the limit,
-which the proof for errors needs (Hoeffding 1956)."""
+LEAST_DOUBT, MOST_DOUBT = 1e-9, 0.5
+"""The range of δ."""
 
 
 def _grid() -> Floats:
@@ -69,6 +76,13 @@ def _grid() -> Floats:
 
 GRID = _grid()
 """Increasing; it does not depend on the data."""
+
+STARTS = ((0.0, 0.5), *((shift, 0.5 / 8) for shift in (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)))
+"""Where the walk for errors begins: log-odds from 1 − limit, and their shares of δ."""
+BETS = (np.arange(256) + 0.5) / 256
+"""E-values bet that the risk is this share of the limit, with equal parts of the capital."""
+SCANNED = 300
+"""Limits that are tried to find the lowest one."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +106,13 @@ class ThresholdGuarantee:
     estimate : float or None
         The risk on these rows.
     bound : float or None
-        Upper confidence bound of the risk at this threshold; at most ``at_most``.
+        Upper confidence bound of the risk at this threshold considered alone; at most
+        ``at_most``. The guarantee is ``at_most``: the bound does not allow for the choice.
     lowest_limit : float or None
-        The lowest limit for which the same rows give a threshold. A limit that was chosen after
-        looking at this number has no guarantee on the same rows.
+        If no threshold has the guarantee: the lowest limit for which the same rows give one. A
+        limit that was chosen after looking at this number has no guarantee on the same rows.
+    anytime : bool
+        Whether the guarantee holds for all sample sizes together.
 
     Examples
     --------
@@ -106,7 +123,7 @@ class ThresholdGuarantee:
     >>> y = rng.random(2000) < p
     >>> found = guaranteed_threshold(y, p, at_most=0.1)
     >>> found.threshold, found.n_acted, round(found.bound, 3)
-    (0.801, 1182, 0.099)
+    (0.805, 1165, 0.099)
     """
 
     threshold: float | None
@@ -120,6 +137,7 @@ class ThresholdGuarantee:
     estimate: float | None
     bound: float | None
     lowest_limit: float | None
+    anytime: bool = False
 
     @property
     def is_reachable(self) -> bool:
@@ -138,19 +156,21 @@ class ThresholdGuarantee:
     def __str__(self) -> str:
         sure = percent_text(self.confidence)
         limit = self._size(self.at_most)
-        if self.threshold is None or self.estimate is None or self.bound is None:
+        if self.threshold is None or self.estimate is None:
+            rows = "this row does" if self.n_rows == 1 else f"these {self.n_rows:,} rows do"
             words = (
-                f"Not reachable: these {self.n_rows:,} rows do not support a limit of {limit} on "
+                f"Not reachable: {rows} not support a limit of {limit} on "
                 f"{_NAMES[self.risk]} with {sure} confidence."
             )
             if self.lowest_limit is None:
                 return f"{words} They support no limit."
             return f"{words} The lowest limit that they support is {self._size(self.lowest_limit)}."
+        always = ", at all sample sizes together" if self.anytime else ""
         return (
             f"Act on a probability of at least {self.threshold:g}: "
             f"{self.n_acted:,} of {self.n_rows:,} rows ({percent_text(self.share_acted)}). "
-            f"{_NAMES[self.risk].capitalize()}: {self._size(self.estimate)} in these rows, with "
-            f"{sure} confidence at most {self._size(self.bound)} (limit {limit})."
+            f"{_NAMES[self.risk].capitalize()}: {self._size(self.estimate)} in these rows, and in "
+            f"future ones at most {limit} with {sure} confidence{always}."
         )
 
     def _size(self, value: float) -> str:
@@ -174,6 +194,7 @@ def guaranteed_threshold(
     confidence: float = 0.9,
     cost_fp: float = 1.0,
     cost_fn: float = 1.0,
+    anytime: bool = False,
     counts: Any = None,
     classes: Any = None,
 ) -> ThresholdGuarantee:
@@ -199,9 +220,13 @@ def guaranteed_threshold(
         on the fewest rows is returned. "false_alarms": share of the negatives that are acted on.
         "cost": mean cost per row.
     confidence : float, default=0.9
-        Probability that the guarantee holds; at least 0.75.
+        Probability that the guarantee holds; at least 0.5.
     cost_fp, cost_fn : float, default=1.0
         Cost of acting on a negative, and of not acting on a positive, for ``risk="cost"``.
+    anytime : bool, default=False
+        Make the guarantee hold for all sample sizes together. Use it if rows arrive over time and
+        you compute the threshold again and again: with the stated confidence, no threshold that
+        was ever returned breaks the limit. The price is fewer rows to act on.
     counts : array-like of shape (n,), default=None
         How often each row occurred. There is no ``sample_weight``: an exact guarantee counts rows.
     classes : array-like, default=None
@@ -214,16 +239,17 @@ def guaranteed_threshold(
 
     Notes
     -----
-    For misses, false alarms and costs, the risk of the returned threshold exceeds ``at_most`` with
-    a probability of at most 1 − ``confidence``, whatever the distribution. For errors, the same
-    holds for the mean error probability of the given rows that reach the threshold. The page
-    "Guaranteed thresholds" has the proofs and the measured share of violations. Cost: one sort.
+    The risk of the returned threshold, for future rows drawn like the given ones, exceeds
+    ``at_most`` with a probability of at most 1 − ``confidence``, whatever the distribution. The
+    page "Guaranteed thresholds" has the proofs and the measured share of violations. Cost: one
+    sort.
 
     References
     ----------
     Angelopoulos, Bates, Candès, Jordan and Lei (2021), Learn then test: calibrating predictive
     algorithms to achieve risk control.
-    Hoeffding (1956), On the distribution of the number of successes in independent trials.
+    Wiens (2003), A fixed sequence Bonferroni procedure for testing multiple endpoints.
+    Waudby-Smith and Ramdas (2024), Estimating means of bounded random variables by betting.
 
     Examples
     --------
@@ -233,11 +259,11 @@ def guaranteed_threshold(
     >>> p = rng.beta(4, 1, 2000)
     >>> y = rng.random(2000) < p
     >>> print(guaranteed_threshold(y, p, at_most=0.1))
-    Act on a probability of at least 0.801: 1,182 of 2,000 rows (59%). Errors among the rows acted
-    on: 8.8% in these rows, with 90% confidence at most 10% (limit 10%).
+    Act on a probability of at least 0.805: 1,165 of 2,000 rows (58%). Errors among the rows acted
+    on: 8.6% in these rows, and in future ones at most 10% with 90% confidence.
     >>> print(guaranteed_threshold(y[:60], p[:60], at_most=0.01))
     Not reachable: these 60 rows do not support a limit of 1% on errors among the rows acted on
-    with 90% confidence. The lowest limit that they support is 11%.
+    with 90% confidence. The lowest limit that they support is 18%.
     """
     columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
     rows = Rows.read(
@@ -255,6 +281,7 @@ def guaranteed_threshold(
         confidence=confidence,
         cost_fp=cost_fp,
         cost_fn=cost_fn,
+        anytime=anytime,
     )
 
 
@@ -268,13 +295,15 @@ def guaranteed_thresholds(
     confidence: float = 0.9,
     cost_fp: float = 1.0,
     cost_fn: float = 1.0,
+    anytime: bool = False,
+    counts: Any = None,
     classes: Any = None,
 ) -> dict[Any, ThresholdGuarantee]:
     """Find a threshold for each group, such that all guarantees hold together.
 
     Parameters
     ----------
-    y_true, y_prob, at_most, risk, cost_fp, cost_fn, classes
+    y_true, y_prob, at_most, risk, cost_fp, cost_fn, anytime, counts, classes
         As in :func:`guaranteed_threshold`.
     groups : array-like of shape (n,)
         Group of each row.
@@ -286,6 +315,12 @@ def guaranteed_thresholds(
     dict of group to ThresholdGuarantee
         In the sorted order of the groups.
 
+    Notes
+    -----
+    Groups share information: for errors, the other groups decide where half of a group's tests
+    begin. Only the group's own rows are evidence, so the guarantee needs no similarity of groups.
+    With ``anytime`` nothing is shared.
+
     Examples
     --------
     >>> import numpy as np
@@ -295,23 +330,36 @@ def guaranteed_thresholds(
     >>> y = rng.random(4000) < p
     >>> found = guaranteed_thresholds(y, p, groups=group, at_most=0.1)
     >>> {name: one.n_acted for name, one in found.items()}
-    {'law': 1277, 'math': 1291}
+    {'law': 1277, 'math': 1288}
     """
-    rows = Rows.read(y_prob, y_true, scale="probability", classes=classes, words=METRIC_WORDS)
+    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob, groups=groups)
+    rows = Rows.read(
+        columns["y_prob"],
+        columns["y_true"],
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
+    )
     prob, positive = _actions(rows, risk)
-    codes, names = encode_groups(groups, len(positive))
-    doubt = _doubt(confidence)
-    return {
-        name: guarantee_of_table(
-            ScoreTable.from_codes(prob[codes == i], positive[codes == i]),
+    codes, names = encode_groups(columns["groups"], len(positive))
+    doubt = _doubt(confidence) / len(names)
+    found: dict[Any, ThresholdGuarantee] = {}
+    for i, name in enumerate(names.tolist()):
+        own = codes == i
+        others = None
+        if risk == "errors" and not anytime and len(names) > 1:
+            others = ScoreTable.from_codes(prob[~own], positive[~own])
+        found[name] = guarantee_of_table(
+            ScoreTable.from_codes(prob[own], positive[own]),
             at_most=at_most,
             risk=risk,
-            confidence=1 - doubt / len(names),
+            confidence=1 - doubt,
             cost_fp=cost_fp,
             cost_fn=cost_fn,
+            anytime=anytime,
+            others=others,
         )
-        for i, name in enumerate(names.tolist())
-    }
+    return found
 
 
 def _actions(rows: Rows, risk: Risk) -> tuple[Floats, Flags]:
@@ -337,22 +385,35 @@ def guarantee_of_table(
     confidence: float,
     cost_fp: float = 1.0,
     cost_fn: float = 1.0,
+    anytime: bool = False,
+    others: ScoreTable | None = None,
 ) -> ThresholdGuarantee:
-    """:func:`guaranteed_threshold` of counted rows."""
+    """:func:`guaranteed_threshold` of counted rows.
+
+    ``others`` are rows that are independent of the table's, such as those of other groups: they
+    help to choose where the walk for errors begins.
+    """
     check_choice(risk, get_args(Risk), "risk")
     doubt = _doubt(confidence)
-    rates = _Costs(table, cost_fp, cost_fn) if risk == "cost" else _Rates(table, risk)
+    rates: _Counted
+    if risk == "cost":
+        rates = _Costs(table, anytime, cost_fp, cost_fn)
+    elif risk == "errors":
+        rates = _Errors(table, anytime, others)
+    else:
+        rates = _MonotoneRates(table, anytime, risk)
     limit = check_number(at_most, "at_most", 0.0, rates.largest, above=True)
-    last = rates.last_passed(limit, doubt)
+    last = rates.walk(limit, doubt)
     n_rows = round(table.total)
     if last is None:
-        lowest = _least(lambda other: rates.last_passed(other, doubt) is not None, limit, rates)
+        lowest = _lowest_limit(rates, limit, doubt)
         return ThresholdGuarantee(
-            None, risk, limit, confidence, n_rows, 0, 0, 0, None, None, lowest
+            None, risk, limit, confidence, n_rows, 0, 0, 0, None, None, lowest, anytime
         )
-    at = rates.place[last]
+    position, level = last
+    at = rates.place[position]
     return ThresholdGuarantee(
-        threshold=float(GRID[last]),
+        threshold=float(GRID[position]),
         risk=risk,
         at_most=limit,
         confidence=confidence,
@@ -361,8 +422,11 @@ def guarantee_of_table(
         n_counted=round(float(rates.counted[at])),
         n_wrong=round(float(rates.wrong[at])),
         estimate=float(rates.estimate[at]),
-        bound=_least(lambda other: bool(rates.p_values(other)[at] <= doubt), 0.0, rates),
+        bound=_bisect(
+            lambda other: bool(rates.p_values(other, np.array([at]))[0] <= level), 0.0, limit
+        ),
         lowest_limit=None,
+        anytime=anytime,
     )
 
 
@@ -371,15 +435,28 @@ def _doubt(confidence: float) -> float:
     return 1 - check_number(confidence, "confidence", 1 - MOST_DOUBT, 1 - LEAST_DOUBT)
 
 
-def _least(holds: Callable[[float], bool], low: float, rates: _Counted) -> float | None:
-    """The least limit above ``low`` for which something holds; None if there is none."""
-    high = rates.largest
-    if not holds(high):
-        return None
+def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The least number for which something holds that holds at ``high``, and above if anywhere."""
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def _lowest_limit(rates: _Counted, low: float, doubt: float) -> float | None:
+    """The lowest limit above ``low`` that some threshold has; None if there is none.
+
+    If the starts move with the limit, a limit may be reachable where a greater one is not: limits
+    are scanned from below.
+    """
+    scanned = (
+        np.geomspace(low, rates.largest, SCANNED)[1:] if rates.starts_move else [rates.largest]
+    )
+    for high in map(float, scanned):
+        if rates.is_reachable(high, doubt):
+            return _bisect(lambda limit: rates.is_reachable(limit, doubt), low, high)
+        low = high
+    return None
 
 
 class _Counted:
@@ -396,92 +473,177 @@ class _Counted:
     wrong: Floats
     """How many of them count as wrong."""
     estimate: Floats
-    start: int
-    """Where the walk begins, as a position in the grid."""
+    losses: tuple[tuple[float, Floats], ...]
+    """Losses above 0 of a row, as shares of the largest, and the number of rows with each."""
     step = -1
-    """Its direction: −1 to act on more rows."""
+    """Direction of the walk: −1 to act on more rows."""
+    starts_move = False
+    """Whether the starts depend on the limit."""
 
-    def __init__(self, table: ScoreTable) -> None:
+    def __init__(self, table: ScoreTable, anytime: bool) -> None:
         first, self.place = np.unique(np.searchsorted(table.score, GRID), return_inverse=True)
 
         def above(weight: Floats) -> Floats:
             return np.append(np.cumsum(weight[::-1])[::-1], 0.0)[first]
 
-        self.table = table
+        self.anytime = anytime
         self.acted = above(table.weight)
         self.acted_pos = above(table.n_pos)
         self.acted_neg = above(table.n_neg)
-        self.predicted_neg = above(table.weight * (1 - table.score))
 
-    def p_values(self, limit: float) -> Floats:
-        """P-values of the hypotheses that the risk exceeds the limit."""
+    def starts(self, limit: float, doubt: float) -> list[tuple[int, float]]:
+        """Positions in the grid where the walk begins, in its order, and their shares of δ.
+
+        They must not depend on the rows of the table.
+        """
         raise NotImplementedError
 
-    def begin(self, limit: float, doubt: float) -> int:
-        """Position of the first test; it must not depend on the labels."""
-        return self.start
+    def p_values(self, limit: float, at: Indices | slice = slice(None)) -> Floats:
+        """P-values of the hypotheses that the risk exceeds the limit."""
+        return self._bets(limit, at) if self.anytime else self._tests(limit, at)
 
-    def last_passed(self, limit: float, doubt: float) -> int | None:
-        """Position of the last threshold before the first that fails."""
-        begin = self.begin(limit, doubt)
-        passed = (self.p_values(limit) <= doubt)[self.place][begin :: self.step]
-        n_passed = len(passed) if passed.all() else int(passed.argmin())
-        return begin + self.step * (n_passed - 1) if n_passed else None
+    def _tests(self, limit: float, at: Indices | slice) -> Floats:
+        """P-values that hold for one sample size."""
+        raise NotImplementedError
+
+    def _bets(self, limit: float, at: Indices | slice) -> Floats:
+        """1/E of bets against the hypothesis, at most 1.
+
+        A part λ of the capital bets that a row's loss is below the limit: the capital is multiplied
+        by 1 + λ(limit − loss), whose mean is at most 1 if the hypothesis is true. The result
+        depends on the numbers of rows only, not on their order.
+        """
+        share = limit / self.largest
+        counted = self.counted[at]
+        if share >= 1:  # no risk exceeds the largest
+            return np.where(counted > 0, 0.0, 1.0)
+        part = (1 - BETS) / (1 - share)
+        right = counted.copy()
+        gain = np.zeros((len(counted), len(BETS)))
+        for size, number in self.losses:
+            right -= number[at]
+            gain += np.outer(number[at], np.log1p(part * (share - size)))
+        gain += np.outer(right, np.log1p(part * share))
+        best = gain.max(axis=1)
+        capital = best + np.log(np.exp(gain - best[:, None]).mean(axis=1))
+        return np.asarray(np.exp(-np.maximum(capital, 0.0)))
+
+    def walk(self, limit: float, doubt: float) -> tuple[int, float] | None:
+        """Position of the last threshold that passes, and the level of its test."""
+        p_values = self.p_values(limit)[self.place]
+        starts = self.starts(limit, doubt)
+        ends = [start for start, _ in starts[1:]] + [len(GRID) if self.step > 0 else -1]
+        last, kept = None, 0.0
+        for (start, share), end in zip(starts, ends, strict=True):
+            level = kept + share * doubt
+            way = np.arange(start, end, self.step)
+            failed = np.flatnonzero(p_values[way] > level)
+            n_passed = int(failed[0]) if len(failed) else len(way)
+            if n_passed:
+                last = int(way[n_passed - 1]), level
+            kept = level if n_passed == len(way) else 0.0
+        return last
+
+    def is_reachable(self, limit: float, doubt: float) -> bool:
+        """Whether the walk finds a threshold: one of its starts passes."""
+        positions, shares = zip(*self.starts(limit, doubt), strict=True)
+        p_values = self.p_values(limit, self.place[list(positions)])
+        return bool((p_values <= np.array(shares) * doubt).any())
 
 
 class _Rates(_Counted):
-    """Errors, misses or false alarms: shares of rows, which are binomial at each threshold."""
+    """Shares of rows that are wrong, which are binomial at each threshold."""
 
-    def __init__(self, table: ScoreTable, risk: Risk) -> None:
-        super().__init__(table)
-        self.is_conditional = risk == "errors"
-        if risk == "errors":
-            self.counted, self.wrong = self.acted, self.acted_neg
-        elif risk == "misses":
-            self.counted = np.full(len(self.acted), table.total_pos)
-            self.wrong = table.total_pos - self.acted_pos
+    def _count(self, counted: Floats, wrong: Floats) -> None:
+        self.counted, self.wrong = counted, wrong
+        self.losses = ((1.0, wrong),)
+        self.estimate = wrong / np.maximum(counted, 1)
+
+    def _tests(self, limit: float, at: Indices | slice) -> Floats:
+        """Probability of at most this many wrong rows if the risk equals the limit."""
+        return _binomial_cdf(self.wrong[at], self.counted[at], limit)
+
+
+class _MonotoneRates(_Rates):
+    """Misses and false alarms."""
+
+    def __init__(self, table: ScoreTable, anytime: bool, risk: Risk) -> None:
+        super().__init__(table, anytime)
+        if risk == "misses":
+            counted = np.full(len(self.acted), table.total_pos)
+            self._count(counted, table.total_pos - self.acted_pos)
             self.step = 1
         else:
-            self.counted = np.full(len(self.acted), table.total_neg)
-            self.wrong = self.acted_neg
-        self.start = 0 if risk == "misses" else len(GRID) - 1
-        self.estimate = self.wrong / np.maximum(self.counted, 1)
+            self._count(np.full(len(self.acted), table.total_neg), self.acted_neg)
 
-    def p_values(self, limit: float) -> Floats:
-        """Probability of at most this many wrong rows if the risk equals the limit."""
-        return _binomial_cdf(self.wrong, self.counted, limit)
+    def starts(self, limit: float, doubt: float) -> list[tuple[int, float]]:
+        """The safe end."""
+        return [(0 if self.step > 0 else len(GRID) - 1, 1.0)]
 
-    def begin(self, limit: float, doubt: float) -> int:
-        """For errors: where the test is most likely to pass if the probabilities are right."""
-        if not self.is_conditional:
-            return self.start
-        allowed = _most_wrong(self.acted, limit, doubt)
-        expected = self.predicted_neg / np.maximum(self.acted, 1)
-        power = np.where(allowed >= 0, _binomial_cdf(allowed, self.acted, expected), 0.0)
+
+class _Errors(_Rates):
+    """Errors among the rows acted on."""
+
+    starts_move = True
+
+    def __init__(self, table: ScoreTable, anytime: bool, others: ScoreTable | None = None) -> None:
+        super().__init__(table, anytime)
+        self._count(self.acted, self.acted_neg)
+        self.n_rows = table.total
+        self.others = None if others is None else _Errors(others, anytime)
+
+    def starts(self, limit: float, doubt: float) -> list[tuple[int, float]]:
+        """Around 1 − limit, and where the other rows promise most."""
+        center = math.log1p(-limit) - math.log(limit) if limit < 1 else -math.inf
+        shares: dict[int, float] = {}
+        for shift, share in STARTS:
+            at = int(np.searchsorted(GRID, 1 / (1 + math.exp(-center - shift)), side="right")) - 1
+            shares[at] = shares.get(at, 0.0) + share
+        if self.others is not None:
+            shares = {at: share / 2 for at, share in shares.items()}
+            at = self.others.most_promising(self.n_rows, limit, doubt / 2)
+            shares[at] = shares.get(at, 0.0) + 0.5
+        return sorted(shares.items(), reverse=True)
+
+    def most_promising(self, n_rows: float, limit: float, level: float) -> int:
+        """Position of the highest threshold that n rows like these are most likely to pass."""
+        acted = np.round(self.acted * (n_rows / self.n_rows))
+        rate = (self.wrong + 0.5) / (self.counted + 1)
+        allowed = _most_wrong(acted, limit, level)
+        power = np.where(allowed >= 0, _binomial_cdf(allowed, acted, rate), 0.0)
         return int(np.flatnonzero(power[self.place] >= power.max() - 1e-3)[-1])
 
 
 class _Costs(_Counted):
     """Mean cost of acting on negatives and of not acting on positives."""
 
-    def __init__(self, table: ScoreTable, cost_fp: float, cost_fn: float) -> None:
-        super().__init__(table)
+    def __init__(self, table: ScoreTable, anytime: bool, cost_fp: float, cost_fn: float) -> None:
+        super().__init__(table, anytime)
         best = optimal_threshold(cost_fp, cost_fn)
         self.start = int(np.searchsorted(GRID, best, side="right")) - 1
         missed = table.total_pos - self.acted_pos
         self.largest = float(max(cost_fp, cost_fn))
         self.counted = np.full(len(self.acted), table.total)
         self.wrong = self.acted_neg + missed
+        self.losses = (
+            (cost_fp / self.largest, self.acted_neg),
+            (cost_fn / self.largest, missed),
+        )
         self.estimate = (cost_fp * self.acted_neg + cost_fn * missed) / table.total
 
-    def p_values(self, limit: float) -> Floats:
+    def starts(self, limit: float, doubt: float) -> list[tuple[int, float]]:
+        """The threshold that is optimal for calibrated probabilities."""
+        return [(self.start, 1.0)]
+
+    def _tests(self, limit: float, at: Indices | slice) -> Floats:
         """The smaller of Hoeffding's and Bentkus' bounds for means of numbers in [0, 1]."""
-        mean, share = self.estimate / self.largest, limit / self.largest
+        mean, share = self.estimate[at] / self.largest, limit / self.largest
+        counted = self.counted[at]
         below = np.minimum(mean, share)
         with np.errstate(divide="ignore", invalid="ignore"):
             divergence = xlogy(below, below / share) + xlogy(1 - below, (1 - below) / (1 - share))
-        hoeffding = np.exp(-self.counted * divergence)
-        bentkus = math.e * _binomial_cdf(np.ceil(self.counted * mean), self.counted, share)
+        hoeffding = np.exp(-counted * divergence)
+        bentkus = math.e * _binomial_cdf(np.ceil(counted * mean), counted, share)
         return np.minimum(hoeffding, bentkus)
 
 

@@ -28,10 +28,18 @@ OfRisk = Annotated[
 ]
 Confidence = Annotated[
     float,
-    o.result_option("--confidence", help="Probability that the guarantee holds; at least 0.75."),
+    o.result_option("--confidence", help="Probability that the guarantee holds; at least 0.5."),
 ]
 CostFp = Annotated[float, o.result_option("--cost-fp", help="Cost of acting on a negative.")]
 CostFn = Annotated[float, o.result_option("--cost-fn", help="Cost of not acting on a positive.")]
+Anytime = Annotated[
+    bool,
+    o.result_option(
+        "--anytime",
+        help="Make the guarantee hold for all results together, if the file grows and the command "
+        "is repeated.",
+    ),
+]
 
 
 def threshold(
@@ -41,19 +49,22 @@ def threshold(
     confidence: Confidence = 0.9,
     cost_fp: CostFp = 1.0,
     cost_fn: CostFn = 1.0,
+    anytime: Anytime = False,
     group: o.Group = None,
     as_json: o.Json = False,
 ) -> None:
     """Find the threshold that acts on the most rows, with a guarantee.
 
-    The guarantee is, for example, that at most 5% of the rows acted on are wrong. It holds for any
-    number of rows. Neither the model nor the calibrator may have seen them.
+    The guarantee is, for example, that at most 5% of the future rows acted on are wrong. It holds
+    for any number of rows, if future rows are drawn like these. Neither the model nor the
+    calibrator may have seen them.
 
     Examples
     --------
     trueodds threshold scores.csv --score p --label y --at-most 0.2
     trueodds threshold scores.csv --score p --label y --at-most 0.1 --risk misses --json
     trueodds threshold scores.csv --score p --label y --at-most 0.3 --group region
+    trueodds threshold scores.csv --score p --label y --at-most 0.3 --anytime
     """
     from trueodds.decisions import guaranteed_threshold, guaranteed_thresholds
 
@@ -63,15 +74,17 @@ def threshold(
         raise UsageError("--weight has no exact guarantee; pass --counts for numbers of rows.")
     if group and len(group) > 1:
         raise UsageError("pass one --group: each row belongs to one group.")
-    if group and data.counts is not None:
-        raise UsageError("pass --group or --counts, not both.")
     prepared, rows = data.read(groups=tuple(group or ()))
+    if anytime and rows.is_sample:
+        raise UsageError("--anytime needs all rows: pass a greater --max-rows or --memory.")
     options: dict[str, Any] = {
         "at_most": at_most,
         "risk": risk,
         "confidence": confidence,
         "cost_fp": cost_fp,
         "cost_fn": cost_fn,
+        "anytime": anytime,
+        "counts": None if rows.weight is None else rows.weight.astype(int),
         "classes": range(rows.n_classes),
     }
     content = {"file": data.file, **prepared.describe(), "rows_used": len(rows)}
@@ -86,8 +99,7 @@ def threshold(
             return
         _show_groups(group[0], found, confidence)
         return
-    counts = None if rows.weight is None else rows.weight.astype(int)
-    one = guaranteed_threshold(rows.codes, rows.scores, counts=counts, **options)
+    one = guaranteed_threshold(rows.codes, rows.scores, **options)
     if as_json:
         emit_json("threshold", {**content, "guarantee": one.to_dict(), "finding": str(one)})
         return
@@ -105,10 +117,10 @@ def _show_groups(column: str, found: dict[Any, ThresholdGuarantee], confidence: 
             "not reachable" if one.threshold is None else f"{one.threshold:g}",
             percent_text(one.share_acted),
             number(one.estimate),
-            number(one.bound if one.bound is not None else one.lowest_limit),
+            "" if one.lowest_limit is None else number(one.lowest_limit),
         ]
         for value, one in found.items()
     ]
-    header = ["group", "rows", "threshold", "acted on", "risk here", "bound or lowest limit"]
+    header = ["group", "rows", "threshold", "acted on", "risk here", "lowest limit"]
     title = f"{len(found)} groups; all guarantees hold together with {percent_text(confidence)}"
     show_table(f"{title} confidence", header, table)
