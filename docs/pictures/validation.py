@@ -21,8 +21,7 @@ from matplotlib import pyplot as plt
 
 from trueodds.decisions import net_benefit
 from trueodds.metrics import (
-    estimated_calibration_index,
-    integrated_calibration_index,
+    curve_errors,
     validation_report,
 )
 from trueodds.model_selection import update_model
@@ -35,9 +34,8 @@ def main() -> None:
     rows = pd.read_parquet(Path(os.environ["TRUEODDS_DATA"]) / "pred-ovarian-adnex.parquet")
     y, p = rows["y"].to_numpy(), rows["score"].to_numpy()
     print(validation_report(y, p).to_markdown())
-    print(
-        f"ICI {integrated_calibration_index(y, p):.4f}, ECI {estimated_calibration_index(y, p):.4f}"
-    )
+    errors = curve_errors(y, p)
+    print(f"ICI {errors.ici:.4f}, ECI {errors.eci:.4f}")
     print(f"net benefit at 0.1: {net_benefit(y, p, 0.1):.4f}")
     update = update_model(y, p)
     print(f"update: {update.method}, intercept {update.intercept:.3f}, slope {update.slope:.3f}")

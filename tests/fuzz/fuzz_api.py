@@ -808,7 +808,7 @@ def _check_message(target: Target, given: dict[str, Any], error: Exception) -> N
 
 PROBABILITIES = {"predict_proba", "__call__", "adjust_prior", "interval", "predict_interval"}
 MAY_BE_INFINITE = {"log_loss", "observed_expected_ratio", "c_statistic", "scaled_brier_score"}
-MAY_BE_INFINITE |= {"calibration_slope", "calibration_intercept", "estimated_calibration_index"}
+MAY_BE_INFINITE |= {"calibration_slope", "calibration_intercept"}
 """Metrics whose documentation names the case in which they are infinite or NaN."""
 
 

@@ -21,15 +21,20 @@ from trueodds.metrics._curves import CurveOptions, FlexibleCurve
 from trueodds.metrics._sample import read_two_classes as binary_view
 from trueodds.metrics._validation import _delong, _observed_expected, _wald
 
+
+def curve_error(name):
+    def figure(y, p, **options):
+        return getattr(metrics.curve_errors(y, p, **options), name)
+
+    figure.__name__ = name
+    return figure
+
+
 FIGURES = (
     metrics.observed_expected_ratio,
     metrics.calibration_intercept,
     metrics.calibration_slope,
-    metrics.integrated_calibration_index,
-    metrics.e50_error,
-    metrics.e90_error,
-    metrics.emax_error,
-    metrics.estimated_calibration_index,
+    *(curve_error(name) for name in ("ici", "e50", "e90", "emax", "eci", "unscaled_eci")),
     metrics.c_statistic,
     metrics.scaled_brier_score,
 )
@@ -56,7 +61,7 @@ def test_published_figures_of_the_ovarian_tumours_are_met_to_their_digits(ovaria
     assert f"{metrics.calibration_intercept(y, p):.4f}" == "0.8096"
     assert f"{metrics.calibration_slope(y, p):.3f}" == "0.934"
     assert f"{metrics.integrated_calibration_index(y, p):.4f}" == "0.0943"
-    assert f"{metrics.estimated_calibration_index(y, p):.4f}" == "0.1042"
+    assert f"{metrics.curve_errors(y, p).eci:.4f}" == "0.1042"
     assert f"{net_benefit(y, p, 0.1):.4f}" == "0.4427"
 
 
@@ -71,10 +76,12 @@ def test_loess_is_that_of_an_independent_computation(sample):
     y, p = sample
     expected = np.clip(naive.loess(p, y.astype(float), p), 0, 1)
     gap = np.abs(expected - p)
-    assert metrics.integrated_calibration_index(y, p) == pytest.approx(gap.mean(), abs=1e-12)
-    assert metrics.e50_error(y, p) == pytest.approx(np.median(gap), abs=1e-12)
-    assert metrics.e90_error(y, p) == pytest.approx(np.quantile(gap, 0.9), abs=1e-12)
-    assert metrics.emax_error(y, p) == pytest.approx(gap.max(), abs=1e-12)
+    found = metrics.curve_errors(y, p)
+    assert found.ici == pytest.approx(gap.mean(), abs=1e-12)
+    assert found.e50 == pytest.approx(np.median(gap), abs=1e-12)
+    assert found.e90 == pytest.approx(np.quantile(gap, 0.9), abs=1e-12)
+    assert found.emax == pytest.approx(gap.max(), abs=1e-12)
+    assert metrics.integrated_calibration_index(y, p) == found.ici
     curve = reliability_curve(y, p, strategy="loess", band=None)
     points = np.clip(naive.loess(p, y.astype(float), curve.prob_pred), 0, 1)
     np.testing.assert_allclose(curve.prob_true, points, atol=1e-10)
@@ -85,11 +92,9 @@ def test_splines_are_those_of_harrells_basis(sample, n_knots):
     y, p = sample
     shares = {3: (0.1, 0.5, 0.9), 5: (0.05, 0.275, 0.5, 0.725, 0.95)}[n_knots]
     gap = np.abs(naive.spline_curve(p, y.astype(float), shares) - p)
-    found = metrics.integrated_calibration_index(y, p, curve="splines", n_knots=n_knots)
-    assert found == pytest.approx(gap.mean(), abs=1e-5)
-    assert metrics.emax_error(y, p, curve="splines", n_knots=n_knots) == pytest.approx(
-        gap.max(), abs=1e-4
-    )
+    found = metrics.curve_errors(y, p, curve="splines", n_knots=n_knots)
+    assert found.ici == pytest.approx(gap.mean(), abs=1e-5)
+    assert found.emax == pytest.approx(gap.max(), abs=1e-4)
 
 
 def test_many_probabilities_are_put_in_cells_that_change_next_to_nothing():
@@ -162,7 +167,7 @@ def test_what_has_no_finite_value_is_said_in_one_sentence():
     with pytest.raises(InputError, match="y_prob must be of two classes; got 3 columns"):
         metrics.calibration_slope([0, 1, 2], np.eye(3))
     with pytest.raises(InputError, match="n_knots must be 3 to 7; got 8"):
-        metrics.emax_error([0, 1], [0.2, 0.4], n_knots=8)
+        metrics.curve_errors([0, 1], [0.2, 0.4], n_knots=8)
 
 
 def test_without_events_the_ratio_is_0_with_an_exact_upper_end():
@@ -183,7 +188,7 @@ def test_the_table_has_every_figure_in_each_of_its_forms(sample):
     single = {
         "observed_expected": metrics.observed_expected_ratio,
         "ici": metrics.integrated_calibration_index,
-        "eci": metrics.estimated_calibration_index,
+        "eci": curve_error("eci"),
         "scaled_brier": metrics.scaled_brier_score,
     }
     for name, figure in single.items():

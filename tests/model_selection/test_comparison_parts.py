@@ -13,9 +13,9 @@ from trueodds.model_selection._folds import (
     LossTable,
     cell_losses,
     deal_folds,
-    whole_units,
 )
 from trueodds.numerics.losses import row_losses
+from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
 
 
@@ -29,7 +29,7 @@ def test_rows_of_one_class_and_score_share_a_cell():
     assert cells.scores.tolist() == [0.1, 0.3, 0.3]
     assert cells.codes.tolist() == [0, 0, 1]
     np.testing.assert_allclose(cells.weight, [2.6, 0.0, 0.6])
-    assert whole_units(cells.weight).tolist() == [3, 0, 1]
+    assert whole_rows(cells.weight).tolist() == [3, 0, 1]
     assert cell_of_row.tolist() == [2, 0, 2, 1]
     assert cells.total == pytest.approx(3.2)
 
@@ -44,7 +44,7 @@ def test_folds_share_out_every_instance_once_and_classes_evenly():
     cells, cell_of_row = distinct(np.arange(20) % 7 / 7, np.arange(20) % 2)
     folds = deal_folds(cells, cell_of_row, 4, seed=3)
     assert folds.n_folds == 4
-    assert (folds.counts.sum(axis=1) == whole_units(cells.weight)).all()
+    assert (folds.counts.sum(axis=1) == whole_rows(cells.weight)).all()
     of_class = [folds.counts[cells.codes == k].sum(axis=0) for k in (0, 1)]
     assert all(np.ptp(counts) <= 1 for counts in of_class)
     assert np.ptp(folds.counts.sum(axis=0)) <= 1  # a class begins where the one before ended

@@ -215,16 +215,12 @@ def test_flexible_curve_is_a_restricted_cubic_spline(n_knots, figures):
 
 def _check_curve(figures, one, fitted, **options):
     y, p, _ = one.rows
-    found = {
-        "ici": metrics.integrated_calibration_index(y, p, **options),
-        "e50": metrics.e50_error(y, p, **options),
-        "e90": metrics.e90_error(y, p, **options),
-        "emax": metrics.emax_error(y, p, **options),
-        "eci": metrics.estimated_calibration_index(y, p, **options),
-    }
+    errors = metrics.curve_errors(y, p, **options)
+    assert metrics.integrated_calibration_index(y, p, **options) == errors.ici
+    found = {name: getattr(errors, name) for name in ("ici", "e50", "e90", "emax", "eci")}
     figures.compare("metrics: validation", found, oracles.curve_errors(p, fitted, y), rel=1e-6)
-    raw = metrics.estimated_calibration_index(y, p, scaled=False, **options)
-    figures.compare("metrics: validation", raw, 100 * np.mean((fitted - p) ** 2), rel=1e-6)
+    raw = 100 * np.mean((fitted - p) ** 2)
+    figures.compare("metrics: validation", errors.unscaled_eci, raw, rel=1e-6)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95])

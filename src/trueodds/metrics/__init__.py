@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from trueodds.basics.imports import import_lazily
 from trueodds.metrics._calibration_band import CalibrationBand, calibration_band
 from trueodds.metrics._curve_errors import (
-    e50_error,
-    e90_error,
-    emax_error,
-    estimated_calibration_index,
+    CurveErrors,
+    curve_errors,
     integrated_calibration_index,
 )
 from trueodds.metrics._curves import ReliabilityCurve, reliability_curve
@@ -72,6 +70,7 @@ __all__ = [
     "CalibrationTest",
     "ClassEvaluation",
     "CorpDecomposition",
+    "CurveErrors",
     "Evaluation",
     "ExactTest",
     "GroupCounts",
@@ -94,11 +93,8 @@ __all__ = [
     "compare_metric",
     "confidence_interval",
     "corp_decomposition",
+    "curve_errors",
     "debiased_calibration_error",
-    "e50_error",
-    "e90_error",
-    "emax_error",
-    "estimated_calibration_index",
     "evaluate_classes",
     "evaluate_counts",
     "evaluate_groups",

@@ -322,7 +322,7 @@ def reliability_curve(
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
         assumes an increasing curve; a kernel average with the bandwidth of
         :func:`smooth_calibration_error`; or the flexible curves of clinical papers, local parabolas
-        or a restricted cubic spline of five knots, as in :func:`integrated_calibration_index`.
+        or a restricted cubic spline of five knots, as in :func:`curve_errors`.
     n_bins : int, default=None
         For bins: 10 of equal width, or at most 30 of equal mass (as in the calibration trees
         paper) with at least 20 rows each on average.

@@ -37,7 +37,7 @@ def binned(
     """Sums over the rows of each bin."""
     if ties != "whole":
         by_label = ties == "by_label"
-        return equal_count_sums(view.prob, view.codes, view.weight, n_bins, by_label=by_label)
+        return equal_count_sums(view.prob, view.codes, view.row_weight, n_bins, by_label=by_label)
     uniform = strategy == "uniform"
     edges = bin_edges(view, n_bins, strategy)
     return bin_sums(view.prob, view.codes, view.weight, edges, uniform=uniform, spread=spread)

@@ -34,6 +34,7 @@ from trueodds.metrics._tests import CalibrationTest, cox, spiegelhalter
 from trueodds.numerics.binning import equal_mass_edges, run_starts
 from trueodds.numerics.losses import Loss, loss_sum, row_losses
 from trueodds.numerics.reliability_bins import BinSums, ratio_or_zero, uniform_edges
+from trueodds.numerics.weights import mean_square_weights
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -427,14 +428,14 @@ def evaluate_counts(
         table if share == 1 else ScoreTable(table.score, share * table.n_neg, share * table.n_pos)
     )
     metrics = metric_intervals(estimates, Resampler.of_table(rows, n_bins), n_resamples, level, rng)
-    exact = exact_test(table, None if n_effective is None else table.weight / share)
+    exact = exact_test(table, mean_square_weights(table.weight, n_effective))
     expected = float(table.score @ table.weight)
     return Evaluation(
         metrics=metrics,
         curve=_curve(rows, level, n_resamples, rng),
         exact_test=exact,
         mean_test=CalibrationTest(table.total_pos, exact.mean, "poisson_binomial", expected),
-        test=spiegelhalter(_rows_of(rows), _rows_of(rows).weight),
+        test=spiegelhalter(_rows_of(rows), weights_are_counts=True),
         slope_test=_slope_test(rows),
         n=table.total,
         prevalence=table.total_pos / table.total,

@@ -29,6 +29,7 @@ from trueodds.inputs import (
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
+from trueodds.numerics.weights import mean_square_weights
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
@@ -272,12 +273,10 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
 
 def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
     table = group.table
-    square = None
     effective = table.total
     if group.n_effective is not None:
         effective = check_effective_rows(group.n_effective)
-        square = table.weight * (table.total / effective)
-    found = exact_test(table, square)
+    found = exact_test(table, mean_square_weights(table.weight, group.n_effective))
     observed = table.total_pos / table.total
     low, high = wilson(np.array([observed]), np.array([effective]), level)
     test = GroupTest(

@@ -154,16 +154,13 @@ JACKKNIFE_BLOCKS = 100
 class Units:
     """What is resampled: rows, or whole groups of rows."""
 
-    n_rows: int
-    weight: Floats | None
+    weight: Floats
     group: Labels | None
     n_units: int
 
     def weights(self, counts: npt.NDArray[Any]) -> Floats:
         """Row weights in which unit i stands ``counts[i]`` times."""
         row_counts = counts if self.group is None else counts[self.group]
-        if self.weight is None:
-            return row_counts.astype(np.float64)
         return np.asarray(self.weight * row_counts)
 
     def bootstrap(self, rng: np.random.Generator) -> Floats:
@@ -198,7 +195,7 @@ def read_units(
         n_units = len(found)
     if n_units < 2:
         raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
-    return sample, Units(len(sample), sample.weight, group, n_units)
+    return sample, Units(sample.row_weight, group, n_units)
 
 
 def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:

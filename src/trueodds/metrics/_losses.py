@@ -178,7 +178,7 @@ def c_statistic(
     0.875
     """
     view = read_two_classes(y_true, y_prob, sample_weight, classes)
-    return concordance(view.prob, view.hit, view.weight).estimate
+    return concordance(view.prob, view.hit, view.row_weight).estimate
 
 
 def scaled_brier_score(

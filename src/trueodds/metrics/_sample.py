@@ -19,7 +19,9 @@ from trueodds.inputs import (
     encode_labels,
     is_label,
 )
+from trueodds.numerics.weights import effective_rows
 from trueodds.rows import Rows
+from trueodds.table import ScoreTable
 
 __all__ = [
     "TOP_LABEL",
@@ -59,23 +61,25 @@ class Forecasts(Rows):
 
     @property
     def n_effective(self) -> float | None:
-        """(Σw)²/Σw², the rows that importance weights are worth; None without weights."""
+        """The rows that importance weights are worth; None without weights."""
+        return None if self.weight is None else effective_rows(self.weight)
+
+    @property
+    def square_weight(self) -> Floats | None:
+        """Σw² at each score of :attr:`table` (two classes); None without weights."""
         if self.weight is None:
             return None
-        return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+        return ScoreTable.from_codes(self.prob, self.codes, self.weight**2).weight
 
     @property
     def residual(self) -> Floats:
         """w·(p − y) of each row (two classes)."""
-        residual = self.prob - self.hit
-        return residual if self.weight is None else residual * self.weight
+        return (self.prob - self.hit) * self.row_weight
 
     def mean(self, values: npt.NDArray[Any]) -> float:
         """The weighted mean of one value per row."""
-        if self.weight is None:
-            return float(values.sum()) / len(values)
         # No weight is 0, so an infinite value stays infinite here.
-        return float((values * self.weight).sum() / self.weight.sum())
+        return float((values * self.row_weight).sum()) / self.total
 
     def columns(self) -> Floats:
         """Probabilities with one column per class, also for two."""

@@ -156,7 +156,7 @@ class SmoothCurve:
         """Smooth all rows with the bandwidth of the smooth calibration error."""
         sigma = max(smooth_residuals(view)[1], NARROWEST)
         top = spread_on_grid(view.prob, view.residual, SMOOTH_GRID)
-        below = spread_on_grid(view.prob, view.weight, SMOOTH_GRID)
+        below = spread_on_grid(view.prob, view.row_weight, SMOOTH_GRID)
         shown = _shown(view.prob)
         curve, density = smoothed_curve(top, below, sigma, shown)
         return cls(shown / SMOOTH_GRID, curve, density / SMOOTH_GRID, sigma, shown)

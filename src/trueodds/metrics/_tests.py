@@ -28,16 +28,16 @@ from trueodds.metrics._sample import (
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.losses import of_label
 from trueodds.numerics.reliability_bins import BinSums, bin_sums
-from trueodds.table import ScoreTable
+from trueodds.numerics.weights import rows_per_weight
 
 __all__ = ["CalibrationTest", "calibration_test", "cox", "hosmer_lemeshow", "spiegelhalter"]
 
 
-def spiegelhalter(sample: Forecasts, square_weight: Floats | None = None) -> CalibrationTest:
+def spiegelhalter(sample: Forecasts, *, weights_are_counts: bool = False) -> CalibrationTest:
     """The test of Σ w·(Σⱼpⱼ² − p_label), the squared error in excess of its expectation.
 
     Its variance is Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²) if the probabilities are calibrated. With two classes
-    the two terms are w·(y − p)(1 − 2p) and w²·p(1 − p)(1 − 2p)². ``square_weight`` replaces w².
+    the two terms are w·(y − p)(1 − 2p) and w²·p(1 − p)(1 − 2p)². Counts replace w² by w.
     """
     prob, weight = sample.prob, sample.row_weight
     if prob.ndim == 1:
@@ -49,7 +49,7 @@ def spiegelhalter(sample: Forecasts, square_weight: Floats | None = None) -> Cal
         excess = square - of_label(sample.codes, prob)
         variance = np.maximum(np.einsum("ij,ij,ij->i", prob, prob, prob) - square**2, 0.0)
     total = float(weight @ excess)
-    spread = float((weight**2 if square_weight is None else square_weight) @ variance)
+    spread = float((weight if weights_are_counts else weight**2) @ variance)
     rounding = 1e-12 * float(weight.sum())
     if spread <= rounding**2:
         # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
@@ -65,9 +65,7 @@ def cox(view: Forecasts, *, weights_are_counts: bool = False) -> CalibrationTest
     The likelihood of importance weights is that of the effective number of rows: weights that are
     all alike do not change it.
     """
-    scale = 1.0
-    if view.n_effective is not None and not weights_are_counts:
-        scale = view.n_effective / view.total
+    scale = 1.0 if weights_are_counts else rows_per_weight(view.row_weight)
     statistic = scale * cox_statistic(view)
     return CalibrationTest(statistic, float(chdtrc(2, statistic)), "cox", 2.0)
 
@@ -271,10 +269,8 @@ callable, default="spiegelhalter"
 
 
 def _exact(view: Forecasts) -> CalibrationTest:
-    table, square = view.table, None
-    if view.weight is not None:
-        square = ScoreTable.from_codes(view.prob, view.codes, view.weight**2).weight
-    found = exact_test(table, square)
+    table = view.table
+    found = exact_test(table, view.square_weight)
     expected = float(table.score @ table.weight)
     return CalibrationTest(table.total_pos, found.p_value, "exact", expected)
 

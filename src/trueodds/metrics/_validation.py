@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from trueodds.basics.imports import require
 from trueodds.basics.wording import p_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_rows
-from trueodds.metrics._curve_errors import CURVE_FIGURES, curve_figures, figures_of_rows
+from trueodds.metrics._curve_errors import CURVE_ERRORS, errors_of_gaps, errors_of_rows
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
 from trueodds.metrics._intervals import MetricInterval, _defined, _interval, read_units
 from trueodds.metrics._losses import brier_skill
@@ -174,7 +174,7 @@ def _test(test: CalibrationTest) -> dict[str, Any]:
     return {**test.to_dict(), "p_value": test.p_value if defined else None}
 
 
-RESAMPLED = ("brier_score", "scaled_brier", *CURVE_FIGURES)
+RESAMPLED = ("brier_score", "scaled_brier", *CURVE_ERRORS)
 NOTHING = np.empty(0)
 
 
@@ -207,7 +207,7 @@ def validation_report(
         Level of all intervals.
     curve, span, kernel, n_knots
         The flexible curve of ICI, E50, E90, Emax and ECI, as in
-        :func:`integrated_calibration_index`.
+        :func:`curve_errors`.
     n_bins : int, default=10
         Groups of Hosmer and Lemeshow's test.
     n_resamples : int, default=500
@@ -326,7 +326,7 @@ def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricIn
 
 
 def _delong(view: Forecasts, level: float, notes: list[str]) -> MetricInterval:
-    c = concordance(view.prob, view.hit, view.weight)
+    c = concordance(view.prob, view.hit, view.row_weight)
     if not np.isfinite(c.estimate):
         notes.append("c_statistic: there is one class only, so nothing can be ranked.")
         return _undefined(level, "delong")
@@ -361,17 +361,17 @@ def _resampled(
         values = curve.values(weight, fine=False)
         total, events = float(weight.sum()), float(weight @ view.hit)
         mass = curve.sums(weight)
-        of_curve = curve_figures(values - curve.prob, curve.prob, mass, events / total)
+        errors = errors_of_gaps(values - curve.prob, curve.prob, mass, events / total)
         brier = float(weight @ square) / total
         skill = brier_skill(brier, events / total)
-        return [brier, skill, *(of_curve[name] for name in CURVE_FIGURES)]
+        return [brier, skill, *(getattr(errors, name) for name in CURVE_ERRORS)]
 
     rng = np.random.default_rng(as_seed(random_state))
     drawn = np.array([figures(units.bootstrap(rng)) for _ in range(n_resamples)])
     left_out = np.array([figures(w) for w in units.jackknife(rng)])
     brier = view.mean(square)
     exact = {"brier_score": brier, "scaled_brier": brier_skill(brier, view.mean(view.hit))}
-    exact |= figures_of_rows(view, options)
+    exact |= asdict(errors_of_rows(view, options))
     rough = figures(weight)
     found = {}
     for column, name in enumerate(RESAMPLED):

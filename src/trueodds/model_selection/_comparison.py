@@ -42,8 +42,8 @@ from trueodds.model_selection._folds import (
     LossTable,
     cell_losses,
     deal_folds,
-    whole_units,
 )
+from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
 
 __all__ = [
@@ -392,7 +392,7 @@ def compare_rows(
     methods = resolve_calibrators(
         calibrators, rows.n_classes, features is not None, default=default
     )
-    n_folds = min(options.cv, int(whole_units(cells.row_weight).sum()))
+    n_folds = min(options.cv, int(whole_rows(cells.row_weight).sum()))
     if n_folds < 2:
         raise TooFewInstancesError("comparing methods needs at least two rows.")
     partitions = [deal_folds(cells, cell_of_row, n_folds, int(seed)) for seed in options.seeds()]

@@ -19,6 +19,7 @@ from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarnin
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
 from trueodds.numerics.losses import Loss, row_losses
+from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
 
 if TYPE_CHECKING:
@@ -30,16 +31,10 @@ __all__ = [
     "cell_losses",
     "deal_folds",
     "fold_losses",
-    "whole_units",
 ]
 
 MOST_CARDS = 5_000_000
 """Rows of one class that are dealt singly; more are dealt by multinomial draws."""
-
-
-def whole_units(weight: Floats) -> Labels:
-    """Weights as numbers of rows: rounded, but at least 1 if there is any weight."""
-    return np.where(weight > 0, np.maximum(np.rint(weight), 1), 0).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +101,7 @@ def deal_folds(cells: Rows, cell_of_row: Labels, n_folds: int, seed: int) -> Fol
     the noise of one fold in all others, and favor the most flexible method.
     """
     rng = np.random.default_rng(seed)
-    whole = whole_units(cells.row_weight)
+    whole = whole_rows(cells.row_weight)
     counts = np.zeros((len(cells), n_folds), dtype=np.intp)
     dealt = 0
     for k in range(cells.n_classes):
@@ -236,7 +231,7 @@ class LossTable:
         counted = self._counted
         weight = self.weight[counted]
         # Σw² of the rows in each cell, if they weigh the same.
-        square_weight = weight**2 / whole_units(weight)
+        square_weight = weight**2 / whole_rows(weight)
         squares = (values[counted] - center) ** 2
         return float(np.sqrt(squares @ square_weight) / self.weight.sum())
 
@@ -264,7 +259,7 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     most = MOST_ROWS if calibrator.suits(rows.n_classes) else MOST_ROWS_OF_SLOW
     rows = _with_codes(rows.uncounted())
     cells, cell_of_row = _sampled(rows, most).distinct()
-    n_rows = int(whole_units(cells.row_weight).sum())
+    n_rows = int(whole_rows(cells.row_weight).sum())
     start = time.perf_counter()
     try:
         folds = deal_folds(cells, cell_of_row, min(FOLDS, n_rows), SEED)
@@ -321,7 +316,7 @@ def _with_codes(rows: Rows) -> Rows:
 def _sampled(rows: Rows, most: int) -> Rows:
     """All rows; of many, a sample in which every instance is as likely."""
     weight = rows.row_weight
-    units = whole_units(weight)
+    units = whole_rows(weight)
     ends = np.cumsum(units)
     if ends[-1] <= most:
         return rows

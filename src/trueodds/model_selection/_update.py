@@ -24,6 +24,7 @@ from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, 
 from trueodds.numerics.logistic_regression import estimated_log_odds
 from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
 from trueodds.numerics.saturated import UNSEEN_LEVEL
+from trueodds.numerics.weights import rows_per_weight
 from trueodds.rows import Rows
 
 __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
@@ -195,7 +196,7 @@ default="closed_test"
         raise InputError('method="revision" needs the features X.')
     # One class, one probability, classes that are separated: it says so.
     calibration_slope(rows.codes, rows.scores, sample_weight=rows.weight)
-    updates = _Updates(rows.scores, rows.codes == 1, rows.weight, features)
+    updates = _Updates(rows, features)
     steps: list[UpdateStep] = []
     if method == "closed_test":
         largest = "curve" if features is None else "revision"
@@ -213,15 +214,15 @@ default="closed_test"
 class _Updates:
     """All candidate models of the rows."""
 
-    def __init__(self, prob: Floats, hit: Any, weight: Floats | None, features: Any) -> None:
-        kept = slice(None) if weight is None else weight > 0
-        self.prob, self.hit = prob[kept], hit[kept].astype(np.float64)
-        self.weight = np.ones(len(prob)) if weight is None else weight[kept]
-        self.z = estimated_log_odds(Rows(self.prob, hit[kept], self.weight))
+    def __init__(self, rows: Rows, features: Any) -> None:
+        kept = rows.row_weight > 0
+        rows = rows.take(kept)
+        self.prob, self.weight = rows.scores, rows.row_weight
+        self.hit = (rows.codes == 1).astype(np.float64)
+        self.z = estimated_log_odds(rows)
         self.spline = NaturalSpline(harrell_knots(self.z, self.weight, N_KNOTS))
         self.features = None if features is None else features[kept]
-        # A row is one observation, whatever its weight.
-        self.scale = float(self.weight.sum() / (self.weight**2).sum())
+        self.scale = rows_per_weight(self.weight)
         self.found: dict[str, tuple[LogisticModel, int]] = {}
 
     def fit(self, name: str) -> tuple[LogisticModel, int]:

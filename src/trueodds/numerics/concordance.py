@@ -25,12 +25,11 @@ class Concordance:
     variance: float
 
 
-def concordance(prob: Floats, hit: npt.NDArray[np.bool_], weight: Floats | None) -> Concordance:
+def concordance(prob: Floats, hit: npt.NDArray[np.bool_], weight: Floats) -> Concordance:
     """Share of pairs in the right order, ties as half, with DeLong's variance.
 
     A row is one independent observation for the variance, whatever its weight.
     """
-    weight = np.ones(len(prob)) if weight is None else weight
     if not hit.any() or hit.all():
         return Concordance(np.nan, np.nan)
     # Each row's placement: the share of the other class that it beats (or is beaten by).

@@ -17,7 +17,7 @@ __all__ = ["cosine_coefficients", "smoothed_density", "spread_on_grid"]
 CHUNK = 16384  # rows whose temporaries stay in the cache
 
 
-def spread_on_grid(position: Floats, mass: Floats | None, n_cells: int) -> Floats:
+def spread_on_grid(position: Floats, mass: Floats, n_cells: int) -> Floats:
     """Give each mass to the two nearest of the points 0, 1/n_cells … 1, keeping its mean position.
 
     This widens a kernel's variance by at most 1/(4·n_cells²).
@@ -28,12 +28,8 @@ def spread_on_grid(position: Floats, mass: Floats | None, n_cells: int) -> Float
         scaled = position[rows] * n_cells
         left = scaled.astype(np.intp)
         scaled -= left
-        if mass is None:
-            upper = scaled
-            lower = 1 - scaled
-        else:
-            upper = scaled * mass[rows]
-            lower = mass[rows] - upper
+        upper = scaled * mass[rows]
+        lower = mass[rows] - upper
         low, high = int(left.min()), int(left.max())
         width = high - low + 1
         left -= low

@@ -135,10 +135,8 @@ KNOT_SHARES = {
 """Harrell (2015), Regression modeling strategies, table 2.3."""
 
 
-def weighted_quantile(values: Floats, weight: Floats | None, shares: Floats) -> Floats:
+def weighted_quantile(values: Floats, weight: Floats, shares: Floats) -> Floats:
     """Quantiles by linear interpolation, as ``numpy.quantile`` of rows repeated by weight."""
-    if weight is None:
-        return np.asarray(np.quantile(values, shares))
     order = np.argsort(values, kind="stable")
     ordered, cumulated = values[order], np.cumsum(weight[order])
     # Rounding of a sum must not reach into the next row.

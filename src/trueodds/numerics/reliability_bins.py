@@ -172,7 +172,7 @@ def bin_sums(
 def equal_count_sums(
     prob: Floats,
     positive: npt.NDArray[Any],
-    weight: Floats | None,
+    weight: Floats,
     n_bins: int,
     *,
     by_label: bool,
@@ -186,7 +186,7 @@ def equal_count_sums(
     hit = np.asarray(positive) != 0
     order = np.lexsort((hit, prob))
     prob, hit = prob[order], hit[order]
-    mass = np.ones(len(prob)) if weight is None else weight[order]
+    mass = weight[order]
     starts = run_starts(prob, hit) if by_label else run_starts(prob)
 
     def cumulated(values: Floats) -> Floats:

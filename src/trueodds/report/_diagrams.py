@@ -93,7 +93,7 @@ def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
     """
     if np.ptp(event.prob) == 0 or event.hit.all() or not event.hit.any():
         return None
-    weight = np.ones(len(event)) if event.weight is None else event.weight
+    weight = event.row_weight
     at = np.quantile(event.prob, HELD_AT)
     curve = reliability_curve(
         np.concatenate([event.hit, np.ones(len(at), bool), np.zeros(len(at), bool)]).astype(
@@ -138,7 +138,7 @@ def _histogram(event: Forecasts) -> dict[str, Any]:
 
 
 def _shares(index: Any, event: Forecasts, size: int) -> dict[str, list[float | None]]:
-    weight = np.ones(len(event)) if event.weight is None else event.weight
+    weight = event.row_weight
     shares: dict[str, list[float | None]] = {}
     for name, own in (("events", event.hit), ("others", ~event.hit)):
         mass = np.bincount(index[own], weight[own], size)

@@ -11,9 +11,9 @@ from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, eval
 from trueodds.metrics._exact_test import miscalibrated_regions
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
+from trueodds.numerics.weights import mean_square_weights
 from trueodds.report._plain import number, phrase_method
 from trueodds.report._rows import ReportRows
-from trueodds.table import ScoreTable
 
 __all__ = ["diagnose", "verdict"]
 
@@ -29,9 +29,8 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
     event = event_of(rows.prob, rows.codes, rows.weight)
     found: Evaluation | ClassEvaluation
     options: dict[str, Any] = {"level": level, "random_state": seed}
-    table = ScoreTable.from_codes(event.prob, event.hit, event.weight)
-    effective = event.n_effective
-    square = None if effective is None else table.weight * (table.total / effective)
+    table, effective = event.table, event.n_effective
+    square = mean_square_weights(table.weight, effective)
     if rows.binary:
         found = evaluate_counts(table, n_effective=effective, **options)
     else:

@@ -23,7 +23,7 @@ def cut_ties_figure(source: str) -> Figure:
     p, y = calibrated("IsoRegC", scores), scores["y_test"]
     figure, axes = pyplot.subplots(1, 2, figsize=(9.0, 3.4), sharey=True, layout="constrained")
     for ax, by_label in zip(axes, (True, False), strict=True):
-        sums = equal_count_sums(p, y, None, N_GROUPS, by_label=by_label)
+        sums = equal_count_sums(p, y, np.ones(len(p)), N_GROUPS, by_label=by_label)
         frequency, forecast = sums.positive / sums.weight, sums.prob / sums.weight
         place = range(1, N_GROUPS + 1)
         ax.bar(place, frequency, color="#9ecae1", label="frequency of positives")
