@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing (atheris) of maps, monitor states, CSV files and calls of the API.
+"""Coverage-guided fuzzing (atheris) of maps, states, CSV files and calls of the API.
 
     make fuzz SECONDS=600                                   # all targets side by side
     python -m fuzz.run_fuzzers --seconds 600 fuzz_maps      # in tests/: one of them
@@ -23,9 +23,9 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "fuzz"
-TARGETS = {"fuzz_maps": 20, "fuzz_states": 5, "fuzz_rows": 1}
+TARGETS = {"fuzz_maps": 20, "fuzz_states": 5, "fuzz_online": 2, "fuzz_rows": 1}
 """With how many inputs there are for each one of the slowest target."""
-LONGEST = 20_000
+LONGEST = 50_000
 """Bytes of an input."""
 SLOWEST = 20
 """Seconds for one input, on a machine that has other work too."""

@@ -29,7 +29,7 @@ def test_what_the_fuzzer_found_once_is_refused_or_works(path):
     importlib.import_module(f"fuzz.{path.parent.name}").check(path.read_bytes())
 
 
-@pytest.mark.parametrize("name", ["fuzz_maps", "fuzz_states"])
+@pytest.mark.parametrize("name", ["fuzz_maps", "fuzz_states", "fuzz_online"])
 def test_changed_documents_are_refused_or_work(name):
     target = importlib.import_module(f"fuzz.{name}")
     for number, seed in enumerate(target.seeds()):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from support.naive_online import NaiveOnline, logit, sigmoid
+from support.naive_online import NaiveOnline, sigmoid
 from trueodds.kernels.online import OnlineState, find_places, place_of
 from trueodds.online._settings import CODES, new_arrays, settings
 
@@ -36,6 +36,7 @@ def test_forecasts_and_stakes_are_those_of_the_twin(seed, drift):
     bets = [[twin.stake[f"bet {b} {i}"] for i in range(14)] for b in range(18)]
     np.testing.assert_allclose(arrays["stakes"], bets, atol=1e-10)
     np.testing.assert_allclose(arrays["residual"][:17], twin.residual, atol=1e-7)
+    np.testing.assert_allclose(arrays["track"], [twin.residual, twin.variance], atol=1e-7)
     curve = twin.regressions[-1]
     bands = [np.diag(curve.precision, -k) for k in range(3)]
     for k in range(3):
@@ -48,6 +49,7 @@ def test_weights_and_a_start_map_are_those_of_the_twin():
     z, y, rng = a_stream(2, 40)
     score = z + rng.normal(0, 1, len(z)).clip(-2, 2)
     weight = rng.uniform(0.1, 3.0, len(z))
+    weight[7] = 40.0  # more than powers that are multiplied directly
     _, state = new_state(with_start=True)
     out = np.empty(len(z))
     state.learn(z, score, y, weight, out)
@@ -57,38 +59,72 @@ def test_weights_and_a_start_map_are_those_of_the_twin():
 
 
 def test_late_rows_are_judged_by_what_was_said_when_they_were_asked():
-    z, y, _ = a_stream(3, 48)
-    _, state = new_state()
+    """Generations of 12 rows; of each, one is given up and one comes after the generation."""
+    z, y, rng = a_stream(3, 60)
+    z = z.astype(np.float32).astype(np.float64)
+    arrays, state = new_state()
     twin = NaiveOnline()
-    names = ["mixture", "tracker 10", "tracker 60"]
-    for begin in range(0, len(z), 12):
-        block = slice(begin, begin + 12)
-        told, codes = np.empty(12), np.empty((12, CODES), np.int16)
-        state.ask(z[block], z[block], told, codes)
-        rows = []
-        for i in range(begin, begin + 12):
-            said = twin.experts(z[i], z[i])
-            q = twin.mixture(said)
-            v = twin.fair(q)
-            rows.append((said, v, {name: twin.says(name, v, q) for name in twin.stake}))
-        np.testing.assert_allclose(told, [v for _, v, _ in rows], atol=2e-3)
+    orphan = None
+    for begin in range(0, 60, 12):
+        own = np.arange(begin, begin + 12)
+        told, codes = np.empty(12, np.float32), np.empty((12, CODES), np.int16)
+        state.ask(z[own], z[own], told, codes)
         # Codes are exact to 0.2% of the distance from z, at least 0.00004.
-        heard = z[block, None] + np.sinh(0.004 * codes) / 60
-        said = [[*map(logit, row[0][2:]), *(logit(row[2][name]) for name in names)] for row in rows]
-        room = 0.0021 * np.abs(np.array(said) - z[block, None]) + 4e-5
-        assert (np.abs(heard - said) <= room + 2e-3).all()
-        for k, i in enumerate(range(begin, begin + 12)):
-            _, v, words = rows[k]
-            words |= dict(zip(names, map(sigmoid, heard[k, 15:]), strict=True))
-            given = np.append([sigmoid(z[i])] * 2, [sigmoid(h) for h in heard[k, :15]])
-            twin.settle(z[i], int(y[i]), 1.0, np.clip(given, 1e-6, 1 - 1e-6), v, words, 1 / 12)
-        one = np.ones(12)
-        state.learn_late(z[block], z[block], y[block], one, told, codes, 12.0 * one)
+        heard = z[own, None] + np.sinh(0.004 * codes) / 60
+        rows = []
+        for k, i in enumerate(own):
+            said = twin.experts(z[i], z[i])
+            exact = np.log(said[2:] / (1 - said[2:]))
+            assert (np.abs(heard[k] - exact) <= 0.0021 * np.abs(exact - z[i]) + 4e-5).all()
+            said[2:] = np.clip([sigmoid(h) for h in heard[k]], 1e-6, 1 - 1e-6)
+            mixtures, _, v, words = twin.asked(said)
+            assert told[k] == pytest.approx(v, abs=1e-6)
+            rows.append((int(y[i]), 1.0, said, mixtures, float(told[k]), words))
+        answered = [int(k) for k in rng.permutation(12)]
+        late, never = answered.pop(), answered.pop()
+        if orphan is not None:
+            i, row, said_then = orphan
+            state.learn_late(z[i], z[i], y[i], 1.0, row[4], said_then, False)
+            twin.teach(z[i], int(y[i]), 1.0)
+        for k in answered:
+            i = own[k]
+            state.learn_late(z[i], z[i], y[i], 1.0, float(told[k]), codes[k], True)
+            twin.teach(z[i], int(y[i]), 1.0)
+        state.give_up()
+        assert never not in answered
+        assert arrays["open_clock"][:2].tolist() == [11, 10]
+        state.learn(z[:1], z[:1], np.zeros(1), np.zeros(1), np.empty(1))  # weight 0 closes nothing
+        assert arrays["open_clock"][0] == 11
+        # The row before which half of the generation is answered; it is a generation of its own.
+        out = np.empty(1)
+        twin.settle([rows[k] for k in answered])
+        if orphan is not None:
+            twin.see(orphan[1][0], 1.0, orphan[1][4])
+        state.learn(np.array([0.3]), np.array([0.3]), np.ones(1), np.ones(1), out)
+        assert out[0] == pytest.approx(twin.learn(0.3, 0.3, 1), abs=1e-8)
+        orphan = (own[late], rows[late], codes[late])
+    np.testing.assert_allclose(arrays["weights"], twin.weights, atol=1e-8)
+    np.testing.assert_allclose(arrays["mixtures"], twin.mixtures, atol=1e-8)
     probe = np.linspace(-6, 6, 25)
     out = np.empty(25)
     state.forecast(probe, probe, out)
-    expected = [twin.forecast(x, x) for x in probe]
-    np.testing.assert_allclose(out, expected, atol=1e-3)
+    np.testing.assert_allclose(out, [twin.forecast(x, x) for x in probe], atol=1e-7)
+
+
+def test_the_smallest_bets_shrink_after_many_rows():
+    z, y, _ = a_stream(7, 20)
+    arrays = new_arrays(False)
+    arrays["clock"][6] = 4e10
+    state = OnlineState(settings(False), arrays)
+    out = np.empty(len(z))
+    state.learn(z, z, y, np.ones(len(z)), out)
+    twin = NaiveOnline()
+    twin.generations = 4e10
+    expected = [twin.learn(z[i], z[i], int(y[i])) for i in range(len(z))]
+    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-9)
+    gain = arrays["stakes"][17, 7] / arrays["stakes"][17, 0]
+    assert gain == pytest.approx(twin.stake["bet 17 7"] / twin.stake["bet 17 0"], rel=1e-9)
+    assert twin.bet(7) == pytest.approx(5e-6, rel=1e-6)
 
 
 def test_stakes_are_fair_for_either_label():

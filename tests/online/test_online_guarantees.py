@@ -35,17 +35,16 @@ def check_bounds(online):
     """Regret against every expert, and residuals at every place, within their bounds."""
     prior = [0.2] + [0.0] + [0.5 / 12] * 12 + [0.1] * 3
     arrays = online._streams[0].arrays
-    rows, loss = arrays["clock"][0], arrays["clock"][1]
-    delay = max(arrays["clock"][6], 1.0)
-    second = math.log(2.5) + math.log(1 + rows / 300)
-    assert loss <= arrays["clock"][2] + delay * second + 1e-6
+    loss, generations = arrays["clock"][1], arrays["clock"][6]
+    second = math.log(4 / 3) + math.log(1 + generations / 300)
+    assert loss <= arrays["clock"][2] + second + 1e-6
     for k, mass in enumerate(prior):
         if mass:
-            assert loss <= arrays["loss"][k] + delay * (second + math.log(3 / mass)) + 1e-6
+            assert loss <= arrays["loss"][k] + second + math.log(3 / mass) + 1e-6
     assert online.regret_ <= online.bound_ + 1e-6
     sizes = np.array([0.9, 0.3, 0.1, 0.03, 0.01, 0.001, 0.0001])
     kappa = (-np.log(1 - sizes) - sizes) / sizes**2
-    budget = delay * (math.log(2520) + math.log(1 + rows / 300))
+    budget = math.log(2520) + math.log(1 + generations / 300)
     for residual, squares in zip(arrays["residual"], arrays["squares"], strict=True):
         assert abs(residual) <= np.min(budget / sizes + kappa * sizes * squares) + 1e-6
     for place in online.calibration_:
@@ -74,19 +73,57 @@ def test_bounds_hold_for_hostile_labels(name, spread):
     assert online.calibration_[-1].residual == pytest.approx(residual, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["opposite of the forecast", "always 1", "long runs"])
-@pytest.mark.parametrize("block", [5, 40])
-def test_blocks_of_labels_stay_within_as_many_times_the_bounds(name, block):
+def score_and_label(name, rng, n, p_of, t):
+    score = 1 / (1 + np.exp(-2 * rng.normal(size=n)))
+    p = p_of(score)
+    return score, p, [int(hostile(name, p[i], score[i], t + i, rng)) for i in range(n)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_of_late_labels_keep_the_bounds(name):
+    """Blocks of any size, answered in any order: the means of each block count once."""
     rng = np.random.default_rng(1)
     online = OnlineCalibrator()
-    for begin in range(0, ROWS, block):
-        score = 1 / (1 + np.exp(-2 * rng.normal(size=block)))
-        p = online.ask(score, ids=range(begin, begin + block))[:, 1]
-        y = [int(hostile(name, p[i], score[i], begin + i, rng)) for i in range(block)]
-        online.answer(range(begin, begin + block), y)
-    assert online._streams[0].clock("longest_delay") == block
-    assert online.bound_ == math.inf
+    losses = of_scores = residual = 0.0
+    begin = blocks = 0
+    while begin < ROWS:
+        n = int(rng.choice([1, 5, 40, 100]))
+        ids = np.arange(begin, begin + n)
+        score, p, y = score_and_label(
+            name, rng, n, lambda s, ids=ids: online.ask(s, ids=ids)[:, 1], begin
+        )
+        order = rng.permutation(n)
+        assert online.answer(ids[order], np.array(y)[order]) == n
+        losses -= np.log(np.where(y, p, 1 - p)).mean()
+        of_scores -= np.log(np.where(y, score, 1 - score)).mean()
+        residual += (np.array(y) - p).mean()
+        begin, blocks = begin + n, blocks + 1
     check_bounds(online)
+    arrays = online._streams[0].arrays
+    assert arrays["clock"][6] == blocks
+    assert arrays["clock"][1] == pytest.approx(losses, abs=1e-6)
+    assert arrays["loss"][0] == pytest.approx(of_scores, abs=1e-4)
+    assert online.calibration_[-1].residual == pytest.approx(residual, abs=1e-6)
+    assert losses <= of_scores + math.log(4 / 3) + math.log(1 + blocks / 300) + math.log(15)
+
+
+@pytest.mark.parametrize("delay", [3, 60])
+@pytest.mark.parametrize("name", NAMES)
+def test_labels_that_always_come_late_keep_the_bounds(name, delay):
+    """Each label comes ``delay`` rows later, some never: generations that end half-answered."""
+    rng = np.random.default_rng(2)
+    online = OnlineCalibrator()
+    labels = []
+    for t in range(ROWS):
+        _, _, y = score_and_label(name, rng, 1, lambda s, t=t: online.ask(s, ids=t)[:, 1], t)
+        labels += y
+        if t >= delay and t % 10:
+            online.answer(t - delay, labels[t - delay])
+    check_bounds(online)
+    generations = online._streams[0].generations
+    assert ROWS / (2.5 * delay) < generations < ROWS / delay
+    assert online.n_rows == sum(t % 10 > 0 for t in range(delay, ROWS))
+    assert online.n_pending == min(ROWS - online.n_rows, 1000)
 
 
 @pytest.mark.parametrize("switches", [1, 5])
@@ -114,7 +151,7 @@ def test_the_loss_is_near_that_of_the_best_sequence_of_experts(switches):
     for alpha in (0.001, 0.02):
         paths = math.log(3) - math.log(0.2) - switches * math.log(alpha / 24)
         paths -= (n - 1 - switches) * math.log(1 - alpha)
-        bounds.append(math.log(2.5) + math.log(1 + n / 300) + paths)
+        bounds.append(math.log(4 / 3) + math.log(1 + n / 300) + paths)
     assert loss <= best + min(bounds)
 
 
@@ -128,6 +165,34 @@ def test_weights_up_to_1_keep_the_bounds_and_larger_ones_have_none():
     check_bounds(online)
     online.update(0.5, 1, sample_weight=2.0)
     assert online.bound_ == math.inf
+
+
+def test_large_weights_are_learned():
+    online = OnlineCalibrator().update([0.5, 0.5, 0.2], [1, 0, 1], [1e9, 1.0, 1e12])
+    p = online.predict_proba([0.2, 0.5])
+    assert np.isfinite(p).all()
+    assert OnlineCalibrator.from_dict(online.to_dict()).to_dict() == online.to_dict()
+
+
+def test_the_bound_on_residuals_tends_to_0():
+    """After 10⁸ generations the smallest bets shrink: 2·√T·(Λ + κ·(1 + ln(T/10⁸)))."""
+    online = OnlineCalibrator().update(0.5, 1)
+    stream = online._streams[0]
+    found = []
+    for generations in (1e9, 1e11, 1e13, 1e15):
+        stream.arrays["clock"][6] = stream.arrays["squares"][17] = generations
+        budget = math.log(2520) + math.log(1 + generations / 300)
+        sizes = np.array([0.9, 0.3, 0.1, 0.03, 0.01, 0.001])
+        kappa = (-np.log(1 - sizes) - sizes) / sizes**2
+        shrunk = (-math.log(1 - 1e-4) - 1e-4) / 1e-8 * (1 + math.log(generations / 1e8))
+        expected = min(
+            (budget / sizes + kappa * sizes * generations).min(),
+            2 * math.sqrt(generations) * (budget + shrunk),
+        )
+        assert online.calibration_[-1].bound == pytest.approx(expected)
+        found.append(expected / generations)
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 5e-6
 
 
 def test_small_bets_keep_the_mean_residual_below_that_of_the_larger_ones():

@@ -110,13 +110,13 @@ class NaiveOnline:
         self.shares = [0.0, 1e-3, 2e-2]
         self.weights = [self.prior.copy() for _ in self.shares]
         self.mixtures = np.full(3, 1 / 3)
-        self.stake = {"mixture": 0.4, "tracker 10": 0.25, "tracker 60": 0.25}
+        self.stake = {"mixture": 0.75, "tracker 10": 0.075, "tracker 60": 0.075}
         for b in range(18):
             for i in range(14):
                 self.stake[f"bet {b} {i}"] = 0.1 / 252
         self.first_stake = dict(self.stake)
         self.residual, self.variance = np.zeros(17), np.zeros(17)
-        self.rows = 0
+        self.generations = 0
 
     def experts(self, z: float, score: float) -> Floats:
         fixed = [min(max(sigmoid(v), 1e-6), 1 - 1e-6) for v in (z, score)]
@@ -136,7 +136,14 @@ class NaiveOnline:
             return sigmoid(v + min(max(shift, -2), 2))
         _, b, i = name.split()
         share = 1.0 if b == "17" else phi[int(b)]
-        return float(p + BETS[int(i)] * share * p * (1 - p))
+        return float(p + self.bet(int(i)) * share * p * (1 - p))
+
+    def bet(self, i: int) -> float:
+        """The size of a bet; the smallest shrink after 10⁸ generations."""
+        size = float(BETS[i])
+        if abs(size) > min(SIZES):
+            return size
+        return size * min(1.0, math.sqrt(1e8 / max(self.generations, 1)))
 
     def pull(self, v: float, q: float) -> float:
         p = sigmoid(v)
@@ -157,35 +164,50 @@ class NaiveOnline:
     def forecast(self, z: float, score: float) -> float:
         return sigmoid(self.fair(self.mixture(self.experts(z, score))))
 
-    def learn(self, z: float, score: float, y: int, weight: float = 1.0) -> float:
-        said = self.experts(z, score)
+    def asked(self, said: Floats) -> tuple[Floats, float, float, dict[str, float]]:
+        """What everybody says of a row, given the experts: mixtures, q, log-odds, all stakes."""
         q = self.mixture(said)
         v = self.fair(q)
-        words = {name: self.says(name, v, q) for name in self.stake}
-        self.settle(z, y, weight, said, v, words, rate=1.0)
+        mixtures = np.array([w @ said for w in self.weights])
+        return mixtures, q, v, {name: self.says(name, v, q) for name in self.stake}
+
+    def learn(self, z: float, score: float, y: int, weight: float = 1.0) -> float:
+        said = self.experts(z, score)
+        mixtures, _, v, words = self.asked(said)
+        self.settle([(y, weight, said, mixtures, v, words)])
+        self.teach(z, y, weight)
         return sigmoid(v)
 
+    def teach(self, z: float, y: int, weight: float) -> None:
+        for one in self.regressions:
+            one.learn(z, y, weight)
+
+    def see(self, y: int, weight: float, v: float) -> None:
+        """Residuals for the trackers."""
+        f, phi = sigmoid(v), at_places(v)
+        self.residual = self.residual + weight * phi * (y - f)
+        self.variance = self.variance + weight * phi * f * (1 - f)
+
     def settle(
-        self, z: float, y: int, weight: float, said: Floats, v: float, words: dict[str, float],
-        rate: float,
-    ) -> None:  # fmt: skip
-        """Everybody answers for what was said, to the power of weight·rate."""
-        self.rows += 1
-        f = sigmoid(v)
-        share = 1 / (self.rows + 300)
-        for name, p in words.items():
-            gain = p / f if y else (1 - p) / (1 - f)
-            self.stake[name] *= gain ** (weight * rate)
+        self, rows: list[tuple[int, float, Floats, Floats, float, dict[str, float]]]
+    ) -> None:
+        """Everybody answers for a generation: products of gains, to the power of 1/n."""
+        self.generations += 1
+        each, share = 1 / len(rows), 1 / (self.generations + 300)
+        product, top = np.zeros(len(self.prior)), np.zeros(len(self.shares))
+        for y, weight, said, mixtures, v, words in rows:
+            f = sigmoid(v)
+            for name, p in words.items():
+                gain = p / f if y else (1 - p) / (1 - f)
+                self.stake[name] *= gain ** (weight * each)
+            product += weight * np.log(said if y else 1 - said)
+            top += weight * np.log(mixtures if y else 1 - mixtures)
+            self.see(y, weight, v)
         total = sum(self.stake.values())
         for name, first in self.first_stake.items():
             self.stake[name] = (1 - share) * self.stake[name] / total + share * first
-        phi = at_places(v)
-        self.residual += weight * phi * (y - f)
-        self.variance += weight * phi * f * (1 - f)
-        given = (said if y else 1 - said) ** (weight * rate)
-        gains = np.array([w @ given for w in self.weights])
         for a, alpha in enumerate(self.shares):
-            self.weights[a] = (1 - alpha) * self.weights[a] * given / gains[a] + alpha * self.prior
-        self.mixtures = self.mixtures * gains / (self.mixtures @ gains)
-        for one in self.regressions:
-            one.learn(z, y, weight)
+            w = self.weights[a] * np.exp((product - product.max()) * (1 if alpha else each))
+            self.weights[a] = (1 - alpha) * w / w.sum() + alpha * self.prior
+        mixed = self.mixtures * np.exp(each * (top - top.max()))
+        self.mixtures = mixed / mixed.sum()

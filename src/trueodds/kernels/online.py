@@ -18,7 +18,13 @@ MIXTURE_LOSS = cython.declare(cython.int, 2)
 MIXTURE_STAKE = cython.declare(cython.int, 3)
 WEIGHT = cython.declare(cython.int, 4)
 MOST_WEIGHT = cython.declare(cython.int, 5)
-LONGEST_DELAY = cython.declare(cython.int, 6)
+GENERATIONS = cython.declare(cython.int, 6)
+
+# What the numbers of ``open_clock`` are, of the generation that is not closed yet.
+ASKED = cython.declare(cython.int, 0)
+ANSWERED = cython.declare(cython.int, 1)
+OPEN_LOSS = cython.declare(cython.int, 2)
+OPEN_GAIN = cython.declare(cython.int, 3)  # of the mixture, against the forecast
 
 TINY = cython.declare(cython.double, 1e-6)  # no expert forecasts less, or more than 1 − TINY
 END = cython.declare(cython.double, 30.0)  # log-odds beyond which no forecast lies
@@ -30,6 +36,8 @@ CODE_UNIT = cython.declare(cython.double, 60.0)
 MOST_CODE = cython.declare(cython.double, 2047.0)
 HIGHEST = cython.declare(cython.double, 0.999999)
 REACH = cython.declare(cython.double, 13.815509557963773)  # log-odds of HIGHEST
+LARGEST_POWER = cython.declare(cython.double, 16.0)  # of gains that are multiplied directly
+MANY = cython.declare(cython.double, 1e8)  # generations after which the smallest bets shrink
 
 
 @cython.cfunc
@@ -124,7 +132,7 @@ class OnlineState:
 
     knots: cython.const[cython.double][::1]
     places: cython.const[cython.double][::1]
-    bets: cython.const[cython.double][::1]
+    bets: cython.double[::1]
     ridges: cython.const[cython.double][::1]
     shares: cython.const[cython.double][::1]
     prior: cython.const[cython.double][::1]
@@ -146,9 +154,18 @@ class OnlineState:
     stakes: cython.double[:, ::1]
     trackers: cython.double[::1]
     residual: cython.double[::1]
-    variance: cython.double[::1]
+    track: cython.double[:, ::1]
     squares: cython.double[::1]
     mass: cython.double[::1]
+    open_clock: cython.double[::1]
+    open_experts: cython.double[::1]
+    open_mixtures: cython.double[::1]
+    open_trackers: cython.double[::1]
+    open_stakes: cython.double[:, ::1]
+    open_residual: cython.double[::1]
+    open_squares: cython.double[::1]
+    open_mass: cython.double[::1]
+    open_track: cython.double[:, ::1]
     # Derived from the arrays, or room for one row.
     n_lines: cython.Py_ssize_t
     n_curves: cython.Py_ssize_t
@@ -161,10 +178,11 @@ class OnlineState:
     tracked: cython.double[::1]
     pull_of: cython.double[::1]
     mixture_said: cython.double[::1]
+    smallest_bet: cython.double
 
     def __init__(self, settings, arrays):
         self.knots, self.places = settings["knots"], settings["places"]
-        self.bets, self.ridges = settings["bets"], settings["ridges"]
+        self.bets, self.ridges = settings["bets"].copy(), settings["ridges"]
         self.shares, self.prior = settings["shares"], settings["prior"]
         self.line_memory, self.line_prior = settings["line_memory"], settings["line_prior"]
         self.curve_memory, self.curve_prior = settings["curve_memory"], settings["curve_prior"]
@@ -175,8 +193,14 @@ class OnlineState:
         self.curve_precision, self.curve_shift = arrays["curve_precision"], arrays["curve_shift"]
         self.weights, self.mixtures = arrays["weights"], arrays["mixtures"]
         self.stakes, self.trackers = arrays["stakes"], arrays["trackers"]
-        self.residual, self.variance = arrays["residual"], arrays["variance"]
+        self.residual, self.track = arrays["residual"], arrays["track"]
         self.squares, self.mass = arrays["squares"], arrays["mass"]
+        self.open_clock, self.open_experts = arrays["open_clock"], arrays["open_experts"]
+        self.open_mixtures = arrays["open_mixtures"]
+        self.open_trackers, self.open_stakes = arrays["open_trackers"], arrays["open_stakes"]
+        self.open_residual, self.open_squares = arrays["open_residual"], arrays["open_squares"]
+        self.open_mass, self.open_track = arrays["open_mass"], arrays["open_track"]
+        self.smallest_bet = self.bets[len(self.bets) // 2]
         self.n_lines, self.n_curves = len(self.line_memory), len(self.curve_memory)
         self.n_experts = 2 + self.n_lines + self.n_curves
         self.factor = np.zeros((self.n_curves, 3, len(self.knots)))
@@ -187,6 +211,7 @@ class OnlineState:
         self.mixture_said = np.zeros(len(self.shares))
         for k in range(self.n_curves):
             self._factorize(k)
+        self._shrink()
 
     # The experts ---------------------------------------------------------------------------------
 
@@ -364,7 +389,7 @@ class OnlineState:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _judge(self, y: cython.double, weight: cython.double, rate: cython.double) -> cython.void:
+    def _judge(self, y: cython.double, weight: cython.double) -> cython.void:
         """Multiply weights by what each expert gave the label; then a share of each is dealt anew.
 
         Sums are taken anew in every row, so rounding does not accumulate. A weight never reaches
@@ -373,25 +398,42 @@ class OnlineState:
         a: cython.Py_ssize_t
         k: cython.Py_ssize_t
         given: cython.double
-        total: cython.double
-        share: cython.double
-        power: cython.double = weight * rate
-        sum_: cython.double = 0.0
         for k in range(self.n_experts):
             given = self.said[k] if y == 1.0 else 1.0 - self.said[k]
             self.loss[k] -= weight * math.log(given)
-            self.given[k] = given if power == 1.0 else math.pow(given, power)
+            self.given[k] = given if weight == 1.0 else math.pow(given, weight)
         for a in range(self.shares.shape[0]):
-            total = 0.0
-            for k in range(self.n_experts):
-                self.weights[a, k] *= self.given[k]
-                total += self.weights[a, k]
-            share = (1.0 - self.shares[a]) / total
-            for k in range(self.n_experts):
-                self.weights[a, k] = max(
-                    share * self.weights[a, k] + self.shares[a] * self.prior[k], LEAST
-                )
-            self.mixtures[a] = max(self.mixtures[a] * total, LEAST)
+            self._deal_weights(a)
+            given = self.mixture_said[a] if y == 1.0 else 1.0 - self.mixture_said[a]
+            if weight != 1.0:
+                given = math.pow(given, weight)
+            self.mixtures[a] = max(self.mixtures[a] * given, LEAST)
+        self._deal_mixtures()
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _deal_weights(self, a: cython.Py_ssize_t) -> cython.void:
+        """Multiply the weights of mixture a by ``given``, and deal its share anew."""
+        k: cython.Py_ssize_t
+        total: cython.double = 0.0
+        share: cython.double
+        for k in range(self.n_experts):
+            self.weights[a, k] *= self.given[k]
+            total += self.weights[a, k]
+        share = (1.0 - self.shares[a]) / total
+        for k in range(self.n_experts):
+            self.weights[a, k] = max(
+                share * self.weights[a, k] + self.shares[a] * self.prior[k], LEAST
+            )
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _deal_mixtures(self) -> cython.void:
+        a: cython.Py_ssize_t
+        sum_: cython.double = 0.0
+        for a in range(self.shares.shape[0]):
             sum_ += self.mixtures[a]
         for a in range(self.shares.shape[0]):
             self.mixtures[a] /= sum_
@@ -405,8 +447,8 @@ class OnlineState:
         self, v: cython.double, j: cython.Py_ssize_t, w: cython.double, ridge: cython.double
     ) -> cython.double:
         """The forecast σ(v), corrected by the mean residuals near it."""
-        shift: cython.double = (1.0 - w) * self.residual[j] / (self.variance[j] + ridge)
-        shift += w * self.residual[j + 1] / (self.variance[j + 1] + ridge)
+        shift: cython.double = (1.0 - w) * self.track[0, j] / (self.track[1, j] + ridge)
+        shift += w * self.track[0, j + 1] / (self.track[1, j + 1] + ridge)
         return _sigmoid(v + min(max(shift, -FARTHEST), FARTHEST))
 
     @cython.cfunc
@@ -490,12 +532,11 @@ class OnlineState:
     @cython.nogil
     @cython.exceptval(check=False)
     def _settle(
-        self, v: cython.double, q: cython.double, y: cython.double, weight: cython.double,
-        rate: cython.double,
-    ) -> cython.void:  # fmt: skip
+        self, v: cython.double, q: cython.double, y: cython.double, weight: cython.double
+    ) -> cython.void:
         """Pay the mixture, the trackers and the bets for the forecast σ(v); then count residuals.
 
-        ``tracked`` holds what the trackers said. Gains are raised to the power weight·rate.
+        ``tracked`` holds what the trackers said. Gains are raised to the power of the weight.
         """
         i: cython.Py_ssize_t
         b: cython.Py_ssize_t
@@ -505,30 +546,43 @@ class OnlineState:
         ratio: cython.double
         phi: cython.double
         total: cython.double
-        keep: cython.double
-        power: cython.double = weight * rate
         j: cython.Py_ssize_t = _cell(self.places, v)
         w: cython.double = _right_share(self.places, j, v)
         last: cython.Py_ssize_t = self.places.shape[0]
-        share: cython.double = 1.0 / (self.clock[ROWS] + self.patience)
         ratio = (q if y == 1.0 else 1.0 - q) / given
-        self.clock[MIXTURE_STAKE] *= ratio if power == 1.0 else math.pow(ratio, power)
+        self.clock[MIXTURE_STAKE] *= ratio if weight == 1.0 else math.pow(ratio, weight)
         total = self.clock[MIXTURE_STAKE]
         for i in range(self.ridges.shape[0]):
             ratio = (self.tracked[i] if y == 1.0 else 1.0 - self.tracked[i]) / given
-            self.trackers[i] *= ratio if power == 1.0 else math.pow(ratio, power)
+            self.trackers[i] *= ratio if weight == 1.0 else math.pow(ratio, weight)
             total += self.trackers[i]
         for b in range(last + 1):
             phi = 1.0 if b == last else 1.0 - w if b == j else w if b == j + 1 else 0.0
             if phi > 0.0:
                 for i in range(self.bets.shape[0]):
                     ratio = 1.0 + self.bets[i] * phi * off
-                    self.stakes[b, i] *= ratio if power == 1.0 else math.pow(ratio, power)
+                    self.stakes[b, i] *= ratio if weight == 1.0 else math.pow(ratio, weight)
                 self.squares[b] += weight * phi * phi * off * off
                 self.mass[b] += weight * phi
+                self.residual[b] += weight * phi * off
             for i in range(self.bets.shape[0]):
                 total += self.stakes[b, i]
-        keep = (1.0 - share) / total  # the total is 1 but for rounding, if the power is 1
+        self._deal_stakes(total)
+        self.track[0, j] += weight * (1.0 - w) * off
+        self.track[0, j + 1] += weight * w * off
+        self.track[1, j] += weight * (1.0 - w) * f * (1.0 - f)
+        self.track[1, j + 1] += weight * w * f * (1.0 - f)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _deal_stakes(self, total: cython.double) -> cython.void:
+        """Divide stakes by their total, and deal a share anew."""
+        i: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        last: cython.Py_ssize_t = self.places.shape[0]
+        share: cython.double = 1.0 / (self.clock[GENERATIONS] + self.patience)
+        keep: cython.double = (1.0 - share) / total
         self.clock[MIXTURE_STAKE] = keep * self.clock[MIXTURE_STAKE] + share * (
             1.0
             - self.bet_stake * self.bets.shape[0] * (last + 1)
@@ -539,11 +593,162 @@ class OnlineState:
         for b in range(last + 1):
             for i in range(self.bets.shape[0]):
                 self.stakes[b, i] = keep * self.stakes[b, i] + share * self.bet_stake
-        self.residual[j] += weight * (1.0 - w) * off
-        self.residual[j + 1] += weight * w * off
-        self.residual[last] += weight * off
-        self.variance[j] += weight * (1.0 - w) * f * (1.0 - f)
-        self.variance[j + 1] += weight * w * f * (1.0 - f)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _shrink(self) -> cython.void:
+        """After many generations t, the smallest bets are 1/√t."""
+        i: cython.Py_ssize_t = self.bets.shape[0] // 2
+        if self.clock[GENERATIONS] > MANY:
+            self.bets[i] = self.smallest_bet * math.sqrt(MANY / self.clock[GENERATIONS])
+            self.bets[i - 1] = -self.bets[i]
+
+    # Generations: rows that were forecast from the same weights and stakes -----------------------
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _note(
+        self, v: cython.double, q: cython.double, y: cython.double, weight: cython.double
+    ) -> cython.void:
+        """Add a row to the sums of the open generation; ``said`` and ``tracked`` are as asked."""
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        f: cython.double = _sigmoid(v)
+        given: cython.double = f if y == 1.0 else 1.0 - f
+        off: cython.double = y - f
+        said: cython.double
+        phi: cython.double
+        j: cython.Py_ssize_t = _cell(self.places, v)
+        w: cython.double = _right_share(self.places, j, v)
+        last: cython.Py_ssize_t = self.places.shape[0]
+        self.open_clock[ANSWERED] += 1.0
+        self.open_clock[OPEN_LOSS] -= weight * math.log(given)
+        self.open_clock[OPEN_GAIN] += weight * math.log((q if y == 1.0 else 1.0 - q) / given)
+        for k in range(self.n_experts):
+            said = self.said[k] if y == 1.0 else 1.0 - self.said[k]
+            self.open_experts[k] += weight * math.log(said)
+        for a in range(self.shares.shape[0]):
+            said = self.mixture_said[a] if y == 1.0 else 1.0 - self.mixture_said[a]
+            self.open_mixtures[a] += weight * math.log(said)
+        for i in range(self.ridges.shape[0]):
+            said = self.tracked[i] if y == 1.0 else 1.0 - self.tracked[i]
+            self.open_trackers[i] += weight * math.log(said / given)
+        for b in range(last + 1):
+            phi = 1.0 if b == last else 1.0 - w if b == j else w if b == j + 1 else 0.0
+            if phi > 0.0:
+                for i in range(self.bets.shape[0]):
+                    self.open_stakes[b, i] += weight * math.log1p(self.bets[i] * phi * off)
+                self.open_residual[b] += weight * phi * off
+                self.open_squares[b] += weight * phi * phi * off * off
+                self.open_mass[b] += weight * phi
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _note_residual(
+        self, v: cython.double, y: cython.double, weight: cython.double
+    ) -> cython.void:
+        """Let the trackers see a residual when the open generation is closed."""
+        f: cython.double = _sigmoid(v)
+        j: cython.Py_ssize_t = _cell(self.places, v)
+        w: cython.double = _right_share(self.places, j, v)
+        self.open_track[0, j] += weight * (1.0 - w) * (y - f)
+        self.open_track[0, j + 1] += weight * w * (y - f)
+        self.open_track[1, j] += weight * (1.0 - w) * f * (1.0 - f)
+        self.open_track[1, j + 1] += weight * w * f * (1.0 - f)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _close(self) -> cython.void:
+        """Pay everybody for the open generation of n rows: gains are raised to the power 1/n.
+
+        Mixtures that switch take the gains of their experts unchanged (``docs/online.md``).
+        """
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        last: cython.Py_ssize_t = self.places.shape[0]
+        each: cython.double
+        most: cython.double
+        total: cython.double
+        if self.open_clock[ANSWERED] > 0.0:
+            each = 1.0 / self.open_clock[ANSWERED]
+            self.clock[GENERATIONS] += 1.0
+            self.clock[LOSS] += each * self.open_clock[OPEN_LOSS]
+            self.clock[MIXTURE_LOSS] += each * (
+                self.open_clock[OPEN_LOSS] - self.open_clock[OPEN_GAIN]
+            )
+            most = self.open_clock[OPEN_GAIN]
+            for i in range(self.ridges.shape[0]):
+                most = max(most, self.open_trackers[i])
+            for b in range(last + 1):
+                for i in range(self.bets.shape[0]):
+                    most = max(most, self.open_stakes[b, i])
+            self.clock[MIXTURE_STAKE] *= math.exp(each * (self.open_clock[OPEN_GAIN] - most))
+            total = self.clock[MIXTURE_STAKE]
+            for i in range(self.ridges.shape[0]):
+                self.trackers[i] *= math.exp(each * (self.open_trackers[i] - most))
+                total += self.trackers[i]
+            for b in range(last + 1):
+                for i in range(self.bets.shape[0]):
+                    self.stakes[b, i] *= math.exp(each * (self.open_stakes[b, i] - most))
+                    total += self.stakes[b, i]
+                self.residual[b] += each * self.open_residual[b]
+                self.squares[b] += each * self.open_squares[b]
+                self.mass[b] += each * self.open_mass[b]
+            self._deal_stakes(total)
+            most = self.open_experts[0]
+            for k in range(self.n_experts):
+                self.loss[k] -= each * self.open_experts[k]
+                if self.prior[k] > 0.0:
+                    most = max(most, self.open_experts[k])
+            for a in range(self.shares.shape[0]):
+                for k in range(self.n_experts):
+                    self.given[k] = max(
+                        math.exp(
+                            min(self.open_experts[k] - most, 0.0)
+                            * (1.0 if self.shares[a] > 0.0 else each)
+                        ),
+                        LEAST,
+                    )
+                self._deal_weights(a)
+            most = self.open_mixtures[0]
+            for a in range(self.shares.shape[0]):
+                most = max(most, self.open_mixtures[a])
+            for a in range(self.shares.shape[0]):
+                self.mixtures[a] = max(
+                    self.mixtures[a] * math.exp(each * (self.open_mixtures[a] - most)), LEAST
+                )
+            self._deal_mixtures()
+            self._shrink()
+        for b in range(last):
+            self.track[0, b] += self.open_track[0, b]
+            self.track[1, b] += self.open_track[1, b]
+        self.open_clock[:] = 0.0
+        self.open_experts[:] = 0.0
+        self.open_mixtures[:] = 0.0
+        self.open_trackers[:] = 0.0
+        self.open_stakes[:, :] = 0.0
+        self.open_residual[:] = 0.0
+        self.open_squares[:] = 0.0
+        self.open_mass[:] = 0.0
+        self.open_track[:, :] = 0.0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _close_if_due(self, asking: cython.bint) -> cython.void:
+        """Close the open generation if all its rows are answered or, before a new row, half."""
+        asked: cython.double = self.open_clock[ASKED]
+        answered: cython.double = self.open_clock[ANSWERED]
+        if answered == asked or (asking and 2.0 * answered >= asked):
+            self._close()
 
     # One row -------------------------------------------------------------------------------------
 
@@ -561,23 +766,10 @@ class OnlineState:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _learn(
-        self, z: cython.double, y: cython.double, weight: cython.double,
-        v: cython.double, q: cython.double, delay: cython.double, rate: cython.double,
-    ) -> cython.void:  # fmt: skip
-        """Learn from a label. ``said`` and ``tracked`` hold what was said; v and q were forecast.
-
-        ``mean`` is of this moment: posteriors learn from where they are.
-        """
+    def _count(self, weight: cython.double) -> cython.void:
         self.clock[ROWS] += 1.0
         self.clock[WEIGHT] += weight
         self.clock[MOST_WEIGHT] = max(self.clock[MOST_WEIGHT], weight)
-        self.clock[LONGEST_DELAY] = max(self.clock[LONGEST_DELAY], delay)
-        self.clock[LOSS] += weight * math.log1p(math.exp(-v if y == 1.0 else v))
-        self.clock[MIXTURE_LOSS] -= weight * math.log(q if y == 1.0 else 1.0 - q)
-        self._settle(v, q, y, weight, rate)
-        self._judge(y, weight, rate)
-        self._teach(z, y, weight)
 
     @cython.cfunc
     @cython.nogil
@@ -587,12 +779,28 @@ class OnlineState:
     ) -> cython.double:
         q: cython.double
         v: cython.double
+        if weight > 0.0 and self.open_clock[ASKED] > 0.0:
+            self._close_if_due(True)
         self._consult(z, score)
         q = self._mix()
         v = self._fair(q)
         if weight > 0.0:
             self._track(v)
-            self._learn(z, y, weight, v, q, 1.0, 1.0)
+            self._count(weight)
+            if self.open_clock[ASKED] == 0.0 and weight <= LARGEST_POWER:
+                # A generation of one row, without logarithms.
+                self.clock[GENERATIONS] += 1.0
+                self.clock[LOSS] += weight * math.log1p(math.exp(-v if y == 1.0 else v))
+                self.clock[MIXTURE_LOSS] -= weight * math.log(q if y == 1.0 else 1.0 - q)
+                self._settle(v, q, y, weight)
+                self._judge(y, weight)
+                self._shrink()
+            else:
+                self.open_clock[ASKED] += 1.0
+                self._note(v, q, y, weight)
+                self._note_residual(v, y, weight)
+                self._close_if_due(False)
+            self._teach(z, y, weight)
         return _sigmoid(v)
 
     # What callers use: z are log-odds of the center, ``score`` those of the score ----------------
@@ -637,50 +845,63 @@ class OnlineState:
 
     def ask(
         self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
-        told: cython.double[::1], codes: cython.short[:, ::1],
+        told: cython.float[::1], codes: cython.short[:, ::1],
     ) -> None:  # fmt: skip
-        """Forecast rows whose labels come later: log-odds, and in ``codes`` what everybody said.
+        """Forecast rows whose labels come later: log-odds, and in ``codes`` what experts said.
 
-        The columns are lines and curves, the mixture, and trackers. A code c stands for
-        z + sinh(0.004·c)/60, exact to 0.00004 near z and to 0.2% far from it.
+        A code c stands for z + sinh(0.004·c)/60, exact to 0.00004 near z and to 0.2% far from it.
+        Experts are taken at their codes, so that the forecast can be judged exactly.
         """
         i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        n: cython.Py_ssize_t = self.n_experts - 2
-        q: cython.double
         with cython.nogil:
+            if z.shape[0] > 0 and self.open_clock[ASKED] > 0.0:
+                self._close_if_due(True)
             for i in range(z.shape[0]):
                 self._consult(z[i], score[i])
-                q = self._mix()
-                told[i] = self._fair(q)
-                self._track(told[i])
-                for k in range(n):
-                    codes[i, k] = _code(self.said[2 + k], z[i])
-                codes[i, n] = _code(q, z[i])
-                for k in range(self.ridges.shape[0]):
-                    codes[i, n + 1 + k] = _code(self.tracked[k], z[i])
+                self._encode(z[i], codes[i])
+                told[i] = cython.cast(cython.float, self._fair(self._mix()))
+                self.open_clock[ASKED] += 1.0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _encode(self, z: cython.double, codes: cython.short[::1]) -> cython.void:
+        """Write what lines and curves said as codes, and take them at their codes."""
+        k: cython.Py_ssize_t
+        for k in range(self.n_experts - 2):
+            codes[k] = _code(self.said[2 + k], z)
+        self._decode(z, codes)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _decode(self, z: cython.double, codes: cython.const[cython.short][::1]) -> cython.void:
+        k: cython.Py_ssize_t
+        for k in range(self.n_experts - 2):
+            self.said[2 + k] = _inside(_decoded(codes[k], z))
 
     def learn_late(
-        self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
-        y: cython.const[cython.double][::1], weight: cython.const[cython.double][::1],
-        told: cython.const[cython.double][::1], codes: cython.const[cython.short][:, ::1],
-        delay: cython.const[cython.double][::1],
+        self, z: cython.double, score: cython.double, y: cython.double, weight: cython.double,
+        told: cython.double, codes: cython.const[cython.short][::1], judged: cython.bint,
     ) -> None:  # fmt: skip
-        """Learn from rows that were asked: everybody answers for what was said then.
+        """Learn from a row that was asked; if it is ``judged``, everybody answers for it.
 
-        Gains are raised to the power 1/delay: of ``delay`` rows that were forecast from the same
-        weights, each counts as a part of one (``docs/online.md``).
+        A row is judged if its generation is still open. Otherwise only experts and trackers learn.
         """
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        n: cython.Py_ssize_t = self.n_experts - 2
         q: cython.double
         with cython.nogil:
-            for i in range(z.shape[0]):
-                self._consult(z[i], score[i])
-                for k in range(n):
-                    self.said[2 + k] = _inside(_decoded(codes[i, k], z[i]))
-                q = _inside(_decoded(codes[i, n], z[i]))
-                for k in range(self.ridges.shape[0]):
-                    self.tracked[k] = _decoded(codes[i, n + 1 + k], z[i])
-                self._learn(z[i], y[i], weight[i], told[i], q, delay[i], 1.0 / delay[i])
+            self._consult(z, score)
+            self._count(weight)
+            if judged:
+                self._decode(z, codes)
+                q = self._mix()
+                self._track(told)
+                self._note(told, q, y, weight)
+            self._note_residual(told, y, weight)
+            self._teach(z, y, weight)
+            self._close_if_due(False)
+
+    def give_up(self) -> None:
+        """Take a row that will not be answered out of the open generation."""
+        self.open_clock[ASKED] -= 1.0
+        self._close_if_due(False)

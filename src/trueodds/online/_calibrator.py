@@ -98,7 +98,8 @@ class OnlineCalibrator:
     however many rows there were; both are for each class if there are more than two.
 
     A row of weight k counts like k rows with the same forecast. The bounds hold for weights of at
-    most 1 and labels that come before the next forecast; otherwise ``bound_`` is infinite.
+    most 1; otherwise ``bound_`` is infinite. Labels that come together later, after :meth:`ask`,
+    count by their mean in ``regret_`` and ``calibration_``.
 
     References
     ----------
@@ -120,7 +121,7 @@ class OnlineCalibrator:
     >>> def log_loss(p):
     ...     return float(-np.log(np.where(y == 1, p, 1 - p)).mean())
     >>> round(log_loss(scores), 3), round(log_loss(forecasts), 3), round(log_loss(truth), 3)
-    (0.72, 0.561, 0.558)
+    (0.72, 0.56, 0.558)
     >>> online.predict_proba([0.04, 0.25]).round(2)  # 0.2 and 0.5 are right
     array([[0.78, 0.22],
            [0.53, 0.47]])
@@ -177,7 +178,7 @@ class OnlineCalibrator:
             z = place_of(scores, self.scale == "probability")
             p = self._streams[0].kernel.forecast_one(z, z)
             return np.array([[1.0 - p, p]])
-        z, score = self._places(scores)
+        z, score = self._places(self._checked(scores))
         return _whole(self._forecast(z, score))
 
     def update(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -223,7 +224,8 @@ class OnlineCalibrator:
         ndarray of shape (n, n_classes)
             What would have been forecast. Rows without a label are forecast also.
         """
-        z, score = self._places(scores)
+        table = self._checked(scores)
+        z, score = self._places(table)
         n_classes = max(2, len(z))
         codes = label_codes(y, z.shape[1], n_classes, self.classes)
         weight = np.ones(z.shape[1])
@@ -236,8 +238,7 @@ class OnlineCalibrator:
         for c, stream in enumerate(self._streams):
             happened = _happened(codes, c, len(self._streams))
             stream.kernel.learn(z[c], score[c], happened, weight, out[c])
-        if self.scale == "raw":
-            self._widen(validate_scores(as_rows(scores), "raw")[weight > 0])
+        self._widen(table[weight > 0])
         return _whole(out)
 
     # Late labels ---------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ class OnlineCalibrator:
         Returns
         -------
         ndarray of shape (n, n_classes)
-            As :meth:`predict_proba` returns.
+            As :meth:`predict_proba` returns, but for a rounding of the experts' forecasts.
 
         Examples
         --------
@@ -268,7 +269,8 @@ class OnlineCalibrator:
         >>> online.n_pending
         1
         """
-        z, score = self._places(scores)
+        table = self._checked(scores)
+        z, score = self._places(table)
         z, score = z.astype(np.float32), score.astype(np.float32)
         row_ids = _checked_ids(ids, z.shape[1])
         if self._pending is not None:
@@ -278,25 +280,50 @@ class OnlineCalibrator:
         self._open(max(2, len(z)))
         if self._pending is None:
             self._pending = Pending(self.max_pending, len(self._streams))
-        told = np.empty(z.shape)
+        told = np.empty(z.shape, np.float32)
         codes = np.empty((*z.shape, CODES), np.int16)
         wide_z, wide_score = z.astype(np.float64), score.astype(np.float64)
         for c, stream in enumerate(self._streams):
             stream.kernel.ask(wide_z[c], wide_score[c], told[c], codes[c])
-        rows = self.n_rows
+        generation = self._streams[0].generations
         for i, row_id in enumerate(row_ids):
-            self.n_dropped += self._pending.add(
-                row_id, rows, z[:, i], score[:, i], told[:, i], codes[:, i]
+            dropped = self._pending.add(
+                row_id, generation, z[:, i], score[:, i], told[:, i], codes[:, i]
             )
-        if self.scale == "raw":
-            self._widen(validate_scores(as_rows(scores), "raw"))
+            if dropped is not None:
+                self.n_dropped += 1
+                self._give_up(dropped)
+        self._widen(table)
+        return _whole(sigmoid(told.astype(np.float64)))
+
+    def recall(self, ids: Any) -> Floats:
+        """The forecasts that :meth:`ask` returned for rows that still wait.
+
+        Parameters
+        ----------
+        ids : str, int, or sequence of n
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            NaN for ids that do not wait.
+        """
+        row_ids = _checked_ids(ids)
+        pending = self._pending
+        told = np.full((max(1, len(self._streams)), len(row_ids)), np.nan)
+        for i, row_id in enumerate(row_ids):
+            k = None if pending is None else pending.place(row_id)
+            if pending is not None and k is not None:
+                told[:, i] = [pending.row(k, c)[2] for c in range(len(told))]
         return _whole(sigmoid(told))
 
     def answer(self, ids: Any, y: Any, sample_weight: Any = None) -> int:
         """Learn from labels of rows that were asked, in the order in which they were asked.
 
-        Labels may come in any order, some never. Experts are judged by their forecasts when they
-        were asked; the fewer labels they had seen by then, the less each row counts.
+        Labels may come in any order, some never. Rows that were forecast from the same weights are
+        a generation. It ends when all its labels have come or, before a new row, half of them.
+        Then experts are judged by their forecasts when they were asked. Labels that come later
+        still teach the experts, and are not part of ``regret_``.
 
         Parameters
         ----------
@@ -316,38 +343,32 @@ class OnlineCalibrator:
         n = len(row_ids)
         codes = label_codes(y, n, max(2, len(self._streams)), self.classes)
         weight = np.ones(n) if sample_weight is None else row_weights(sample_weight, n)
-        if self._pending is None:
+        pending = self._pending
+        if pending is None:
             self.n_unknown += n
             return 0
-        waiting, place = len(self._pending), self._pending.order(row_ids)
-        self.n_unknown += n - len(place)
+        known = pending.in_order(row_ids)
+        self.n_unknown += n - len(known)
+        number = {row_id: i for i, row_id in enumerate(row_ids)}
         before = self.n_rows
-        known = [i for i in range(n) if row_ids[i] in place]
-        for i in sorted(known, key=lambda i: place[row_ids[i]]):
-            k = self._pending.take(row_ids[i])
-            if codes[i] < 0:
-                self.n_unlabeled += 1
-            elif weight[i] > 0:
-                # Rows that were learned since, this one, and rows that were asked since and wait.
-                learned_since = self.n_rows - self._pending.learned(k)
-                delay = learned_since + waiting - place[row_ids[i]]
-                self._learn_late(self._pending, k, codes[i : i + 1], weight[i : i + 1], delay)
+        for row_id in known:
+            i, k = number[row_id], pending.take(row_id)
+            if codes[i] < 0 or weight[i] == 0:
+                self.n_unlabeled += int(codes[i] < 0)
+                self._give_up(pending.generation(k))
+                continue
+            judged = pending.generation(k) == self._streams[0].generations
+            for c, stream in enumerate(self._streams):
+                happened = codes[i] == (1 if len(self._streams) == 1 else c)
+                z, score, told, said = pending.row(k, c)
+                stream.kernel.learn_late(z, score, float(happened), weight[i], told, said, judged)
         return self.n_rows - before
 
-    def _learn_late(
-        self, pending: Pending, k: int, code: Labels, weight: Floats, delay: int
-    ) -> None:
-        for c, stream in enumerate(self._streams):
-            z, score, told, codes = pending.row(k, c)
-            stream.kernel.learn_late(
-                np.array([z]),
-                np.array([score]),
-                _happened(code, c, len(self._streams)),
-                weight,
-                np.array([told]),
-                codes[np.newaxis],
-                np.array([float(delay)]),
-            )
+    def _give_up(self, generation: int) -> None:
+        """Do not wait for a row of a generation any longer."""
+        if generation == self._streams[0].generations:
+            for stream in self._streams:
+                stream.kernel.give_up()
 
     # What was learned ----------------------------------------------------------------------------
 
@@ -379,7 +400,10 @@ class OnlineCalibrator:
 
     @property
     def regret_(self) -> Any:
-        """Log-loss minus that of the best expert, in nats; with several classes, for each."""
+        """Log-loss minus that of the best expert, in nats; with several classes, for each.
+
+        Of labels that come together later, the mean counts.
+        """
         return self._of_each(Stream.regret)
 
     @property
@@ -405,6 +429,12 @@ class OnlineCalibrator:
     def n_pending(self) -> int:
         """Rows that wait for their labels."""
         return 0 if self._pending is None else len(self._pending)
+
+    def _waiting_now(self) -> int:
+        """Rows of the open generation that wait."""
+        if self._pending is None:
+            return 0
+        return self._pending.waiting_in(self._streams[0].generations)
 
     # State ---------------------------------------------------------------------------------------
 
@@ -464,7 +494,7 @@ class OnlineCalibrator:
             raise StateFormatError(
                 f"state.streams must be one, or one for each class; got {len(streams)}."
             )
-        if len({stream.rows for stream in streams}) > 1:
+        if len({(stream.rows, stream.generations, stream.waits) for stream in streams}) > 1:
             raise StateFormatError("state.streams must have learned from the same rows.")
         self._streams = streams
         if fields.raw("range") is not None:
@@ -476,8 +506,14 @@ class OnlineCalibrator:
             if not streams:
                 raise StateFormatError("state.pending needs streams.")
             self._pending = Pending.from_dict(
-                fields.raw("pending"), self.max_pending, len(streams), with_start, self.n_rows
+                fields.raw("pending"),
+                self.max_pending,
+                len(streams),
+                with_start,
+                streams[0].generations,
             )
+        if streams and self._waiting_now() != (streams[0].waits or 0):
+            raise StateFormatError("state.pending must hold the rows that the streams wait for.")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the state as JSON, whole or not at all."""
@@ -526,11 +562,17 @@ class OnlineCalibrator:
         stream.kernel.forecast(z, score, out)
         return out
 
-    def _places(self, scores: Any) -> tuple[Floats, Floats]:
-        """Log-odds of the center and of the score, a row for each stream."""
+    def _checked(self, scores: Any) -> Floats:
+        """Scores as one column for two classes, or a column for each of several."""
         table = validate_scores(as_rows(scores), self.scale)
         if table.ndim == 2 and table.shape[1] == 2:
             table = positive_column(table, self.scale)
+        if self.scale == "raw" and np.abs(table).max(initial=0.0) > LARGEST_SCORE:
+            raise InputError(f"raw scores must lie within ±{LARGEST_SCORE:g}.")
+        return table
+
+    def _places(self, table: Floats) -> tuple[Floats, Floats]:
+        """Log-odds of the center and of the score, a row for each stream."""
         n_classes = 2 if table.ndim == 1 else table.shape[1]
         expected = len(self.classes) if self.classes is not None else None
         if expected is None and self._streams:
@@ -557,13 +599,10 @@ class OnlineCalibrator:
         find_places(np.ascontiguousarray(start.apply(column)), True, z)
         return z, z if self.scale == "raw" else score  # raw scores are no log-odds
 
-    def _widen(self, scores: Floats) -> None:
-        if scores.ndim == 2 and scores.shape[1] == 2:
-            scores = positive_column(scores, "raw")
-        if scores.size:
-            low, high = float(scores.min()), float(scores.max())
-            if max(-low, high) > LARGEST_SCORE:
-                raise InputError(f"raw scores must lie within ±{LARGEST_SCORE:g}.")
+    def _widen(self, table: Floats) -> None:
+        """Remember the range of raw scores, on which ``map_`` is defined."""
+        if self.scale == "raw" and table.size:
+            low, high = float(table.min()), float(table.max())
             if self._range is not None:
                 low, high = min(low, self._range[0]), max(high, self._range[1])
             self._range = low, high

@@ -1,4 +1,4 @@
-"""Rows that wait for their labels: all forecasts that were made of them, in 44 bytes each."""
+"""Rows that wait for their labels: the forecasts of all experts, in 32 bytes each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import StateFormatError
-from trueodds.inputs import Floats
 from trueodds.monitoring._state import MOST_ROWS, Fields
 from trueodds.online._settings import CODES, END, MOST_CODE, REACH
 
@@ -21,7 +20,8 @@ RowId = str | int
 LONGEST_ID = 64
 """Characters of an id that is a text."""
 LARGEST_ID = 2**63
-KEYS = {"ids", "learned", "rows"}
+KEYS = {"ids", "generations", "rows"}
+PADDED = CODES + CODES % 2
 
 
 class Pending:
@@ -47,7 +47,9 @@ class Pending:
         self._score = np.zeros((size, n_classes), np.float32)
         self._told = np.zeros((size, n_classes), np.float32)
         self._codes = np.zeros((size, n_classes, CODES), np.int16)
-        self._learned = np.zeros(size, np.int64)
+        self._generation = np.zeros(size, np.int64)
+        self._turn = np.zeros(size, np.int64)
+        self._turns = 0
 
     def __len__(self) -> int:
         return len(self._place)
@@ -56,17 +58,17 @@ class Pending:
         return row_id in self._place
 
     def add(
-        self, row_id: RowId, learned: int, z: Floats, score: Floats, told: Floats, codes: Any
-    ) -> int:
-        """Remember a row; returns how many rows were dropped for it."""
-        dropped = 0
+        self, row_id: RowId, generation: int, z: Any, score: Any, told: Any, codes: Any
+    ) -> int | None:
+        """Remember a row; returns the generation of the row that was dropped for it, or None."""
+        dropped = None
         if not self._free:
-            self.take(next(iter(self._place)))
-            dropped = 1
+            dropped = self.generation(self.take(next(iter(self._place))))
         k = self._free.pop()
         self._place[row_id] = k
         self._z[k], self._score[k], self._told[k], self._codes[k] = z, score, told, codes
-        self._learned[k] = learned
+        self._generation[k], self._turn[k] = generation, self._turns
+        self._turns += 1
         return dropped
 
     def take(self, row_id: RowId) -> int:
@@ -75,50 +77,60 @@ class Pending:
         self._free.append(k)
         return k
 
-    def order(self, row_ids: list[RowId]) -> dict[RowId, int]:
-        """How many rows were asked before each and wait still."""
-        wanted = set(row_ids)
-        return {row_id: n for n, row_id in enumerate(self._place) if row_id in wanted}
+    def in_order(self, row_ids: list[RowId]) -> list[RowId]:
+        """The ids that wait, in the order in which they were asked."""
+        known = [row_id for row_id in row_ids if row_id in self._place]
+        return sorted(known, key=lambda row_id: self._turn[self._place[row_id]])
+
+    def place(self, row_id: RowId) -> int | None:
+        """The place of a row that waits."""
+        return self._place.get(row_id)
+
+    def waiting_in(self, generation: int) -> int:
+        """How many rows of a generation wait."""
+        return int((self._generation[list(self._place.values())] == generation).sum())
 
     def row(self, k: int, c: int) -> tuple[float, float, float, npt.NDArray[np.int16]]:
         """Log-odds of the center and of the score, the forecast told, and the codes of a class."""
         z, score, told = self._z[k, c], self._score[k, c], self._told[k, c]
         return float(z), float(score), float(told), self._codes[k, c]
 
-    def learned(self, k: int) -> int:
-        """Rows that had been learned when this one was asked."""
-        return int(self._learned[k])
+    def generation(self, k: int) -> int:
+        """Generations that had been closed when this row was asked."""
+        return int(self._generation[k])
 
     def to_dict(self, with_start: bool) -> dict[str, Any]:
         """The rows as one text, ids and counts as steps from the row before."""
         places = list(self._place.values())
         columns = [self._z, self._told, *([self._score] if with_start else [])]
         floats = [column[places].astype("<f4").view(np.uint8) for column in columns]
-        codes = _packed(self._codes[places].reshape(len(places), CODES * self.n_classes))
-        table = np.concatenate([*floats, codes], axis=1)
+        codes = np.zeros((len(places), self.n_classes, PADDED), np.int16)
+        codes[:, :, :CODES] = self._codes[places]
+        packed = _packed(codes.reshape(len(places), PADDED * self.n_classes))
+        table = np.concatenate([*floats, packed], axis=1)
         return {
             "ids": _steps(list(self._place)),
-            "learned": _steps(self._learned[places].tolist()),
+            "generations": _steps(self._generation[places].tolist()),
             "rows": base64.b85encode(table.tobytes()).decode("ascii"),
         }
 
     @classmethod
     def from_dict(
-        cls, content: Any, size: int, n_classes: int, with_start: bool, rows: int
+        cls, content: Any, size: int, n_classes: int, with_start: bool, closed: int
     ) -> Pending:
         """A buffer from what was saved, every value of which is checked."""
         fields = Fields(content, KEYS, "pending")
         ids = _from_steps(fields.listed("ids", size), "ids")
-        learned = _from_steps(fields.listed("learned", size), "learned")
-        if len(set(ids)) < len(ids) or len(learned) != len(ids):
-            raise StateFormatError("pending.ids must be different, with as many counts learned.")
-        if not all(isinstance(n, int) and 0 <= n <= rows for n in learned):
-            raise StateFormatError("pending.learned must count rows of the streams.")
+        generations = _from_steps(fields.listed("generations", size), "generations")
+        if len(set(ids)) < len(ids) or len(generations) != len(ids):
+            raise StateFormatError("pending.ids must be different, with as many generations.")
+        if not all(isinstance(n, int) and 0 <= n <= closed for n in generations):
+            raise StateFormatError("pending.generations must be of the streams.")
         n_floats = (3 if with_start else 2) * n_classes
-        width = 4 * n_floats + CODES * n_classes * 3 // 2
+        width = 4 * n_floats + PADDED * n_classes * 3 // 2
         table = _decoded(fields.raw("rows"), len(ids), width)
         floats = np.ascontiguousarray(table[:, : 4 * n_floats]).view("<f4")
-        codes = _unpacked(table[:, 4 * n_floats :], CODES * n_classes)
+        codes = _unpacked(table[:, 4 * n_floats :], PADDED * n_classes)
         limits = np.repeat([REACH, END, REACH][: n_floats // n_classes], n_classes)
         if not bool((np.abs(floats) <= np.float32(limits)).all()):
             raise StateFormatError("pending.rows must hold log-odds within their limits.")
@@ -128,8 +140,8 @@ class Pending:
         for i, row_id in enumerate(ids):
             z, told = floats[i, :n_classes], floats[i, n_classes : 2 * n_classes]
             score = floats[i, 2 * n_classes :] if with_start else z
-            row_codes = codes[i].reshape(n_classes, CODES)
-            buffer.add(row_id, int(learned[i]), z, score, told, row_codes)
+            row_codes = codes[i].reshape(n_classes, PADDED)[:, :CODES]
+            buffer.add(row_id, int(generations[i]), z, score, told, row_codes)
         return buffer
 
 

@@ -20,8 +20,10 @@ __all__ = [
     "CURVES",
     "END",
     "LINES",
+    "MANY",
     "MIXTURE_MASS",
     "MOST_CODE",
+    "OPEN_CLOCK",
     "PATIENCE",
     "PLACES",
     "REACH",
@@ -62,17 +64,20 @@ CURVES = [(2.0, 1.0), (10.0, 0.9995), (30.0, 0.998)]
 SHARES = np.array([0.0, 1e-3, 2e-2])
 """Rates at which the three mixtures switch between experts."""
 
-BET_MASS, TRACKER_MASS = 0.1, 0.5
+BET_MASS, TRACKER_MASS = 0.1, 0.15
 MIXTURE_MASS = 1.0 - BET_MASS - TRACKER_MASS
 STAKES = (len(PLACES) + 1) * len(BETS)
-CLOCK = ("rows", "loss", "mixture_loss", "mixture_stake", "weight", "most_weight", "longest_delay")
+CLOCK = ("rows", "loss", "mixture_loss", "mixture_stake", "weight", "most_weight", "generations")
 """What the numbers of the array ``clock`` are."""
+OPEN_CLOCK = ("asked", "answered", "loss", "mixture_gain")
+"""The same of ``open_clock``, of the generation that is not closed yet."""
 PATIENCE = 300.0
-"""After t rows, 1/(t + PATIENCE) of all stakes is dealt anew."""
+"""After t generations, 1/(t + PATIENCE) of all stakes is dealt anew."""
+MANY = 1e8
+"""After t generations, if t is more than this, the smallest bets are 1/√t."""
 
-
-CODES = len(LINES) + len(CURVES) + 1 + len(RIDGES)
-"""What a pending row remembers: lines, curves, the mixture and trackers."""
+CODES = len(LINES) + len(CURVES)
+"""What a pending row remembers: the forecasts of lines and curves."""
 MOST_CODE = 2047
 
 
@@ -151,8 +156,17 @@ def new_arrays(with_start: bool) -> dict[str, Floats]:
         "mixtures": np.full(len(SHARES), 1 / len(SHARES)),
         "stakes": np.full((n_places + 1, len(BETS)), fixed["bet_stake"]),
         "trackers": np.full(len(RIDGES), fixed["tracker_stake"]),
+        "track": np.zeros((2, n_places)),
         "residual": np.zeros(n_places + 1),
-        "variance": np.zeros(n_places),
         "squares": np.zeros(n_places + 1),
         "mass": np.zeros(n_places + 1),
+        "open_clock": np.zeros(len(OPEN_CLOCK)),
+        "open_experts": np.zeros(len(fixed["prior"])),
+        "open_mixtures": np.zeros(len(SHARES)),
+        "open_trackers": np.zeros(len(RIDGES)),
+        "open_stakes": np.zeros((n_places + 1, len(BETS))),
+        "open_residual": np.zeros(n_places + 1),
+        "open_squares": np.zeros(n_places + 1),
+        "open_mass": np.zeros(n_places + 1),
+        "open_track": np.zeros((2, n_places)),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +19,9 @@ from trueodds.online._settings import (
     BET_MASS,
     BETS,
     CLOCK,
+    MANY,
     MIXTURE_MASS,
+    OPEN_CLOCK,
     PATIENCE,
     PLACES,
     SHARES,
@@ -33,6 +37,8 @@ LARGEST = 1e18
 """Of sums over rows: more than 2⁵² rows of the largest log-odds."""
 ROUNDING = 1e-9
 """How far masses may be from a sum of 1."""
+LEAST_STAKE = 1e-25
+"""Less than what is dealt to each stake after 2⁵² generations."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,8 @@ class Expert:
     share : float
         Its share of the mixture for the next row.
     loss : float
-        Log-loss of its forecasts so far, in nats.
+        Log-loss of its forecasts so far, in nats. Of labels that come together later, the mean
+        counts.
     """
 
     name: str
@@ -66,7 +73,8 @@ class PlaceCalibration:
     probability : float or None
         The place; None stands for all forecasts.
     weight : float
-        Sum of φ, the share with which each forecast belongs to the place.
+        Sum of φ, the share with which each forecast belongs to the place. Of labels that come
+        together later, the mean counts, here and in ``residual``.
     residual : float
         Sum of φ·(label − forecast).
     bound : float
@@ -96,6 +104,11 @@ class Stream:
         """Rows that were learned from."""
         return int(self.clock("rows"))
 
+    @property
+    def generations(self) -> int:
+        """Generations that were closed."""
+        return int(self.clock("generations"))
+
     def experts(self) -> tuple[Expert, ...]:
         """Experts by their share, the largest first."""
         shares = self.arrays["mixtures"] @ self.arrays["weights"]
@@ -120,60 +133,122 @@ class Stream:
         return self.clock("loss") - float(self.arrays["loss"][self.best_expert()])
 
     def bound(self) -> float:
-        """What :meth:`regret` cannot exceed; infinite if weights were above 1 or labels late."""
+        """What :meth:`regret` cannot exceed; infinite if a weight was above 1."""
         prior = float(settings(self.with_start)["prior"][self.best_expert()])
         static = -math.log(MIXTURE_MASS) + math.log(len(SHARES)) - math.log(prior)
         return self._if_proven(static + self._lost_to_shares())
 
     def _lost_to_shares(self) -> float:
-        return math.log1p(self.clock("rows") / PATIENCE)
+        return math.log1p(self.clock("generations") / PATIENCE)
 
     def _if_proven(self, bound: float) -> float:
-        """The theorems need weights of at most 1, and each label before the next forecast."""
-        proven = self.clock("most_weight") <= 1.0 and self.clock("longest_delay") <= 1.0
-        return bound if proven else math.inf
+        """The theorems need weights of at most 1."""
+        return bound if self.clock("most_weight") <= 1.0 else math.inf
 
     def calibration(self) -> tuple[PlaceCalibration, ...]:
         """Residuals at each place of the scale, and of all forecasts together, with bounds."""
         a = self.arrays
         budget = self._if_proven(math.log(STAKES / BET_MASS) + self._lost_to_shares())
-        sizes = BETS[BETS > 0]
+        sizes = BETS[BETS > 0]  # the smallest first
         kappa = (-np.log1p(-sizes) - sizes) / sizes**2
         found = []
+        generations = self.clock("generations")
         for b in range(len(PLACES) + 1):
-            bound = float(np.min(budget / sizes + kappa * sizes * a["squares"][b]))
+            bounds = budget / sizes + kappa * sizes * a["squares"][b]
+            if generations > MANY:  # the smallest bets have shrunk
+                spent = kappa[0] * (1.0 + math.log(generations / MANY))
+                bounds[0] = 2.0 * math.sqrt(generations) * (budget + spent)
+            bound = float(bounds.min())
             place = 1 / (1 + math.exp(-PLACES[b])) if b < len(PLACES) else None
             weight, residual = float(a["mass"][b]), float(a["residual"][b])
             found.append(PlaceCalibration(place, weight, residual, bound))
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """All arrays, exactly."""
-        return {name: array.tolist() for name, array in self.arrays.items()}
+        """All arrays, exactly; those of the open generation as one text, or null without one."""
+        whole = {name: array.tolist() for name, array in self.arrays.items() if not _is_open(name)}
+        if self.waits is None:
+            return whole | {"open": None}
+        parts = [np.ravel(array) for name, array in self.arrays.items() if _is_open(name)]
+        content = np.concatenate(parts).astype("<f8").tobytes()
+        return whole | {"open": base64.b85encode(content).decode("ascii")}
+
+    @property
+    def waits(self) -> int | None:
+        """Rows of the open generation without a label; None if no generation is open."""
+        asked, answered = self.arrays["open_clock"][:2].tolist()
+        return int(asked - answered) if asked else None
 
     @classmethod
     def from_dict(cls, content: Any, with_start: bool) -> Stream:
         """A stream from its arrays, every one of which is checked."""
         fresh = new_arrays(with_start)
-        fields = Fields(content, set(fresh), "stream")
+        names = {name for name in fresh if not _is_open(name)}
+        fields = Fields(content, names | {"open"}, "stream")
         signed = {"line_precision", "curve_precision", "line_shift", "curve_shift", "residual"}
-        arrays = {
-            name: fields.array(name, array.shape, -LARGEST if name in signed else 0.0, LARGEST)
-            for name, array in fresh.items()
+        arrays = fresh | {
+            name: fields.array(
+                name, fresh[name].shape, -LARGEST if name in {*signed, "track"} else 0.0, LARGEST
+            )
+            for name in fresh
+            if name in names
         }
         _check_clock(arrays["clock"])
         _check_masses(arrays)
-        _check_lines(arrays["line_precision"], fresh["line_precision"])
-        _check_curves(arrays["curve_precision"], fresh["curve_precision"])
+        _check_lines(arrays["line_precision"], new_arrays(with_start)["line_precision"])
+        _check_curves(arrays["curve_precision"], new_arrays(with_start)["curve_precision"])
+        if not bool((arrays["track"][1] >= 0.0).all()):
+            raise StateFormatError("stream.track must hold variances of 0 or more.")
+        if fields.raw("open") is not None:
+            _read_open(fields.raw("open"), arrays)
         return cls(with_start, arrays)
 
 
+def _is_open(name: str) -> bool:
+    return name.startswith("open_")
+
+
+def _read_open(text: Any, arrays: dict[str, Floats]) -> None:
+    """Write the sums of an open generation into its arrays."""
+    open_arrays = [array for name, array in arrays.items() if _is_open(name)]
+    size = sum(array.size for array in open_arrays)
+    try:
+        content = base64.b85decode(text) if isinstance(text, str) else b""
+    except (ValueError, binascii.Error):
+        content = b""
+    if len(content) != 8 * size:
+        raise StateFormatError(f"stream.open must be {size} numbers in base 85.")
+    numbers = np.frombuffer(content, "<f8")
+    if not bool((np.abs(numbers) <= LARGEST).all()):
+        raise StateFormatError(f"stream.open must hold numbers within ±{LARGEST:g}.")
+    begin = 0
+    for array in open_arrays:
+        array[...] = numbers[begin : begin + array.size].reshape(array.shape)
+        begin += array.size
+    clock = dict(zip(OPEN_CLOCK, arrays["open_clock"].tolist(), strict=True))
+    counts = (clock["asked"], clock["answered"])
+    if any(n != math.floor(n) or n > MOST_ROWS for n in counts) or not 0 <= counts[1] < counts[0]:
+        raise StateFormatError("stream.open must count more rows asked than answered.")
+    losses = np.array([-clock["loss"], clock["mixture_gain"] - clock["loss"]])
+    negative = [losses, arrays["open_experts"], arrays["open_mixtures"]]
+    positive = [arrays["open_squares"], arrays["open_mass"], arrays["open_track"][1]]
+    if any((array > 0).any() for array in negative) or any((a < 0).any() for a in positive):
+        raise StateFormatError("stream.open must hold losses and squares of 0 or more.")
+    for name in ("residual", "squares", "mass", "track"):
+        if (np.abs(arrays[name]) + np.abs(arrays[f"open_{name}"])).max() > LARGEST:
+            raise StateFormatError("stream.open must hold smaller numbers.")
+    lost = arrays["clock"][[CLOCK.index("loss"), CLOCK.index("mixture_loss")]] - losses
+    if max(lost.max(), (arrays["loss"] - arrays["open_experts"]).max()) > LARGEST:
+        raise StateFormatError("stream.open must hold smaller losses.")
+
+
 def _check_clock(clock: Floats) -> None:
-    rows, delay = clock[CLOCK.index("rows")], clock[CLOCK.index("longest_delay")]
-    if rows != math.floor(rows) or rows > MOST_ROWS:
-        raise StateFormatError(f"stream.clock must hold a whole number of rows; got {rows:g}.")
-    if rows and not delay >= 1.0:
-        raise StateFormatError(f"stream.clock must hold a delay of 1 or more; got {delay:g}.")
+    for name in ("rows", "generations"):
+        found = clock[CLOCK.index(name)]
+        if found != math.floor(found) or found > MOST_ROWS:
+            raise StateFormatError(
+                f"stream.clock must hold a whole number of {name}; got {found:g}."
+            )
 
 
 def _check_masses(arrays: dict[str, Floats]) -> None:
@@ -186,6 +261,8 @@ def _check_masses(arrays: dict[str, Floats]) -> None:
     for name, total in totals.items():
         if not bool((np.abs(total - 1.0) <= ROUNDING).all()):
             raise StateFormatError(f"stream.{name} must sum to 1; got {np.ravel(total)[0]:.17g}.")
+    if min(stake, arrays["trackers"].min(), arrays["stakes"].min()) < LEAST_STAKE:
+        raise StateFormatError("stream.stakes must be positive.")
 
 
 def _check_lines(precision: Floats, prior: Floats) -> None:
