@@ -2,7 +2,8 @@
 
 Usage: python tools/check_migration.py
 
-Needs scikit-learn, betacal, netcal and matplotlib beside trueodds.
+Needs scikit-learn and matplotlib. Pairs of betacal, netcal, probmetrics and venn-abers run if
+these are installed.
 """
 
 import contextlib
@@ -31,6 +32,8 @@ MODULES = {
     ],
     "betacal": ["betacal"],
     "netcal": ["netcal.binning", "netcal.scaling", "netcal.metrics", "netcal.presentation"],
+    "probmetrics": ["probmetrics.calibrators"],
+    "venn-abers": ["venn_abers"],
     "trueodds": ["trueodds", "trueodds.metrics", "trueodds.plots", "sklearn.frozen"],
 }
 
@@ -55,7 +58,7 @@ def pairs() -> Iterator[Pair]:
 
 
 def names_of(library: str) -> dict[str, Any]:
-    """The data that the page speaks of, and whatever the library's modules offer."""
+    """The names on the page: its data, and the public names of the library's modules."""
     from sklearn.datasets import make_classification
     from sklearn.naive_bayes import GaussianNB
     from sklearn.svm import LinearSVC
@@ -68,16 +71,27 @@ def names_of(library: str) -> dict[str, Any]:
     model = GaussianNB()
     fitted = GaussianNB().fit(X[:500], y[:500])
     p = fitted.predict_proba(X[500:])[:, 1].clip(1e-6, 1 - 1e-6)
+    q = np.linspace(0.01, 0.99, 99)
+    if library == "venn-abers":
+        names["fitted_venn_abers"] = lambda P, y: _fitted(names["VennAbers"](), P, y)
     return names | {
         "X": X[500:],
         "y": y[500:],
         "p": p,
-        "q": np.linspace(0.01, 0.99, 99),
+        "q": q,
+        "P": np.column_stack([1 - p, p]),
+        "Q": np.column_stack([1 - q, q]),
         "model": model,
         "fitted": fitted,
         "svm": LinearSVC(),
         "trueodds": trueodds,
     }
+
+
+def _fitted(estimator: Any, P: Any, y: Any) -> Any:
+    """Fit an estimator whose ``fit`` returns nothing."""
+    estimator.fit(P, y)
+    return estimator
 
 
 def run(call: str, library: str) -> Any:
@@ -101,7 +115,11 @@ def main() -> int:
         os.environ.setdefault("MPLBACKEND", "agg")
         warnings.simplefilter("ignore")
         for pair in pairs():
-            theirs, ours = run(pair.theirs, pair.library), run(pair.ours, "trueodds")
+            try:
+                theirs, ours = run(pair.theirs, pair.library), run(pair.ours, "trueodds")
+            except ModuleNotFoundError as missing:
+                sys.stdout.write(f"{pair.library:12}  {missing}\n")
+                continue
             same = "" if theirs is None or ours is None else f"{np.abs(theirs - ours).max():.1e}"
             sys.stdout.write(f"{pair.library:12}  {same:7}  {pair.theirs}\n")
     return 0

@@ -84,7 +84,7 @@ def draw_replicates(folder):
     for ax, (name, calibrator) in zip(axes.flat, methods.items(), strict=True):
         for seed in range(10):
             ax.plot(GRID, calibrator.fit(*sample(1000, seed)).map_(GRID), color=BLUE, lw=0.8)
-        ax.plot(GRID, truth(GRID), color=RED, lw=1.5, ls="--", label="truth")
+        ax.plot(GRID, truth(GRID), color=RED, lw=1.5, ls="--", label="true curve")
         ax.set_title(name, loc="left", fontsize="medium")
     axes[0, 0].legend(frameon=False)
     for ax in axes[1]:
@@ -122,7 +122,7 @@ def draw_runs(folder):
         ax.set_ylabel("calibrated probability")
     axes[0, 0].plot([], [], color=BLUE, label="ten runs")
     axes[0, 0].plot([], [], color=GREEN, label="bounds")
-    axes[0, 0].plot([], [], color=RED, ls="--", label="truth")
+    axes[0, 0].plot([], [], color=RED, ls="--", label="true curve")
     axes[0, 0].legend(frameon=False, fontsize="small")
     figure.savefig(folder / "bayesian-isotonic-runs.png", dpi=110)
 
@@ -140,7 +140,7 @@ def draw_bands(folder):
         for drawn in calibrator.sample_maps(5):
             ax.plot(GRID, drawn(GRID), color="0.35", lw=0.6)
         ax.plot([], [], color="0.35", lw=0.6, label="five draws")
-        ax.plot(GRID, truth(GRID), color=RED, lw=1.3, ls="--", label="truth")
+        ax.plot(GRID, truth(GRID), color=RED, lw=1.3, ls="--", label="true curve")
         ax.set_title(f"N = {n:,}", loc="left", fontsize="medium")
         ax.set_xlabel("score")
         if n > 100:

@@ -1,4 +1,4 @@
-"""The temperature fields and maps of 2 and 3 coals: the paper's figure 7, on its synthetic data.
+"""The temperature fields and maps of 2 and 3 components, as in the paper's figure 7.
 
     python docs/pictures/charcoal_field.py
 
@@ -40,11 +40,11 @@ def main():
             bump = temperature * np.exp(-((grid - mean) ** 2) / (2 * width**2))
             top.fill_between(grid, bump, alpha=0.25, lw=0)
         top.plot(grid, grill.temperature(grid), color="black", lw=1.8, label="T(z)")
-        top.plot(grid, np.where(grid > 0, 5, 1), color="gray", ls="--", lw=1, label="the truth")
-        top.set(xlabel="log-odds", ylabel="temperature", title=f"{n_coals} coals")
+        top.plot(grid, np.where(grid > 0, 5, 1), color="gray", ls="--", lw=1, label="true curve")
+        top.set(xlabel="log-odds", ylabel="temperature", title=f"{n_coals} components")
         top.legend(frameon=False)
         CalibrationMapDisplay.from_calibrator(
-            calibrator, scores=z, y=y, name=f"{n_coals} coals", level=None
+            calibrator, scores=z, y=y, name=f"{n_coals} components", level=None
         ).plot(ax=axes[1, column])
     figure.savefig(IMAGE, dpi=100)
 

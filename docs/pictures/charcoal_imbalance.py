@@ -2,7 +2,8 @@
 
     TRUEODDS_DATA=folder python docs/pictures/charcoal_imbalance.py [--why]
 
-``--why`` asks instead why coals do worse than temperature scaling on the case-control sample.
+``--why`` shows instead why more components do worse than temperature scaling on the case-control
+sample.
 
 A random forest of 200 trees learns from 40 % of the payments and scores the rest, which is halved
 20 times into payments to calibrate on and payments to test on. Two substitutes for the paper's
@@ -52,10 +53,10 @@ METHODS = {
     "histogram": HistogramCalibrator(),
     "isotonic": IsotonicCalibrator(),
     "ENIR": ENIRCalibrator(),
-    "1 coal, no bias": CharcoalGrillCalibrator(n_components=1, bias=False),
-    "2 coals": CharcoalGrillCalibrator(n_components=2),
-    "3 coals": CharcoalGrillCalibrator(n_components=3),
-    "5 coals": CharcoalGrillCalibrator(n_components=5),
+    "charcoal grill, 1 component, no bias": CharcoalGrillCalibrator(n_components=1, bias=False),
+    "charcoal grill, 2 components": CharcoalGrillCalibrator(n_components=2),
+    "charcoal grill, 3 components": CharcoalGrillCalibrator(n_components=3),
+    "charcoal grill, 5 components": CharcoalGrillCalibrator(n_components=5),
 }
 TWO_COALS = CharcoalGrillCalibrator(n_components=2)
 PLATT = CharcoalGrillCalibrator(n_components=2, label_smoothing="platt")
@@ -64,12 +65,18 @@ WHY = {  # method, and what its weights are multiplied by
     "temperature": (TemperatureCalibrator(), 1.0),
     "logistic, no smoothing": (LogisticCalibrator(label_smoothing=None), 1.0),
     "logistic (Platt)": (LogisticCalibrator(), 1.0),
-    "2 coals": (TWO_COALS, 1.0),
-    "2 coals, weights / 12.44": (TWO_COALS, 1 / 12.44),
-    "2 coals, λ × 12.44": (CharcoalGrillCalibrator(n_components=2, regularization=0.1244), 1.0),
-    "2 coals, no bias": (CharcoalGrillCalibrator(n_components=2, bias=False), 1.0),
-    "2 coals, Platt": (PLATT, 1.0),
-    "2 coals, Platt, λ × 12.44": (BOTH, 1.0),
+    "charcoal grill, 2 components": (TWO_COALS, 1.0),
+    "charcoal grill, 2 components, weights / 12.44": (TWO_COALS, 1 / 12.44),
+    "charcoal grill, 2 components, λ × 12.44": (
+        CharcoalGrillCalibrator(n_components=2, regularization=0.1244),
+        1.0,
+    ),
+    "charcoal grill, 2 components, no bias": (
+        CharcoalGrillCalibrator(n_components=2, bias=False),
+        1.0,
+    ),
+    "charcoal grill, 2 components, Platt": (PLATT, 1.0),
+    "charcoal grill, 2 components, Platt, λ × 12.44": (BOTH, 1.0),
 }
 
 

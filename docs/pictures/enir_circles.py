@@ -2,8 +2,8 @@
 
 The paper (section IV.B) describes the data by its figure 2 and prints no recipe. Here the
 positives, 36 in 100, lie in a disc, the negatives on a ring around it: the share that makes the
-accuracy of the linear SVM 0.64, as in the paper's Table I. A linear SVM's margin cannot order
-such classes; calibrated by a method that keeps its order it stays useless, by ENIR or BBQ not.
+accuracy of the linear SVM 0.64, as in the paper's Table I. A linear SVM cannot rank such
+classes. Calibration by a monotone method does not help; ENIR and BBQ do.
 
     python docs/pictures/enir_circles.py [folder for the pictures]
 """
@@ -99,12 +99,14 @@ def draw_data_and_maps(folder):
     edges = np.percentile(margins, np.linspace(0, 100, 51))
     far = linear.decision_function(big)
     truth = np.histogram(far, edges, weights=labels)[0] / np.histogram(far, edges)[0]
-    right.plot(np.arange(1, 100, 2), truth, color="black", lw=4, alpha=0.3, label="truth")
+    right.plot(np.arange(1, 100, 2), truth, color="black", lw=4, alpha=0.3, label="true curve")
     for (name, calibrator), color in zip(METHODS.items(), (ORANGE, GREEN, BLUE), strict=True):
         p = calibrator(scale="raw").fit(margins, y).predict_proba(at)[:, 1]
         right.plot(percent, p, color=color, label=name)
-    right.set(xlabel="margin of the linear SVM, percentile", ylabel="probability of class 1")
-    right.set(ylim=(-0.02, 1.02), title="What three methods make of the linear SVM's margin")
+    right.set(
+        xlabel="decision value of the linear SVM, percentile", ylabel="probability of class 1"
+    )
+    right.set(ylim=(-0.02, 1.02), title="Three methods on the linear SVM's decision values")
     right.legend()
     figure.savefig(folder / "enir-circles.png", dpi=110)
 

@@ -1,11 +1,11 @@
-"""Draw what CalibrationMonitor says of three real streams of forecasts.
+"""Draw the e-value of CalibrationMonitor on three real streams of forecasts.
 
 Usage: python docs/pictures/monitor.py FOLDER
 
 FOLDER holds pred-employment-ma.parquet (from the package nannyml; columns year, score, y),
 pred-538-nba.parquet and pred-538-mlb.parquet (FiveThirtyEight's forecasts of games, from its
 repository checking-our-work-data; columns date, score, y). Draws docs/images/monitor.png and prints
-what the monitor says.
+the results of the monitor.
 """
 
 import sys
@@ -69,7 +69,7 @@ def main() -> None:
         found = ", ".join(str(place) for place in monitor.regions[:3]) or "nothing"
         print(f"{title}: {monitor}; alarm {monitor.alarm_time}; {found}")
         print(f"  {monitor.recommendation()}")
-    figure.supylabel("evidence against the forecasts", fontsize=10)
+    figure.supylabel("e-value (evidence of miscalibration)", fontsize=10)
     figure.savefig(PICTURE, dpi=150)
 
 

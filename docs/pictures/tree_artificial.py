@@ -78,7 +78,7 @@ def main():
     panels = {
         "classifier": np.full(len(grid), y.mean()),
         "calibration tree": tree.predict_proba(np.full(len(grid), scores[0]), features=grid)[:, 1],
-        "truth": true_probability(grid),
+        "true probability": true_probability(grid),
     }
     figure, axes = plt.subplots(
         1, 3, figsize=(10.5, 3.6), sharex=True, sharey=True, layout="constrained"

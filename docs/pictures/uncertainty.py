@@ -36,9 +36,9 @@ def draw_intervals():
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.9), sharey=True, layout="constrained")
     for ax, (name, method) in zip(axes, methods.items(), strict=True):
         low, high = method.fit(p, y).predict_interval(grid, level=0.9)
-        ax.fill_between(grid, low, high, color="#0072b2", alpha=0.25, label="90 % interval")
-        ax.plot(grid, method.map_(grid), color="#0072b2", label="what the method says")
-        ax.plot(grid, truth(grid), "k--", linewidth=1.2, label="the truth")
+        ax.fill_between(grid, low, high, color="#0072b2", alpha=0.25, label="90% interval")
+        ax.plot(grid, method.map_(grid), color="#0072b2", label="point estimate")
+        ax.plot(grid, truth(grid), "k--", linewidth=1.2, label="true curve")
         ax.set(title=name, xlabel="score", xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes[0].set_ylabel("probability")
     axes[0].legend(loc="upper left", frameon=False, fontsize="small")
@@ -46,11 +46,11 @@ def draw_intervals():
 
 
 def draw_band():
-    """A calibrated model, and one that is too sure of itself."""
+    """A calibrated model, and one that is overconfident."""
     rng = np.random.default_rng(0)
     p = rng.random(20_000)
     figure, axes = plt.subplots(1, 2, figsize=(10, 6.0), layout="constrained")
-    models = {"calibrated": p, "too sure": truth(p)}
+    models = {"calibrated": p, "overconfident": truth(p)}
     for ax, (name, happens) in zip(axes, models.items(), strict=True):
         y = rng.random(len(p)) < happens
         display = ReliabilityDisplay.from_predictions(
