@@ -30,6 +30,7 @@ from trueodds.inputs import (
     validate_scores,
     validate_weights,
 )
+from trueodds.maps import IdentityMap
 from trueodds.metrics import evaluate_classes, log_loss
 from trueodds.model_selection import validate_model
 
@@ -389,3 +390,49 @@ def test_labels_of_decimals_are_numbers():
 def test_labels_of_half_precision_are_counted_without_a_warning():
     labels = np.array(Y, dtype=np.float16)
     assert CalibrationMonitor().update(P, labels).summary()["rows"] == len(Y)
+
+
+LONG = {"a": "é" * 1000, "b": "b" * 1001}
+
+
+@pytest.mark.parametrize("to_y", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_a_label_has_at_most_a_thousand_characters(to_y):
+    scores, y = [0.2, 0.7, 0.4, 0.6], ["a", "zz", "zz", LONG["a"]]
+    with pytest.raises(InputError, match=r"^y holds a text of 1,001 characters, 'bbbbbbbb…b"):
+        BetaCalibrator().fit(scores, to_y(["a", LONG["b"], "a", LONG["b"]]))
+    with pytest.raises(InputError, match=r"^y holds a text of 2,000,000 characters"):
+        encode_labels(to_y(["a", "b" * 2_000_000]))
+    codes, classes = encode_labels(to_y(y))
+    assert codes.tolist() == [0, 1, 1, 2]
+    assert classes.tolist() == ["a", "zz", LONG["a"]]
+
+
+def test_every_entry_for_names_refuses_the_same_length():
+    scores, y = np.tile([0.2, 0.7], 10), np.tile([0, 1], 10)
+    said = "1,001 characters.* texts that serve as labels, groups or times have at most 1,000"
+    groups = np.tile(["a", LONG["b"]], 10)
+    taken = np.tile(["a", LONG["a"]], 10)
+    entries = {
+        "classes": lambda names: encode_labels(["a"], ["a", names[1]]),
+        "group_test": lambda names: metrics.group_test(y, scores, groups=names),
+        "groups": lambda names: decisions.guaranteed_thresholds(
+            y, scores, groups=names, at_most=0.5
+        ),
+        "monitor's groups": lambda names: CalibrationMonitor().update(scores, y, group=names),
+        "monitor's times": lambda names: CalibrationMonitor().update(scores, y, time=names),
+        "monitor's classes": lambda names: CalibrationMonitor(classes=["a", names[1]]),
+        "map's classes": lambda names: IdentityMap().with_classes(["a", names[1]]),
+    }
+    for name, entry in entries.items():
+        with pytest.raises(InputError, match=said):
+            entry(groups)
+        assert entry(taken) is not None, name
+
+
+def test_a_monitor_keeps_groups_apart_that_differ_at_their_end(tmp_path):
+    groups = np.tile(["x" * 999 + "1", "x" * 999 + "2"], 10)
+    monitor = CalibrationMonitor().update(
+        np.tile([0.2, 0.7], 10), np.tile([0, 1], 10), group=groups
+    )
+    again = CalibrationMonitor.load(monitor.save(tmp_path / "state.json"))
+    assert again.to_dict()["stream"]["groups"] == groups[:2].tolist()

@@ -162,21 +162,101 @@ def test_objects_of_thousands_of_keys_are_columns_and_of_too_many_a_sentence(run
     assert "has more than 10,000 different keys" in result.err
 
 
-def test_long_texts_are_no_groups(tmp_path, run):
-    texts = pa.array(["a" * 2_000_000, "b" * 2_000_000])
-    groups = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 2000, pa.int32()), texts)
-    rows = pa.table({"p": [0.3, 0.6] * 2000, "y": [0, 1] * 2000, "g": groups})
-    path = write_table(rows, tmp_path / "s.parquet")
-    result = run("evaluate", path, *WORDS, "-g", "g")
+def _long_texts(path, size):
+    """Rows whose texts are long, and stored once each."""
+    texts = pa.array(["a" * size, "b" * size])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 2000, pa.int32()), texts)
+    return write_table(pa.table({"p": [0.3, 0.6] * 2000, "y": [0, 1] * 2000, "t": column}), path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "-l", "y", "-g", "t"),
+        ("evaluate", "-l", "t"),
+        ("fit", "-l", "t", "-o", "m.json"),
+        ("monitor", "-l", "t"),
+        ("monitor", "-l", "t", "--positive", "b"),
+        ("monitor", "-l", "y", "-g", "t"),
+        ("monitor", "-l", "y", "-t", "t"),
+    ],
+    ids=" ".join,
+)
+def test_long_texts_are_no_labels_groups_or_times(tmp_path, run, monkeypatch, words):
+    """Copied once for each row, these texts would take 8 GB."""
+    monkeypatch.chdir(tmp_path)
+    path = _long_texts(tmp_path / "s.parquet", 2_000_000)
+    files = [path]
+    if words[0] == "monitor":
+        IdentityMap().save(tmp_path / "map.json")
+        files = [tmp_path / "map.json", path, "--state", tmp_path / "state.json"]
+    result = run(words[0], *files, "-s", "p", *words[1:])
     assert result.code == 1
-    assert "'g' is longer than 10,000 bytes in 4,000" in result.err
+    assert "'t' is longer than 1,000 characters in 4,000" in result.err
+    assert len(result.err) < 400
+    assert not {*tmp_path.iterdir()} - {path, tmp_path / "map.json"}
+
+
+def test_long_scores_are_cut_before_a_monitor_copies_them(tmp_path, run):
+    IdentityMap().save(tmp_path / "map.json")
+    path = _long_texts(tmp_path / "s.parquet", 2_000_000)
+    words = ["-s", "t", "-l", "y", "--state", tmp_path / "state.json"]
+    result = run("monitor", tmp_path / "map.json", path, *words)
+    assert result.code == 1
+    assert "'t' is text in 4,000" in result.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "blob.parquet"])
+def test_a_monitor_takes_texts_of_the_greatest_length_and_no_more(tmp_path, run, kind):
+    IdentityMap().save(tmp_path / "map.json")
+    for size, code in ((1000, 0), (1001, 1)):
+        groups = ["é" * size, "b"] * 4
+        if kind == "blob.parquet":
+            groups = [("e" * size).encode(), b"b"] * 4
+        rows = pa.table({"p": [0.3, 0.6] * 4, "y": [0, 1] * 4, "g": groups})
+        path = write_table(rows, tmp_path / f"s{size}.{kind}")
+        state = tmp_path / f"{size}.json"
+        words = ["-s", "p", "-l", "y", "-g", "g", "--state", state]
+        result = run("monitor", tmp_path / "map.json", path, *words)
+        assert result.code == code, result.err
+    assert "'g' is longer than 1,000 characters in 4 (first in row 1: " in result.err
+    state = json.loads((tmp_path / "1000.json").read_text())
+    assert [len(name) for name in state["stream"]["groups"]] == [1000, 1]
+
+
+def test_numbers_of_many_digits_are_numbers_to_a_monitor(tmp_path, run, csv_file):
+    IdentityMap().save(tmp_path / "map.json")
+    digits = f"{5e-324:.1074f}"
+    path = csv_file("p,y", *[f"{digits},0", f"0.{'9' * 1500},1"] * 20)
+    words = ["-s", "p", "-l", "y", "--state", tmp_path / "state.json", "--json"]
+    result = run("monitor", tmp_path / "map.json", path, *words)
+    assert result.code == 0, result.err
+    assert result.json["periods"][0]["expected"] == 20
+
+
+@pytest.mark.slow
+def test_rows_of_long_texts_are_numbered_within_the_memory(tmp_path):
+    """Rows were numbered with their texts, of which the engine held 600 MB at once."""
+    path = tmp_path / "s.csv"
+    with path.open("w") as stream:
+        stream.write("p,y,g\n")
+        for row in range(150):
+            stream.write(f"0.{row % 9},{row % 2},{'x' * 4_000_000}\n")
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (700 << 20, 700 << 20)); "
+        "from trueodds.cli import main; main(sys.argv[1:])"
+    )
+    words = ["evaluate", path, *WORDS, "-g", "g", "--memory", "300MB"]
+    done = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "'g' is longer than 1,000 characters in 150 (first in row 1: " in done.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("--time-format", "%d.%m.%Y")])
 def test_long_texts_are_no_times(tmp_path, run, words):
     """The 70 usual forms of dates are tried on every text, which took minutes."""
     IdentityMap().save(tmp_path / "map.json")
-    texts = pa.array(["a" * 20_000_000, "2026-10-01" + "b" * 191])
+    texts = pa.array(["a" * 20_000_000, "2026-10-01" + "b" * 991])
     days = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 4, pa.int32()), texts)
     rows = pa.table({"p": [0.3, 0.6] * 4, "y": [0, 1] * 4, "day": days})
     path = write_table(rows, tmp_path / "s.parquet")
@@ -185,7 +265,7 @@ def test_long_texts_are_no_times(tmp_path, run, words):
     start = time.process_time()
     result = run(*command, "--state", state, *words)
     assert result.code == 1
-    assert "column 'day' is longer than 200 bytes in 8 rows, such as 'aaa" in result.err
+    assert "'day' is longer than 1,000 characters in 8 (for example '" in result.err
     assert len(result.err) < 300
     assert not state.exists()
     assert time.process_time() - start < 10
@@ -193,7 +273,7 @@ def test_long_texts_are_no_times(tmp_path, run, words):
 
 def test_times_of_the_greatest_length_are_read(tmp_path, run):
     IdentityMap().save(tmp_path / "map.json")
-    days = ["2026-10-01" + " " * 190] * 40
+    days = ["2026-10-01" + " " * 990] * 40
     rows = pa.table({"p": [0.3, 0.6] * 20, "y": [0, 1] * 20, "day": days})
     path = write_table(rows, tmp_path / "s.parquet")
     command = ["monitor", tmp_path / "map.json", path, "-s", "p", "-l", "y", "-t", "day"]

@@ -86,3 +86,11 @@ def test_bad_rows_are_refused_on_the_engine(frame):
         bad.loc[17, column] = value
         with pytest.raises(InputError, match=f"1 of {len(bad):,} rows cannot be used: {problem}"):
             BetaCalibrator().fit_frame(pl.from_pandas(bad).lazy(), score=SCORES, label="y")
+
+
+@pytest.mark.parametrize("kind", ["str", "category"])
+def test_long_labels_of_several_classes_are_refused_on_the_engine(frame, kind):
+    long = frame.assign(y=frame["y"].where(frame["y"] != "cat", "c" * 1001).astype(kind))
+    rare = int((frame["y"] == "cat").sum())
+    with pytest.raises(InputError, match=f"'y' is longer than 1,000 characters in {rare:,} "):
+        sample_class_rows(long, SCORES, "y", None, 1000, "probability")

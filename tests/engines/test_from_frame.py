@@ -270,3 +270,13 @@ def test_percentages_in_a_frame_are_recognized(engine, make_frame):
     frame = make_frame(engine, small_rows(score=[10.0, 20.0, 60.0, 97.5]))
     with pytest.raises(InputError, match="seem to be percentages: divide 'score' by 100"):
         ScoreTable.from_frame(frame, score="score", label="label")
+
+
+def test_labels_have_at_most_a_thousand_characters_on_every_engine(engine, make_frame):
+    options = {"score": "score", "label": "label"}
+    long = make_frame(engine, small_rows(label=["a", "a", "b" * 1001, "b" * 1001]))
+    said = r"2 of 4 rows cannot be used: 'label' is longer than 1,000 characters in 2 \("
+    with pytest.raises(InputError, match=said):
+        ScoreTable.from_frame(long, **options)
+    taken = make_frame(engine, small_rows(label=["a", "a", "é" * 1000, "é" * 1000]))
+    assert ScoreTable.from_frame(taken, **options).total_pos == 2

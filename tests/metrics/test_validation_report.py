@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 from support import naive_validation as naive
 from trueodds import metrics
@@ -311,3 +311,17 @@ def test_the_sample_size_gives_intervals_of_the_widths_it_promises():
     assert same.c_statistic == pytest.approx(size.c_statistic, rel=0.15)
     with pytest.raises(InputError, match="pass y_prob, or log_odds_mean and log_odds_sd"):
         validation_sample_size(log_odds_mean=1.0)
+
+
+def test_levels_next_to_0_and_1_have_finite_quantiles():
+    """(1 + level) / 2 rounds to one half and to one."""
+    options = {"log_odds_mean": -1.0, "log_odds_sd": 1.5, "threshold": 0.2}
+    sizes = [
+        validation_sample_size(**options, level=level).n
+        for level in (1e-320, 1e-17, 0.5, 0.9, np.nextafter(1.0, 0.0))
+    ]
+    assert sizes == sorted(sizes)
+    widest = validation_sample_size(**options, level=1 - 2**-53).observed_expected
+    ordinary = validation_sample_size(**options, level=0.9).observed_expected
+    quantiles = ndtri([2**-54, 0.05])
+    assert widest / ordinary == pytest.approx((quantiles[0] / quantiles[1]) ** 2, rel=1e-3)

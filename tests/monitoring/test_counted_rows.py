@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError, StateFormatError
+from trueodds.monitoring import _state
 from trueodds.monitoring._deliveries import (
     CHANGED,
     COUNTED,
@@ -152,11 +153,12 @@ def test_classes_that_no_state_can_hold_are_refused_at_once(label):
         CalibrationMonitor(classes=[0.0, label])
 
 
-def test_a_state_that_could_not_be_read_again_does_not_replace_the_old_one(tmp_path):
+def test_a_state_that_could_not_be_read_again_does_not_replace_the_old_one(tmp_path, monkeypatch):
     path = CalibrationMonitor(classes=["a", "b"]).save(tmp_path / "s.json")
     before = path.read_bytes()
+    monkeypatch.setattr(_state, "LARGEST_FILE", 1000)
     with pytest.raises(InputError, match="could not be read again, so it was not saved"):
-        CalibrationMonitor(classes=["a", "b" * 33_000_000]).save(path)
+        CalibrationMonitor(classes=["a", "b" * 1000]).save(path)
     assert path.read_bytes() == before
 
 

@@ -19,6 +19,7 @@ from trueodds.engines.rules import (
     any_broken,
     class_number_rules,
     count_true,
+    example_of,
     find_broken,
     hint_of,
     label_rules,
@@ -42,7 +43,6 @@ __all__ = [
 
 NUMBER = r"^\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*$"
 FEW_ROWS = 1000
-POSITION = "trueodds position"
 OUTSIDE_HINT = (
     'if these are log-odds, pass scale="logit"; if they are raw decision values, pass scale="raw".'
 )
@@ -128,7 +128,7 @@ def check_number(frame: Any, kind: Any, name: str, role: str) -> None:
     if kind != nw.String:
         raise InputError(f"{role} column {name!r} must hold numbers; its type is {kind}.")
     text = nw.col(name)
-    rules = [Rule(name, "is text", ~text.str.contains(NUMBER), text)]
+    rules = [Rule(name, "is text", ~text.str.contains(NUMBER), example_of(text))]
     row = collect_row(
         frame.select(nw.len().alias("rows"), count_true(any_broken(rules)).alias("bad"))
     )
@@ -141,11 +141,8 @@ def refusal(frame: Any, rules: Sequence[Rule], n_rows: int) -> str:
     """Why rows of a frame cannot be used; a frame in memory has positions, another examples."""
     import narwhals as nw
 
-    row = None
-    if isinstance(frame, nw.DataFrame):
-        row = POSITION
-        frame = frame.with_row_index(POSITION)
-    broken = find_broken(frame, rules, row)
+    in_memory = isinstance(frame, nw.DataFrame)
+    broken = find_broken(frame, rules, nw.DataFrame.with_row_index if in_memory else None)
     hint = hint_of(broken)
     for one in broken:
         if one.rule.problem == OUTSIDE:
@@ -213,7 +210,11 @@ def _rules(columns: FrameColumns, scale: InputScale) -> list[Rule]:
     found = score_rules([score], scale, outside_hint=OUTSIDE_HINT, infinite_hint=INFINITE_HINT)
     label, name = columns.label, columns.label_name
     found += label_rules(
-        name, label.is_null(), label, number=label if columns.label_is_float else None
+        name,
+        label.is_null(),
+        label,
+        is_text=columns.label_is_text,
+        number=label if columns.label_is_float else None,
     )
     if columns.label_is_float:
         found += class_number_rules(name, label)

@@ -14,7 +14,7 @@ from typing import Any
 
 from trueodds.basics.shown import shortened, shown
 from trueodds.engines.frames import collect_row, collect_rows
-from trueodds.inputs import MOST_LABEL, ROW_SUM_TOLERANCE, InputScale, number_text
+from trueodds.inputs import LONGEST_LABEL, MOST_LABEL, ROW_SUM_TOLERANCE, InputScale, number_text
 
 __all__ = [
     "OUTSIDE",
@@ -24,18 +24,22 @@ __all__ = [
     "any_broken",
     "class_number_rules",
     "count_true",
+    "example_of",
     "find_broken",
     "hint_of",
     "label_rules",
     "number_rules",
     "score_rules",
+    "text_rules",
     "unusable",
     "weight_rules",
 ]
 
 OUTSIDE = "is outside [0, 1]"
 MOST_REASONS = 10
-REASON, COUNT, VALUE = "trueodds reason", "trueodds count", "trueodds value"
+LONGEST_SHOWN = 60
+REASON, ROW = "trueodds reason", "trueodds row"
+COUNT, VALUE = "trueodds count", "trueodds value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +135,26 @@ def weight_rules(column: Column) -> list[Rule]:
     ]
 
 
+def text_rules(name: str, text: Any) -> list[Rule]:
+    """A text that serves as a label, a group or a time must not be long."""
+    problem = f"is longer than {LONGEST_LABEL:,} characters"
+    condition = text.str.len_chars() > LONGEST_LABEL
+    return [Rule(name, problem, condition, example_of(text))]
+
+
+def example_of(text: Any) -> Any:
+    """As much of a text as a message shows."""
+    return text.str.slice(0, LONGEST_SHOWN)
+
+
 def label_rules(
-    name: str, missing: Any, value: Any, *, number: Any = None, classes: Sequence[str] = ()
+    name: str,
+    missing: Any,
+    value: Any,
+    *,
+    is_text: bool = False,
+    number: Any = None,
+    classes: Sequence[str] = (),
 ) -> list[Rule]:
     """A label must be there, and be a class.
 
@@ -140,16 +162,22 @@ def label_rules(
     ----------
     name : str
     missing, value : Expr
+    is_text : bool, default=False
+        Whether the values are texts.
     number : Expr, default=None
         The label, if its type has fractions and NaN.
     classes : sequence of str
         All that ``value`` may be; empty if anything.
     """
     found = [Rule(name, "is missing", missing, hint="drop or fill them.")]
+    example = value
+    if is_text:
+        found += text_rules(name, value)
+        example = example_of(value)
     if number is not None:
-        found.append(Rule(name, "is NaN", number.is_nan(), value))
+        found.append(Rule(name, "is NaN", number.is_nan(), example))
     if classes:
-        found.append(Rule(name, "is not among --class", ~value.is_in(list(classes)), value))
+        found.append(Rule(name, "is not among --class", ~value.is_in(list(classes)), example))
     return found
 
 
@@ -209,15 +237,18 @@ class Broken:
         return f"{shown(self.rule.column)} {self.rule.problem} in {self.count:,}{example}"
 
 
-def find_broken(frame: Any, rules: Sequence[Rule], row: str | None) -> list[Broken]:
+def find_broken(
+    frame: Any, rules: Sequence[Rule], number: Callable[[Any, str], Any] | None = None
+) -> list[Broken]:
     """Which rules the rows break, in the order of the rules.
 
     Parameters
     ----------
     frame : narwhals frame
     rules : sequence of Rule
-    row : str or None
-        A column that numbers the rows; None if they have no order.
+    number : callable, default=None
+        Adds a column of this name to a frame, which numbers its rows; None if they have no order.
+        It is given what is small in each row: an engine holds many rows while it numbers them.
     """
     import narwhals as nw
 
@@ -226,18 +257,21 @@ def find_broken(frame: Any, rules: Sequence[Rule], row: str | None) -> list[Brok
         nw.when(rule.condition).then(nw.lit(k)).alias(f"rule {k}") for k, rule in enumerate(rules)
     ]
     reason = nw.min_horizontal(*cases, nw.lit(len(rules)).alias("no rule")).alias(REASON)
-    numbered = [] if row is None else [nw.col(row)]
-    first = [] if row is None else [nw.col(row).min()]
-    marked = frame.select(reason, *numbered).filter(nw.col(REASON) < len(rules))
+
+    def numbered(*values: Any) -> Any:
+        small = frame.select(reason, *values)
+        return small if number is None else number(small, ROW)
+
+    first = [] if number is None else [nw.col(ROW).min()]
+    marked = numbered().filter(nw.col(REASON) < len(rules))
     groups = collect_rows(marked.group_by(REASON).agg(nw.len().alias(COUNT), *first))
     found: list[Broken] = []
     for one in sorted(groups, key=lambda one: int(one[REASON])):
-        place, at = int(one[REASON]), None if row is None else int(one[row])
+        place, at = int(one[REASON]), None if number is None else int(one[ROW])
         rule, value = rules[place], None
         if rule.value is not None and len(found) < MOST_REASONS:
-            own = nw.col(REASON) == place if row is None else nw.col(row) == at
-            example = frame.select(reason, *numbered, rule.value.alias(VALUE)).filter(own).head(1)
-            value = collect_row(example)[VALUE]
+            own = nw.col(REASON) == place if number is None else nw.col(ROW) == at
+            value = collect_row(numbered(rule.value.alias(VALUE)).filter(own).head(1))[VALUE]
         found.append(Broken(rule, int(one[COUNT]), value, at))
     return found
 

@@ -131,7 +131,11 @@ def _check_rows(
         infinite_hint=INFINITE_HINT,
         sum_hint="if the columns are independent scores, use OneVsRestCalibrator.",
     )
-    rules += label_rules(label, nw.col(label).is_null(), nw.col(label))
+    kind, value = schema[label], nw.col(label)
+    is_text = isinstance(kind, (nw.String, nw.Categorical, nw.Enum))
+    if is_text:
+        value = value.cast(nw.String)
+    rules += label_rules(label, nw.col(label).is_null(), value, is_text=is_text)
     if weight is not None:
         rules += weight_rules(columns[-1])
     found = collect_row(

@@ -19,8 +19,10 @@ from trueodds.inputs._arrays import (
     where,
 )
 from trueodds.inputs._labels import (
+    LONGEST_LABEL,
     MOST_LABEL,
     LabelOrder,
+    check_label_length,
     check_positive_class,
     dense_labels,
     direction_hint,
@@ -69,6 +71,7 @@ from trueodds.inputs._weights import (
 )
 
 __all__ = [
+    "LONGEST_LABEL",
     "METRIC_WORDS",
     "MOST_LABEL",
     "MOST_WEIGHT",
@@ -95,6 +98,7 @@ __all__ = [
     "check_instance",
     "check_integer",
     "check_jobs",
+    "check_label_length",
     "check_length",
     "check_level",
     "check_number",

@@ -17,8 +17,10 @@ from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, Labels, as_dense, number_text
 
 __all__ = [
+    "LONGEST_LABEL",
     "MOST_LABEL",
     "LabelOrder",
+    "check_label_length",
     "check_positive_class",
     "dense_labels",
     "direction_hint",
@@ -40,6 +42,8 @@ NO_AND_YES = (
     ("hayır", "evet"), ("hayir", "evet"), ("いいえ", "はい"), ("否", "是"), ("아니요", "예"),
 )  # fmt: skip
 """Two words of one language. Other pairs (bad and good, case and control) have no order here."""
+LONGEST_LABEL = 1_000
+"""Characters of a text that serves as a label, a group, a time or a name of a class."""
 MOST_LABEL = 2.0**53
 """Beyond, neighboring whole numbers are one float64."""
 ONE_SIDED = 1.6448536269514722
@@ -162,6 +166,33 @@ def direction_hint(
     )
 
 
+def check_label_length(values: Iterable[Any], name: str) -> None:
+    """Refuse texts that are too long to serve as labels, groups or times.
+
+    Rows are copied with them, and messages, reports and states repeat them. Frames and files
+    keep the same limit by :func:`trueodds.engines.rules.text_rules`.
+
+    Examples
+    --------
+    >>> check_label_length(["a", "b" * 2000], "y")
+    Traceback (most recent call last):
+    ...
+    trueodds.exceptions.InputError: y holds a text of 2,000 characters, 'bbbbbbbb…bbbbbbbb'; texts \
+that serve as labels, groups or times have at most 1,000.
+    """
+    for value in values:
+        if isinstance(value, str) and len(value) > LONGEST_LABEL:
+            raise InputError(
+                f"{name} holds a text of {len(value):,} characters, {shown(value, 18)}; texts "
+                f"that serve as labels, groups or times have at most {LONGEST_LABEL:,}."
+            )
+
+
+def _check_lengths(values: npt.NDArray[Any], name: str) -> None:
+    if values.dtype.kind in "OU":
+        check_label_length(values.tolist(), name)
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -254,6 +285,7 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
     declared = np.asarray(dense_labels(classes, "classes"))
     if declared.ndim != 1 or len(declared) < 2 or not _are_distinct(declared):
         raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
+    _check_lengths(declared, "classes")
     codes = np.full(array.shape, -1, dtype=np.intp)
     for code, label in enumerate(declared):
         # 10**400 is no label of an array of floats, a text none of structures, and a list is none.
@@ -286,6 +318,7 @@ def _encode_seen(array: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[Any]]:
         raise InputError(
             f"labels must be texts, numbers or others of one type that sorts; got {kinds}."
         ) from None
+    _check_lengths(classes, "y")
     return codes.astype(np.intp, copy=False), classes
 
 
@@ -340,4 +373,5 @@ def encode_groups(groups: Any, n_rows: int) -> tuple[Labels, npt.NDArray[Any]]:
     except TypeError:
         kinds = sorted({type(name).__name__ for name in array.tolist()})
         raise InputError(f"groups must be of one type that sorts; got {kinds}.") from None
+    _check_lengths(names, "groups")
     return unit.astype(np.intp, copy=False), names

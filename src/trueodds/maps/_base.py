@@ -26,6 +26,7 @@ from trueodds.inputs import (
     as_tuple,
     check_choice,
     check_flag,
+    check_label_length,
     check_number,
     check_scale,
     positive_column,
@@ -116,7 +117,8 @@ class CalibrationMap(ABC):
         object.__setattr__(self, "classes", labels)
         count = max(self.n_classes or len(labels), 2)
         if len(set(labels)) != len(labels) or len(labels) != count:
-            raise InputError(f"classes must be {count} distinct labels; got {labels}.")
+            raise InputError(f"classes must be {count} distinct labels; got {shown(labels)}.")
+        check_label_length(labels, "classes")
 
     def with_classes(self, classes: Iterable[_json.Label] | None) -> Self:
         """The same function for other labels.

@@ -22,6 +22,7 @@ from trueodds.inputs import (
     as_floats,
     check_effective_rows,
     check_instance,
+    check_label_length,
     check_level,
     is_missing,
     repeat_rows,
@@ -454,6 +455,7 @@ def _column(name: str, array: npt.NDArray[Any]) -> GroupColumn:
     else:
         text = array.astype(str)
     found, codes = np.unique(text, return_inverse=True)
+    check_label_length(found.tolist(), f"group {shown(name)}")
     return GroupColumn(name, codes.astype(np.intp), [str(v) for v in found])
 
 

@@ -24,6 +24,8 @@ __all__ = ["ValidationSampleSize", "validation_sample_size"]
 QUANTILES = 20_001
 """Points that stand for a normal distribution of log-odds."""
 LARGEST = 2**53
+SMALLEST_QUANTILE = 2.0**-53
+"""Of the normal distribution: float64 rounds the quantile of a smaller level to 0."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def validation_sample_size(
     >>> size.c_statistic
     4252
     """
-    z = float(ndtri((1 + check_level(level)) / 2))
+    z = max(-float(ndtri((1 - check_level(level)) / 2)), SMALLEST_QUANTILE)
     prob = _probabilities(y_prob, log_odds_mean, log_odds_sd)
     share = float(prob.mean()) if prevalence is None else check_level(prevalence, "prevalence")
     c = _concordance(prob) if c_statistic is None else check_level(c_statistic, "c_statistic")

@@ -14,6 +14,7 @@ from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import (
     as_tuple,
     check_integer,
+    check_label_length,
     check_level,
     check_number,
 )
@@ -142,6 +143,7 @@ class CalibrationMonitor:
             raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
         if self.classes is not None and not all(map(_is_label, self.classes)):
             raise InputError(f"classes must be texts or finite numbers; got {shown(classes)}.")
+        check_label_length(self.classes or (), "classes")
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")

@@ -15,6 +15,7 @@ from trueodds.inputs import (
     Floats,
     Labels,
     as_floats,
+    check_label_length,
     check_length,
     check_weight_size,
     positive_column,
@@ -122,7 +123,7 @@ def label_codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -
         expected = list(classes) if classes is not None else list(range(n_classes))
         raise InputError(
             f"y must hold labels of {expected} or nothing (None, NaN); "
-            f"got {found!r} {where(wrong)}."
+            f"got {shown(found)} {where(wrong)}."
         )
     return codes
 
@@ -153,6 +154,8 @@ def as_column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
     if array.ndim != 1:
         raise InputError(f"{name} must be 1-D; got shape {array.shape}.")
     check_length(len(array), name, n, "scores")
+    if array.dtype.kind in "OU":
+        check_label_length(array.tolist(), name)
     return array
 
 

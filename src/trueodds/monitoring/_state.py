@@ -13,7 +13,7 @@ import numpy as np
 from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.inputs import Floats
+from trueodds.inputs import LONGEST_LABEL, Floats
 
 __all__ = [
     "MOST_ROWS",
@@ -141,8 +141,8 @@ class Fields:
     def texts(self, key: str, most: int) -> list[str]:
         """A list of different texts."""
         values = self.listed(key, most)
-        if not all(isinstance(v, str) and len(v) <= 200 for v in values):
-            raise self._fail(key, "a list of texts of at most 200 characters")
+        if not all(isinstance(v, str) and len(v) <= LONGEST_LABEL for v in values):
+            raise self._fail(key, f"a list of texts of at most {LONGEST_LABEL:,} characters")
         if len(set(values)) < len(values):
             raise self._fail(key, "a list of different texts")
         return values

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.inputs import MOST_WEIGHT, Floats, Labels
+from trueodds.inputs import LONGEST_LABEL, MOST_WEIGHT, Floats, Labels
 from trueodds.monitoring._state import MOST_ROWS, Fields, Moment, is_moment
 
 __all__ = [
@@ -297,19 +297,12 @@ class Stream:
 
     def group_codes(self, names: npt.NDArray[Any]) -> Labels:
         """Groups as numbers in the order in which they appeared; −1 where there is no room."""
-        found, inverse = np.unique(
-            np.array([_name(v) for v in names.tolist()]), return_inverse=True
-        )
-        first = np.full(len(found), len(names))
-        np.minimum.at(first, inverse, np.arange(len(names)))
-        codes = np.full(len(found), -1, dtype=np.intp)
-        for place in np.argsort(first):
-            name = str(found[place])
+        texts = [_name(value) for value in names.tolist()]
+        for name in dict.fromkeys(texts):
             if name not in self._codes and len(self.groups) < self.n_groups:
                 self._codes[name] = len(self.groups)
                 self.groups.append(name)
-            codes[place] = self._codes.get(name, -1)
-        return np.ascontiguousarray(codes[inverse])
+        return np.array([self._codes.get(name, -1) for name in texts], dtype=np.intp)
 
     def arrays(
         self,
@@ -353,4 +346,4 @@ class Stream:
 
 
 def _name(value: Any) -> str:
-    return MISSING if value is None or value != value else str(value)[:200]
+    return MISSING if value is None or value != value else str(value)[:LONGEST_LABEL]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["as_number", "literal", "quoted", "values"]
+__all__ = ["as_number", "as_text", "is_numeric", "literal", "may_be_long", "quoted", "values"]
 
 TEXT_TYPES = ("VARCHAR", "JSON")
 NUMBER_TYPES = (
@@ -54,6 +54,11 @@ def values(texts: Iterable[str]) -> str:
 def is_numeric(kind: str) -> bool:
     """Whether an engine's type is one of numbers."""
     return kind in NUMBER_TYPES or kind.startswith("DECIMAL")
+
+
+def may_be_long(kind: str) -> bool:
+    """Whether values of an engine's type can be long texts."""
+    return not (is_numeric(kind) or kind.startswith(("DATE", "TIME")))
 
 
 COMMA_NUMBER = r"\s*[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)?(,[0-9]*)?([eE][-+]?[0-9]+)?\s*"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from trueodds.basics.shown import shown, suggestion
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import TEXT_TYPES, as_number, as_text, is_numeric, quoted
+from trueodds.cli.files.sql import TEXT_TYPES, as_number, as_text, is_numeric, may_be_long, quoted
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ FITTED_HINT = (
     "the map was fitted to probabilities: name another column, or fit a map with "
     "--scale logit or --scale raw."
 )
-LONGEST_GROUP = 10_000
-"""Bytes of the name of a group: rows are copied with it, and each is shown."""
 
 
 class UnknownColumnError(InputError):
@@ -45,8 +43,8 @@ class ColumnNames:
     weight: str | None = None
     groups: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    """Columns that must be there, for whoever asked for them."""
+    named: tuple[str, ...] = ()
+    """Columns of labels that may be missing, of times and of groups, for whoever asked for them."""
     scale: InputScale = "probability"
     classes: tuple[str, ...] = ()
     """What --class says the labels are, in the order of the score columns."""
@@ -74,6 +72,10 @@ class ColumnNames:
                 raise UnknownColumnError(_unknown(source, name))
         return columns
 
+    def texts(self, source: DataSource) -> list[str]:
+        """Columns whose texts name groups and times, or labels that may be missing."""
+        return [name for name in (*self.groups, *self.named) if may_be_long(source.kinds[name])]
+
     def named_in(self, header: Sequence[str]) -> bool:
         """Whether a row of texts has all names that are no patterns or ranges."""
         names = [name for name in self.all_names() if not set(name) & set("*?[:")]
@@ -81,7 +83,7 @@ class ColumnNames:
 
     def _meant(self, name: str, present: list[str]) -> list[str]:
         """The columns of a range or a pattern, but not those that mean something else."""
-        others = {self.label, self.weight, *self.groups, *self.features, *self.others}
+        others = {self.label, self.weight, *self.groups, *self.features, *self.named}
         first, colon, last = name.partition(":")
         if colon and first in present and last in present:
             names = present[present.index(first) : present.index(last) + 1]
@@ -92,7 +94,7 @@ class ColumnNames:
     def all_names(self) -> list[str]:
         """Every column that is needed."""
         single = [name for name in (self.label, self.weight) if name is not None]
-        return [*self.score, *single, *self.groups, *self.features, *self.others]
+        return [*self.score, *single, *self.groups, *self.features, *self.named]
 
 
 def refuse_margins(scale: InputScale) -> None:
@@ -123,7 +125,7 @@ class Checks:
     rules: list[Rule] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        from trueodds.engines.rules import label_rules, score_rules, weight_rules
+        from trueodds.engines.rules import label_rules, score_rules, text_rules, weight_rules
 
         columns, kinds = self.columns, self.source.kinds
         self.rules += score_rules(
@@ -133,15 +135,19 @@ class Checks:
             outside_hint=LABELED_HINT if columns.label is not None else FITTED_HINT,
             sum_hint="if the columns are independent scores, fit --method one_vs_rest.",
         )
-        for name in columns.groups:
-            if kinds[name] in TEXT_TYPES:
-                self._add_group(name, as_text(name, kinds[name]))
+        for name in columns.texts(self.source):
+            self.rules += text_rules(name, self._add(as_text(name, kinds[name])))
         if columns.label is not None:
             kind = kinds[columns.label]
             text = self._add(as_text(columns.label, kind))
             number = self._add(as_number(columns.label, kind)) if kind in FLOATS else None
             self.rules += label_rules(
-                columns.label, text.is_null(), text, number=number, classes=columns.classes
+                columns.label,
+                text.is_null(),
+                text,
+                is_text=may_be_long(kind),
+                number=number,
+                classes=columns.classes,
             )
         if columns.weight is not None:
             self.rules += weight_rules(self._number(columns.weight))
@@ -163,7 +169,7 @@ class Checks:
         return nw.col(self.names[-1])
 
     def _number(self, name: str) -> Column:
-        from trueodds.engines.rules import Column
+        from trueodds.engines.rules import Column, example_of
 
         kind = self.source.kinds[name]
         is_text = kind in TEXT_TYPES
@@ -172,11 +178,4 @@ class Checks:
         number = self._add(self.columns.number(self.source, name))
         text = self._add(as_text(name, kind))
         missing = text.is_null() if is_text else None
-        return Column(name, number, text, missing, is_text, is_text or kind in FLOATS)
-
-    def _add_group(self, name: str, text: str) -> None:
-        from trueodds.engines.rules import Rule
-
-        problem = f"is longer than {LONGEST_GROUP:,} bytes"
-        condition = self._add(f"strlen({text}) > {LONGEST_GROUP}")
-        self.rules.append(Rule(name, problem, condition, self._add(f"left({text}, 60)")))
+        return Column(name, number, example_of(text), missing, is_text, is_text or kind in FLOATS)

@@ -168,8 +168,7 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
         raise InputError(f"{source.name} has no rows.")
     broken: list[Broken] = []
     if found["bad"]:
-        numbered = f"{checks.select()}, row_number() OVER () AS {quoted(ROW)}"
-        broken = find_broken(nw.from_native(source.relation.project(numbered)), checks.rules, ROW)
+        broken = find_broken(values, checks.rules, _numbered)
         outside = sum(one.count for one in broken if one.rule.problem == OUTSIDE)
         advice = advise(source, columns)
         if on_bad_rows == "error" or advice.wrong_scale or 2 * outside > rows:
@@ -199,6 +198,14 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
         return good.project(f"* EXCLUDE ({', '.join(map(quoted, checks.names))})"), tally
     source.connection.execute("SET disabled_optimizers = ''")  # every value has been seen
     return source.relation, tally
+
+
+def _numbered(frame: Any, name: str) -> Any:
+    """The rows of a frame with their numbers in the file, from 1."""
+    import narwhals as nw
+
+    numbers = f"*, row_number() OVER () AS {quoted(name)}"
+    return nw.from_native(nw.to_native(frame).project(numbers))
 
 
 def in_words(skipped: dict[str, int]) -> str:
@@ -241,5 +248,4 @@ def _refusal(
     )
 
 
-ROW = "trueodds row number"
 GOOD = "trueodds good row"

@@ -70,11 +70,11 @@ class WatchedRowOptions(LabelOptions, ReadingOptions):
 
     def columns(self, fitted: Any) -> ColumnNames:
         """The columns that are asked for: scores as the map takes them, and all others."""
-        others = (self.label, self.time, self.group)
+        named = (self.label, self.time, self.group)
         return ColumnNames(
             tuple(self.score),
             weight=self.counts,
-            others=tuple(name for name in others if name is not None),
+            named=tuple(name for name in named if name is not None),
             scale=fitted.scale,
             sums_to_one=fitted.rows_sum_to_one,
             unit=self.unit,

@@ -17,8 +17,9 @@ from trueodds.cli.files.sql import TEXT_TYPES, as_text, is_numeric, literal, quo
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import OnBadRows, examine
 from trueodds.engines.group import group_scores
+from trueodds.engines.rules import find_broken, text_rules, unusable
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, Labels, direction_hint
+from trueodds.inputs import LONGEST_LABEL, Floats, Labels, direction_hint
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -40,8 +41,8 @@ FORMATS = (
     *("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
     *("%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d%m%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
 )
-LONGEST_TIME = 200
-"""Bytes of the text of a time: every form is tried on it."""
+LONGEST_NUMBER = 10_000
+"""Characters; the decimal digits of any float64 take fewer."""
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
@@ -112,15 +113,16 @@ def time_rule(
 
 
 def _refuse_long(source: DataSource, name: str) -> None:
+    """Refuse long texts before the usual forms of times are tried on them."""
+    import narwhals as nw
+
     text = as_text(name, source.kinds[name])
-    wrong = source.relation.filter(f"strlen({text}) > {LONGEST_TIME}")
-    count = int(wrong.aggregate("count(*)").fetchall()[0][0])
-    if count:
-        example = shown(wrong.project(f"left({text}, 60)").limit(1).fetchall()[0][0], 40)
-        raise InputError(
-            f"{source.name}: column {shown(name)} is longer than {LONGEST_TIME} bytes in "
-            f"{count:,} rows, such as {example}; pass a column of times as --time."
-        )
+    frame = nw.from_native(source.relation.project(f"{text} AS text"))
+    broken = find_broken(frame, text_rules(name, nw.col("text")))
+    if broken:
+        n_rows = int(source.relation.aggregate("count(*)").fetchall()[0][0])
+        said = unusable(broken, n_rows, source.name, "in row")
+        raise InputError(f"{said} Pass a column of times as --time.")
 
 
 def _kind_of_texts(source: DataSource, name: str) -> tuple[str, str]:
@@ -210,15 +212,31 @@ def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> 
 def read_once(source: DataSource, columns: ColumnNames, paths: tuple[Path, ...]) -> DataSource:
     """The same rows in a table: files that change meanwhile are read only once.
 
-    ``FILE`` becomes the place of each row's file in ``paths``.
+    ``FILE`` becomes the place of each row's file in ``paths``. Texts are cut as soon as they are
+    too long for any use: the rules refuse them, and the table stays small.
     """
-    names = ", ".join(quoted(name) for name in dict.fromkeys(columns.all_names()))
+    longest = dict.fromkeys(columns.all_names(), LONGEST_NUMBER)
+    longest |= dict.fromkeys(columns.named, LONGEST_LABEL)
+    names = ", ".join(_cut(name, source.kinds[name], most) for name, most in longest.items())
     keys = ", ".join(literal(str(path)) for path in paths)
     places = ", ".join(str(place) for place in range(len(paths)))
     source.connection.execute(f"SET VARIABLE trueodds_files = map([{keys}], [{places}])")
     place = f"CAST(getvariable('trueodds_files')[{quoted(FILE)}] AS INTEGER)"
     source.relation.project(f"{names}, {place} AS {quoted(FILE)}").create("trueodds_rows")
     return replace(source, relation=source.connection.table("trueodds_rows"))
+
+
+def _cut(name: str, kind: str, longest: int) -> str:
+    """SQL of a column of the same type, whose long texts are cut to one character too many."""
+    column, text = quoted(name), as_text(name, kind)
+    length, short = f"length({text})", f"left({text}, {longest}) || '…'"
+    if kind == "JSON":
+        short = f"to_json({short})"
+    elif kind == "BLOB":
+        length, short = f"octet_length({column})", f"{column}[1:{longest + 1}]"
+    elif kind != "VARCHAR":
+        return column
+    return f"CASE WHEN {length} > {longest} THEN {short} ELSE {column} END AS {column}"
 
 
 @dataclass(frozen=True, eq=False)
