@@ -80,6 +80,29 @@ def test_a_name_that_is_not_utf_8_is_opened(run, data, table, tmp_path, kind):
     assert "\udce9" not in result.err
 
 
+def test_every_command_takes_names_that_are_not_utf_8(run, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = Path(os.fsdecode(b"shop=caf\xe9"))
+    folder.mkdir()
+    path, out = folder / os.fsdecode(b"\xff.csv"), os.fsdecode(b"out\xe9")
+    path.write_bytes((data / "scores.csv").read_bytes())
+    for words in (
+        ["fit", path, *WORDS, "-m", "beta", "-o", f"{out}.json"],
+        ["show", f"{out}.json"],
+        ["evaluate", path, *WORDS, "-g", "shop", "--resamples", "20"],
+        ["compare", path, *WORDS, "-m", "beta", "-m", "logistic", "--json"],
+        ["report", path, *WORDS, "-o", f"{out}.html"],
+        ["monitor", data / "map.json", path, *WORDS, "--state", f"{out}-state.json", "--json"],
+        ["monitor", data / "map.json", path, *WORDS, "--state", f"{out}-state.json"],
+    ):
+        result = run(*words)
+        assert result.code in (0, 4), result.err
+        (result.out + result.err).encode()
+    assert "already read" in result.err
+    assert json.loads(Path(f"{out}.json").read_text())["metadata"]["file"] == "\\xff.csv"
+    assert "caf\\xe9/\\xff.csv" in Path(f"{out}.html").read_text()
+
+
 def test_names_do_not_reach_the_terminal_as_commands(run, table, tmp_path):
     path = write_table(table, tmp_path / "a\x1b]0;title\x07b.csv")
     result = run("evaluate", path, *WORDS, "--verbose")
@@ -193,7 +216,7 @@ def test_long_texts_are_no_labels_groups_or_times(tmp_path, run, monkeypatch, wo
     result = run(words[0], *files, "-s", "p", *words[1:])
     assert result.code == 1
     assert "'t' is longer than 1,000 characters in 4,000" in result.err
-    assert len(result.err) < 400
+    assert len(result.err) < 1000
     assert not {*tmp_path.iterdir()} - {path, tmp_path / "map.json"}
 
 

@@ -19,6 +19,7 @@ from trueodds import CalibratedClassifier, LogisticCalibrator, ScoreTable
 from trueodds.decisions import cost_curve
 from trueodds.exceptions import InputError
 from trueodds.inputs import direction_hint, order_two_labels
+from trueodds.maps import CalibrationMap
 from trueodds.metrics import log_loss, reliability_curve
 from trueodds.model_selection import compare_calibrators
 from trueodds.report import build_report
@@ -462,6 +463,23 @@ def test_spellings_of_the_positive_label_are_not_counted_as_negative(run, csv_fi
 def test_the_order_of_two_labels_does_not_depend_on_which_is_named_first(label):
     for other in ("t", "f", "oui", "non", "da", "nu", "0", "2", "10", "+1", "-", "+", "", " "):
         assert order_two_labels(label, other) == order_two_labels(other, label)
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "nan", "1e400"])
+def test_numbers_that_json_lacks_are_texts_as_labels_of_a_csv_file(csv_file, run, tmp_path, text):
+    path = csv_file("p,y", *["0.2,0", f"0.7,{text}", f"0.1,{text}", "0.6,0"] * 5)
+    words = ["-s", "p", "-l", "y", f"--positive={text}", "-m", "beta", "-o", tmp_path / "m.json"]
+    result = run("fit", path, *words)
+    assert result.code == 0, result.err
+    assert CalibrationMap.load(tmp_path / "m.json").classes == ("0", text)
+
+
+def test_infinite_numbers_are_no_labels(run, tmp_path):
+    y = [0.0, np.inf, np.inf, 0.0] * 5
+    path = write_table(pa.table({"p": [0.2, 0.7, 0.1, 0.6] * 5, "y": y}), tmp_path / "s.parquet")
+    result = run("fit", path, "-s", "p", "-l", "y", "-o", tmp_path / "m.json")
+    assert result.code == 1
+    assert "'y' is infinite in 10 (first in row 2: " in result.err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "fit"])

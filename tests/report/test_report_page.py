@@ -3,11 +3,12 @@ import re
 import sys
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from report_samples import HOSTILE
 
 from trueodds.basics.wording import fixed, places_of
-from trueodds.report import Report
+from trueodds.report import Report, build_report
 from trueodds.report._page import embedded_json
 
 
@@ -143,3 +144,10 @@ def test_a_report_needs_neither_sklearn_nor_pandas(run_fresh):
         "build_report(p, y, calibrators=['beta', 'isotonic']).to_html()\n"
         "assert not {'sklearn', 'pandas'} & set(sys.modules)"
     )
+
+
+def test_half_a_character_in_a_label_is_escaped(tmp_path):
+    p = np.linspace(0.02, 0.98, 60)
+    y = np.where(np.arange(60) % 3 == 0, "\ud800b", "a")
+    made = build_report(p, y, classes=["a", "\ud800b"], calibrators=["logistic"])
+    assert "\\ud800b" in made.save(tmp_path / "r.html").read_text("utf-8")

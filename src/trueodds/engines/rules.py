@@ -176,6 +176,7 @@ def label_rules(
         example = example_of(value)
     if number is not None:
         found.append(Rule(name, "is NaN", number.is_nan(), example))
+        found.append(Rule(name, "is infinite", number.abs() == math.inf, example))
     if classes:
         found.append(Rule(name, "is not among --class", ~value.is_in(list(classes)), example))
     return found

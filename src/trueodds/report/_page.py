@@ -120,7 +120,7 @@ def render(content: dict[str, Any]) -> str:
     from markupsafe import Markup  # comes with jinja2
 
     style, code = asset("report.css"), script()
-    return str(
+    page = str(
         environment.get_template("report.html.j2").render(
             report=content,
             policy=policy(style, code),
@@ -135,6 +135,8 @@ def render(content: dict[str, Any]) -> str:
             group_marks=group_marks(content["groups"]["worst"]),
         )
     )
+    # Half a surrogate pair is no character that a file can hold.
+    return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _sorted(methods: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:

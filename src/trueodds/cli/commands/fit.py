@@ -14,7 +14,7 @@ from trueodds.cli import options as o
 from trueodds.cli.commands.methods import AUTO, complete_method, make_calibrator
 from trueodds.cli.commands.show import losses_text
 from trueodds.cli.errors import UsageError
-from trueodds.cli.files.find import STANDARD_INPUT
+from trueodds.cli.files.find import STANDARD_INPUT, as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note, working
 from trueodds.cli.rows.columns import ColumnNames
@@ -169,7 +169,7 @@ def _origin(
         names["features"] = list(columns.features)
     said: dict[str, Any] = {"columns": names}
     if file != STANDARD_INPUT:
-        said["file"] = Path(file).name
+        said["file"] = as_unicode(Path(file).name)
     if replaced is not None:
         said["parent"] = replaced.fingerprint
     return said if text is None else {**said, "notes": text}

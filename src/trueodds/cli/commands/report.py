@@ -11,6 +11,7 @@ import typer
 from trueodds.basics.shown import shortened
 from trueodds.cli import options as o
 from trueodds.cli.commands.compare import Folds, Jobs, Methods, chosen_methods
+from trueodds.cli.files.find import as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note
 from trueodds.cli.rows.columns import refuse_margins
@@ -63,10 +64,10 @@ def report(
         scale=data.input_scale,
         calibrators=chosen_methods(method),
         cv=cv,
-        names=names if title is None else {**names, "title": title},
+        names=names if title is None else {**names, "title": as_unicode(title)},
         notes=notes,
         provenance=_provenance(data.file, prepared),
-        command=shlex.join(["trueodds", *context.obj["words"]]),
+        command=as_unicode(shlex.join(["trueodds", *context.obj["words"]])),
         random_state=data.seed,
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
@@ -84,7 +85,7 @@ def report(
 
 def _provenance(file: str, prepared: Any) -> dict[str, Any]:
     paths = prepared.source.files.paths
-    found = {"file": file}
+    found = {"file": as_unicode(file)}
     size = sum(path.stat().st_size for path in paths if path.exists())
     if size:
         found["size"] = _size_text(size, len(paths))

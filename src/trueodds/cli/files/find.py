@@ -29,6 +29,7 @@ from trueodds.exceptions import InputError
 __all__ = [
     "Format",
     "InputFiles",
+    "as_unicode",
     "format_of",
     "matching",
     "no_match",
@@ -191,8 +192,21 @@ def partitions(path: Path) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for key, equals, value in pairs:
         if key and equals and unquote(key).casefold() not in map(str.casefold, found):
-            found[unquote(key)] = None if value == NO_PARTITION else unquote(value)
+            found[as_unicode(unquote(key))] = (
+                None if value == NO_PARTITION else as_unicode(unquote(value))
+            )
     return found
+
+
+def as_unicode(name: str) -> str:
+    r"""The name of a file as a text; bytes that are not UTF-8 are escaped.
+
+    Examples
+    --------
+    >>> print(as_unicode("caf\udce9.csv"))
+    caf\xe9.csv
+    """
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def common_partitions(paths: Sequence[Path]) -> dict[str, list[str | None]]:
@@ -235,7 +249,7 @@ def resolve(
     kind = next(iter(formats))
     assert kind is not None  # noqa: S101
     named = tuple(_with_text_name(path.absolute(), scratch) for path in paths)
-    return InputFiles(file, named, kind, common_partitions(paths))
+    return InputFiles(as_unicode(file), named, kind, common_partitions(paths))
 
 
 def no_match(file: str) -> str:
@@ -255,7 +269,7 @@ def _with_text_name(path: Path, scratch: Path) -> Path:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
         folder = Path(tempfile.mkdtemp(dir=scratch))
-        link = folder / os.fsencode(path.name).decode("utf-8", "backslashreplace")
+        link = folder / as_unicode(path.name)
         link.symlink_to(path)
         return link
     return path
@@ -303,7 +317,7 @@ def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
         os.close(source)
     if copy.stat().st_size == 0:
         raise InputError(f"{path} is a pipe to which no program writes; name a file.")
-    return InputFiles(str(path), (copy,), kind)
+    return InputFiles(as_unicode(str(path)), (copy,), kind)
 
 
 def _standard_input(given: Format | None, scratch: Path) -> InputFiles:

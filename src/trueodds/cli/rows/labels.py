@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections import defaultdict
@@ -217,6 +218,8 @@ def _numbers(texts: list[str]) -> list[Label] | None:
         try:
             number = float(text)
         except ValueError:
+            return None
+        if not math.isfinite(number):  # "inf" and "nan" are names here
             return None
         result.append(int(number) if number.is_integer() else number)
     return result

@@ -22,7 +22,14 @@ from trueodds.basics.files import exclusive
 from trueodds.basics.shown import shown
 from trueodds.cli.commands.methods import AUTO, make_calibrator
 from trueodds.cli.errors import UsageError
-from trueodds.cli.files.find import format_of, matching, no_match, partitions, scratch_folder
+from trueodds.cli.files.find import (
+    as_unicode,
+    format_of,
+    matching,
+    no_match,
+    partitions,
+    scratch_folder,
+)
 from trueodds.cli.files.open import DataSource, leave_room, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
@@ -77,7 +84,8 @@ def find_files(files: list[str]) -> list[Path]:
             raise InputError(no_match(file))
         for path in found:
             if not path.is_file():
-                raise InputError(f"{path}: no such file.")
+                exists = path.exists()
+                raise InputError(f"{path}{' is no regular file' if exists else ': no such file'}.")
             paths[path] = None
     return list(paths)
 
@@ -380,7 +388,7 @@ class WatchRun:
                         batch = [self._copied(one, folder) for one in batch]
                         continue
                     with working("checking rows", source.connection):
-                        rows = self._select(source, [str(one.path) for one in batch])
+                        rows = self._select(source, batch)
                     if rows.skipped:
                         log(f"{name}: left out {in_words(rows.skipped)}.")
                     leave_room(source.connection, self.data.memory, ROW_BYTES * rows.n_positions)
@@ -421,7 +429,8 @@ class WatchRun:
         mark = fingerprint_of(one.path, copy)
         return replace(one, copy=copy, fingerprint=mark, size=copy.stat().st_size)
 
-    def _select(self, source: DataSource, names: list[str]) -> WatchedRows:
+    def _select(self, source: DataSource, batch: list[Delivery]) -> WatchedRows:
+        names = [as_unicode(str(one.path)) for one in batch]
         columns = self.columns.found_in(source)
         n_classes = max(2, len(columns.score))
         self.classes = self.classes or tuple(range(n_classes))
@@ -450,7 +459,7 @@ class WatchRun:
             until=data.until,
             last=self.watch.last,
             horizon=self.watch.horizon,
-            names=[f"…{name[-199:]}" if len(name) > 200 else name for name in names],
+            names=[name if len(name) <= 200 else f"…{name[-199:]}" for name in names],
         )
         if rule is not None and rule.step is not None:
             self.watch.see(rule.step, rows.starts)
@@ -622,7 +631,7 @@ class WatchRun:
         batch = list(once.values())
         with self._open(self.data.files[0], batch) as source:
             with working("reading rows since the change", source.connection):
-                rows = self._select(source, [str(one.path) for one in batch])
+                rows = self._select(source, batch)
                 scores, codes, mass = _newest(rows, str(change.time), str(self.watch.kind))
             calibrator = make_calibrator(AUTO, self.fitted.scale, ())
             calibrator.set_params(classes=list(self.classes))
