@@ -556,7 +556,7 @@ def test_a_state_that_is_no_file_is_refused(watch, make):
 
 
 def test_long_names_and_texts_are_saved_so_that_they_can_be_read(folder, run):
-    name, text = "t" * 3000, "g" * 5000
+    name, text = "t" * 3000, "g" * 1000
     table = pa.table({"p": [0.5] * 4, "y": [0, 1, 0, 1], name: [1, 2, 3, 4], "g": [text] * 4})
     pq.write_table(table, "a.parquet")
     words = ("monitor", "map.json", "a.parquet", *COLUMNS, "-t", name, "-g", "g")

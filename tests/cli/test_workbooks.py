@@ -346,6 +346,29 @@ def _spaces(path):
             stream.write(b"</sheetData>" + tail)
 
 
+def _shared_string(path):
+    """One text of 500 MB that 48 cells share."""
+    strings = "xl/sharedStrings.xml"
+    cells = "".join(f'<row r="{k}"><c r="A{k}" t="s"><v>0</v></c></row>' for k in range(302, 350))
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    head, tail = parts[SHEET].split(b"</sheetData>")
+    parts[SHEET] = head + cells.encode() + b"</sheetData>" + tail
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings"
+    link = f'<Relationship Id="rId99" Type="{kind}" Target="sharedStrings.xml"/></Relationships>'
+    relations = "xl/_rels/workbook.xml.rels"
+    parts[relations] = parts[relations].replace(b"</Relationships>", link.encode())
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, content in parts.items():
+            book.writestr(name, content)
+        with book.open(strings, "w", force_zip64=True) as stream:
+            stream.write(b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">')
+            stream.write(b"<si><t>")
+            for _ in range(500):
+                stream.write(b"a" * 1_000_000)
+            stream.write(b"</t></si></sst>")
+
+
 def _long_text(path):
     text = "".join(map(chr, np.random.default_rng(0).integers(97, 123, 2_000_000)))
     cell = f'<row r="302"><c r="A302" t="inlineStr"><is><t>{text}</t></is></c></row></sheetData>'
@@ -358,6 +381,7 @@ HARMFUL = {
     "no place": (_stray_cell("ZZZZZZZ99999999999"), "is no place in a sheet"),
     "no such row": (_stray_cell("A9999999"), "is no place in a sheet"),
     "spaces": (_spaces, "grows from"),
+    "a shared text": (_shared_string, "grows from"),
     "a long text": (_long_text, "a cell holds at most 32,767 characters"),
     "a document type": (
         lambda path: _with_part(path, SHEET, lambda xml: '<!DOCTYPE a [<!ENTITY b "c">]>' + xml),
