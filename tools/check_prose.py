@@ -133,7 +133,8 @@ def docstring_passages(lines: list[str], first: int) -> Iterator[Passage]:
         following = lines[number - first + 1] if number - first + 1 < len(lines) else ""
         is_heading = bool(text) and bool(SECTION.match(following))
         is_name = section in LISTS_OF_NAMES and bool(text) and indent(line) == base
-        is_example = (is_example or text.startswith(">>>")) and bool(text)
+        is_command = section == "Examples" and text.startswith("trueodds ")
+        is_example = (is_example or is_command or text.startswith(">>>")) and bool(text)
         ends = (
             not text or is_heading or is_name or is_example or text.startswith((".. ", "- ", "* "))
         )

@@ -124,7 +124,9 @@ def test_a_column_that_exists_is_not_overwritten(run, data, csv_file, tmp_path, 
     out.mkdir()
     result = run("apply", data / "map.json", path, "-s", "p", "-o", out / "o.csv")
     assert result.code == 1
-    assert "already has a column 'probability'; name the new one with --output-column" in result.err
+    assert (
+        "already has a column 'probability'; choose another name with --output-column" in result.err
+    )
     assert files_left(out) == []
     named = run(
         "apply", data / "map.json", path, "-s", "p", "-o", out / "o.csv", "--output-column", "q"

@@ -53,7 +53,7 @@ def test_a_signal_during_apply_leaves_nothing(
     finally:
         process.kill()
     assert process.returncode == code, stderr
-    assert stderr == f"trueodds: {word}; nothing was left behind.\n"
+    assert stderr == f"trueodds: {word}; no partial output was written.\n"
     assert stdout == ""
     assert files_left(out) == (["o.csv"] if older else [])
     assert files_left(scratch) == []

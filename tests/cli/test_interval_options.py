@@ -29,7 +29,7 @@ def test_a_map_is_saved_with_its_band_and_applied_with_it(run, data, table, tmp_
 def test_either_end_is_exported(run, data, tmp_path):
     made = tmp_path / "map.json"
     run("fit", data / "scores.csv", "-s", "p", "-l", "y", "--interval", "0.9", "-o", made)
-    result = run("export", made, "--to", "python", "--end", "upper")
+    result = run("export", made, "--to", "python", "--bound", "upper")
     assert result.code == 0, result.err
     namespace = {}
     exec(result.out, namespace)  # noqa: S102
@@ -41,10 +41,10 @@ def test_a_map_without_intervals_says_so(run, data, tmp_path):
     words = ["-s", "p", "-o", tmp_path / "out.csv"]
     result = run("apply", data / "map.json", data / "scores.csv", *words, "--interval", "0.9")
     assert result.code == 2
-    assert "carries no intervals: fit it with --interval 0.9" in result.err
-    result = run("export", data / "map.json", "--to", "sql", "--end", "lower")
+    assert "has no intervals; fit it with --interval 0.9" in result.err
+    result = run("export", data / "map.json", "--to", "sql", "--bound", "lower")
     assert result.code == 2
-    assert "carries no intervals" in result.err
+    assert "has no intervals" in result.err
 
 
 def test_another_level_than_that_of_the_map_is_refused(run, data, tmp_path):
@@ -53,7 +53,7 @@ def test_another_level_than_that_of_the_map_is_refused(run, data, tmp_path):
     words = ["-s", "p", "--interval", "0.5", "-o", tmp_path / "out.csv"]
     result = run("apply", made, data / "scores.csv", *words)
     assert result.code == 2
-    assert "have confidence level 0.9, not 0.5" in result.err
+    assert "have confidence level 0.9; pass --interval 0.9" in result.err
     result = run("fit", data / "scores.csv", "-s", "p", "-l", "y", "--interval", "90")
     assert result.code == 2
     assert "--interval must lie strictly between 0 and 1; got 90" in result.err

@@ -165,8 +165,9 @@ def test_apply_keeps_bad_rows_in_their_place_with_a_blank(run, data, csv_file, t
     words = ["apply", data / "map.json", path, "-s", "p", "-o", out, "--on-bad-rows", "blank"]
     result = run(*words)
     assert result.code == 0, result.err
-    assert "4 rows with probability (left blank: 1 where p is missing, 1 where p is text)" in (
-        result.err
+    assert (
+        "4 rows; new column: probability (left blank: 1 where p is missing, 1 where p is text)"
+        in (result.err)
     )
     rows = [line.split(",") for line in out.read_text().splitlines()[1:]]
     assert [row[0] for row in rows] == list("abcd")
@@ -195,4 +196,4 @@ def test_errors_and_help_speak_our_own_language(run, data):
         assert "--help" in shown
         assert "<bool>" not in shown
     printed = run("fit", data / "scores.csv", "-s", "p", "-l", "y", "-m", "beta")
-    assert printed.err.startswith("standard output: beta map of 2,000 rows; positive: 1")
+    assert printed.err.startswith("standard output: beta map fitted to 2,000 rows; positive: 1")

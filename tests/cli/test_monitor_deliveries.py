@@ -490,7 +490,7 @@ def test_an_acknowledged_alarm_is_kept_and_watching_goes_on(watch):
     (alarm,) = after.json["acknowledged"]
     assert (alarm["alarm_time"], alarm["rows"]) == (day_name(0), 3 * PER_DAY)
     assert alarm["at"] == json.loads(Path("s.json").read_text())["job"]["acknowledged"][0]["at"]
-    assert "there is no alarm to acknowledge" in watch("lake", "--acknowledge").err
+    assert "--acknowledge: there is no alarm" in watch("lake", "--acknowledge").err
     for number in range(6, 9):
         deliver(number, shift=1.2)
     assert watch("lake").code == 4

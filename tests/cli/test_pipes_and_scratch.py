@@ -336,7 +336,7 @@ def test_more_columns_than_fit_are_refused_with_the_memory_that_they_need(run, d
     words = ["apply", data / "map.json", path, "-s", "p", "-o", "-", "--output-format", "csv"]
     result = run(*words, "--memory", "100MB")
     assert result.code == 1
-    assert "has 2,001 columns, for which DuckDB needs about 0.3 GB, more than --memory 100MB" in (
+    assert "has 2,001 columns; DuckDB needs about 0.3 GB for them, more than --memory 100MB" in (
         result.err
     )
     assert result.err.endswith("--memory 1GB\n")

@@ -72,7 +72,7 @@ def test_a_terminal_sees_what_is_done_and_keeps_only_the_message(data, tmp_path)
     kept = " ".join(visible(shown))
     assert "checking rows" not in kept
     assert "fitting beta" not in kept
-    assert "beta map of" in kept
+    assert "beta map fitted to" in kept
 
 
 def test_a_terminal_that_sees_an_error_keeps_one_sentence(data):

@@ -174,7 +174,7 @@ def test_a_malformed_metadata_is_one_sentence_on_the_command_line(run, data, tmp
         result = run(*words)
         assert result.code == 1
         assert result.err == (
-            f"trueodds: {path} holds no map that can be used: metadata.rows must be a whole "
+            f"trueodds: {path} is not a valid map: metadata.rows must be a whole "
             "number, not negative; got '\\x1b[2J'.\n"
         )
 
@@ -228,7 +228,7 @@ def test_every_kind_of_map_is_shown_and_equals_itself(run, tmp_path, fitted):
     assert content["fingerprint"] == fitted.fingerprint
     assert all(0 <= v <= 1 for curve in content["curves"] for v in curve["probability"])
     same = run("diff", path, path)
-    assert f"{path} and {path}: the same map, and they say the same" in same.out
+    assert f"{path} and {path}: the same map, with the same metadata" in same.out
     found = run("diff", path, path, "--json").json
     assert found["same"] is True
     assert found["differences"] == []
@@ -278,7 +278,7 @@ def test_maps_of_probabilities_and_of_log_odds_are_compared_as_probabilities(run
     [
         (maps.IdentityMap(scale="raw"), "different scales, probability and raw"),
         (maps.SoftmaxMap(weights=np.ones(3), bias=np.zeros(3)), "one has 2 classes, the other 3"),
-        (EXAMPLES[-1], "ask different questions"),
+        (EXAMPLES[-1], "the trees have different splits"),
     ],
 )
 def test_what_cannot_be_compared_is_said(run, tmp_path, fitted, reason):
@@ -296,7 +296,7 @@ def test_verbose_says_what_is_done(run, data, tmp_path):
         said = run(*spoken, tmp_path / f"{number}.json").err.splitlines()
         assert re.fullmatch(r"trueodds: .*scores\.csv \(csv\) is read by DuckDB [\d.]+", said[0])
         assert said[1] == "trueodds: checked 2,000 rows: none left out"
-        assert re.fullmatch(r"trueodds: learned a log_odds map from 2,000 rows in .* s", said[2])
+        assert re.fullmatch(r"trueodds: fitted a log_odds map to 2,000 rows in .* s", said[2])
         assert "out of fold in" in said[3]
         assert len(said) == 5
     assert quiet.err.count("\n") == 1

@@ -35,7 +35,10 @@ def test_a_signal_counts_whatever_a_library_makes_of_it(run, data, monkeypatch, 
 
     monkeypatch.setattr("trueodds.cli.rows.prepare.examine", swallowed)
     result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y")
-    assert (result.code, result.err) == (143, "trueodds: terminated; nothing was left behind.\n")
+    assert (result.code, result.err) == (
+        143,
+        "trueodds: terminated; no partial output was written.\n",
+    )
 
 
 @pytest.mark.parametrize(("number", "kind"), [(2, KeyboardInterrupt), (15, Terminated)])
@@ -82,7 +85,10 @@ def test_a_signal_while_temporary_files_are_removed_keeps_none_of_them(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(shutil, "rmtree", interrupted)
     result = run("evaluate", data / "scores.csv", "-s", "p", "-l", "y", "--resamples", "20")
-    assert (result.code, result.err) == (143, "trueodds: terminated; nothing was left behind.\n")
+    assert (result.code, result.err) == (
+        143,
+        "trueodds: terminated; no partial output was written.\n",
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -29,7 +29,7 @@ def test_without_the_studies_the_command_that_installs_them_is_named(run, withou
     assert result.code == 3
     assert result.out == ""
     assert result.err.count("\n") == 1
-    assert result.err.endswith("run: pip install trueodds-studies\n")
+    assert result.err.endswith("install it with: pip install trueodds-studies\n")
     page = run("--help").out
     assert "study" not in page
     assert "evaluate" in page

@@ -79,9 +79,9 @@ def test_groups_of_counted_lines_are_groups_of_rows(run, csv_file, rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--weight", "p"], "--weight has no exact guarantee"),
-        (["--scale", "logit"], "a threshold is a probability: calibrate the scores first"),
-        (["--group", "region", "--group", "y"], "pass one --group"),
+        (["--weight", "p"], "--weight allows no exact guarantee"),
+        (["--scale", "logit"], "a threshold needs probabilities; calibrate the scores first"),
+        (["--group", "region", "--group", "y"], "pass --group only once"),
         (["--anytime", "--max-rows", "100"], "--anytime needs all rows"),
     ],
 )

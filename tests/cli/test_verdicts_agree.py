@@ -76,7 +76,7 @@ def test_the_only_group_that_is_off_is_the_headline(run, csv_file):
     path = csv_file("p,y,Region", *lines(p, y, region))
     evaluated, reported = both(run, path, "-g", "Region")
     assert evaluated["finding"] == reported["verdict"]["finding"]
-    assert evaluated["finding"].startswith("Not calibrated in 1 of 4 groups. Worst: Region = Ost")
+    assert evaluated["finding"].startswith("Not calibrated in 1 of 4 groups. In Region = Ost")
     assert reported["verdict"]["status"] == "groups"
     shown = run("evaluate", path, "-s", "p", "-l", "y", "-g", "Region").out
     assert evaluated["finding"] in shown

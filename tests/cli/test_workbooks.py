@@ -129,7 +129,7 @@ def test_a_workbook_keeps_cached_results_formats_and_rows_without_a_score(run, d
     words = ["apply", data / "map.json", path, "-s", "p", "-o", out]
     assert "2 of 4 rows cannot be used" in run(*words).err
     result = run(*words, "--on-bad-rows", "skip")
-    assert "4 rows with probability (left blank: " in result.err
+    assert "4 rows; new column: probability (left blank: " in result.err
     values, formulas = (
         openpyxl.load_workbook(out, data_only=flag).active for flag in (True, False)
     )
@@ -292,7 +292,7 @@ def test_rows_that_were_delivered_twice_are_counted_and_said(run, table, tmp_pat
     extra = {"report": ["-o", tmp_path / "r.html"], "fit": ["-o", tmp_path / "m.json"]}
     methods = [] if command == "evaluate" else ["-m", "identity"]
     words = [command, path, "-s", "p", "-l", "y", *methods, *extra.get(command, [])]
-    assert "7 of 2,007 rows repeat another in every column" in run(*words).err
+    assert "7 of 2,007 rows are exact duplicates" in run(*words).err
     rounded = pa.table({"p": np.round(table["p"].to_numpy(), 1), "y": table["y"], "g": table["g"]})
     write_table(rounded, path)  # equal rows are no surprise without a key
     assert "repeat" not in run(*words, *["--force"] * (command != "evaluate")).err

@@ -59,8 +59,9 @@ def test_several_classes_are_overconfident_or_underconfident():
     truth = np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True)
     y = (truth.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
     said = metrics.evaluate_classes(y, p).finding()
-    assert said.startswith("Not calibrated. The model is overconfident: it gives the most probable")
-    assert " class 70% on average, which is right in " in said
+    assert said.startswith(
+        "Not calibrated. The model is overconfident: its mean confidence is 70%, its accuracy "
+    )
     said = metrics.evaluate_classes(y, truth**0.5 / (truth**0.5).sum(axis=1, keepdims=True))
     assert "underconfident" in said.finding()
 
@@ -102,7 +103,7 @@ def test_numbers_that_are_off_by_hand(expected, happened, words):
 def test_the_number_is_told_only_if_its_own_test_says_so():
     off = Found(120, 100, error=0.3, mean_p=0.05 / 3)
     assert finding(off) == (
-        "Not calibrated. No part of the scale stands out; the typical error is 30% (p = 0.001)."
+        "Not calibrated. No score range is clearly off; the typical error is 30% (p = 0.001)."
     )
     assert "120 positives; 100 occurred" in finding(Found(120, 100, error=0.3, mean_p=0.016))
     assert (
@@ -161,28 +162,49 @@ def test_rows_are_parted_by_their_weight():
         (
             0.9,
             0.8,
-            "Not calibrated. The model is overconfident: it gives the most probable class 90% on "
-            "average, which is right in 80% (p = 0.001).",
+            "Not calibrated. The model is overconfident: its mean confidence is 90%, "
+            "its accuracy 80% (p = 0.001).",
         ),
         (
             0.7,
             0.8,
-            "Not calibrated. The model is underconfident: it gives the most probable class 70%",
+            "Not calibrated. The model is underconfident: its mean confidence is 70%",
         ),
         (0.82, 0.8, "Not calibrated, but the error is small. The model is overconfident"),
         (0.8201, 0.8, "Not calibrated. The model is overconfident"),
-        (0.8, 0.8, "Not calibrated, but the error is small. The model is underconfident"),
+        (
+            0.8,
+            0.8,
+            "Not calibrated, but the error is small. Mean confidence equals accuracy (80%), "
+            "but the typical error is 1% (p = 0.001).",
+        ),
     ],
 )
 def test_several_classes_by_hand(confidence, right, words):
     found = SimpleNamespace(
         p_value=0.001,
         mean_confidence=confidence,
-        metrics={"accuracy": SimpleNamespace(estimate=right)},
+        n=100,
+        metrics={
+            "accuracy": SimpleNamespace(estimate=right),
+            "debiased_calibration_error": SimpleNamespace(estimate=0.01),
+        },
     )
     assert class_finding(found, tolerance=0.02 + 1e-12).startswith(words)
     found.p_value = 0.05
     assert class_finding(found) == "No miscalibration beyond chance was found (p = 0.05)."
+    found.n = 99
+    assert class_finding(found) == (
+        "No miscalibration beyond chance was found (p = 0.05); "
+        "99 rows can reveal only large errors."
+    )
+
+
+def test_a_large_error_is_not_small_although_confidence_equals_accuracy():
+    p = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]] * 1000)
+    y = np.where(np.arange(2000) % 2 == 0, 0, np.where(np.arange(2000) % 5 < 2, 0, 1))
+    said = metrics.evaluate_classes(y, p, classes=[0, 1, 2]).finding()
+    assert said.startswith("Not calibrated. Mean confidence equals accuracy (70%), but the typical")
 
 
 def group(value, flagged, predicted=0.67, observed=0.57, p=1e-6):
@@ -200,14 +222,14 @@ def group(value, flagged, predicted=0.67, observed=0.57, p=1e-6):
 def test_the_worst_group_is_named_when_it_is_the_finding():
     groups = [group("Ost", True), *(group(f"g{k}", False) for k in range(5))]
     assert finding(Found(500, 500, p=0.11), groups=groups) == (
-        "Not calibrated in 1 of 6 groups. Worst: Region = Ost, where the model predicts 67% and "
+        "Not calibrated in 1 of 6 groups. In Region = Ost, the model predicts 67% on average; "
         "57% are positive (adjusted p < 0.0001). All rows together show no miscalibration "
         "(p = 0.11)."
     )
     both = finding(Found(200, 100, error=0.3), groups=[group("Ost", True, observed=0.0), *groups])
     assert both.endswith(
-        "(p = 0.001). 2 of 7 groups are not calibrated. Worst: Region = Ost, where the model "
-        "predicts 67% and none are positive (adjusted p < 0.0001)."
+        "(p = 0.001). 2 of 7 groups are not calibrated. In the worst, Region = Ost, the model "
+        "predicts 67% on average; none are positive (adjusted p < 0.0001)."
     )
     none = [group("Ost", False)]
     assert finding(Found(500, 500, p=0.4), groups=none) == finding(Found(500, 500, p=0.4))

@@ -372,7 +372,7 @@ def test_the_printed_table_has_the_numbers_of_the_document(one, figures, command
             wanted = [metric, ends["low"], ends["high"]][: len(shown)]
             near = [Near(value, 0.5e-4 + 1e-9) for value in wanted]
             figures.compare("evaluate, printed", [float(word) for word in shown], near)
-    means = re.search(r"mean score ([\d.]+), frequency of positives ([\d.]+)", text)
+    means = re.search(r"Mean score ([\d.]+), observed rate ([\d.]+)", text)
     y, p, w = one.rows
     near = [Near(oracles.mean(values, w), 1e-4) for values in (p, y)]
     figures.compare("evaluate, printed", [float(word.strip(".")) for word in means.groups()], near)

@@ -119,7 +119,7 @@ def test_a_group_that_is_the_only_finding_heads_the_page():
     p = rng.beta(2, 2, 4000)
     y = rng.random(4000) < np.where(region == "east", 0.7 * p, p)
     report = build_report(p, y, groups={"region": region}, calibrators=["identity", "logistic"])
-    assert report.verdict.startswith("Not calibrated in 1 of 3 groups. Worst: region = east")
+    assert report.verdict.startswith("Not calibrated in 1 of 3 groups. In region = east")
     page = report.to_html()
     assert '<section id="verdict" class="verdict groups"' in page
     assert "Check the groups" in page

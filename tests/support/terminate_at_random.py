@@ -19,7 +19,7 @@ from pathlib import Path
 
 COMMANDS = ("fit", "apply", "report", "monitor")
 COMPLETE, TERMINATED, BEFORE_PYTHON = "complete", "terminated", "ended before the program began"
-SENTENCE = "trueodds: terminated; nothing was left behind.\n"
+SENTENCE = "trueodds: terminated; no partial output was written.\n"
 CODE = 143
 
 

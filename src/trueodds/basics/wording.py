@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = [
     "count_text",
+    "counted",
     "e_value_text",
     "fixed",
     "interval_percent_text",
@@ -142,6 +143,17 @@ def count_text(number: float) -> str:
     if number >= 10 or number == round(number):
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 0.05 else f"{number:.1g}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun in the singular or plural.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2500, "row"), counted(2, "class", "classes")
+    ('1 row', '2,500 rows', '2 classes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def e_value_text(value: float) -> str:

@@ -1,8 +1,8 @@
 """The command line: ``trueodds evaluate``, ``fit``, ``apply``, ``compare``, ``report`` and more.
 
-Every command is one small module; it reads files through DuckDB, calls the library, and shows what
-came back. Nothing heavy is imported before a command needs it, so ``trueodds --help`` is quick.
-See ``docs/command-line.md``.
+Every command is one small module; it reads files through DuckDB, calls the library, and prints the
+result. Heavy libraries are imported when a command needs them, so ``trueodds --help`` is fast. See
+``docs/command-line.md``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code; the entry point ``trueodds``.
+    """Run one command and exit with its code; the entry point ``trueodds``.
 
     Parameters
     ----------
     arguments : sequence of str, default=None
-        The words after ``trueodds``; by default those of this process.
+        The arguments after ``trueodds``. Default: those of this process.
     """
     from trueodds.basics.signals import STOPPING
 
-    with STOPPING.watched():  # from the first moment on: imports take most of a short run
+    with STOPPING.watched():  # as early as possible: imports take most of a short run
         try:
             code = _code_of(sys.argv[1:] if arguments is None else arguments)
         except BaseException:

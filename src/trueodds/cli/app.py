@@ -1,4 +1,4 @@
-"""The program: its commands, the options before them, and one run from words to an exit code."""
+"""The program: its commands, its global options, and one run from arguments to an exit code."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ COMMANDS = {
 } | {"study": f"{STUDIES}.cli"}
 """The module of each command, which has a function of that name; in the order of the help."""
 FLAGS = {"--debug", "--verbose"}
-"""Options of the program that may follow the command, too."""
+"""Global options, which may also follow the command."""
 
 
 # ----- commands ------------------------------------------------------------------------------
 
 
 class _PlainFlags:
-    """Shows flags without a type: they take no value, and <bool> looks as if they did."""
+    """Show flags without a type, because they take no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """All options, ``--help`` among them."""
+        """All options, including ``--help``."""
         found: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # of a typer class
         for option in found:
             if getattr(option, "is_flag", False):
@@ -61,7 +61,7 @@ class Commands(_PlainFlags, TyperGroup):
     """All commands; each is imported when it is called or listed."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name; None if there is none."""
+        """Return the command of this name; None if there is none."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             try:
                 self.add_command(_load(cmd_name))
@@ -72,14 +72,14 @@ class Commands(_PlainFlags, TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names of commands that can be imported; ``study`` may not be installed."""
+        """Return the names of all commands that can be imported; ``study`` is optional."""
         for name in COMMANDS:
             with suppress(ImportError):
                 self.get_command(ctx, name)
         return [name for name in COMMANDS if name in self.commands]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As typer does, but near misses are sought among all commands."""
+        """Resolve a command as typer does, but look for similar names among all commands."""
         if args and args[0] not in COMMANDS:
             self.list_commands(ctx)
         return super().resolve_command(ctx, args)
@@ -95,8 +95,8 @@ def _load(name: str) -> Any:
         if error.name != STUDIES:
             raise
         raise MissingLibraryError(
-            f"{name} is a command of trueodds-studies, which is not installed; "
-            "run: pip install trueodds-studies"
+            f"'{name}' needs the package trueodds-studies; install it with: pip install "
+            f"trueodds-studies"
         ) from None
     alone = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
@@ -107,7 +107,7 @@ def _load(name: str) -> Any:
 
 
 def _help_text(function: Callable[..., None]) -> str:
-    """A docstring for the terminal: prose flows, examples keep their lines."""
+    """Format a docstring for the terminal: prose is rewrapped, examples keep their lines."""
     prose, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
     paragraphs = [" ".join(part.split()) for part in prose.strip().split("\n\n")]
     lines = "\n".join(f"  {line}" for line in examples.splitlines())
@@ -142,18 +142,18 @@ def _program(
         typer.Option("--verbose", help="Log each step. Can be given before or after the command."),
     ] = False,
 ) -> None:
-    """Turn the scores of any classifier into probabilities people can act on.
+    """Calibrate the probabilities of any classifier.
 
-    All you need is a file of scores and labels.
+    All you need is a file with scores and labels.
 
     Examples
     --------
-    trueodds evaluate scores.csv --score p --label y     can they be trusted?
-    trueodds compare  scores.csv --score p --label y     what would help?
+    trueodds evaluate scores.csv --score p --label y     # is the model calibrated?
+    trueodds compare  scores.csv --score p --label y     # which method helps?
     trueodds fit      scores.csv --score p --label y -o map.json
     trueodds apply    map.json new.parquet --score p -o calibrated.parquet
     trueodds report   scores.csv --score p --label y -o report.html
-    trueodds demo                                        all of it on a real model
+    trueodds demo                                        # all of it on a real model
     """
 
 
@@ -164,9 +164,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
-    epilog="Exit codes: 0 done, 1 the data or a file cannot be used, 2 wrong options, "
-    "3 a library is missing, 4 monitor has raised an alarm, 5 monitor found a delivery that "
-    "--fail-on names, 70 a bug, 130 interrupted, 141 the output was closed, 143 terminated.",
+    epilog="Exit codes: 0 success. 1 unusable data or file. 2 wrong options. 3 missing library. "
+    "4 monitor: alarm. 5 monitor: delivery that --fail-on names. 70 bug. 130 interrupted. "
+    "141 output closed. 143 terminated.",
 )
 app.callback(help=_help_text(_program))(_program)
 
@@ -175,7 +175,7 @@ app.callback(help=_help_text(_program))(_program)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line without the program's name; returns the exit code."""
+    """Run a command line (without the program's name) and return the exit code."""
     words, flags = _without_flags(list(arguments))
     debug = "--debug" in flags or bool(os.environ.get("TRUEODDS_DEBUG"))
     command = typer.main.get_command(app)
@@ -189,7 +189,7 @@ def run(arguments: Sequence[str]) -> int:
         if STOPPING.received is not None:
             return _report(leave, words, debug)
         return errors.BROKEN_PIPE if leave.code else errors.OK
-    except BaseException as error:  # every way out must end in one sentence and a code
+    except BaseException as error:  # every exit must print one sentence and return a code
         return _report(error, words, debug)
     if result == errors.INTERRUPTED:  # typer turns Ctrl-C into a code
         return _report(KeyboardInterrupt(), words, debug)
@@ -197,7 +197,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _without_flags(words: list[str]) -> tuple[list[str], set[str]]:
-    """``--debug`` and ``--verbose`` may stand anywhere before ``--``."""
+    """Remove ``--debug`` and ``--verbose``, which may be anywhere before ``--``."""
     end = words.index("--") if "--" in words else len(words)
     kept = [word for word in words[:end] if word not in FLAGS] + words[end:]
     return kept, FLAGS.intersection(words[:end])
@@ -206,7 +206,7 @@ def _without_flags(words: list[str]) -> tuple[list[str], set[str]]:
 def _report(error: BaseException, words: list[str], debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
-    if STOPPING.received is not None:  # whatever a library has made of it
+    if STOPPING.received is not None:  # even if a library has replaced the exception
         error = STOPPING.received()
     if isinstance(error, BrokenPipeError):
         errors.silence_pipe()
@@ -233,7 +233,7 @@ def _report(error: BaseException, words: list[str], debug: bool) -> int:
 
 @contextmanager
 def _warnings(debug: bool) -> Iterator[None]:
-    """Our warnings as one line each; those of other libraries only for debugging."""
+    """Print our warnings as one line each; those of other libraries only with ``--debug``."""
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
@@ -251,7 +251,7 @@ def _warnings(debug: bool) -> Iterator[None]:
 
 @contextmanager
 def _messages(wanted: bool) -> Iterator[None]:
-    """What the library logs, on standard error, one line each."""
+    """Print the library's log on standard error."""
     if not wanted:
         yield
         return

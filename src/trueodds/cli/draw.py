@@ -1,4 +1,4 @@
-"""Forecasts of any map along a line of scores, and curves drawn with characters."""
+"""Predictions of any map along a line of scores, and curves drawn with characters."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["MOST_CURVES", "curves_of", "score_axis", "score_scale", "text_plot",
 POINTS = 1001
 MOST_CURVES = 6
 WIDE = 6.0
-"""How far log-odds and margins are looked at on both sides of 0, if nothing says more."""
+"""Range of log-odds and decision values on both sides of 0, unless the map has a wider one."""
 KNOTS = ("edges", "x")
-"""What families call the scores at which their maps bend or jump."""
+"""Names of the parameters that hold the knots or jumps of a map."""
 WIDTH, HEIGHT = 61, 17
-"""Columns and lines of the plot itself; it has room on a terminal of 80 columns."""
+"""Columns and lines of the plot, which fits on a terminal of 80 columns."""
 UNCHANGED = "·"
 
 
 def score_scale(fitted: Sequence[CalibrationMap]) -> str | None:
-    """The scale that all maps can be looked at on; None if there is none."""
+    """Return the scale that all maps share; None if there is none."""
     scales = {m.scale for m in fitted}
     if len(scales) == 1:
         return scales.pop()
@@ -32,9 +32,9 @@ def score_scale(fitted: Sequence[CalibrationMap]) -> str | None:
 
 
 def score_axis(fitted: Sequence[CalibrationMap], scale: str) -> Floats:
-    """An even grid over the scores that the maps were learned from, as far as they say.
+    """Return an even grid over the scores that the maps were fitted to, if their metadata has them.
 
-    What a map says of itself may be wrong, so it is kept within what the scale allows.
+    The metadata may be wrong, so the grid stays within the limits of the scale.
     """
     ends: list[float] = []
     for m in fitted:
@@ -53,7 +53,7 @@ def score_axis(fitted: Sequence[CalibrationMap], scale: str) -> Floats:
 
 
 def unchanged(x: Floats, scale: str) -> Floats | None:
-    """What the scores themselves say; None for margins, which say nothing."""
+    """Return the scores as probabilities; None for raw decision values, which have no scale."""
     if scale == "raw":
         return None
     return x if scale == "probability" else 1 / (1 + np.exp(-x))
@@ -62,11 +62,11 @@ def unchanged(x: Floats, scale: str) -> Floats | None:
 def curves_of(
     fitted: CalibrationMap, x: Floats, scale: str, n_classes: int = 2
 ) -> list[tuple[str, Floats]]:
-    """Names and forecasts along the grid.
+    """Return names and predictions along the grid.
 
-    One curve for two classes. Of several classes, one for each of the first six: its probability
-    where the others share the rest equally. Of a tree, one for each of its six heaviest leaves.
-    A map for any number of classes is taken for one of ``n_classes``.
+    Two classes have one curve. Several classes have one for each of the first six: its probability
+    if the others share the rest equally. A tree has one for each of its six heaviest leaves. A map
+    for any number of classes is evaluated with ``n_classes``.
     """
     scores = x
     if fitted.scale != scale:  # probabilities for a map of log-odds
@@ -85,7 +85,7 @@ def curves_of(
 
 
 def _rows(scores: Floats, k: int, n: int, scale: str) -> Floats:
-    """Scores of all classes: that of class k along the line, the others equal."""
+    """Return scores of all classes: class k along the line, the others equal."""
     rows = np.zeros((len(scores), n))
     if scale == "probability":
         rows[:] = ((1 - scores) / (n - 1))[:, None]
@@ -111,7 +111,7 @@ def text_plot(
     high: float = 1.0,
     behind: Floats | None = None,
 ) -> list[str]:
-    r"""Lines of text with a curve for each mark, over an even grid.
+    r"""Return lines of text with a curve for each mark, over an even grid.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def text_plot(
     curves : sequence of (mark, ndarray of shape (n,))
         A mark is one character; later ones are drawn over earlier ones.
     low, high : float, default=0 and 1
-        The ends of the upright axis.
+        Limits of the vertical axis.
     behind : ndarray of shape (n,), default=None
-        What is dotted below all curves: no change.
+        Reference curve, drawn as dots below all others.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def _mark(
     *,
     joined: bool,
 ) -> None:
-    """Put a mark where the curve passes; jumps are filled so that a step is seen as one."""
+    """Draw a curve; jumps are filled so that a step is visible."""
     at = np.linspace(0, len(x) - 1, WIDTH).round().astype(np.intp)
     share = (np.clip(y[at], low, high) - low) / (high - low)
     rows = np.rint((1 - share) * (HEIGHT - 1)).astype(np.intp).tolist()

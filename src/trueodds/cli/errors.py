@@ -1,4 +1,4 @@
-"""Exit codes, and the sentence that a failed command prints."""
+"""Exit codes and the sentence that a failed command prints."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ BAD_INPUT = 1
 USAGE = 2
 MISSING_LIBRARY = 3
 ALARM = 4
-"""'trueodds monitor' did its work and found that forecasts are wrong."""
+"""'trueodds monitor' completed and found that predictions are miscalibrated."""
 DELIVERY = 5
-"""'trueodds monitor' did its work, and a delivery was as ``--fail-on`` names it."""
+"""'trueodds monitor' completed and found a delivery that ``--fail-on`` names."""
 INTERNAL = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -46,9 +46,9 @@ TERMINATED = 143
 
 
 class UsageError(Exception):
-    """Options that contradict each other or do not suffice, found after they were read one by one.
+    """Options that contradict each other or are incomplete.
 
-    ``options`` are those to add to the command, if that would help.
+    ``options`` are those to add to the command, if they would help.
     """
 
     def __init__(self, message: str, options: Sequence[str] = ()) -> None:
@@ -57,9 +57,9 @@ class UsageError(Exception):
 
 
 class AdvisedError(InputError):
-    """Data that cannot be used, with the options that would change that.
+    """Data that cannot be used, with the options that would make it usable.
 
-    ``hint`` is the part of the message that gives the reasons for the options.
+    ``hint`` is the part of the message that explains the options.
     """
 
     def __init__(self, message: str, options: Sequence[str], hint: str = "") -> None:
@@ -68,19 +68,19 @@ class AdvisedError(InputError):
 
 
 require = partial(imports.require, purpose="this", install="trueodds[cli]")
-"""Import an optional library, or say how to install it."""
+"""Import an optional library, or raise with the command that installs it."""
 
 
 def code_and_sentence(error: BaseException) -> tuple[int, str]:
-    """The exit code for an error and one sentence about it."""
+    """Return the exit code of an error and one sentence about it."""
     if isinstance(error, UsageError):
         return USAGE, str(error)
     if isinstance(error, ImportError):
         return MISSING_LIBRARY, str(error)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "interrupted; nothing was left behind."
+        return INTERRUPTED, "interrupted; no partial output was written."
     if isinstance(error, Terminated):
-        return TERMINATED, "terminated; nothing was left behind."
+        return TERMINATED, "terminated; no partial output was written."
     if isinstance(error, (InputError, MapFormatError)):
         return BAD_INPUT, str(error)
     if isinstance(error, BrokenPipeError):
@@ -98,29 +98,29 @@ def code_and_sentence(error: BaseException) -> tuple[int, str]:
 
 def _of_os(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
-    # The name of a temporary file means nothing to anybody; its folder does.
+    # The name of a temporary file means nothing to the user; its folder does.
     name = str(error.filename) if error.filename is not None else ""
     if name.endswith(".tmp"):
         name = os.path.dirname(name) or "."  # noqa: PTH120
-        return f"cannot write in the folder {name}: {reason}."
+        return f"cannot write to the folder {name}: {reason}."
     return f"{name}: {reason}." if name else f"{reason}."
 
 
 def engine_sentence(message: str) -> str:
-    """The first line of an engine's message, with the line of the file that it names."""
+    """Return the first line of the engine's message, with the file's line number if it has one."""
     if message.startswith("Out of Memory"):
-        return "DuckDB needs more memory than it may use; pass a greater --memory."
+        return "DuckDB reached its memory limit; pass a larger --memory."
     message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     found = re.search(r"^CSV Error on Line: (\d+)", message)
     if found:
         what = next((line for line in lines if line.startswith("Expected Number")), lines[-1])
         if "unicode" in message:
-            what = "it is not UTF-8 text (--encoding latin-1 reads most others)"
+            what = "it is not UTF-8 text (try --encoding latin-1)"
         elif too_long := re.search(r"Maximum line size of (\d+) bytes exceeded", message):
             what = f"it is longer than {int(too_long.group(1)):,} bytes"
         elif "quote" in message.lower().partition("possible")[0]:
-            what = "a quoted value has no end"
+            what = "a quoted value is not closed"
         what = what.replace("Expected Number of Columns", "expected columns").replace(
             " Found:", ", found:"
         )
@@ -135,6 +135,6 @@ def engine_sentence(message: str) -> str:
 
 
 def silence_pipe() -> None:
-    """After a reader has gone, keep Python from complaining while it shuts down."""
+    """Prevent Python from printing an error at exit after a pipe was closed."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

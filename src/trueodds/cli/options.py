@@ -1,7 +1,7 @@
-"""Options that several commands share, so that they mean the same everywhere.
+"""Options that several commands share, with one meaning everywhere.
 
-Options about rows are a dataclass, such as :class:`RowOptions`: a command names the set, and
-:func:`with_option_sets` shows the terminal one option for each field.
+Options about rows are a dataclass, such as :class:`RowOptions`. A command declares the set, and
+:func:`with_option_sets` makes one option of each field.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Group = Annotated[
         "--group",
         "-g",
         metavar="COLUMN",
-        help="Column of groups to look at one by one; may be repeated.",
+        help="Column of groups to evaluate separately; repeatable.",
     ),
 ]
 Json = Annotated[
@@ -66,34 +66,32 @@ Json = Annotated[
 ]
 Force = Annotated[
     bool,
-    result_option("--force", help="Replace the output if it exists."),
+    result_option("--force", help="Replace an existing output file."),
 ]
-MapFile = Annotated[
-    str, typer.Argument(metavar="MAP.JSON", help="A map that 'trueodds fit' saved.")
-]
+MapFile = Annotated[str, typer.Argument(metavar="MAP.JSON", help="Map saved by 'trueodds fit'.")]
 
 
 def load_map(file: str) -> Any:
-    """Read a map; what is wrong with it is said with the file's name."""
+    """Read a map; errors name the file."""
     import trueodds
 
     refuse_idle_pipe(file)
     try:
         return trueodds.load(file)
     except MapFormatError as error:
-        raise MapFormatError(f"{file} holds no map that can be used: {error}") from None
+        raise MapFormatError(f"{file} is not a valid map: {error}") from None
 
 
 BYTES_PER_SCORE, BYTES_PER_ROW = 300, 700
-"""What fitting and comparing take at their peak; ``benchmarks/speed/memory.py`` measures it."""
+"""Peak memory of fitting and comparing; ``benchmarks/speed/memory.py`` measures it."""
 PROGRAM_BYTES = 150_000_000
-"""What the program and its libraries take without any rows, beyond a fifth of ``--memory``."""
+"""Memory of the program and its libraries without rows, beyond a fifth of ``--memory``."""
 FEWEST_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """How files are read: which columns are scores, and how their text is written."""
+    """Options for reading files: score columns and text format."""
 
     score: Annotated[
         list[str],
@@ -101,13 +99,15 @@ class ReadingOptions:
             "--score",
             "-s",
             metavar="COLUMN",
-            help="Column of scores; for several classes one each, a range (x0:x99) or a pattern "
+            help="Score column; for several classes, one per class, a range (x0:x99) or a pattern "
             "('x*').",
         ),
     ] = field(default_factory=lambda: ["score"])
     unit: Annotated[
         Literal["fraction", "percent"],
-        data_option("--unit", help="Whether probabilities run from 0 to 1 or from 0 to 100."),
+        data_option(
+            "--unit", help="Unit of probabilities: fractions (0 to 1) or percentages (0 to 100)."
+        ),
     ] = "fraction"
     input_format: Annotated[
         Format | None,
@@ -115,14 +115,14 @@ class ReadingOptions:
     ] = None
     decimal: Annotated[
         Literal[".", ","],
-        data_option("--decimal", help="Decimal mark of CSV files and of texts in sheets."),
+        data_option("--decimal", help="Decimal mark in CSV files and in text cells of sheets."),
     ] = "."
     na: Annotated[
         list[str] | None,
         data_option(
             "--na",
             metavar="TEXT",
-            help="A text that stands for a missing value in CSV files; may be repeated.",
+            help="Text that means a missing value in CSV files; repeatable.",
         ),
     ] = None
     encoding: Annotated[
@@ -133,7 +133,7 @@ class ReadingOptions:
     ] = UTF_8
     sheet: Annotated[
         str | None,
-        data_option("--sheet", metavar="NAME", help="Sheet of a workbook; by default the first."),
+        data_option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first."),
     ] = None
     header_row: Annotated[
         int | None,
@@ -141,7 +141,7 @@ class ReadingOptions:
             "--header-row",
             metavar="N",
             min=1,
-            help="Row of the column names in a CSV file or a sheet, if titles stand above it.",
+            help="Row number of the column names in a CSV file or sheet, if titles precede it.",
         ),
     ] = None
     footer_rows: Annotated[
@@ -150,14 +150,14 @@ class ReadingOptions:
             "--footer-rows",
             metavar="N",
             min=0,
-            help="Rows to leave out at the end of a CSV file or a sheet, such as totals.",
+            help="Number of rows to skip at the end of a CSV file or sheet, such as totals.",
         ),
     ] = 0
     on_bad_rows: Annotated[
         Literal["error", "skip"],
         rows_option(
             "--on-bad-rows",
-            help="Refuse the input if a row is bad, or leave bad rows out and count them.",
+            help="Stop if a row is invalid, or skip invalid rows and count them.",
         ),
     ] = "error"
     memory: Annotated[
@@ -165,13 +165,13 @@ class ReadingOptions:
         rows_option(
             "--memory",
             metavar="SIZE",
-            help="Memory for the rows: more of them go to temporary files, or are sampled.",
+            help="Memory limit for the rows. More rows are moved to temporary files or sampled.",
         ),
     ] = MEMORY
 
     @property
     def reading(self) -> Reading:
-        """What is said of the files themselves."""
+        """Return the options about the files themselves."""
         return Reading(
             self.input_format,
             self.memory,
@@ -187,21 +187,22 @@ class ReadingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RowOptions(ReadingOptions):
-    """Where the rows are, and how they are read."""
+    """Options for one input file."""
 
     file: Annotated[
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, Parquet, Arrow, JSON lines or xlsx; a folder or a quoted glob for several "
-            "files, whose folders named key=value become columns; '-' for standard input.",
+            help="CSV, Parquet, Arrow, JSON lines or xlsx file, or '-' for standard input. For "
+            "several files: a folder or a quoted glob; folders named key=value become "
+            "columns.",
         ),
     ]
 
     def open(
         self, columns: ColumnNames, *, detect_types: bool = False, verbatim: bool = False
     ) -> AbstractContextManager[DataSource]:
-        """The file as a relation of DuckDB."""
+        """Open the file as a DuckDB relation."""
         return open_source(
             self.file, self.reading, detect_types=detect_types, verbatim=verbatim, columns=columns
         )
@@ -209,18 +210,20 @@ class RowOptions(ReadingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """What each row is known to be, and how many rows it stands for."""
+    """Options for labels and counts."""
 
     label: Annotated[
         str,
-        data_option("--label", "-l", metavar="COLUMN", help="Column of true classes."),
+        data_option(
+            "--label", "-l", metavar="COLUMN", help="Label column: the true class of each row."
+        ),
     ] = "label"
     positive: Annotated[
         str | None,
         data_option(
             "--positive",
             metavar="LABEL",
-            help="The positive label; by default the greater number, or the word for yes.",
+            help="Positive label. Default: the larger number, or the word for yes.",
         ),
     ] = None
     counts: Annotated[
@@ -228,14 +231,14 @@ class LabelOptions:
         data_option(
             "--counts",
             metavar="COLUMN",
-            help="Column of whole numbers: how many rows each line stands for.",
+            help="Column with the number of identical rows that each line represents.",
         ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledRowOptions(LabelOptions, RowOptions):
-    """Rows whose true classes are known."""
+    """Options for labeled rows."""
 
     weight: Annotated[
         str | None,
@@ -244,7 +247,8 @@ class LabelledRowOptions(LabelOptions, RowOptions):
     input_scale: Annotated[
         Literal["probability", "logit", "raw"],
         data_option(
-            "--scale", help="What the scores are: probabilities, log-odds, or raw decision values."
+            "--scale",
+            help="Scale of the scores: probabilities, log-odds (logit), or raw decision values.",
         ),
     ] = "probability"
     class_names: Annotated[
@@ -260,16 +264,16 @@ class LabelledRowOptions(LabelOptions, RowOptions):
         rows_option(
             "--max-rows",
             min=10,
-            help="Sample this many rows at random if there are more; --seed decides which.",
+            help="Maximum number of rows; more are sampled at random (see --seed).",
         ),
     ] = 1_000_000
     seed: Annotated[
         int,
-        rows_option("--seed", min=0, help="Seed for all random choices."),
+        rows_option("--seed", min=0, help="Random seed."),
     ] = 0
 
     def columns(self, **more: Any) -> ColumnNames:
-        """The columns that are asked for; ``more`` are other fields of :class:`ColumnNames`."""
+        """Return the requested columns; ``more`` are other fields of :class:`ColumnNames`."""
         if self.weight is not None and self.counts is not None:
             raise UsageError("pass --weight or --counts, not both.")
         return ColumnNames(
@@ -283,7 +287,7 @@ class LabelledRowOptions(LabelOptions, RowOptions):
         )
 
     def named_weight(self, weight: Any) -> dict[str, Any]:
-        """The weights of rows under the name of what they are."""
+        """Return the weights as keyword arguments: counts or importance weights."""
         return {"sample_weight" if self.counts is None else "counts": weight}
 
     def prepare(
@@ -309,19 +313,19 @@ class LabelledRowOptions(LabelOptions, RowOptions):
         repeated = prepared.tally.repeated
         if repeated:
             note(
-                f"{source.name}: {repeated:,} of {prepared.tally.used:,} rows repeat another in "
-                "every column, and are counted; remove them if they were delivered twice."
+                f"{source.name}: {repeated:,} of {prepared.tally.used:,} rows are exact "
+                "duplicates and are counted. Remove them if they were delivered twice."
             )
         return prepared
 
     def fetch(self, prepared: Prepared, *, bytes_per_score: int = BYTES_PER_SCORE) -> FileRows:
-        """The good rows, or a random sample if there are too many.
+        """Return the valid rows, or a random sample if there are too many.
 
         Parameters
         ----------
         prepared : Prepared
         bytes_per_score : int
-            What the command needs at its peak for each score of each row.
+            Peak memory of the command per score and row.
         """
         from trueodds.cli.rows.fetch import fetch_rows
 
@@ -339,7 +343,7 @@ class LabelledRowOptions(LabelOptions, RowOptions):
         return rows
 
     def read(self, **more: Any) -> tuple[Prepared, FileRows]:
-        """Open, check and fetch, for commands that need nothing but the rows."""
+        """Open, check and fetch the rows."""
         columns = self.columns(**more)
         with self.open(columns) as source:
             prepared = self.prepare(source, columns)
@@ -348,7 +352,7 @@ class LabelledRowOptions(LabelOptions, RowOptions):
 
 
 def with_option_sets(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with one option for each field of a dataclass among its parameters."""
+    """Return the command with one option for each field of its dataclass parameters."""
     signature = inspect.signature(command, eval_str=True)
     sets: dict[str, Any] = {
         name: parameter.annotation

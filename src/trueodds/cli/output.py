@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, everything else on standard error."""
+"""Printing: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIPE_WIDTH = 160
 
 
 def console() -> Any:
-    """A rich console on standard output; in a pipe wide enough for whole tables."""
+    """A rich console on standard output, wide enough for whole tables in a pipe."""
     from rich.console import Console
 
     return Console(
@@ -27,14 +27,14 @@ def console() -> Any:
 
 
 def emit_json(command: str, content: dict[str, Any]) -> None:
-    """Print one versioned document; numbers that JSON cannot hold become null."""
+    """Print one versioned document; infinite numbers and NaN become null."""
     document = {"format": f"trueodds-{command}", "version": 1, **content}
     text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False, indent=1)
     sys.stdout.write(json_printable(text) + "\n")
 
 
 def plain(value: Any) -> Any:
-    """Arrays and NumPy numbers as plain JSON values."""
+    """Convert arrays and NumPy numbers to plain JSON values."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -47,17 +47,17 @@ def plain(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Print a line on standard error, next to the result."""
+    """Print a line on standard error."""
     sys.stderr.write(f"{printable(text)}\n")
 
 
 def say(text: str) -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     sys.stdout.write(f"{printable(text)}\n")
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with a fixed count of decimals, small ones in scientific notation."""
+    """Format a number with fixed decimals, small ones in scientific notation."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -68,14 +68,14 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:
-    """An interval as ``[low, high]``."""
+    """Format an interval as ``[low, high]``."""
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def show_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
 ) -> None:
-    """Print a table whose first ``left`` columns are texts and the others numbers."""
+    """Print a table whose first ``left`` columns are text and the others numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -91,7 +91,7 @@ def show_table(
 
 @contextmanager
 def working(text: str, connection: Any = None) -> Iterator[None]:
-    """On a terminal, show that something is going on, with the engine's progress if known."""
+    """Show progress on a terminal."""
     percent = getattr(connection, "query_progress", None)
     with Progress(None, text, sys.stderr.isatty(), percent):
         yield

@@ -569,7 +569,8 @@ class ClassEvaluation:
         Parameters
         ----------
         tolerance : float, default=0.02
-            What is significant is called small if confidence and accuracy differ by no more.
+            Significant miscalibration is called small if the gap between confidence and
+            accuracy, and the debiased calibration error, are at most this large.
         groups : list of dict, default=None
             As in :meth:`Evaluation.finding`.
         """

@@ -1,4 +1,4 @@
-"""The verdict on probabilities in words, with its size: one function for commands and report."""
+"""The verdict on probabilities as sentences, for commands and reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueodds.basics.shown import shown
-from trueodds.basics.wording import count_text, p_text, percent_text
+from trueodds.basics.wording import count_text, counted, p_text, percent_text
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["ALPHA", "TOLERANCE", "class_finding", "finding"]
 
 ALPHA = 0.05
+FEW = 100
+"""Rows below which a finding of no miscalibration has a caution."""
 TOLERANCE = 0.02
 PARTS = 5
 CLEAR = 3.0
-"""Standard errors from which a part of the scale is worth naming."""
+"""Standard errors at or above which a part of the scale is named."""
 
 Groups = list[dict[str, Any]] | None
 
 
 def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = None) -> str:
-    """What was found about the probabilities of two classes."""
+    """Describe the calibration of the probabilities of two classes."""
     chance = p_text(found.p_value)
     if found.p_value >= ALPHA:
-        return _right(chance, groups)
+        return _right(chance, groups, found.n)
     expected, happened = found.mean_score * found.n, found.prevalence * found.n
     parts = []
     if found.exact_test.n_tests * found.mean_test.p_value < ALPHA:
@@ -37,7 +39,7 @@ def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = No
     parts += _places(found.curve)
     error = found.metrics["debiased_calibration_error"].estimate
     if not parts:
-        parts.append(f"No part of the scale stands out; the typical error is {percent_text(error)}")
+        parts.append(f"No score range is clearly off; the typical error is {percent_text(error)}")
     spread = np.sqrt(found.prevalence * (1 - found.prevalence))
     small = abs(expected - happened) <= tolerance * happened and error <= tolerance * spread
     head = "Not calibrated, but the error is small." if small else "Not calibrated."
@@ -47,19 +49,23 @@ def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = No
 def class_finding(
     found: ClassEvaluation, tolerance: float = TOLERANCE, groups: Groups = None
 ) -> str:
-    """What was found about the probabilities of several classes."""
+    """Describe the calibration of the probabilities of several classes."""
     chance = p_text(found.p_value)
     if found.p_value >= ALPHA:
-        return _right(chance, groups)
+        return _right(chance, groups, found.n)
     right = found.metrics["accuracy"].estimate
     gap = found.mean_confidence - right
-    head = "Not calibrated, but the error is small." if abs(gap) <= tolerance else "Not calibrated."
-    sure = "overconfident" if gap > 0 else "underconfident"
-    return (
-        f"{head} The model is {sure}: it gives the most probable class "
-        f"{percent_text(found.mean_confidence)} on average, which is right in "
-        f"{percent_text(right)} ({chance}).{_also(groups)}"
-    )
+    error = found.metrics["debiased_calibration_error"].estimate
+    small = max(abs(gap), error) <= tolerance
+    head = "Not calibrated, but the error is small." if small else "Not calibrated."
+    confidence, accuracy = percent_text(found.mean_confidence), percent_text(right)
+    if confidence == accuracy:
+        size = f"Mean confidence equals accuracy ({accuracy}), but the typical error is "
+        size += percent_text(error)
+    else:
+        size = f"The model is {'overconfident' if gap > 0 else 'underconfident'}: "
+        size += f"its mean confidence is {confidence}, its accuracy {accuracy}"
+    return f"{head} {size} ({chance}).{_also(groups)}"
 
 
 def _flagged(groups: Groups) -> list[dict[str, Any]]:
@@ -74,13 +80,14 @@ def _flagged(groups: Groups) -> list[dict[str, Any]]:
     return [group for group in groups if group["flagged"]]
 
 
-def _right(chance: str, groups: Groups) -> str:
+def _right(chance: str, groups: Groups, n: float) -> str:
     flagged = _flagged(groups)
     if not flagged:
-        return f"No miscalibration beyond chance was found ({chance})."
+        few = f"; {counted(round(n), 'row')} can reveal only large errors" if n < FEW else ""
+        return f"No miscalibration beyond chance was found ({chance}){few}."
     return (
-        f"Not calibrated in {len(flagged)} of {len(groups or [])} groups. {_worst(flagged)} "
-        f"All rows together show no miscalibration ({chance})."
+        f"Not calibrated in {len(flagged)} of {counted(len(groups or []), 'group')}. "
+        f"{_worst(flagged)} All rows together show no miscalibration ({chance})."
     )
 
 
@@ -93,12 +100,13 @@ def _also(groups: Groups) -> str:
 
 
 def _worst(flagged: list[dict[str, Any]]) -> str:
-    """The first, as groups are sorted."""
+    """Describe the first flagged group; groups are sorted."""
     group = flagged[0]
     name = f"{group['column']} = {group['value']}"
     p = group["p_adjusted"] if group["p_adjusted"] is not None else group["p_value"]
+    where = f"In {name}" if len(flagged) == 1 else f"In the worst, {name}"
     return (
-        f"Worst: {name}, where the model predicts {percent_text(group['predicted'])} and "
+        f"{where}, the model predicts {percent_text(group['predicted'])} on average; "
         f"{_are_positive(group['observed'])} (adjusted {p_text(p)})."
     )
 
@@ -124,7 +132,7 @@ def _number_off(expected: float, happened: float) -> str:
 
 
 def _places(curve: ReliabilityCurve) -> list[str]:
-    """Where it is clearly off: of five parts of the rows, the worst below and above the middle."""
+    """Name the worst of five parts of the rows below and above the mean, if clearly off."""
     weight = curve.weight
     part = np.minimum((np.cumsum(weight) - weight / 2) / weight.sum() * PARTS, PARTS - 1)
     part = part.astype(np.intp)

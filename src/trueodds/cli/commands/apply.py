@@ -1,4 +1,4 @@
-"""``trueodds apply``: a calibrated column for every row of a file."""
+"""``trueodds apply``: add a calibrated column to a file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from trueodds.basics.shown import shown
+from trueodds.basics.wording import counted
 from trueodds.cli import options as o
 from trueodds.cli.errors import AdvisedError, UsageError, require
 from trueodds.cli.files.csv import Dialect
@@ -32,12 +33,12 @@ from trueodds.exceptions import InputError
 __all__ = ["apply"]
 
 COLUMN_BYTES = 5 * 2048 * 16
-"""What DuckDB holds of a column: blocks of 2,048 values of 16 bytes in each step of a query."""
+"""Bytes that DuckDB needs for a column: blocks of 2,048 values of 16 bytes in each query step."""
 MOST_AT_ONCE, FEWEST_AT_ONCE = 100_000, 64
 """Rows of a batch."""
 SCRATCH = "trueodds score "
 MAP_FINGERPRINT = "trueodds:map_fingerprint"
-"""The key, in the metadata of what is written, of the map that was applied."""
+"""Metadata key, in Parquet and Arrow output, of the map that was applied."""
 
 Output = Annotated[
     str,
@@ -45,15 +46,16 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="CSV, Parquet, Arrow, JSON lines or xlsx by its name; '-' for standard output.",
+        help="Output file: CSV, Parquet, Arrow, JSON lines or xlsx, inferred from the extension; "
+        "'-' for standard output.",
     ),
 ]
 Plain = Annotated[
     bool,
     o.result_option(
         "--plain",
-        help="Write CSV with commas, decimal points and UTF-8, and probabilities from 0 to 1, "
-        "whatever the input is like.",
+        help="Write CSV with commas, decimal points, UTF-8, and probabilities from 0 to 1, "
+        "regardless of the input's format.",
     ),
 ]
 OutputFormat = Annotated[
@@ -67,15 +69,14 @@ OutputColumn = Annotated[
     o.result_option(
         "--output-column",
         metavar="COLUMN",
-        help="Name of the new column; for several classes, what their names begin with.",
+        help="Name of the new column; with several classes, the prefix of their names.",
     ),
 ]
 OnBadScores = Annotated[
     Literal["error", "skip", "blank"],
     o.rows_option(
         "--on-bad-rows",
-        help="Refuse the input if a score is bad, leave such rows out, or keep them in their place "
-        "with an empty result.",
+        help="Stop at bad scores, skip their rows, or keep these rows with an empty result.",
     ),
 ]
 Interval = Annotated[
@@ -91,7 +92,7 @@ Interval = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class UnlabelledRowOptions(o.RowOptions):
-    """Rows that may be left blank."""
+    """Options for bad rows, which may also be left blank."""
 
     on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]
 
@@ -107,15 +108,14 @@ def apply(
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
-    """Apply a map to every row of a file; write all columns and the calibrated probability.
+    """Add calibrated probabilities to every row of a file.
 
-    Rows stream through in their order, so the file may be much larger than memory. The output
-    appears under its name when it is complete; a run that fails or is interrupted leaves nothing.
-    Parquet and Arrow files say in their metadata which map was applied.
+    The output has all columns and rows of the input, in order. The command streams, so the file
+    may be much larger than memory. The output appears only when it is complete. The metadata of
+    Parquet and Arrow files names the map.
 
-    A file comes back as it came: CSV with the same separator, decimal mark and encoding, a workbook
-    with everything that was in it, and probabilities in percent if the scores are. --plain writes
-    plain CSV instead.
+    The output keeps the input's format: the separator, decimal mark and encoding of CSV, the other
+    contents of a workbook, and percentages. --plain writes plain CSV instead.
 
     Examples
     --------
@@ -126,7 +126,9 @@ def apply(
     cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
     """
     if as_json and output == STANDARD_OUTPUT:
-        raise UsageError("--json prints a summary, so the rows need a file: pass -o FILE.")
+        raise UsageError(
+            "--json prints a summary to standard output; write the rows to a file with -o FILE."
+        )
     kind = output_format(output, output_format_name)
     check_target(output, force=force)
     fitted = o.load_map(map_file)
@@ -155,8 +157,8 @@ def apply(
         for name in names:
             if name.casefold() in {other.casefold() for other in present}:
                 raise InputError(
-                    f"{source.name} already has a column {shown(name)}; "
-                    "name the new one with --output-column."
+                    f"{source.name} already has a column {shown(name)}; choose another name with "
+                    f"--output-column."
                 )
         scores = [
             f"{columns.number(source, name)} AS {quoted(f'{SCRATCH}{number}')}"
@@ -196,20 +198,21 @@ def apply(
         emit_json("apply", {**content, "columns": names, "fingerprint": fitted.fingerprint})
     elif output != STANDARD_OUTPUT or skipped:
         left = f" (left {'blank' if blank else 'out'}: {in_words(skipped)})" if skipped else ""
-        note(f"{output}: {written:,} rows with {', '.join(names)}{left}.")
+        added = "new column" if len(names) == 1 else "new columns"
+        note(f"{output}: {counted(written, 'row')}; {added}: {', '.join(names)}{left}.")
 
 
 def _rows_in_memory(source: DataSource) -> int:
-    """How many rows to take at once; refuses columns or texts that do not fit into memory.
+    """Return the number of rows of a batch; raise if columns or texts do not fit into memory.
 
     A small Parquet file can hold long texts in every row, each stored once.
     """
     memory, needed = in_bytes(source.reading.memory), len(source.kinds) * COLUMN_BYTES
     if needed > memory:
         raise AdvisedError(
-            f"{source.name} has {len(source.kinds):,} columns, for which DuckDB needs about "
-            f"{needed / 1e9:.1f} GB, more than --memory {source.reading.memory}. Keep the columns "
-            "that are needed, or allow more.",
+            f"{source.name} has {len(source.kinds):,} columns; DuckDB needs about "
+            f"{needed / 1e9:.1f} GB for them, more than --memory {source.reading.memory}. Remove "
+            "columns, or allow more memory.",
             ["--memory", f"{math.ceil(needed / 1e9)}GB"],
         )
     texts = [name for name, kind in source.kinds.items() if kind == "VARCHAR"]
@@ -220,9 +223,9 @@ def _rows_in_memory(source: DataSource) -> int:
     if FEWEST_AT_ONCE * width > memory // 8:
         needed = 8 * FEWEST_AT_ONCE * width
         raise AdvisedError(
-            f"{source.name} has texts of up to {width:,} bytes in a row, for which about "
-            f"{needed / 1e9:.1f} GB are needed, more than --memory {source.reading.memory}. Leave "
-            "such columns out, or allow more.",
+            f"{source.name} has texts of up to {width:,} bytes in a row; they need about "
+            f"{needed / 1e9:.1f} GB, more than --memory {source.reading.memory}. Remove such "
+            "columns, or allow more memory.",
             ["--memory", f"{math.ceil(needed / 1e9)}GB"],
         )
     return min(MOST_AT_ONCE, memory // 8 // int(width))
@@ -233,21 +236,22 @@ def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
         return
     if fitted.band is None:
         raise UsageError(
-            f"{name} carries no intervals: fit it with --interval {interval:g}, or leave out "
-            "--interval."
+            f"{name} has no intervals; fit it with --interval {interval:g}, or omit --interval."
         )
     if fitted.band.level != interval:
         raise UsageError(
-            f"the intervals of {name} have confidence level {fitted.band.level:g}, "
-            f"not {interval:g}."
+            f"the intervals of {name} have confidence level {fitted.band.level:g}; pass "
+            f"--interval {fitted.band.level:g}."
         )
 
 
 def _features_of(fitted: Any) -> tuple[str, ...]:
-    """Columns that a tree asks for."""
+    """Feature columns that a tree needs."""
     names = tuple(name for name in fitted.features if isinstance(name, str))
     if len(names) < len(fitted.features):
-        raise InputError("the map's features have no names, so they cannot be found in a file.")
+        raise InputError(
+            "the map's features have no names, so the command cannot find their columns."
+        )
     return names
 
 
@@ -257,7 +261,7 @@ def _new_columns(fitted: Any, name: str, n_scores: int) -> list[str]:
         return [name]
     if n_scores != n_classes:
         raise UsageError(
-            f"the map is for {n_classes} classes; pass one --score for each (got {n_scores})."
+            f"the map has {n_classes} classes; pass one --score for each (got {n_scores})."
         )
     classes = fitted.classes or range(n_classes)
     return [f"{name}_{label}" for label in classes]
@@ -266,7 +270,7 @@ def _new_columns(fitted: Any, name: str, n_scores: int) -> list[str]:
 def _predictor(
     fitted: Any, features: tuple[str, ...], with_interval: bool
 ) -> Callable[[Any, Any], list[Any]]:
-    """From scores and a batch to the new columns."""
+    """Compute the new columns from the scores of a batch."""
 
     def predict(scores: Any, batch: Any) -> list[Any]:
         extra = {}
@@ -283,14 +287,14 @@ def _predictor(
 
 
 def _columns(values: Any) -> list[Any]:
-    """One column for each class; with two classes that of the positive one."""
+    """Return one column per class; with two classes, that of the positive class."""
     if values.ndim == 1:
         return [values]
     return [values[:, 1]] if values.shape[1] == 2 else list(values.T)
 
 
 def _percent_sign(source: DataSource, columns: ColumnNames) -> str:
-    """What stands after the first score that has a percent sign: `` %``, ``%`` or nothing."""
+    """Return the text after the first score that has a percent sign: `` %``, ``%`` or nothing."""
     name = columns.score[0]
     if source.kinds[name] != "VARCHAR":
         return ""
@@ -311,7 +315,7 @@ def _into_sheet(
     names: Sequence[str],
     n_rows: int,
 ) -> None:
-    """Write the workbook that was read, with the new columns next to its rows."""
+    """Write the input workbook with the new columns next to its rows."""
     from trueodds.basics.progress import Progress
 
     with atomic_stream(output) as stream, Progress(n_rows, "applying the map", None) as bar:
@@ -340,13 +344,13 @@ def _stream(batches: Iterator[Any], n_rows: int, **target: Any) -> None:
 
 @dataclass(frozen=True)
 class _New:
-    """The columns that are added, and how they are written."""
+    """The new columns and their format."""
 
     names: Sequence[str]
     predict: Callable[[Any, Any], list[Any]]
     scale: float
     sign: str
-    """What follows each number; if there is anything, the numbers are texts."""
+    """Text after each number; if it is not empty, the numbers are written as text."""
     decimal: str
 
     def columns(self, scores: Any, batch: Any) -> list[Any]:
@@ -366,7 +370,7 @@ class _New:
 def _calibrated(
     batches: Iterator[Any], n_scores: int, header: Sequence[str], new: _New
 ) -> Iterator[Any]:
-    """Batches of the file's own columns and the new ones, under the names given."""
+    """Yield batches with the file's columns and the new ones, under the given names."""
     import numpy as np
 
     pa, pc = require("pyarrow"), require("pyarrow.compute")

@@ -1,4 +1,4 @@
-"""``trueodds compare``: which method would do best on these scores."""
+"""``trueodds compare``: compare methods by cross-validation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ Methods = Annotated[
         "--method",
         "-m",
         metavar="NAME",
-        help="Compare only these; repeatable. By default all that fit the number of classes.",
+        help="Compare only this method; repeatable. Default: all methods for this number of "
+        "classes.",
         autocompletion=complete_method,
     ),
 ]
-Folds = Annotated[int, typer.Option("--cv", min=2, help="Folds of the cross-validation.")]
-Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Repeat with other folds.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")]
+Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
+Repeats = Annotated[
+    int, typer.Option("--repeats", min=1, help="Number of repetitions, each with new folds.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all cores.")]
 
 
 def compare(
@@ -37,7 +40,7 @@ def compare(
     jobs: Jobs = 1,
     as_json: o.Json = False,
 ) -> None:
-    """Compare all methods by cross-validation, with intervals, and recommend one.
+    """Compare calibration methods by cross-validation and recommend one.
 
     The scores must come from rows that the model was not trained on.
 
@@ -84,7 +87,7 @@ def compare(
 
 
 def _explanation(comparison: Any) -> str:
-    """The recommendation if all methods were compared; else why one of them was chosen."""
+    """Return the recommendation if all methods were compared; else the reason for the choice."""
     if comparison.select != "default":
         return str(comparison.explanation)
     name, metric = comparison.recommended, comparison.gain_metric
@@ -97,12 +100,12 @@ def _explanation(comparison: Any) -> str:
     formula = comparison.formula_as_good
     if formula is None:
         return f"{words}."
-    as_good = "to leave the scores unchanged" if formula == "identity" else f"{formula}, a formula,"
+    as_good = "leaving the scores unchanged" if formula == "identity" else f"{formula}, a formula,"
     return f"{words}; {as_good} does as well here."
 
 
 def chosen_methods(method: list[str] | None) -> Any:
-    """Names that exist, or "default"."""
+    """Check the names; empty means the methods that are compared by default."""
     if not method:
         return "default"
     for name in method:
@@ -129,7 +132,7 @@ def _show(title: str, comparison: Any) -> None:
 
 
 def _gain(comparison: Any, method: str) -> tuple[str, str]:
-    """What the method gains over doing nothing; by Brier score if log-losses cannot tell."""
+    """Return the gain over unchanged scores; in Brier score if log-losses are infinite."""
     gain = comparison.relative_gain(method, metric=comparison.gain_metric)
     mean, low, high = (signed_percent_text(part) for part in gain or (None, None, None))
     return mean, f"[{low}, {high}]"

@@ -1,4 +1,4 @@
-"""``trueodds demo``: the whole way from a real model to a report, command by command."""
+"""``trueodds demo``: from a real model to a report, command by command."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from trueodds.cli.files.write import check_target, write_text
 __all__ = ["demo"]
 
 Folder = Annotated[
-    str, typer.Argument(metavar="[FOLDER]", help="Folder to write to; made if it is missing.")
+    str, typer.Argument(metavar="[FOLDER]", help="Output folder; created if necessary.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")]
-Full = Annotated[bool, typer.Option("--full", help="Show everything that the commands print.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run.")]
+Full = Annotated[bool, typer.Option("--full", help="Show the full output of each command.")]
 WIDTH = 98
 INK = ("light", "medium", "dark")
 
 
 def demo(folder: Folder = "demo-output", force: Force = False, full: Full = False) -> None:
-    """Train a real model, then compare, fit, apply and report, showing every command.
+    """Run the whole workflow on a real model, showing every command.
 
-    AdaBoost tells eights from other handwritten digits (the data ships with scikit-learn). It
-    ranks them well, but its probabilities all lie near one half.
+    An AdaBoost model detects eights among handwritten digits (data from scikit-learn). It ranks
+    them well, but all its probabilities are near 0.5.
 
     Examples
     --------
@@ -51,22 +51,25 @@ def demo(folder: Folder = "demo-output", force: Force = False, full: Full = Fals
     columns = ["--score", "score", "--label", "is_eight"]
     again = ["--force"] if force else []
 
-    _say(f"AdaBoost tells eights from other digits. {known} has its scores of digits that it")
-    _say("did not learn from, with the true classes. Can these scores be trusted as probabilities?")
+    _say(
+        f"An AdaBoost model detects eights among handwritten digits. {known} has its scores for "
+        "digits"
+    )
+    _say("that it was not trained on, with the true classes. Are these scores calibrated?")
     _write_scores(known, new)
     _command("evaluate", known, *columns, "--group", "ink", shown=_finding, full=full)
-    _say("Which method would help?")
+    _say("Which method calibrates them best?")
     _command("compare", known, *columns, full=full)
-    _say("Fit the method that does best on average, and look at what it learned.")
+    _say("Fit the recommended default and look at the result.")
     _command("fit", known, *columns, "-o", fitted, *again, full=full)
     _command("show", fitted, shown=lambda lines: lines[:1], full=full)
-    _say("Calibrate the scores of new digits. Now they can be trusted:")
+    _say("Calibrate the scores of new digits, and check the result:")
     _command("apply", fitted, new, "--score", "score", "-o", calibrated, *again, full=full)
     _command("evaluate", calibrated, "--score", "probability", "--label", "is_eight", full=full)
-    _say("Ship the map to a database, and put everything on one page.")
+    _say("Export the map to SQL, and write a report.")
     _command("export", fitted, "--to", "sql", "--column", "score", "-o", query, *again, full=full)
     _command("report", known, *columns, "--group", "ink", "-o", page, *again, full=full)
-    rest = "" if full else " --full shows all that the commands print."
+    rest = "" if full else " --full shows the full output of each command."
     _say(f"Done in {time.monotonic() - begin:.0f} seconds.{rest} Open the report: {page}")
 
 
@@ -76,19 +79,19 @@ def _say(text: str) -> None:
 
 
 def _last(lines: list[str]) -> list[str]:
-    """Commands end with what they found or wrote."""
+    """Return the last lines, which state what a command found or wrote."""
     return lines[-1:]
 
 
 def _finding(lines: list[str]) -> list[str]:
-    """Before the groups of an evaluation comes what was found of the whole."""
+    """Return the verdict on all rows, which precedes the groups."""
     return lines[: next(i for i, line in enumerate(lines) if "groups, worst first" in line)][-1:]
 
 
 def _command(
     *words: str, shown: Callable[[list[str]], list[str]] = _last, full: bool = False
 ) -> None:
-    """Show a command line, run it, and show what matters of its output, or all of it."""
+    """Print a command line, run it, and print the main part of its output, or all of it."""
     from trueodds.cli.app import run
 
     _say(f"$ {shlex.join(['trueodds', *words])}")
@@ -108,7 +111,7 @@ def _command(
 
 
 def _write_scores(known: str, new: str) -> None:
-    """Out-of-fold scores of two thirds of the digits, and the model's scores of the others."""
+    """Write out-of-fold scores of two thirds of the digits, and the model's scores of the rest."""
     import numpy as np
     from sklearn.datasets import load_digits
     from sklearn.ensemble import AdaBoostClassifier

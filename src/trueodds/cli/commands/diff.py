@@ -1,4 +1,4 @@
-"""``trueodds diff``: what two maps have in common, and how far their forecasts are apart."""
+"""``trueodds diff``: compare two saved maps."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ First = Annotated[str, typer.Argument(metavar="A.JSON", help="A saved map.")]
 Second = Annotated[str, typer.Argument(metavar="B.JSON", help="The map to compare it with.")]
 LONGEST = 60
 MOST_ROWS = 60
-"""Differences that are shown; --json has all."""
+"""Number of differences shown; --json has all."""
 TREE = ("parent", "attribute", "cut", "names", "categories", "fill")
-"""Parameters of a tree that decide which leaf a row comes to."""
+"""Parameters of a tree that determine a row's leaf."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """How far the forecasts of two maps are apart along a grid of scores."""
+    """Predictions of two maps on a grid of scores."""
 
     score: Any
     curves: list[tuple[str, Any, Any]]
-    """Names, and forecasts of the first and of the second map."""
+    """Names, and predictions of the first and second map."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The largest difference, where it is, and the mean."""
+        """Return the largest difference, its score, and the mean difference."""
         import numpy as np
 
         gaps = np.array([np.abs(b - a) for _, a, b in self.curves])
@@ -50,9 +50,9 @@ class Gap:
 
 
 def diff(first: First, second: Second, as_json: o.Json = False) -> None:
-    """Compare two saved maps: what they say of themselves, and how far they are apart.
+    """Compare two saved maps: their metadata and their predictions.
 
-    The mean difference is that over an even grid of scores, not over anybody's data.
+    The mean difference is over an even grid of scores, not weighted by data.
 
     Examples
     --------
@@ -77,9 +77,9 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
         if len(found) > MOST_ROWS:
             say(f"{len(found) - MOST_ROWS:,} more differences: --json shows all.")
     else:
-        say(f"{first} and {second}: {same}, and they say the same of themselves.")
+        say(f"{first} and {second}: {same}, with the same metadata.")
     if gap is None:
-        say(f"Their forecasts cannot be compared: {reason}.")
+        say(f"The predictions cannot be compared: {reason}.")
     elif a != b:
         say("\n".join(_in_words(gap)))
 
@@ -89,11 +89,11 @@ def _brief(value: Any) -> str:
 
 
 ABSENT = None
-"""What stands for a value that one of the documents does not have; JSON shows it as null."""
+"""Placeholder for a value that only one document has; JSON shows it as null."""
 
 
 def _differences(a: Any, b: Any, place: str) -> list[tuple[str, Any, Any]]:
-    """What differs, with its place, down to lists; lists are shown as a whole."""
+    """Yield each difference with its path; lists are compared as a whole."""
     if isinstance(a, dict) and isinstance(b, dict):
         keys = [*a, *(key for key in b if key not in a)]
         return [
@@ -114,18 +114,18 @@ def _differences(a: Any, b: Any, place: str) -> list[tuple[str, Any, Any]]:
 
 
 def _why_not(a: Any, b: Any) -> str:
-    """Why forecasts cannot be compared; empty if they can."""
+    """Return the reason why the predictions cannot be compared; empty if they can."""
     from trueodds.cli.draw import score_scale
     from trueodds.maps import TreeMap
 
     if score_scale([a, b]) is None:
-        return f"the scores are of different scales, {a.scale} and {b.scale}"
+        return f"their scores have different scales, {a.scale} and {b.scale}"
     counts = [m.n_classes for m in (a, b)]
     if None not in counts and counts[0] != counts[1]:
         return f"one has {counts[0]} classes, the other {counts[1]}"
     trees = [isinstance(m, TreeMap) for m in (a, b)]
     if any(trees) and not (all(trees) and all(_equal(a, b, name) for name in TREE)):
-        return "trees that ask different questions have no leaves in common"
+        return "the trees have different splits"
     return ""
 
 
@@ -151,7 +151,7 @@ def _in_words(gap: Gap) -> list[str]:
     low, high = (f"{end:.4g}" for end in found["score_range"])
     of = f", {one_line(found['of'], 30)}" if found["of"] else ""
     lines = [
-        f"Over scores from {low} to {high}, the forecasts differ by {number(found['mean'])} on "
+        f"For scores from {low} to {high}, the predictions differ by {number(found['mean'])} on "
         f"average and by at most {number(found['largest'])} (score {found['at_score']:.4g}{of}: "
         f"{number(found['first'])} and {number(found['second'])})."
     ]

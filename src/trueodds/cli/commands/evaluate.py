@@ -1,4 +1,4 @@
-"""``trueodds evaluate``: how far the probabilities of a file can be trusted."""
+"""``trueodds evaluate``: measure the calibration of a file's probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueodds.basics.wording import p_cell, p_text
+from trueodds.basics.wording import counted, p_cell, p_text
 from trueodds.cli import options as o
 from trueodds.cli.errors import UsageError
 from trueodds.cli.output import emit_json, interval, note, number, say, show_table, working
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
-"""Their resampled intervals need not hold the true value, nor even the estimate: none is shown."""
+"""Metrics shown without intervals: a bootstrap interval need not contain their true value."""
 
 Level = Annotated[
     float,
-    o.result_option("--level", min=0.5, max=0.999, help="Level of all intervals."),
+    o.result_option("--level", min=0.5, max=0.999, help="Confidence level of all intervals."),
 ]
 Tolerance = Annotated[
     float,
@@ -39,13 +39,13 @@ Tolerance = Annotated[
 ]
 Resamples = Annotated[
     int,
-    o.result_option("--resamples", min=20, help="Bootstrap samples for intervals."),
+    o.result_option("--resamples", min=20, help="Number of bootstrap samples for intervals."),
 ]
 WithValidation = Annotated[
     bool,
     o.result_option(
         "--validation",
-        help="Add the figures of clinical papers: O:E, intercept, slope, ICI, C statistic, …",
+        help="Add clinical validation measures: O:E, intercept, slope, ICI, C statistic, …",
     ),
 ]
 Thresholds = Annotated[
@@ -54,12 +54,12 @@ Thresholds = Annotated[
         "--threshold",
         min=0.0,
         max=0.999,
-        help="Add the net benefit of acting from this probability up; repeatable.",
+        help="Add the net benefit of this decision threshold; repeatable.",
     ),
 ]
 MaxGroups = Annotated[
     int,
-    o.rows_option("--max-groups", min=1, help="Look at this many groups, the largest first."),
+    o.rows_option("--max-groups", min=1, help="Maximum number of groups; the largest are kept."),
 ]
 
 
@@ -74,10 +74,10 @@ def evaluate(
     resamples: Resamples = 200,
     as_json: o.Json = False,
 ) -> None:
-    """Measure how well probabilities agree with what happened.
+    """Measure how well predicted probabilities agree with outcomes.
 
-    One score column is grouped inside DuckDB, so a file may be much larger than memory; several
-    columns (classes), --validation and --threshold use at most --max-rows rows.
+    With one score column, DuckDB counts the rows, so a file may be much larger than memory.
+    Several columns (classes), --validation and --threshold use at most --max-rows rows.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def evaluate(
 def _whole(
     data: o.LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
-    """The figures of all rows, and the counts of two classes."""
+    """Metrics of all rows, and the counts of two classes."""
     from trueodds.metrics import evaluate_classes, evaluate_counts
 
     if len(prepared.scores) == 1:
@@ -194,25 +194,22 @@ def _show(
     show_table(title, ["metric", "value", f"{100 * level:g}% interval"], rows)
     say(prepared.classes_line())
     if isinstance(result, Evaluation):
-        say(
-            f"mean score {number(result.mean_score)}, "
-            f"frequency of positives {number(result.prevalence)}."
-        )
+        say(f"Mean score {number(result.mean_score)}, observed rate {number(result.prevalence)}.")
     say(finding)
 
 
 def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
-    """What speaks for a mistake in the command rather than in the model."""
+    """Yield signs of a mistake in the command rather than in the model."""
     from trueodds.metrics import Evaluation
 
     if not isinstance(result, Evaluation):
         return
     if 50 * result.prevalence < result.mean_score < 200 * result.prevalence:
-        yield "Scores are about 100 times too high: if they are percentages, pass --unit percent."
+        yield "Scores are about 100 times too high. If they are percentages, pass --unit percent."
     if result.metrics["log_loss"].estimate == math.inf:
         yield (
-            "Log-loss is infinite because something happened that had probability 0; "
-            "compare Brier scores instead."
+            "Log-loss is infinite because an outcome with predicted probability 0 occurred. "
+            "Compare Brier scores instead."
         )
 
 
@@ -234,27 +231,27 @@ def _show_groups(groups: dict[str, Any]) -> None:
         ]
         for entry in groups["groups"]
     ]
-    header = ["group", "rows", "mean score", "positives", "ECE", "log-loss", "p adjusted", "off"]
+    header = ["group", "rows", "mean score", "observed", "ECE", "log-loss", "p adjusted", "off"]
     show_table(
-        f"{len(rows)} groups, worst first; 'off' keeps the chance of any false alarm among all "
-        f"groups below {100 * groups['significance']:g}%",
+        f"{counted(len(rows), 'group')}, worst first; off: not calibrated (the chance of any "
+        f"false alarm is below {100 * groups['significance']:g}%)",
         header,
         rows,
     )
     if groups["left_out"]:
-        say(f"{groups['left_out']:,} smaller groups were left out (--max-groups).")
+        say(f"{groups['left_out']:,} smaller groups were not evaluated (--max-groups).")
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What papers on prediction models report: the figures, the net benefit, or both."""
+    """Clinical validation measures, the net benefit, or both."""
 
     table: ValidationReport | None
     curve: DecisionCurve | None
     level: float
 
     def to_dict(self) -> dict[str, Any]:
-        """For the JSON document of the command."""
+        """Return what the JSON document contains."""
         found: dict[str, Any] = {}
         if self.table is not None:
             found["validation"] = self.table.to_dict()
@@ -301,7 +298,7 @@ def _measure(
     n_resamples: int,
     random_state: int,
 ) -> Validation:
-    """Compute what was asked for, on the rows of a file."""
+    """Compute the requested measures from the rows of a file."""
     from trueodds.cli.rows.fetch import fetch_rows
     from trueodds.decisions import decision_curve
     from trueodds.metrics import validation_report
@@ -311,8 +308,8 @@ def _measure(
     rows = fetch_rows(prepared, data.max_rows, random_state)
     if rows.is_sample:
         note(
-            f"a sample of {len(rows):,} of {rows.n_available:,} rows is used for the validation "
-            "(--max-rows)."
+            f"The validation uses a sample of {len(rows):,} of {rows.n_available:,} rows "
+            f"(--max-rows)."
         )
     options: dict[str, Any] = {
         "level": level,

@@ -1,4 +1,4 @@
-"""``trueodds export``: a map as SQL, a dbt macro, ONNX, Python or JavaScript."""
+"""``trueodds export``: write a map as SQL, a dbt macro, ONNX, Python or JavaScript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["export"]
 SHOWN = {"dbt": "a dbt macro", "python": "Python", "javascript": "JavaScript"}
 Target = Annotated[
     Literal["sql", "dbt", "onnx", "python", "javascript"],
-    typer.Option("--to", help="What to turn the map into."),
+    typer.Option("--to", help="Target language or format."),
 ]
 Column = Annotated[
     list[str],
@@ -25,24 +25,24 @@ Column = Annotated[
         "--column",
         "-c",
         metavar="COLUMN",
-        help="For SQL: the score column; for several classes, once for each.",
+        help="Score column in SQL; with several classes, one for each.",
     ),
 ]
 Dialect = Annotated[
     Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"],
-    typer.Option("--dialect", help="For SQL and dbt."),
+    typer.Option("--dialect", help="SQL dialect, also for dbt."),
 ]
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the function or macro.")]
 Output = Annotated[
     str,
     o.result_option(
-        "--output", "-o", metavar="FILE", help="By default, text is printed; ONNX needs a file."
+        "--output", "-o", metavar="FILE", help="Output file. Default: print; ONNX needs a file."
     ),
 ]
-End = Annotated[
+Bound = Annotated[
     Literal["lower", "upper"] | None,
     typer.Option(
-        "--end", help="Export the lower or upper confidence bound instead of the probability."
+        "--bound", help="Export the lower or upper confidence bound instead of the probability."
     ),
 ]
 
@@ -54,16 +54,16 @@ def export(
     column: Column = ["score"],  # noqa: B006
     dialect: Dialect = "duckdb",
     name: Name = "calibrate",
-    end: End = None,
+    bound: Bound = None,
     force: o.Force = False,
 ) -> None:
-    """Turn a map into SQL, a dbt macro, ONNX, or a function in Python or JavaScript.
+    """Export a map as SQL, a dbt macro, ONNX, Python or JavaScript.
 
     Examples
     --------
     trueodds export map.json --to sql --column p
     trueodds export map.json --to sql --dialect bigquery --column p
-    trueodds export map.json --to sql --column p --end lower
+    trueodds export map.json --to sql --column p --bound lower
     trueodds export map.json --to onnx -o map.onnx
     trueodds export map.json --to python -o calibrate.py
     trueodds export map.json --to javascript -o calibrate.mjs
@@ -71,19 +71,19 @@ def export(
     """
     check_target(output, force=force)
     fitted = o.load_map(map_file)
-    if end is not None:
+    if bound is not None:
         if fitted.band is None:
-            raise UsageError(f"{map_file} carries no intervals: fit it with --interval 0.9.")
-        fitted = fitted.lower_map() if end == "lower" else fitted.upper_map()
+            raise UsageError(f"{map_file} has no intervals; fit it with --interval 0.9.")
+        fitted = fitted.lower_map() if bound == "lower" else fitted.upper_map()
     if to == "onnx":
         if output == STANDARD_OUTPUT:
-            raise UsageError("an ONNX model is binary: pass -o MAP.ONNX.")
+            raise UsageError("an ONNX model is binary; write it to a file with -o MAP.ONNX.")
         model = fitted.to_onnx()
         with atomic_stream(output) as stream:
             stream.write(model.SerializeToString())
     elif to == "python":
         if not name.isidentifier():
-            raise UsageError(f"--name must be a Python name; got {name!r}.")
+            raise UsageError(f"--name must be a valid Python name; got {name!r}.")
         write_text(fitted.to_python(name), output)
     elif to == "javascript":
         write_text(fitted.to_javascript(name), output)
@@ -101,7 +101,7 @@ def _sql(fitted: Any, column: list[str], dialect: str) -> str:
         return str(fitted.to_sql(column[0], dialect=dialect))
     if len(column) != n_classes:
         raise InputError(
-            f"the map is for {n_classes} classes; pass one --column for each (got {len(column)})."
+            f"the map has {n_classes} classes; pass one --column for each (got {len(column)})."
         )
     parts = fitted.to_sql(list(column), dialect=dialect)
     return str(parts) if isinstance(parts, str) else ",\n".join(parts)

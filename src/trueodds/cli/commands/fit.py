@@ -1,4 +1,4 @@
-"""``trueodds fit``: learn a calibration map from a file and save it."""
+"""``trueodds fit``: fit a calibration map to a file and save it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Method = Annotated[
         "--method",
         "-m",
         metavar="NAME",
-        help="One of 'trueodds methods'. 'auto' takes the one that is best on average.",
+        help="Calibration method, see 'trueodds methods'; 'auto' is the recommended default.",
         autocompletion=complete_method,
     ),
 ]
@@ -42,13 +42,13 @@ MethodOption = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="An option of the method, such as n_bins=20 or label_smoothing=platt; repeatable.",
+        help="Option of the method, such as n_bins=20 or label_smoothing=platt; repeatable.",
     ),
 ]
 Feature = Annotated[
     list[str] | None,
     o.data_option(
-        "--feature", metavar="COLUMN", help="For --method tree: a column of attributes; repeatable."
+        "--feature", metavar="COLUMN", help="For --method tree: a feature column; repeatable."
     ),
 ]
 Interval = Annotated[
@@ -56,7 +56,7 @@ Interval = Annotated[
     typer.Option(
         "--interval",
         metavar="LEVEL",
-        help="Save intervals of this level, such as 0.9, with the map.",
+        help="Save confidence intervals of this level with the map, such as 0.9.",
     ),
 ]
 MapOutput = Annotated[
@@ -65,26 +65,26 @@ MapOutput = Annotated[
         "--output",
         "-o",
         metavar="MAP.JSON",
-        help="Where to save the map; by default it is printed.",
+        help="Output file. Default: print the map.",
     ),
 ]
 
 Note = Annotated[
     str | None,
-    o.result_option("--note", metavar="TEXT", help="A note to keep in the map."),
+    o.result_option("--note", metavar="TEXT", help="Note to store in the map."),
 ]
 Parent = Annotated[
     str | None,
     o.result_option(
         "--parent",
         metavar="MAP.JSON",
-        help="The map that this one replaces; its fingerprint is kept.",
+        help="Map that this one replaces; the new map stores its fingerprint.",
     ),
 ]
 
 
 class Fit(NamedTuple):
-    """A map with names of the classes, how it was learned, and doubts about the command."""
+    """A map with the names of its classes, its metadata, and warnings about the command."""
 
     learned: CalibrationMap
     metadata: dict[str, Any]
@@ -103,10 +103,10 @@ def fit(
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
-    """Learn a calibration map from scores and labels, and save it as JSON.
+    """Fit a calibration map to scores and labels, and save it as JSON.
 
-    One score column is grouped inside DuckDB, so a file may be much larger than memory. Several
-    columns and the tree use at most --max-rows rows.
+    With one score column, DuckDB counts the rows, so a file may be much larger than memory.
+    Several columns and the tree use at most --max-rows rows.
 
     Examples
     --------
@@ -117,16 +117,18 @@ def fit(
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
     if as_json and output == STANDARD_OUTPUT:
-        raise UsageError("--json prints a summary, so the map needs a file: pass -o MAP.JSON.")
+        raise UsageError(
+            "--json prints a summary to standard output; write the map to a file with -o MAP.JSON."
+        )
     check_target(output, force=force)
     replaced = None if parent is None else o.load_map(parent)
     if interval is not None and not 0 < interval < 1:
         raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     calibrator = make_calibrator(method, data.input_scale, option or ())
     if calibrator.needs_features and not feature:
-        raise UsageError(f"--method {method} needs the attributes: pass --feature COLUMN.")
+        raise UsageError(f"--method {method} needs features; pass --feature COLUMN.")
     if feature and not calibrator.needs_features:
-        raise UsageError(f"--method {method} takes no --feature.")
+        raise UsageError(f"--method {method} does not use --feature.")
     columns = data.columns(features=tuple(feature or ()), sums_to_one=calibrator.rows_sum_to_one)
     with data.open(columns, detect_types=bool(feature)) as source:
         prepared = data.prepare(source, columns)
@@ -151,7 +153,7 @@ def fit(
         measured = f" {losses[:1].upper()}{losses[1:]}." if losses else ""
         where = "standard output" if output == STANDARD_OUTPUT else output
         note(
-            f"{where}: {method} map of {metadata['rows']:,} rows{prepared.left_out()}; "
+            f"{where}: {method} map fitted to {metadata['rows']:,} rows{prepared.left_out()}; "
             f"{prepared.classes_line()}{measured}"
         )
         for line in notes:
@@ -161,7 +163,7 @@ def fit(
 def _origin(
     file: str, columns: ColumnNames, replaced: CalibrationMap | None, text: str | None
 ) -> dict[str, Any]:
-    """The origin of the rows, which only the command knows; folders are private."""
+    """Return the origin of the rows: file names without their folders, which may be private."""
     names: dict[str, Any] = {"score": list(columns.score), "label": columns.label}
     if columns.weight is not None:
         names["weight"] = columns.weight
@@ -176,7 +178,7 @@ def _origin(
 
 
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
-    """From a table: every row was checked by the engine and is not looked at again."""
+    """Fit a table; the engine has already checked every row."""
     from trueodds.cli.rows.fetch import score_table
     from trueodds.model_selection._describe import rows_metadata
     from trueodds.rows import Rows
@@ -184,7 +186,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     columns, n_rows = prepared.columns, prepared.tally.used
     table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.scale)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
-        raise InputError("the table has one class only; calibration needs two.")
+        raise InputError("the labels have one class only; calibration needs two.")
     rows = Rows.of_table(table)
     start = time.perf_counter()
     if interval is None:
@@ -193,7 +195,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
         learned = calibrator.fit_map_with_band(rows, level=interval)
     fitted = learned.with_classes(prepared.classes.labels)
     seconds = time.perf_counter() - start
-    logger.info("learned a %s map from %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
+    logger.info("fitted a %s map to %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
     weighted = columns.weight is not None
     metadata = rows_metadata(calibrator, rows, prepared.classes.counts, weighted=weighted)
     return Fit(fitted, metadata, prepared.classes.notes(table))

@@ -1,4 +1,4 @@
-"""``trueodds methods``: every calibrator; and a calibrator by its name and options."""
+"""``trueodds methods``: list all calibrators; create one from its name and options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram
 
 
 def methods(as_json: o.Json = False) -> None:
-    """List all methods, with what they learn and what they guarantee.
+    """List all calibration methods and their properties.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def methods(as_json: o.Json = False) -> None:
 
 
 def describe(name: str, kind: type[Any]) -> dict[str, Any]:
-    """What a calibrator's class says about itself."""
+    """Return the properties of a calibrator's class."""
     default = kind()
     return {
         "method": name,
         "class": kind.__name__,
-        # Without the marks of reStructuredText.
+        # Without reStructuredText markup.
         "description": (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", ""),
         "native_multiclass": default.learns_classes_jointly,
         "monotone": default.is_monotone,
@@ -63,17 +63,17 @@ def describe(name: str, kind: type[Any]) -> dict[str, Any]:
 
 
 def method_names() -> list[str]:
-    """Names of all methods."""
+    """Return the names of all methods."""
     return sorted([*calibrator_names(), AUTO])
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """For shell completion."""
+    """Complete a method's name in a shell."""
     return [name for name in method_names() if name.startswith(incomplete)]
 
 
 def method_class(name: str) -> type[Any]:
-    """The class of a method; a wrong name is answered with the nearest ones."""
+    """Return the class of a method; an unknown name raises with similar ones."""
     if name == AUTO:
         from trueodds.model_selection import AutoCalibrator
 
@@ -84,11 +84,11 @@ def method_class(name: str) -> type[Any]:
         other = OTHER_NAMES.get(name)
         names = method_names() if other is None else [other]
         hint = suggestion(other or name, names, has="there are")
-        raise UsageError(f"there is no method {shown(name)}; {hint}") from None
+        raise UsageError(f"unknown method {shown(name)}; {hint}") from None
 
 
 def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:
-    """A calibrator with the options that are given as ``name=value``, values being JSON or text."""
+    """Create a calibrator with options given as ``name=value``; values are JSON or text."""
     kind = method_class(name)
     known = [p for p in inspect.signature(kind).parameters if p not in ("scale", "classes")]
     chosen: dict[str, Any] = {}

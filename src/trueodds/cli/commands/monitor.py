@@ -1,4 +1,4 @@
-"""``trueodds monitor``: for a scheduled job that asks whether forecasts are still calibrated."""
+"""``trueodds monitor``: check calibration over time, as a scheduled job."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trueodds.basics.wording import counted
 from trueodds.cli import options as o
 from trueodds.cli.errors import ALARM, DELIVERY, UsageError
 from trueodds.cli.files.write import check_target, write_text
@@ -22,7 +23,7 @@ State = Annotated[
     typer.Option(
         "--state",
         metavar="WATCH.JSON",
-        help="File that keeps what was read from run to run; made if it is missing.",
+        help="File that stores the monitor's state between runs; created if necessary.",
         rich_help_panel=WATCH,
     ),
 ]
@@ -30,14 +31,14 @@ Force = Annotated[
     bool,
     o.result_option(
         "--force",
-        help="Let --refit replace a map that exists; state, page and metrics are always replaced.",
+        help="Let --refit replace an existing map; state, page and metrics are always replaced.",
     ),
 ]
 Alpha = Annotated[
     float | None,
     typer.Option(
         "--alpha",
-        help="The chance of ever raising a false alarm.  [default: 0.05]",
+        help="Probability of ever raising a false alarm. \\[default: 0.05]",
         rich_help_panel=WATCH,
     ),
 ]
@@ -45,24 +46,24 @@ Tolerance = Annotated[
     float | None,
     typer.Option(
         "--tolerance",
-        help="Forecasts may be off by this much.  [default: 0]",
+        help="Miscalibration that is tolerated, as a difference of probabilities. \\[default: 0]",
         rich_help_panel=WATCH,
     ),
 ]
 Html = Annotated[
     str | None,
-    o.result_option("--html", metavar="PAGE.HTML", help="Write a timeline as a page."),
+    o.result_option("--html", metavar="PAGE.HTML", help="Write an HTML page with a timeline."),
 ]
 Metrics = Annotated[
     str | None,
-    o.result_option("--metrics", metavar="FILE.PROM", help="Write a file that Prometheus scrapes."),
+    o.result_option("--metrics", metavar="FILE.PROM", help="Write metrics for Prometheus."),
 ]
 Refit = Annotated[
     str | None,
     o.result_option(
         "--refit",
         metavar="MAP.JSON",
-        help="After an alarm, fit a new map to the rows since the change; needs --time.",
+        help="After an alarm, fit a new map to the rows since the change point; needs --time.",
     ),
 ]
 
@@ -73,8 +74,8 @@ FailOn = Annotated[
     o.result_option(
         "--fail-on",
         metavar="KIND",
-        help=f"Exit with code 5 if this run found such a delivery ({', '.join(DELIVERIES)}) and "
-        "there is no alarm; may be repeated.",
+        help=f"Exit with code 5 if this run found such a delivery and there is no alarm: "
+        f"{', '.join(DELIVERIES)}; repeatable.",
     ),
 ]
 Acknowledge = Annotated[
@@ -103,9 +104,9 @@ def monitor(
 ) -> None:
     """Check whether calibrated predictions are still calibrated as new labels arrive.
 
-    At most --alpha (5%) of monitors ever raise a false alarm, however often they run. A run counts
-    the rows that are new, prints a line for each period, and keeps what it needs for the next run
-    in a state file. After an alarm the exit code is 4, until --acknowledge.
+    At most --alpha (5%) of monitors ever raise a false alarm, however often they run. Each run
+    counts the new rows, prints one line per period, and updates the state file. After an alarm the
+    exit code is 4 until you pass --acknowledge.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def monitor(
     trueodds monitor map.json lake -s p -l y -t day --state watch.json --html watch.html
     trueodds monitor map.json lake -s p -l y -t day --state watch.json --fail-on missing
     """
-    # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
+    # Imported here: the list of all commands imports this module and must not wait for NumPy.
     from trueodds.cli.watch.run import WatchRun, find_files, locked, open_watch
     from trueodds.cli.watch.words import log, log_events, metrics_text, say_result
 
@@ -132,16 +133,15 @@ def monitor(
         watch = open_watch(state, fitted, data.time, alpha, tolerance)
         run = WatchRun(watch=watch, state=state, fitted=fitted, data=data)
         if acknowledge and not watch.acknowledge(run.at):
-            log("there is no alarm to acknowledge.")
+            log("--acknowledge: there is no alarm.")
         fresh = run.look(paths)
         before = watch.n_rows
         lines = run.read(fresh, quiet=as_json)
         if fresh:
-            counted = watch.n_rows - before
-            log(f"{counted:,} rows counted of {len(fresh):,} new or changed files.")
+            new_rows, files = watch.n_rows - before, counted(len(fresh), "new or changed file")
+            log(f"{counted(new_rows, 'row')} counted from {files}.")
         else:
-            files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
-            log(f"no new rows ({files} already read).")
+            log(f"no new rows ({counted(len(paths), 'file')} already read).")
         log_events(run.events)
         if html is not None:
             from trueodds.report import render_timeline
@@ -153,7 +153,7 @@ def monitor(
             write_text(metrics_text(watch, state), metrics)
         new_map = None
         if refit is not None and Path(refit).is_file() and not force:
-            log(f"{refit} exists and was kept; --force replaces it.")
+            log(f"{refit} exists and was not replaced; pass --force to replace it.")
         elif refit is not None:
             new_map = run.refit(paths, refit)
         # Last: a run that fails before has counted nothing.

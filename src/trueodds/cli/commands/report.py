@@ -1,4 +1,4 @@
-"""``trueodds report``: everything about a file of scores on one HTML page."""
+"""``trueodds report``: a calibration report as one HTML page."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["report"]
 
 Output = Annotated[
     str,
-    typer.Option("--output", "-o", metavar="REPORT.HTML", help="The page; '-' to print it."),
+    typer.Option("--output", "-o", metavar="REPORT.HTML", help="Output file; '-' prints the page."),
 ]
-Title = Annotated[str | None, typer.Option("--title", help="Heading of the page.")]
+Title = Annotated[str | None, typer.Option("--title", help="Title of the page.")]
 
 
 def report(
@@ -37,7 +37,7 @@ def report(
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
-    """Write a self-contained HTML page: verdict, diagrams, methods, costs, groups.
+    """Write a self-contained HTML report: verdict, diagrams, methods, costs, groups.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``trueodds show``: what a saved map is, where it comes from, and what it does."""
+"""``trueodds show``: print a saved map's family, metadata and curve."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SHOWN_POINTS = 51
 MARKS = "*abcdef"
 PAIR = ("before", "after")
 LENGTH = 200
-"""Of what is shown of one value."""
+"""Longest text shown of one value."""
 
 
 def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
-    """Show a saved map: its family, what it says of its origin, and its curve.
+    """Show a saved map: its family, metadata and curve.
 
-    What a file says of its origin is shown unchecked.
+    The metadata is shown as stored; nothing verifies it.
 
     Examples
     --------
@@ -41,7 +41,8 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     metadata = fitted.metadata
     if metadata:
         lines += _aligned(
-            {k: in_brief(v) for k, v in _readable(metadata).items()}, "about (as the file says)"
+            {k: in_brief(v) for k, v in _readable(metadata).items()},
+            "metadata (as stored in the file)",
         )
     say("\n".join([*lines, "", *_drawing(fitted, x, curves)]))
 
@@ -61,13 +62,13 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
 
 
 def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Losses in words; everything else unchanged."""
+    """Format losses; return everything else unchanged."""
     words = losses_text(metadata)
     return {**metadata, "losses": words} if words else metadata
 
 
 def in_brief(value: Any) -> str:
-    """Any JSON value on one line; long lists by their length and range."""
+    """Format any JSON value on one line; long lists as their length and range."""
     import json
 
     if isinstance(value, str):
@@ -120,7 +121,7 @@ def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> 
 
 
 def losses_text(metadata: dict[str, Any]) -> str:
-    """Losses before and after, and on which rows they were measured; may be empty."""
+    """Format the losses before and after, and the rows that they were measured on."""
     losses = metadata.get("losses", {})
     words = [
         f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"

@@ -1,4 +1,4 @@
-"""``trueodds threshold``: a threshold with a guarantee."""
+"""``trueodds threshold``: find a decision threshold with a guarantee."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ __all__ = ["threshold"]
 
 AtMost = Annotated[
     float,
-    o.result_option("--at-most", help="The limit: a rate such as 0.05, or a mean cost per row."),
+    o.result_option(
+        "--at-most", help="Limit of the risk: a rate such as 0.05, or a mean cost per row."
+    ),
 ]
 OfRisk = Annotated[
     Literal["errors", "misses", "false_alarms", "cost"],
     o.result_option(
         "--risk",
-        help="What must stay below the limit: errors among the rows acted on, positives missed, "
-        "false alarms among negatives, or the mean cost per row.",
+        help="Risk to limit: errors among the rows acted on, missed positives, false alarms among "
+        "negatives, or the mean cost per row.",
     ),
 ]
 Confidence = Annotated[
@@ -56,8 +58,8 @@ def threshold(
     """Find the threshold that acts on the most rows, with a guarantee.
 
     The guarantee is, for example, that at most 5% of the future rows acted on are wrong. It holds
-    for any number of rows, if future rows are drawn like these. Neither the model nor the
-    calibrator may have seen them.
+    for any number of rows, if future rows are drawn like these. Use rows that neither the model
+    nor the calibrator was trained on.
 
     Examples
     --------
@@ -69,11 +71,15 @@ def threshold(
     from trueodds.decisions import guaranteed_threshold, guaranteed_thresholds
 
     if data.input_scale != "probability":
-        raise UsageError("a threshold is a probability: calibrate the scores first (fit, apply).")
+        raise UsageError(
+            "a threshold needs probabilities; calibrate the scores first (trueodds fit, apply)."
+        )
     if data.weight is not None:
-        raise UsageError("--weight has no exact guarantee; pass --counts for numbers of rows.")
+        raise UsageError(
+            "--weight allows no exact guarantee; if the weights are numbers of rows, pass --counts."
+        )
     if group and len(group) > 1:
-        raise UsageError("pass one --group: each row belongs to one group.")
+        raise UsageError("pass --group only once; each row must belong to one group.")
     prepared, rows = data.read(groups=tuple(group or ()))
     if anytime and rows.is_sample:
         raise UsageError("--anytime needs all rows: pass a greater --max-rows or --memory.")
