@@ -7,6 +7,8 @@ Labels are drawn from the probabilities themselves (false alarms), or from proba
 log-odds (power). The page is written whole: edit it here.
 """
 
+# ruff: noqa: E501  # lines of the page
+
 from __future__ import annotations
 
 import argparse
@@ -205,14 +207,14 @@ def page(share: float) -> Iterator[str]:
             rows.append([scores, f"{n:,}", *shown])
             print(rows[-1], file=sys.stderr, flush=True)
     yield from table(["scores", "rows", *FAST, *DRAWN], rows)
-    yield f"{sum(map(len, above.values()))} of {cells} cells are bold. A cell of a test that uses"
-    yield "up its level is bold by chance about once in 40 cells."
+    yield f"{sum(map(len, above.values()))} of {cells} cells are bold. For a test at exactly 5%, chance makes"
+    yield "about one cell in 40 bold."
     yield ""
     yield from (f"- {name}: {'; '.join(where)}." for name, where in above.items())
     yield ""
     yield "## Groups"
-    yield f"The share of samples in which any of {GROUPS} calibrated groups is flagged by"
-    yield "`group_test`, `trueodds evaluate --group` or the report, in percent."
+    yield "Percentage of samples in which `group_test`, `trueodds evaluate --group` or the report flags any of"
+    yield f"{GROUPS} calibrated groups:"
     yield ""
     rows = []
     for scores in SCORES:
@@ -229,10 +231,10 @@ def page(share: float) -> Iterator[str]:
         rows.append([what, where, f"{100 * level:g}", cell(found, samples, level)])
         print(rows[-1], file=sys.stderr, flush=True)
     yield from table(["test", "samples of", "level (%)", "false alarms (%)"], rows)
-    yield "`compare_metric` is a bootstrap, which needs some 200 rows."
+    yield "`compare_metric` is a bootstrap and needs about 200 rows."
     yield ""
     yield "## Power"
-    yield "The share of samples in which a test rejects at the level of 5%, in percent."
+    yield "Percentage of samples in which a test rejects at the 5% level:"
     yield ""
     rows = []
     for departure, truth in DEPARTURES.items():
@@ -247,8 +249,8 @@ def page(share: float) -> Iterator[str]:
                 rows.append([departure, scores, f"{n:,}", *shown])
                 print(rows[-1], file=sys.stderr, flush=True)
     yield from table(["scores are", "scores", "rows", *FAST, *DRAWN], rows)
-    yield f"The one of {GROUPS} groups that is off is flagged by `group_test` in this share of"
-    yield "samples (percent; distinct scores):"
+    yield f"Percentage of samples in which `group_test` flags the one of {GROUPS} groups that is miscalibrated"
+    yield "(distinct scores):"
     yield ""
     rows = []
     for departure, truth in DEPARTURES.items():
@@ -261,10 +263,10 @@ def page(share: float) -> Iterator[str]:
 
 
 HEAD = """# Calibration tests: false alarms and power
-A test at a level of 5% may call a calibrated model miscalibrated in 5 of 100 samples, and no more.
-This page measures it for every test of calibration in the product. The samples are calibrated: each
-label is drawn from its probability. Cells are shares of samples with p < 0.05, in percent; a
-**bold** one is above 5% by more than two standard errors.
+A test at the 5% level may reject calibration in at most 5 of 100 samples of a calibrated model. This page
+measures that for every calibration test of the library. In the samples, each label is drawn from its
+probability. Cells are the percentage of samples with p < 0.05. A **bold** cell is above 5% by more than
+two standard errors.
 
 ```sh
 python benchmarks/coverage/test_size_and_power.py --output docs/tests.md  # {minutes} CPU minutes
@@ -272,13 +274,13 @@ python benchmarks/coverage/test_size_and_power.py --output docs/tests.md  # {min
 
 """
 GUIDE = """
-`exact` is the p-value of `trueodds evaluate`, of the report and of
-`calibration_test(method="exact")`. It combines `mean`, `slope` and, with 200 or more rows, up to
-five bins, each of which is an exact test (Bonferroni over the three). **Use it for decisions**: it
-keeps its level for every kind of scores and number of rows. Spiegelhalter's, Cox's and Hosmer and
-Lemeshow's tests are approximations: where they are bold, their p-values are too small, which is why
-no verdict on two classes rests on them. `ece`, `mce` and `rms` redraw the labels (99 draws here). A
-dash marks cells that were not measured.
+**Use `exact` for decisions.** It keeps its level for every kind of scores and number of rows. It is the
+p-value of `trueodds evaluate`, of the report and of `calibration_test(method="exact")`. It combines exact
+tests of `mean`, `slope` and, with 200 or more rows, up to five bins (Bonferroni over the three).
+
+Spiegelhalter's, Cox's and the Hosmer–Lemeshow test are approximations. Where they are bold, their p-values
+are too small, so no verdict on two classes uses them. `ece`, `mce` and `rms` redraw the labels (99 draws
+here). A dash marks a cell that was not measured.
 
 """
 

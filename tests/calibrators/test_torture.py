@@ -1,4 +1,4 @@
-"""Every method at the edges of float64: probabilities, or one sentence; see docs/torture.md."""
+"""Every method returns probabilities or raises one error at the edges of float64 (docs/torture.md)."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from support.torture import methods, outcome
 from support.torture_cases import BINARY, CLASSES, LONG
 
 SLOW = {"auto", "bayesian_isotonic", "bayesian_structured", "kernel", "charcoal_grill", "acp"}
-FEW = {"weights 1e-300 to 1e15", "log-odds 1e-320·z", "margins ±1.7e308 and 0"}
+FEW = {"weights 1e-300 to 1e15", "log-odds 1e-320·z", "decision values ±1.7e308 and 0"}
 """For methods that take long."""
 SOME = FEW | {
     "weights of 5e-324",
@@ -15,7 +15,7 @@ SOME = FEW | {
     "all tied at 0",
     "one row per class",
     "log-odds log-uniform 1e-300 to 1e300",
-    "margins one outlier of 1e308",
+    "decision values one outlier of 1e308",
     "logits 1e-16·z",
     "logits ±1e308",
 }

@@ -1,12 +1,12 @@
-"""Fit every method on every case of ``torture_cases.py``, and write what happened as a page.
+"""Fit every method on every case of ``torture_cases.py``, and write the results as a page.
 
-    python -m support.torture                # docs/torture.md, five minutes of CPU time
-    python -m support.torture --long         # docs/torture-large.md: many rows, many classes
-    python -m support.torture --only enir    # one method, shown and not written
-    python -m support.torture --store FILE   # what is done is kept there, and the next run goes on
+    python -m support.torture                # docs/torture.md, five minutes of CPU time.
+    python -m support.torture --long         # docs/torture-large.md: many rows, many classes.
+    python -m support.torture --only enir    # One method, printed instead of written.
+    python -m support.torture --store FILE   # Keep results there, and resume an interrupted run.
 
-Every fit runs in a process of its own, so that what a library writes to standard error is seen, a fit that
-hangs is ended, and memory is measured.
+Every fit runs in a separate process, so that output to standard error is seen, a fit that hangs is
+ended, and memory is measured.
 """
 
 # ruff: noqa: E501, T201
@@ -37,7 +37,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 SECONDS = 120
 """CPU time of a fit, after which it is ended."""
 GIGABYTES = 6
-"""Memory that a fit may ask for."""
+"""Memory that a fit may use."""
 Outcome = dict[str, Any]
 
 
@@ -79,7 +79,7 @@ def fit_and_ask(name: str, sample: Sample) -> Any:
 
 
 def outcome(name: str, case: Case) -> Outcome:
-    """What happens: ``finite``, ``refused`` with the sentence, or what must not be."""
+    """Return what happens: ``finite``, ``refused`` with the error, or a failure."""
     sample = case.sample()
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
@@ -109,7 +109,7 @@ def outcome(name: str, case: Case) -> Outcome:
 
 
 def alone(name: str, case: Case) -> Outcome:
-    """The same in a process of its own."""
+    """The same in a separate process."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryFile() as errors:
@@ -144,39 +144,73 @@ def short(found: Outcome) -> str:
 
 
 TEXT = """# Robustness: extreme and degenerate inputs
-Every method was fitted to every sample below, and then asked for the probabilities of the sample's scores and
-of scores at all ends of their scale (0, 5·10⁻³²⁴, neighbors one unit apart, ±1.7·10³⁰⁸, infinite log-odds).
-`python -m support.torture`, run in `tests/`, writes this page in {minutes:.0f} minutes of CPU time; a part of it runs in the tests
-(`tests/calibrators/test_torture.py`).
+Every method was fitted on every sample below. Then it predicted the scores of the sample and scores at all ends of the scale:
+0, 5·10⁻³²⁴, neighboring floats, ±1.7·10³⁰⁸, infinite log-odds. `python -m support.torture`, run in `tests/`, writes this page
+in {minutes:.0f} minutes of CPU time; `tests/calibrators/test_torture.py` runs a part of it.
 
-✓ means: a map with finite parameters, whose probabilities lie in [0, 1] and sum to 1. ✗ means: refused, in one
-sentence of ours, which stands below. Fits that took a CPU second or more have their CPU seconds beside. Of
-{cells:,} fits, {finite:,} gave probabilities and {refused:,} were refused; {raw} ended in an error of another
-library, {foreign} gave a warning of another library or wrote to standard output or error, {outside} gave a
-number outside [0, 1].
+Of {cells:,} fits, {finite:,} returned a map with finite parameters and probabilities in [0, 1] that sum to 1, and {refused:,}
+raised an `InputError`. {raw} ended in an error of another library, {foreign} caused a warning of another library or output to
+standard output or error, and {outside} returned a number outside [0, 1].
 
-How this is done:
-- Log-odds and margins beyond ±2¹⁰²⁰ are learned from as if they were ±2¹⁰²⁰, and those nearer to 0 than
-  2⁻¹⁰²⁰ as if they were 0; methods that need squares scale them by a power of two.
-- A weight counts at least 2⁻⁴⁰⁰; if none is above 2⁻²⁰⁰, all are multiplied by a power of two first. Weights
-  are counts, so above 10¹⁵ they are refused.
-- Warnings of NumPy during a fit or a prediction are not shown: what overflows is infinite, and no map takes
-  what is not a number. What goes wrong nevertheless is said in one sentence, with the range of the scores
-  and weights.
+- **Scores.** In a fit, log-odds and decision values beyond ±2¹⁰²⁰ count as ±2¹⁰²⁰, and those closer to 0 than 2⁻¹⁰²⁰ as 0.
+  Methods that need squares scale them by a power of two.
+- **Weights.** A weight counts at least 2⁻⁴⁰⁰. If none is above 2⁻²⁰⁰, all are multiplied by a power of two first. Weights are
+  counts, so weights above 10¹⁵ raise an error.
+- **Overflow.** NumPy's warnings during a fit or a prediction are not shown: overflow gives infinity, and no map accepts NaN.
+  Any remaining problem raises an error with the range of the scores and weights.
 """
 
 
 LARGE = """# Robustness: many rows, many classes
-Every method was fitted to a million rows with one positive, to 1,000 classes (5,000 rows) and to 10⁷ rows;
-[Robustness: extreme and degenerate inputs](torture.md) says how, and what ✓ and ✗ mean. `python -m support.torture --long`, run in `tests/`, writes this
-page, in {minutes:.0f} minutes of CPU time. Fits that took a CPU second or more have their CPU seconds beside. A fit may take
-{limit} CPU seconds and {gigabytes} GB; what is known to need more (–) stands below, with the reason. An empty
-cell was not tried.
+Every method was fitted on a million rows with one positive, on 1,000 classes (5,000 rows) and on ten million rows, as described
+in [extreme inputs](torture.md). `python -m support.torture --long`, run in `tests/`, writes this page in {minutes:.0f} minutes
+of CPU time. A fit may take {limit} CPU seconds and {gigabytes} GB.
 
-Of {cells:,} fits, {finite:,} gave probabilities and {refused:,} were refused; {raw} ended in an error of another
-library, died, or took too long or too much memory, {foreign} gave a warning of another library or wrote to standard
-output or error, {outside} gave a number outside [0, 1].
+Of {cells:,} fits, {finite:,} returned probabilities and {refused:,} raised an `InputError`. {raw} ended in an error of another
+library, died, or exceeded the limits. {foreign} caused a warning of another library or output to standard output or error,
+and {outside} returned a number outside [0, 1].
+
+The table shows CPU seconds; ✓ is less than one second. A dash is a fit that is known to exceed the limits.
 """
+SLOW = 2.0
+"""CPU seconds of a fit from which the page lists it."""
+
+
+def large_table(results: dict[str, dict[tuple[str, str], Outcome]], cases: list[str]) -> list[str]:
+    """One row for each method, one column for each sample."""
+    lines = [f"## Results\n| method | {' | '.join(cases)} |\n|---|{'---|' * len(cases)}"]
+    for name, row in results.items():
+        cells = [
+            short(row["n", case]).removeprefix("✓ ")
+            if ("n", case) in row
+            else ("–" if (name, case) in LEFT_OUT else "")
+            for case in cases
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines.append("\n## Fits that exceed the limits\n| method | sample | reason |\n|---|---|---|")
+    lines += [f"| {name} | {case} | {why} |" for (name, case), why in LEFT_OUT.items()]
+    return [*lines, ""]
+
+
+def slow_fits(results: dict[str, dict[tuple[str, str], Outcome]]) -> list[str]:
+    """The fits that took longest, by method and sample."""
+    found = [
+        (outcome["seconds"], name, case, "two classes" if group == "2" else "several classes")
+        for name, row in results.items()
+        for (group, case), outcome in row.items()
+        if outcome["seconds"] >= SLOW
+    ]
+    if not found:
+        return []
+    lines = [
+        f"## Slow fits\nAll other fits took less than {SLOW:.0f} CPU seconds.\n",
+        "| method | sample | classes | CPU seconds |\n|---|---|---|---|",
+    ]
+    ordered = sorted(found, reverse=True)
+    lines += [
+        f"| {name} | {case} | {kind} | {seconds:.1f} |" for seconds, name, case, kind in ordered
+    ]
+    return [*lines, ""]
 
 
 def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, text: str) -> str:
@@ -197,33 +231,27 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
         )
     ]
     names = list(results)
-    for title, group in (("Two classes", "2"), ("Several classes", "k"), ("Many", "n")):
-        tried = [key[1] for row in results.values() for key in row if key[0] == group]
-        cases = list(dict.fromkeys(tried))
-        if not cases:
-            continue
-        parts.append(f"## {title}\n| sample | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
-        for case in cases:
-            cells = [
-                short(results[name][group, case])
-                if (group, case) in results[name]
-                else ("–" if (name, case) in LEFT_OUT else "")
-                for name in names
-            ]
-            parts.append(f"| {case} | {' | '.join(cells)} |")
-        parts.append("")
-    if "n" in {key[0] for row in results.values() for key in row}:
-        parts.append("## What was left out\n| method | sample | why |\n|---|---|---|")
-        parts += [f"| {name} | {case} | {why} |" for (name, case), why in LEFT_OUT.items()]
-        parts.append("")
-    parts.append("## What was said\n| method | sample | sentence |\n|---|---|---|")
+    cases = {
+        group: list(
+            dict.fromkeys(key[1] for row in results.values() for key in row if key[0] == group)
+        )
+        for group in ("2", "k", "n")
+    }
+    for title, group in (("two classes", "2"), ("several classes", "k")):
+        if cases[group]:
+            parts.append(f"## Samples of {title}\n{'; '.join(cases[group])}.\n")
+    if cases["n"]:
+        parts += large_table(results, cases["n"])
+    else:
+        parts += slow_fits(results)
+    parts.append("## Errors\n| method | sample | error |\n|---|---|---|")
     said: dict[str, list[tuple[str, str]]] = {}
     for name, row in results.items():
         for (_, case), found in row.items():
             if found["kind"] != "finite":
                 said.setdefault(found["words"].split("; got")[0], []).append((name, case))
     if not said:
-        parts.pop()  # no heading without sentences
+        parts.pop()  # no heading without errors
     for words, places in said.items():
         methods_of = sorted({name for name, _ in places})
         cases_of = list(dict.fromkeys(case for _, case in places))
@@ -233,7 +261,7 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
 
 
 def stored(path: Path | None) -> dict[tuple[str, str, str], Outcome]:
-    """What earlier runs found, by method, group and sample."""
+    """Results of earlier runs, by method, group and sample."""
     if path is None or not path.exists():
         return {}
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -245,7 +273,7 @@ def run_all(
 ) -> dict[str, dict[tuple[str, str], Outcome]]:
     """Every method on every sample that is not in the store yet.
 
-    What is left out as it would take too long is tried if it is asked for by name (``single``).
+    Fits that are left out for their time run if their sample is named (``single``).
     """
     known = stored(store)
     methods()  # imported here, not again in every process
@@ -272,11 +300,11 @@ def run_all(
 
 
 def main() -> int:
-    """Run all, write the page; 1 if something happened that must not."""
+    """Run all and write the page; 1 after a failure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="methods; what happens is shown, not written")
+    parser.add_argument("--only", nargs="*", help="methods; results are printed instead of written")
     parser.add_argument("--case", nargs="*", help="samples; with --only")
-    parser.add_argument("--store", type=Path, help="what is done is kept there")
+    parser.add_argument("--store", type=Path, help="a file that keeps results")
     parser.add_argument(
         "--long", action="store_true", help="a million rows, 1,000 classes, 10⁷ rows"
     )

@@ -25,7 +25,7 @@ EVERYWHERE = {
         [0.0, np.nextafter(1.0, 2), np.nextafter(1e300, 0)],
     ]),
 }  # fmt: skip
-"""Scores of each scale that every map is asked for after a fit."""
+"""Scores of each scale on which every map is evaluated after a fit."""
 EVERYWHERE["logit"] = np.concatenate([EVERYWHERE["raw"], [-np.inf, np.inf]])
 
 
@@ -158,7 +158,7 @@ def _weighted_classes(weights: Weights) -> Any:
     return draw
 
 
-def _margins(change: Margins, scale: Any, base: Any) -> Any:
+def _decision_values(change: Margins, scale: Any, base: Any) -> Any:
     def draw(rng: np.random.Generator) -> Sample:
         z, y = base(rng)
         return Sample(change(rng, z), y, None, scale)
@@ -216,8 +216,8 @@ BINARY = [
     Case("one row per class", lambda rng: Sample(np.array([0.3, 0.6]), np.array([0, 1]))),
     Case("1 positive in 2,000", _one_positive),
     *(
-        Case(f"{word} {name}", _margins(change, scale, _binary))
-        for scale, word in (("logit", "log-odds"), ("raw", "margins"))
+        Case(f"{word} {name}", _decision_values(change, scale, _binary))
+        for scale, word in (("logit", "log-odds"), ("raw", "decision values"))
         for name, change in MARGINS.items()
     ),
 ]
@@ -235,8 +235,8 @@ CLASSES = [
     Case("separable", _separable_classes),
     Case("one row per class", lambda rng: Sample(_softmax(rng.normal(size=(3, 3))), np.arange(3))),
     *(
-        Case(f"{word} {name}", _margins(change, scale, _classes))
-        for scale, word in (("logit", "logits"), ("raw", "margins"))
+        Case(f"{word} {name}", _decision_values(change, scale, _classes))
+        for scale, word in (("logit", "logits"), ("raw", "decision values"))
         for name, change in MARGINS.items()
     ),
 ]
@@ -266,7 +266,7 @@ LEFT_OUT = {
     (
         "bayesian_isotonic",
         "1,000 classes",
-    ): "Markov chains for each class by itself: more than 120 CPU s",
+    ): "Markov chains for each class separately: more than 120 CPU s",
     (
         "dirichlet",
         "1,000 classes",

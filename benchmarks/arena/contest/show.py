@@ -97,11 +97,11 @@ def markdown(table: Table, ours: str, most: int) -> list[str]:
     """The table for people: our default, the best others, and the base model."""
     board = standings(table)
     kept = [line for i, line in enumerate(board) if i < most or line.method in (ours, BASE)]
-    head = ["method", "win rate, Brier", "log-loss", "mean gain, Brier", "log-loss", "made worse"]
+    head = ["method", "win rate, Brier", "log-loss", "mean gain, Brier", "log-loss", "worse"]
     apart = None
     if ours in table.methods:
         apart = {d.rival: d for d in differences(table, ours, "log_loss")}
-        head.append("log-loss above ours")
+        head.append("log-loss above default")
     head.append("CPU seconds")
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for line in kept:
@@ -109,7 +109,7 @@ def markdown(table: Table, ours: str, most: int) -> list[str]:
             f"**{label(line.method)}**" if line.method == ours else label(line.method),
             *(f"{line.win_rate[loss]:.3f}" for loss in LOSSES),
             *(f"{line.gain[loss]:.4f}" for loss in LOSSES),
-            f"{100 * line.worse['log_loss']:.0f} %",
+            f"{100 * line.worse['log_loss']:.0f}%",
         ]
         if apart is not None:
             d = apart.get(line.method)
@@ -120,7 +120,7 @@ def markdown(table: Table, ours: str, most: int) -> list[str]:
 
 
 def label(method: str) -> str:
-    """What people read."""
+    """Name of a method on the page."""
     if method == BASE:
         return "base model"
     library, _, name = method.partition("/")
