@@ -1,4 +1,4 @@
-"""Every method returns probabilities or raises one error at the edges of float64 (docs/torture.md)."""
+"""Every method at the edges of float64: probabilities, or one error (docs/torture.md)."""
 
 import pytest
 
