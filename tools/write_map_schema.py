@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap
 from trueodds.maps._base import SHARED, BinaryMap
-from trueodds.maps._binary import STEEPEST
+from trueodds.maps._binary import LARGEST_LOG_ODDS
 from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
 from trueodds.maps._classes import LEAST_SHARE
 from trueodds.maps._json import FORMAT, VERSION
@@ -89,7 +89,7 @@ STRICTER: dict[str, Schema] = {
     },
     "log_odds_curve": {
         "x": a_list(NUMBER, least=1, unique=True),
-        "y": a_list({**NUMBER, "minimum": -STEEPEST, "maximum": STEEPEST}, least=1),
+        "y": a_list({**NUMBER, "minimum": -LARGEST_LOG_ODDS, "maximum": LARGEST_LOG_ODDS}, least=1),
     },
     "softmax": {
         "weights": {"anyOf": [a_list(NUMBER, least=2), a_list(a_list(NUMBER, least=2), least=2)]},

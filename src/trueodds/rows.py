@@ -28,19 +28,11 @@ from trueodds.inputs import (
     validate_weights,
 )
 from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
+from trueodds.numerics.magnitude import bounded_scores, bounded_weights
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 
-__all__ = ["CountedRows", "Rows", "bounded_scores", "bounded_weights", "errors_as_input_errors"]
-
-LARGEST_SCORE = 2.0**1020
-"""Log-odds and margins beyond are clipped to it: their differences stay finite."""
-SMALLEST_SCORE = 2.0**-1020
-"""Log-odds and margins nearer to 0 count as 0: no finite slope could tell them from it."""
-SMALLEST_WEIGHT = 2.0**-400
-"""Smaller positive weights are raised to it, so that products of weights are not 0."""
-LIGHT = 2.0**-200
-"""If no weight exceeds it, all weights are multiplied by a power of two."""
+__all__ = ["CountedRows", "Rows", "errors_as_input_errors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,30 +352,6 @@ def _with_the_other_class(
         f"{words.scores} has {columns} columns (1-D counts as 2), but {words.labels} has "
         f"{found}.{hint}"
     )
-
-
-def bounded_scores(scores: Floats, scale: InputScale) -> Floats:
-    """Log-odds and margins within the bounds above; infinite log-odds stay infinite."""
-    if scale == "probability":
-        return scores
-    size = np.abs(scores)
-    beyond = (size > LARGEST_SCORE) & (size < np.inf)
-    vanishing = (size < SMALLEST_SCORE) & (size > 0)
-    if not (beyond.any() or vanishing.any()):
-        return scores
-    bounded = np.where(vanishing, 0.0, scores)
-    return np.where(beyond, np.copysign(LARGEST_SCORE, scores), bounded)
-
-
-def bounded_weights(weights: Floats) -> Floats:
-    """Weights none of which vanishes compared with the largest; 0 stays 0."""
-    if weights.min() >= LIGHT:
-        return weights
-    largest = weights.max()
-    if largest < LIGHT:
-        weights = np.ldexp(weights, int(np.frexp(LIGHT)[1] - np.frexp(largest)[1]))
-    small = (weights > 0) & (weights < SMALLEST_WEIGHT)
-    return np.where(small, SMALLEST_WEIGHT, weights) if small.any() else weights
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def evidence(n=500, seed=0):
 def test_compressed_rows_give_the_curve_of_the_rows(monkeypatch):
     some = evidence(5000)
     quick = fit_spline(some, scale="probability", **OPTIONS | {"strength": 1.0})
-    monkeypatch.setattr(_spline, "COMPRESS_FROM", np.inf)
+    monkeypatch.setattr(_spline, "COMPRESS_SCORES_FROM", np.inf)
     exact = fit_spline(some, scale="probability", **OPTIONS | {"strength": 1.0})
     grid = np.linspace(-6, 6, 100)
     np.testing.assert_allclose(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import trueodds
 from trueodds import maps
 from trueodds.exceptions import InputError, MapFormatError
-from trueodds.maps._metadata import DEEPEST, LARGEST, LONGEST_TEXT
+from trueodds.maps._metadata import DEEPEST, LONGEST_BLOCK, LONGEST_TEXT
 
 OLD = json.loads((Path(__file__).parent / "version_1_maps.json").read_text(encoding="utf-8"))
 PLAIN = maps.LogOddsMap(a=0.5, b=0.5, c=0.1, classes=("no", "yes"))
@@ -232,6 +232,6 @@ def test_whatever_stands_there_is_either_kept_exactly_or_refused_in_a_sentence(m
         assert len(sentence) < 200
     else:
         assert (fitted.metadata or {}) == (metadata or {})
-        assert len(json.dumps(fitted.metadata).encode()) <= LARGEST
+        assert len(json.dumps(fitted.metadata).encode()) <= LONGEST_BLOCK
         json.dumps(fitted.to_dict(), allow_nan=False, ensure_ascii=False).encode("utf-8")
         assert fitted == PLAIN

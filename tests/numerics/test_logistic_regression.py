@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from trueodds.numerics.logistic_regression import CHUNK, fit_logistic
+from trueodds.numerics.logistic_regression import CHUNK_ROWS, fit_logistic
 
 
 def sample(n=400, seed=0):
@@ -52,7 +52,7 @@ def test_the_gradient_vanishes_whatever_the_unit_of_a_feature(intercept, scale):
 
 
 def test_rows_that_are_read_in_pieces_give_the_same_fit():
-    features, n_pos, weight = sample(3 * CHUNK + 5)
+    features, n_pos, weight = sample(3 * CHUNK_ROWS + 5)
     fit = fit_logistic(features, n_pos, weight)
     assert np.abs(gradient(fit, features, n_pos, weight)).max() < 1e-13
     order = np.random.default_rng(0).permutation(len(weight))

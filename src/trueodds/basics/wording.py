@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 __all__ = [
+    "NOTHING",
     "count_text",
     "counted",
+    "decimal_text",
     "e_value_text",
     "fixed",
     "interval_percent_text",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 NOTHING = "–"
+"""Stands for a number that is not defined."""
 MOST_PLACES = 9
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -195,6 +198,32 @@ def fixed(value: float | None, places: int) -> str:
     if value is None:
         return NOTHING
     return f"{value:.{places}f}".replace("-", "−") if value else "0"
+
+
+def decimal_text(
+    value: float | None, places: int, *, powers: bool = False, minus: str = "−"
+) -> str:
+    """A number with this many decimals, also an infinite one.
+
+    Parameters
+    ----------
+    powers : bool, default=False
+        Whether numbers that would be shown as 0 are shown as powers of ten.
+    minus : str, default="−"
+        The sign of negative numbers; a terminal prints "-", which other programs can read.
+
+    Examples
+    --------
+    >>> [decimal_text(v, 3) for v in (0.5, -1.23456, 0.0, float("inf"), float("nan"))]
+    ['0.500', '−1.235', '0.000', '∞', '–']
+    >>> decimal_text(0.00002, 4), decimal_text(-0.00002, 4, powers=True, minus="-")
+    ('0.0000', '-2.0e-05')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    small = powers and 0 < abs(value) < 10.0**-places
+    text = f"{value:.1e}" if small else f"{value:.{places}f}"
+    return text.replace("inf", "∞").replace("-", minus)
 
 
 def significant(value: float | None, digits: int = 3) -> str:

@@ -11,11 +11,11 @@ from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_us
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
 from trueodds.maps._formulas import as_pair
+from trueodds.numerics.magnitude import spread_unit
 from trueodds.numerics.structured_softmax.pool import Member, fit_pool
 from trueodds.numerics.structured_softmax.rows import (
     ClassRows,
     class_probabilities,
-    margin_unit,
     tops_of,
 )
 from trueodds.rows import Rows
@@ -94,7 +94,7 @@ class BayesianStructuredCalibrator(Calibrator):
 
 
 def _fit_map(scores: Floats, counts: Floats, scale: InputScale) -> AverageMap:
-    unit = margin_unit(scores, scale)
+    unit = spread_unit(scores, scale)
     rows = ClassRows(class_probabilities(scores, scale, unit), tops_of(scores), counts)
     import scipy.linalg  # noqa: F401  # slow to import; its BLAS must be there to be limited
 

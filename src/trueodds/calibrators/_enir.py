@@ -31,7 +31,7 @@ NEGLIGIBLE = 37.0
 BOUND_SLACK = 1e-12
 """Relative rounding error granted to the bound on a model's score."""
 
-CHUNK = 1 << 20  # pairs of a bin and a model that are scored at a time
+CHUNK_PAIRS = 1 << 20  # pairs of a bin and a model that are scored at a time
 
 Criterion = Literal["bic", "bic-authors", "aic", "aicc"]
 
@@ -443,7 +443,7 @@ def _log_likelihoods(path: NearIsotonicPath, models: Integers) -> Floats:
     moving = bins.take(moves)
     lambdas = path.lambdas[models]
     lives = moving.death - moving.birth
-    chunk_of = np.cumsum(lives) // CHUNK
+    chunk_of = np.cumsum(lives) // CHUNK_PAIRS
     cuts = np.append(np.flatnonzero(np.append(True, chunk_of[1:] > chunk_of[:-1])), len(lives))
     for begin, end in pairwise(cuts):
         part, life = moving.take(slice(begin, end)), lives[begin:end]

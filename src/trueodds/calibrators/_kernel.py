@@ -18,7 +18,7 @@ import numpy as np
 from trueodds.calibrators import Calibrator
 from trueodds.inputs import Floats, check_number
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
-from trueodds.numerics.log_odds import log_odds, sigmoid
+from trueodds.numerics.log_odds import CERTAIN_LOG_ODDS, log_odds, sigmoid
 from trueodds.rows import Rows
 
 __all__ = ["KernelCalibrator"]
@@ -93,15 +93,14 @@ class KernelCalibrator(Calibrator):
 
 
 N_CELLS = 256
-FARTHEST = float(np.log1p(-1e-10) - np.log(1e-10))
+CURVE_END = float(np.log1p(-1e-10) - np.log(1e-10))
 """Log-odds of 1 − 1e-10; the curve is constant beyond."""
 FIRST_KNOTS = 257
 MOST_KNOTS = 4096
-TOLERANCE = 5e-7
+KNOT_TOLERANCE = 5e-7
 """Error at the middle between two knots above which another knot is inserted."""
-LARGEST = 700.0  # log-odds beyond this say no more
-TINY = 1e-100  # a spread whose cube is still a number
-CHUNK = 1 << 18  # numbers that are held at a time
+SMALLEST_SPREAD = 1e-100  # a spread whose cube is still a number
+CHUNK_VALUES = 1 << 18  # numbers that are held at a time
 
 
 class BetaKernel:
@@ -135,11 +134,11 @@ class BetaKernel:
     def log_odds(self, z: Floats) -> Floats:
         """The log-odds of positives around scores whose log-odds are z."""
         difference = _log_sums(z, *self.pos) - _log_sums(z, *self.neg)
-        return np.asarray(np.clip(difference, -LARGEST, LARGEST))
+        return np.asarray(np.clip(difference, -CERTAIN_LOG_ODDS, CERTAIN_LOG_ODDS))
 
     def curve(self) -> tuple[Floats, Floats]:
         """Knots between which the curve may be taken as linear."""
-        x = np.linspace(-FARTHEST, FARTHEST, FIRST_KNOTS)
+        x = np.linspace(-CURVE_END, CURVE_END, FIRST_KNOTS)
         y = self.log_odds(x)
         rough = np.ones(len(x) - 1, dtype=bool)  # intervals not yet known to be linear enough
         while rough.any() and len(x) + rough.sum() <= MOST_KNOTS:
@@ -149,7 +148,7 @@ class BetaKernel:
             guess = (y[left] + y[left + 1]) / 2
             off = np.zeros(len(rough) + 2, dtype=bool)
             # A parabola that is off by e here is off by e/4 in the middle of each half.
-            off[left + 1] = np.abs(sigmoid(value) - sigmoid(guess)) > 4 * TOLERANCE
+            off[left + 1] = np.abs(sigmoid(value) - sigmoid(guess)) > 4 * KNOT_TOLERANCE
             # Where the curve changes from bending one way to the other, its middle is on the
             # line by chance; but then its neighbors are off.
             off = (off[1:-1] | off[:-2] | off[2:]) & rough
@@ -162,7 +161,7 @@ class BetaKernel:
 def _log_sums(z: Floats, share: Floats, scale: Floats) -> Floats:
     """Logarithms of Σ exp(share·z + scale), for each z."""
     result = np.empty(len(z))
-    rows = max(1, CHUNK // len(share))
+    rows = max(1, CHUNK_VALUES // len(share))
     for begin in range(0, len(z), rows):
         terms = np.multiply.outer(z[begin : begin + rows], share)
         terms += scale
@@ -186,7 +185,7 @@ def _two_points(p: Floats, weight: Floats) -> tuple[Floats, Floats]:
     spread = np.sqrt(np.bincount(cell, square, N_CELLS) / mass)
     cube = np.bincount(cell, square * off, N_CELLS) / mass
     # Of mean 0 and variance 1, the points g ± √(1 + g²) have the skewness 2·g.
-    half = np.divide(cube, 2 * spread**3, out=np.zeros(N_CELLS), where=spread > TINY)
+    half = np.divide(cube, 2 * spread**3, out=np.zeros(N_CELLS), where=spread > SMALLEST_SPREAD)
     root = np.sqrt(1 + half**2)
     points = np.concatenate([mean + spread * (half - root), mean + spread * (half + root)])
     shares = np.concatenate([mass * (root + half), mass * (root - half)]) / np.tile(2 * root, 2)

@@ -45,7 +45,7 @@ from trueodds.rows import Rows
 
 __all__ = ["RobustLogisticCalibrator"]
 
-LEAST = 1e-9
+LEAST_ROBUSTNESS = 1e-9
 """Robustness below which the method equals logistic calibration to the last digit but one."""
 
 
@@ -117,7 +117,7 @@ class RobustLogisticCalibrator(Calibrator):
             raise InputError(f"robustness must be at most 1; got {self.robustness!r}.")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
-        power = max(float(self.robustness), LEAST)
+        power = max(float(self.robustness), LEAST_ROBUSTNESS)
         fit = fit_robust(rows, scale=self.scale, power=power)
         warn_of_curve(fit)
         return LogOddsMap(
@@ -127,7 +127,7 @@ class RobustLogisticCalibrator(Calibrator):
 
 FENCE = 1.5
 """Tukey's factor: scores farther from the quartiles than this times their distance are outliers."""
-FARTHEST = 1e6  # units from the middle
+MOST_UNITS = 1e6  # units from the middle
 LEAST_UNIT = 1e-14  # of the axis, relative to its middle
 STEEP = 10.0
 """Rise between the middle and a fence above which the slope may be unbounded."""
@@ -169,7 +169,7 @@ class _PowerLoss:
         # Scores that are one to the last digits say nothing beyond the constant.
         sizes = (self.fences[1] - middle, float(np.abs(column).max()), np.inf)
         unit = next(size for size in sizes if size > LEAST_UNIT * abs(middle))
-        matrix = np.stack([np.clip(column / unit, -FARTHEST, FARTHEST), np.ones(len(column))])
+        matrix = np.stack([np.clip(column / unit, -MOST_UNITS, MOST_UNITS), np.ones(len(column))])
         self.axes = Axes(matrix, np.array([middle]), np.array([unit]), intercept=True)
         self.chunks = self.axes.chunks(rows.weight, rows.n_neg, rows.n_pos)
 

@@ -20,7 +20,7 @@ from trueodds.rows import Rows
 
 __all__ = ["SmoothIsotonicCalibrator"]
 
-TOLERANCE = 1e-5
+KNOT_TOLERANCE = 1e-5
 """Largest difference in probability between the map's lines and the cubics."""
 
 
@@ -81,7 +81,7 @@ class SmoothIsotonicCalibrator(Calibrator):
         values, starts, _ = isotonic_blocks(table.n_neg, table.n_pos, self.tail_smoothing)
         level, center = values[starts], block_means(table.score, table.weight, starts)
         finite = np.isfinite(center)
-        x, y = monotone_cubic(center[finite], level[finite], TOLERANCE)
+        x, y = monotone_cubic(center[finite], level[finite], KNOT_TOLERANCE)
         # The range of scores is kept, and knots at infinity hold for infinite scores only.
         x = np.concatenate([table.score[:1], x, table.score[-1:]])
         x, kept = np.unique(x, return_index=True)

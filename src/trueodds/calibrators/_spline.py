@@ -31,7 +31,7 @@ from trueodds.inputs import (
 from trueodds.kernels.isotonic import pool_adjacent
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
-from trueodds.numerics.log_odds import LogOddsRows, log_odds, sigmoid
+from trueodds.numerics.log_odds import CERTAIN_LOG_ODDS, LogOddsRows, log_odds, sigmoid
 from trueodds.numerics.logistic_model import DenseLogLoss
 from trueodds.numerics.natural_spline import NaturalSpline
 from trueodds.numerics.newton import minimize, scaled_to_unit_diagonal
@@ -141,17 +141,16 @@ class SplineCalibrator(Calibrator):
         return LogOddsCurveMap(x=fit.x[rises], y=fit.y[rises], scale=self.scale)
 
 
-COMPRESS_FROM = 2048
+COMPRESS_SCORES_FROM = 2048
 CELLS = 256
 STRENGTHS = np.logspace(-3, 7, 11)
 BEYOND = 0.1
 """Distance of saturated scores from the others, in units of the others' range."""
-LARGEST = 1e300  # log-odds that a map can hold
+LARGEST_KNOT = 1e300  # log-odds that a map can hold
 CLOSEST = 1e-4  # knots may be to each other, in units of the range
-TOLERANCE = 4e-6
+KNOT_TOLERANCE = 4e-6
 """Log-odds by which the map may differ from the spline: 1e-6 in probability."""
 MOST_KNOTS = 2048  # of the map
-STEEPEST = 700.0  # log-odds beyond this say no more
 
 
 @dataclass(frozen=True)
@@ -197,8 +196,8 @@ def fit_spline(
         fit = problem.best(STRENGTHS)
     else:
         fit = problem.fit(float(strength), problem.start, FINE)
-    x = spline.linear_knots(fit.coef, TOLERANCE, MOST_KNOTS)
-    y = np.clip(spline.basis(x) @ fit.coef, -STEEPEST, STEEPEST)
+    x = spline.linear_knots(fit.coef, KNOT_TOLERANCE, MOST_KNOTS)
+    y = np.clip(spline.basis(x) @ fit.coef, -CERTAIN_LOG_ODDS, CERTAIN_LOG_ODDS)
     if monotone:
         y = _increasing(x, y, u, rows.weight)
     return SplineFit(x * size, y, fit.strength, fit.converged, fit.n_iter, separable)
@@ -207,19 +206,19 @@ def fit_spline(
 def _finite_rows(given: Rows, scale: InputScale) -> LogOddsRows:
     """Few rows, by increasing log-odds; saturated ones lie beyond the others."""
     # By weight: counts must give what their rows give.
-    if given.total >= COMPRESS_FROM:
+    if given.total >= COMPRESS_SCORES_FROM:
         rows: LogOddsRows = compress(given.scores, scale, given.counts, cells=CELLS)
     else:
         rows = LogOddsRows(log_odds(given.scores, scale), *given.counts())
     rows = rows.with_targets(*given.targets)
     finite = rows.z[np.isfinite(rows.z)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
-    low, high = max(low, -LARGEST), min(high, LARGEST)
+    low, high = max(low, -LARGEST_KNOT), min(high, LARGEST_KNOT)
     gap = BEYOND * (high - low) or 1.0
     z = np.clip(
         rows.z, low - gap * (rows.z.min() == -np.inf), high + gap * (rows.z.max() == np.inf)
     )
-    z, row = np.unique(np.clip(z, -LARGEST, LARGEST), return_inverse=True)
+    z, row = np.unique(np.clip(z, -LARGEST_KNOT, LARGEST_KNOT), return_inverse=True)
     n_neg, n_pos = (np.bincount(row, n).astype(np.float64) for n in (rows.n_neg, rows.n_pos))
     return LogOddsRows(z, n_neg, n_pos)
 

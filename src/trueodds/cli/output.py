@@ -11,6 +11,7 @@ from typing import Any
 
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import json_printable, printable
+from trueodds.basics.wording import decimal_text
 
 __all__ = ["console", "emit_json", "interval", "note", "number", "say", "show_table", "working"]
 
@@ -58,13 +59,7 @@ def say(text: str) -> None:
 
 def number(value: float | None, digits: int = 4) -> str:
     """Format a number with fixed decimals, small ones in scientific notation."""
-    if value is None or math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if value != 0 and abs(value) < 10.0**-digits:
-        return f"{value:.1e}"
-    return f"{value:.{digits}f}"
+    return decimal_text(value, digits, powers=True, minus="-")
 
 
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:

@@ -23,7 +23,7 @@ __all__ = [
     "BELOW_ONE",
     "EXPONENT_LIMIT",
     "INFINITE",
-    "LARGEST",
+    "LARGEST_FLOAT",
     "MISSING",
     "All",
     "Any",
@@ -65,7 +65,7 @@ __all__ = [
 EXPONENT_LIMIT = 708.0
 """exp(708) is the last whole power below the overflow of float64."""
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 INFINITE = 1e300
 """Log-odds from here on count as infinite, so that no infinity enters a sum or a product."""
 
@@ -257,8 +257,8 @@ class Usable(Condition):
         if self.scale == "probability":
             return 0.0, 1.0
         if self.scale == "raw":
-            return -LARGEST, LARGEST
-        return -np.inf, LARGEST if self.several else np.inf
+            return -LARGEST_FLOAT, LARGEST_FLOAT
+        return -np.inf, LARGEST_FLOAT if self.several else np.inf
 
 
 @dataclass(frozen=True)

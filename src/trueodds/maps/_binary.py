@@ -10,7 +10,7 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import (
     INFINITE,
-    LARGEST,
+    LARGEST_FLOAT,
     Choose,
     Condition,
     Constant,
@@ -33,9 +33,9 @@ from trueodds.numerics.log_odds import log_odds, sigmoid
 
 __all__ = ["LogOddsCurveMap", "LogOddsMap", "PiecewiseLinearMap", "QuadraticMap", "StepMap"]
 
-STEEPEST = 1e4
+LARGEST_LOG_ODDS = 1e4
 """Log-odds beyond this say no more, and sums of smaller ones cannot overflow."""
-FARTHEST = float(np.finfo(np.float64).max) / 2
+HALF_RANGE = float(np.finfo(np.float64).max) / 2
 """The difference of two such numbers is finite."""
 
 
@@ -105,7 +105,7 @@ class LogOddsMap(BinaryMap):
         if self.axis == "raw" or self.scale != "probability":
             # The scale of the scores is unknown, but not that of the log-odds they become.
             slopes = [abs(slope) for slope in (self.a, self.b) if slope != 0]
-            limit = min((SATURATED + abs(self.c)) / min(slopes), LARGEST)
+            limit = min((SATURATED + abs(self.c)) / min(slopes), LARGEST_FLOAT)
             z = clip(score, max(self.lower, -limit), min(self.upper, limit))
             return sigmoid_expression(self._eta(z))
         low, high = probability_bounds(self.lower, self.upper)
@@ -235,9 +235,11 @@ class LogOddsCurveMap(BinaryMap):
             raise InputError("x and y must be 1-D, of one length, and not empty.")
         check_increasing(x, "x")
         check_reach(x, "x")
-        if np.abs(y).max() > STEEPEST:
+        if np.abs(y).max() > LARGEST_LOG_ODDS:
             worst = y[np.abs(y).argmax()]
-            raise InputError(f"y must lie between -{STEEPEST:g} and {STEEPEST:g}; got {worst}.")
+            raise InputError(
+                f"y must lie between -{LARGEST_LOG_ODDS:g} and {LARGEST_LOG_ODDS:g}; got {worst}."
+            )
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(len(scores))
@@ -368,8 +370,8 @@ class PiecewiseLinearMap(BinaryMap):
 
 def check_reach(knots: Floats, name: str) -> None:
     """Refuse increasing knots so far apart that their distance is no float64."""
-    if len(knots) and max(-knots[0], knots[-1]) > FARTHEST:
-        raise InputError(f"{name} must lie within ±{FARTHEST:g}; got {knots[0]} to {knots[-1]}.")
+    if len(knots) and max(-knots[0], knots[-1]) > HALF_RANGE:
+        raise InputError(f"{name} must lie within ±{HALF_RANGE:g}; got {knots[0]} to {knots[-1]}.")
 
 
 def _shifted(prob: Floats, shift: float) -> Floats:

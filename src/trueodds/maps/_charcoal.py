@@ -13,7 +13,7 @@ import numpy as np
 
 from trueodds.exceptions import InputError
 from trueodds.export.expressions import (
-    LARGEST,
+    LARGEST_FLOAT,
     Choose,
     Constant,
     Dot,
@@ -38,13 +38,14 @@ from trueodds.maps._formulas import (
 )
 from trueodds.numerics.charcoal_grill import ClassCoals, class_coal_weights, coal_weights
 from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.magnitude import size_exponent
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
 
 __all__ = ["CharcoalGrillMap", "CharcoalSoftmaxMap"]
 
 MOST_WIDTHS = 1e150
 """The squares of distances in widths are float64."""
-BLOCK = 1 << 19  # numbers in one temporary array
+CHUNK_VALUES = 1 << 19  # numbers in one temporary array
 NEGLIGIBLE = -60.0
 """exp(-60) is lost when it is added to a probability."""
 LOWEST_POWER = -700.0
@@ -146,7 +147,9 @@ class CharcoalGrillMap(BinaryMap):
 
     def _formula(self, score: Expression) -> Expression:
         if self.scale != "probability":
-            limit = min((SATURATED + abs(self.bias)) * float(self.temperatures.max()), LARGEST)
+            limit = min(
+                (SATURATED + abs(self.bias)) * float(self.temperatures.max()), LARGEST_FLOAT
+            )
             z = clip(score, max(self.lower, -limit), min(self.upper, limit))
             return self._calibrated(z)
         low, high = probability_bounds(self.lower, self.upper)
@@ -260,12 +263,12 @@ class CharcoalSoftmaxMap(CalibrationMap):
 
     def _exponent(self) -> int:
         """The power of two by which distances are divided; 0 unless they are extreme."""
-        exponent = int(np.frexp(max(float(np.abs(self.means).max()), float(self.widths.max())))[1])
+        exponent = max(size_exponent(self.means), size_exponent(self.widths))
         return exponent if exponent > LARGEST_EXPONENT else 0
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(scores.shape)
-        rows = max(1, BLOCK // self.n_classes)
+        rows = max(1, CHUNK_VALUES // self.n_classes)
         cold = self.temperatures.min() < COLD
         for begin in range(0, len(scores), rows):
             relative = self._relative(scores[begin : begin + rows])

@@ -17,7 +17,7 @@ from trueodds.exceptions import InputError
 from trueodds.export import Formula, Score, features_in
 from trueodds.export.expressions import (
     INFINITE,
-    LARGEST,
+    LARGEST_FLOAT,
     All,
     Choose,
     Condition,
@@ -175,7 +175,7 @@ def formula_of(drawn: CalibrationMap, n_scores: int) -> Formula:
     if n_scores > 1 and drawn.scale == "probability" and drawn.rows_sum_to_one:
         conditions.append(absolute(total(scores) - 1) <= ROW_SUM_TOLERANCE)
     elif n_scores > 1 and drawn.scale == "logit":
-        conditions.append(maximum(*scores) >= -LARGEST)
+        conditions.append(maximum(*scores) >= -LARGEST_FLOAT)
     usable = All(tuple(conditions))
     return Formula(n_scores, drawn.scale, usable, outputs, features_in(outputs))
 

@@ -20,7 +20,7 @@ from trueodds.exceptions import InputError
 
 __all__ = ["METADATA_KEYS", "check_metadata", "fingerprint_of", "function_alone"]
 
-LARGEST = 65_536
+LONGEST_BLOCK = 65_536
 """Characters of the whole block as JSON."""
 LONGEST_TEXT = 4_096
 DEEPEST = 6
@@ -30,7 +30,7 @@ TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
 LOSSES = ("log_loss", "brier_score")
 NOT_THE_FUNCTION = ("format", "version", "metadata")
 """Keys of a document that do not change what the map does."""
-_TOO_LARGE = f"metadata is too large: more than {LARGEST:,} characters of JSON."
+_TOO_LARGE = f"metadata is too large: more than {LONGEST_BLOCK:,} characters of JSON."
 
 
 def _is_count(value: Any) -> bool:
@@ -111,7 +111,7 @@ def check_metadata(metadata: Any, error: type[ValueError] = InputError) -> dict[
     if not isinstance(metadata, Mapping):
         raise error(f"metadata must be an object; got {_shown(metadata)}.")
     try:
-        block: dict[str, Any] = _plain(metadata, "metadata", 1, [LARGEST])
+        block: dict[str, Any] = _plain(metadata, "metadata", 1, [LONGEST_BLOCK])
     except _RefusedError as refusal:
         raise error(str(refusal)) from None
     for key, value in block.items():
@@ -122,7 +122,7 @@ def check_metadata(metadata: Any, error: type[ValueError] = InputError) -> dict[
         is_right, words = METADATA_KEYS[key]
         if not is_right(value):
             raise error(f"metadata.{key} must be {words}; got {_shown(value)}.")
-    if len(json.dumps(block)) > LARGEST:
+    if len(json.dumps(block)) > LONGEST_BLOCK:
         raise error(_TOO_LARGE)
     return block
 

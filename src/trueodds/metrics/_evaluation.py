@@ -26,8 +26,8 @@ from trueodds.inputs import (
 from trueodds.metrics._bands import binned_band, table_cells
 from trueodds.metrics._curves import ReliabilityCurve, binned_points, curve_of, mass_bins
 from trueodds.metrics._errors import binned
-from trueodds.metrics._exact_test import ExactTest, exact_test
-from trueodds.metrics._finding import TOLERANCE, class_finding, finding
+from trueodds.metrics._exact_test import CELL_BITS, ExactTest, exact_test
+from trueodds.metrics._finding import SMALL_ERROR, class_finding, finding
 from trueodds.metrics._intervals import JACKKNIFE_BLOCKS, MetricInterval, _defined, _interval
 from trueodds.metrics._sample import Forecasts, read_sample, top_label
 from trueodds.metrics._tests import CalibrationTest, cox, spiegelhalter
@@ -52,8 +52,6 @@ MASS_BINS = 15
 """Bins of equal mass, of the debiased calibration error."""
 FEW_ROWS = 4096
 """A table of no more rows is resampled row by row."""
-CELL_BITS = 6
-"""Scores of one cell differ by less than 1/32 of their distance from the nearer end."""
 SHARES = 2048
 MOST_BLOCKS = 2048
 """Blocks of rows that are resampled, of several classes."""
@@ -323,7 +321,7 @@ class Evaluation:
         return self.exact_test.p_value
 
     def finding(
-        self, tolerance: float = TOLERANCE, groups: list[dict[str, Any]] | None = None
+        self, tolerance: float = SMALL_ERROR, groups: list[dict[str, Any]] | None = None
     ) -> str:
         """What was found, in words and with its size.
 
@@ -562,7 +560,7 @@ class ClassEvaluation:
         return self.test.p_value
 
     def finding(
-        self, tolerance: float = TOLERANCE, groups: list[dict[str, Any]] | None = None
+        self, tolerance: float = SMALL_ERROR, groups: list[dict[str, Any]] | None = None
     ) -> str:
         """What was found, in words and with its size.
 

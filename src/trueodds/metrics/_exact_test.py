@@ -34,14 +34,14 @@ __all__ = [
 
 EXACT_VALUES = 2**21
 """Terms of the characteristic function that are computed at most; beyond, a saddlepoint serves."""
-MANY = 100.0
-NEAR = 0.01
-ROOT = float(np.sqrt(2 * np.pi))
-TINY = 1e-9
+MANY_EVENTS = 100.0
+NEAR_MEAN = 0.01
+SQRT_2_PI = float(np.sqrt(2 * np.pi))
+SMALLEST_EXACT = 1e-9
 """Smaller p-values are below the rounding of a Fourier transform."""
-STEPS = 2
+STEPS_PER_DEVIATION = 2
 """Whole numbers for each standard deviation of the log-odds, in the test of their slope."""
-FARTHEST = 8
+LARGEST_GAIN = 8
 ROWS_PER_BIN = 100
 MAX_BINS = 5
 ROWS_PER_REGION_BIN = 50
@@ -324,8 +324,8 @@ def _slope_gain(table: ScoreTable) -> npt.NDArray[np.int64]:
     spread = float(np.sqrt(variance @ z**2))
     if spread <= 1e-9:
         return gain
-    step = min(spread / STEPS, float(np.abs(z).max()))
-    steps = np.clip(np.rint(z / step), -FARTHEST, FARTHEST).astype(np.int64)
+    step = min(spread / STEPS_PER_DEVIATION, float(np.abs(z).max()))
+    steps = np.clip(np.rint(z / step), -LARGEST_GAIN, LARGEST_GAIN).astype(np.int64)
     gain[held] = steps // max(1, int(np.gcd.reduce(steps)))
     return gain
 
@@ -360,11 +360,11 @@ def sum_p_value(prob: Floats, count: Floats, gain: npt.NDArray[np.int64], observ
     if seen > most + 0.5 or seen < least - 0.5:
         return 0.0
     exact = _by_transform(prob, count, gain, seen, least, most)
-    if exact is not None and exact >= TINY:
+    if exact is not None and exact >= SMALLEST_EXACT:
         return min(1.0, exact)
     above = _upper_tail(prob, count, gain, seen, least, most)
     below = _upper_tail(prob, count, -gain, -seen, -most, -least)
-    return min(1.0 if exact is None else TINY, 2 * min(above, below))
+    return min(1.0 if exact is None else SMALLEST_EXACT, 2 * min(above, below))
 
 
 def _by_transform(
@@ -379,7 +379,7 @@ def _by_transform(
     mean = float((count * gain) @ prob)
     variance = float((count * gain**2) @ (prob * (1 - prob)))
     # With this many events that matter, the saddlepoint is right to 0.2% of a p-value.
-    if variance**2 >= MANY * float((count * gain**4) @ (prob * (1 - prob))):
+    if variance**2 >= MANY_EVENTS * float((count * gain**4) @ (prob * (1 - prob))):
         return None
     # Bernstein's inequality: beyond these ends lies less than 1e-13.
     reach = 10 * float(np.abs(gain).max())
@@ -439,11 +439,11 @@ def _upper_tail(
         t = newton if low < newton < high else (low + high) / 2
     mean, variance = moments(0.0)
     z = (target - mean) / np.sqrt(variance)
-    if abs(z) < NEAR:
+    if abs(z) < NEAR_MEAN:
         # The two terms below cancel at the mean; Edgeworth's expansion is their limit.
         third = float((count * gain**3) @ (prob * (1 - prob) * (1 - 2 * prob)))
         skewness = third / variance**1.5
-        return float(ndtr(-z) + skewness / 6 * (z**2 - 1) * np.exp(-(z**2) / 2) / ROOT)
+        return float(ndtr(-z) + skewness / 6 * (z**2 - 1) * np.exp(-(z**2) / 2) / SQRT_2_PI)
     variance = moments(t)[1]
     # log(1 + p(eˢ − 1)), for which eˢ must not overflow.
     step = gain * t
@@ -452,7 +452,7 @@ def _upper_tail(
     cumulant = float(count @ logs)
     w = np.sign(t) * np.sqrt(max(0.0, 2 * (t * target - cumulant)))
     u = 2 * np.sinh(t / 2) * np.sqrt(variance)
-    density = np.exp(-(w**2) / 2) / ROOT
+    density = np.exp(-(w**2) / 2) / SQRT_2_PI
     return float(np.clip(np.exp(log_ndtr(-w)) + density * (1 / u - 1 / w), 0.0, 1.0))
 
 

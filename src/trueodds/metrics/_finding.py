@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from trueodds.metrics._curves import ReliabilityCurve
     from trueodds.metrics._evaluation import ClassEvaluation, Evaluation
 
-__all__ = ["ALPHA", "TOLERANCE", "class_finding", "finding"]
+__all__ = ["ALPHA", "SMALL_ERROR", "class_finding", "finding"]
 
 ALPHA = 0.05
-FEW = 100
+FEW_ROWS = 100
 """Rows below which a finding of no miscalibration has a caution."""
-TOLERANCE = 0.02
+SMALL_ERROR = 0.02
+"""Error that is called small, relative with two classes and absolute with several."""
 PARTS = 5
 CLEAR = 3.0
 """Standard errors at or above which a part of the scale is named."""
@@ -27,7 +28,7 @@ CLEAR = 3.0
 Groups = list[dict[str, Any]] | None
 
 
-def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = None) -> str:
+def finding(found: Evaluation, tolerance: float = SMALL_ERROR, groups: Groups = None) -> str:
     """Describe the calibration of the probabilities of two classes."""
     chance = p_text(found.p_value)
     if found.p_value >= ALPHA:
@@ -47,7 +48,7 @@ def finding(found: Evaluation, tolerance: float = TOLERANCE, groups: Groups = No
 
 
 def class_finding(
-    found: ClassEvaluation, tolerance: float = TOLERANCE, groups: Groups = None
+    found: ClassEvaluation, tolerance: float = SMALL_ERROR, groups: Groups = None
 ) -> str:
     """Describe the calibration of the probabilities of several classes."""
     chance = p_text(found.p_value)
@@ -83,7 +84,7 @@ def _flagged(groups: Groups) -> list[dict[str, Any]]:
 def _right(chance: str, groups: Groups, n: float) -> str:
     flagged = _flagged(groups)
     if not flagged:
-        few = f"; {counted(round(n), 'row')} can reveal only large errors" if n < FEW else ""
+        few = f"; {counted(round(n), 'row')} can reveal only large errors" if n < FEW_ROWS else ""
         return f"No miscalibration beyond chance was found ({chance}){few}."
     return (
         f"Not calibrated in {len(flagged)} of {counted(len(groups or []), 'group')}. "

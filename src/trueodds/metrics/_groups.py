@@ -29,6 +29,7 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
+from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
 from trueodds.numerics.weights import mean_square_weights
 from trueodds.stats import holm_adjust
@@ -48,7 +49,6 @@ __all__ = [
     "read_groups",
 ]
 
-ALPHA = 0.05
 MAX_VALUES = 100
 """Most frequent values of a column that are tested."""
 NUMBER_BANDS = 5

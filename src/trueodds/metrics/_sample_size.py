@@ -23,7 +23,7 @@ __all__ = ["ValidationSampleSize", "validation_sample_size"]
 
 QUANTILES = 20_001
 """Points that stand for a normal distribution of log-odds."""
-LARGEST = 2**53
+LARGEST_SAMPLE = 2**53
 SMALLEST_QUANTILE = 2.0**-53
 """Of the normal distribution: float64 rounds the quantile of a smaller level to 0."""
 
@@ -150,7 +150,7 @@ def validation_sample_size(
 
 
 def _whole(value: float) -> int:
-    if not value < LARGEST:
+    if not value < LARGEST_SAMPLE:
         raise InputError("no number of rows is enough for these probabilities and widths.")
     return int(np.ceil(value - 1e-9 * value))
 
@@ -198,7 +198,7 @@ def _for_concordance(c: float, share: float, error: float) -> float:
         return bool(c * (1 - c) * inner <= error**2 * n**2 * share * (1 - share))
 
     high = 4
-    while not enough(high) and high < LARGEST:
+    while not enough(high) and high < LARGEST_SAMPLE:
         high *= 2
     low = high // 2
     while high - low > 1:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import bdtri, ndtri
 
 from trueodds.basics.imports import require
-from trueodds.basics.wording import p_text
+from trueodds.basics.wording import NOTHING, decimal_text, p_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_rows
 from trueodds.metrics._curve_errors import CURVE_ERRORS, errors_of_gaps, errors_of_rows
@@ -139,9 +139,9 @@ class ValidationReport:
         header = ["Measure", "Estimate", f"{100 * self.level:g}% interval"]
         cells = [["Rows (with event)", f"{self.n} ({self.events})", ""]]
         for row in self.rows():
-            ends = f"{_text(row['low'], digits)} to {_text(row['high'], digits)}"
+            value, low, high = (decimal_text(row[k], digits) for k in ("estimate", "low", "high"))
             shown = np.isfinite(row["low"]) and np.isfinite(row["high"])
-            cells.append([row["title"], _text(row["estimate"], digits), ends if shown else "–"])
+            cells.append([row["title"], value, f"{low} to {high}" if shown else NOTHING])
         return header, cells
 
     def __str__(self) -> str:
@@ -163,19 +163,13 @@ MOST_DIGITS = 17
 """Float64 has no more."""
 
 
-def _text(value: float, digits: int) -> str:
-    if np.isnan(value):
-        return "–"
-    return "∞" if np.isinf(value) else f"{value:.{digits}f}".replace("-", "−")
-
-
 def _test(test: CalibrationTest) -> dict[str, Any]:
     defined = np.isfinite(test.p_value)
     return {**test.to_dict(), "p_value": test.p_value if defined else None}
 
 
 RESAMPLED = ("brier_score", "scaled_brier", *CURVE_ERRORS)
-NOTHING = np.empty(0)
+NO_REPLICATES = np.empty(0)
 
 
 def validation_report(
@@ -281,7 +275,7 @@ def validation_report(
 
 
 def _undefined(level: float, method: str) -> MetricInterval:
-    return MetricInterval(np.nan, np.nan, np.nan, level, np.nan, method, NOTHING)
+    return MetricInterval(np.nan, np.nan, np.nan, level, np.nan, method, NO_REPLICATES)
 
 
 def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
@@ -291,20 +285,20 @@ def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
     ratio = observed / expected if expected else np.inf if observed else np.nan
     tail = (1 - level) / 2
     if not np.isfinite(ratio):
-        return MetricInterval(ratio, ratio, ratio, level, np.nan, "exact", NOTHING)
+        return MetricInterval(ratio, ratio, ratio, level, np.nan, "exact", NO_REPLICATES)
     if view.hit.all() or not view.hit.any():
         # The logarithm has no variance here: Clopper and Pearson's ends of the frequency.
         end = total / expected
         none = not view.hit.any()
         low = 0.0 if none else float(bdtri(n - 1, n, 1 - tail)) * end
         high = float(bdtri(0, n, tail)) * end if none else end
-        return MetricInterval(ratio, low, high, level, np.nan, "exact", NOTHING)
+        return MetricInterval(ratio, low, high, level, np.nan, "exact", NO_REPLICATES)
     share = observed / total
     variance = float(weight**2 @ (view.hit - share) ** 2) / observed**2
     factor = float(np.exp(ndtri(1 - tail) * np.sqrt(variance)))
     error = ratio * float(np.sqrt(variance))
     return MetricInterval(
-        ratio, ratio / factor, ratio * factor, level, error, "log-normal", NOTHING
+        ratio, ratio / factor, ratio * factor, level, error, "log-normal", NO_REPLICATES
     )
 
 
@@ -320,7 +314,7 @@ def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricIn
             continue
         value, half = float(model.coef[at]), float(np.sqrt(model.covariance[at, at]))
         found[name] = MetricInterval(
-            value, value - z * half, value + z * half, level, half, "wald", NOTHING
+            value, value - z * half, value + z * half, level, half, "wald", NO_REPLICATES
         )
     return found
 
@@ -333,7 +327,7 @@ def _delong(view: Forecasts, level: float, notes: list[str]) -> MetricInterval:
     error = float(np.sqrt(c.variance))
     half = float(ndtri((1 + level) / 2)) * error
     low, high = max(c.estimate - half, 0.0), min(c.estimate + half, 1.0)
-    return MetricInterval(c.estimate, low, high, level, error, "delong", NOTHING)
+    return MetricInterval(c.estimate, low, high, level, error, "delong", NO_REPLICATES)
 
 
 def _cox(view: Forecasts, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:

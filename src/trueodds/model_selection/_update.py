@@ -18,6 +18,7 @@ from trueodds.inputs import (
     validate_scores,
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
+from trueodds.maps._binary import LARGEST_LOG_ODDS
 from trueodds.metrics import calibration_slope
 from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
@@ -32,8 +33,7 @@ __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
 Method = Literal["closed_test", "none", "intercept", "logistic", "curve", "revision"]
 METHODS = ("closed_test", "none", "intercept", "logistic", "curve", "revision")
 N_KNOTS = 3  # more would find curves in noise
-TOLERANCE, MOST_KNOTS = 1e-4, 500
-STEEPEST = 1e4
+KNOT_TOLERANCE, MOST_KNOTS = 1e-4, 500
 
 
 @dataclass(frozen=True)
@@ -266,9 +266,9 @@ class _Updates:
         if name == "none":
             return ModelUpdate(name, IdentityMap(), 0.0, 1.0, None, steps)
         if name == "curve":
-            inside = [self.spline.linear_knots(coef, TOLERANCE, MOST_KNOTS)]
+            inside = [self.spline.linear_knots(coef, KNOT_TOLERANCE, MOST_KNOTS)]
             x = np.unique(np.concatenate([*inside, [self.z.min(), self.z.max()]]))
-            y = np.clip(self.spline.basis(x) @ coef, -STEEPEST, STEEPEST)
+            y = np.clip(self.spline.basis(x) @ coef, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
             return ModelUpdate(name, LogOddsCurveMap(x=x, y=y), np.nan, np.nan, None, steps)
         slope = 1.0 if name == "intercept" else float(coef[1])
         low, high = -UNSEEN_LEVEL, UNSEEN_LEVEL

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.threads import BLOCK
 from trueodds.inputs import Floats
 from trueodds.kernels.tables import equal_mass_starts
 
 __all__ = ["bin_index", "edges_between", "equal_mass_edges", "run_starts"]
 
-CHUNK = 16384  # rows whose temporaries stay in the cache
 FEW_EDGES = 32
 """Up to so many edges, comparing with each of them is faster than a binary search."""
 
@@ -22,8 +22,8 @@ def bin_index(edges: Floats, scores: Floats) -> npt.NDArray[np.integer]:
     if len(edges) > FEW_EDGES:
         return np.searchsorted(edges, scores, side="right")
     index = np.zeros(len(scores), dtype=np.uint8)
-    for begin in range(0, len(scores), CHUNK):
-        part, chunk = index[begin : begin + CHUNK], scores[begin : begin + CHUNK]
+    for begin in range(0, len(scores), BLOCK):
+        part, chunk = index[begin : begin + BLOCK], scores[begin : begin + BLOCK]
         for edge in edges:
             part += chunk >= edge
     return index

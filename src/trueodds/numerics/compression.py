@@ -31,7 +31,7 @@ Counts = Callable[[slice], tuple[Floats, Floats]]
 """Gives the weight of negatives and of positives in some of the rows."""
 
 CELLS = 4096
-CHUNK = 65536  # rows whose temporaries stay in the cache
+CHUNK_ROWS = 65536  # rows whose temporaries stay in the cache
 POINT = 1e-13  # a variance below this, in units of the cell's width, is one point
 
 
@@ -90,7 +90,7 @@ def finite_range(score: Floats, scale: InputScale) -> tuple[float, float]:
 
 
 def _pieces(n_rows: int) -> Iterator[slice]:
-    return (slice(begin, begin + CHUNK) for begin in range(0, n_rows, CHUNK))
+    return (slice(begin, begin + CHUNK_ROWS) for begin in range(0, n_rows, CHUNK_ROWS))
 
 
 def _unfold(z: Floats) -> Floats:

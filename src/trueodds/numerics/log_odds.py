@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trueodds.basics.threads import BLOCK
 from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.label_targets import smooth_counts
 
@@ -21,7 +22,8 @@ __all__ = [
     "sigmoid",
 ]
 
-CHUNK = 16384  # rows whose temporaries stay in the cache
+CERTAIN_LOG_ODDS = 700.0
+"""The sigmoid of more is 0 or 1 for every purpose."""
 EXPONENT_LIMIT = 708.0
 """exp(708) is the last whole power below the overflow of float64."""
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
@@ -50,15 +52,15 @@ def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
     if scale != "probability":
         return log_sigmoid(scores), -log_sigmoid(-scores)
     first, second = np.empty_like(scores), np.empty_like(scores)
-    rest = np.empty(min(CHUNK, len(scores)))
+    rest = np.empty(min(BLOCK, len(scores)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for begin in range(0, len(scores), CHUNK):
-            p = scores[begin : begin + CHUNK]
-            np.log(p, out=first[begin : begin + CHUNK])
+        for begin in range(0, len(scores), BLOCK):
+            p = scores[begin : begin + BLOCK]
+            np.log(p, out=first[begin : begin + BLOCK])
             # log1p by hand, which is faster: −ln u for u = 1 − p rounded, and what rounding took,
             # (p − (1 − u))/u. Where u = 0 both parts are infinite, and so is the answer.
             u = np.subtract(1.0, p, out=rest[: len(p)])
-            logarithm = np.log(u, out=second[begin : begin + CHUNK])
+            logarithm = np.log(u, out=second[begin : begin + BLOCK])
             lost = p - (1.0 - u)
             lost /= u
             np.subtract(lost, logarithm, out=logarithm)

@@ -21,7 +21,7 @@ MAX_ITERATIONS = 60
 DECREMENT = 1e-16  # per unit of weight: Newton's next step would change nothing that shows
 STALLED = 1e-9  # per unit of weight: a decrement that rounding may leave
 ROUNDING = 1e-13  # of a loss
-FAR = 1e-9
+SATURATED_CURVATURE = 1e-9
 """Weight p·(1 − p) of every row below which the fit has run away: there is no finite optimum."""
 
 
@@ -126,7 +126,7 @@ def fit_logistic_model(
     eta = base + design @ coef
     prob = sigmoid(eta)
     spread = prob * (1 - prob)
-    if not np.isfinite(coef).all() or float(spread.max(initial=0.0)) < FAR:
+    if not np.isfinite(coef).all() or float(spread.max(initial=0.0)) < SATURATED_CURVATURE:
         converged = False
     inverse = np.linalg.pinv(_information(design, weight * spread), hermitian=True)
     middle = _information(design, (weight**2 if squares is None else squares) * spread)

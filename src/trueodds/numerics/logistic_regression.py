@@ -59,7 +59,7 @@ __all__ = [
     "squared_error",
 ]
 
-CHUNK = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
+CHUNK_ROWS = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
 GRADIENT_TOLERANCE = 1e-8
 SHORT_STEP = 1e-3
 ROUNDING = 1e-14  # of the sums that a loss is the difference of
@@ -115,8 +115,11 @@ class Axes:
     def chunks(self, *columns: Floats) -> list[tuple[Floats, ...]]:
         """The matrix and further columns, cut into parts whose temporaries stay in the cache."""
         return [
-            (self.matrix[:, i : i + CHUNK], *(column[i : i + CHUNK] for column in columns))
-            for i in range(0, self.matrix.shape[1], CHUNK)
+            (
+                self.matrix[:, i : i + CHUNK_ROWS],
+                *(column[i : i + CHUNK_ROWS] for column in columns),
+            )
+            for i in range(0, self.matrix.shape[1], CHUNK_ROWS)
         ]
 
     def to_original(self, theta: Floats) -> tuple[Floats, float]:
@@ -379,8 +382,8 @@ def constant_fit(rows: LogOddsRows, intercept: bool) -> LogOddsFit:
 
 BRIER_SHORT_STEP = 1e-7  # of parameters; Newton's method squares the error
 BRIER_ROUNDING = 1e-15
-NOTHING = 1e-18  # a mean squared error that needs no improvement
-GONE = 1e-6  # of the gradient's terms at the start: so little is left on the way to infinity
+PERFECT_FIT = 1e-18  # a mean squared error that needs no improvement
+VANISHED_GRADIENT = 1e-6  # share of the gradient's terms that is left on the way to infinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +432,7 @@ def fit_finite_brier(rows: LogOddsRows, design: Design, *, nonnegative: bool) ->
     likeliest = fit_finite(rows, design, nonnegative=nonnegative)
     if likeliest.separable:
         rows = with_platt_targets(rows)
-    if squared_error(rows, likeliest) < NOTHING:
+    if squared_error(rows, likeliest) < PERFECT_FIT:
         return likeliest
     found = _best(rows, design, nonnegative)
     if not (found.converged or likeliest.separable):
@@ -495,7 +498,7 @@ def _least_squares(
     axes = Axes.standard(features, rows.weight, intercept=intercept)
     theta = axes.from_original(start.coef, start.intercept)
     problem = _SquaredError(axes, rows.n_pos, rows.weight, theta)
-    least = GONE * problem.at(theta).size
+    least = VANISHED_GRADIENT * problem.at(theta).size
     found = minimize(
         problem,
         theta,

@@ -123,7 +123,7 @@ class NaturalSpline:
         return np.unique(np.append(left + place * step, self.knots[-1]))
 
 
-FEW = 100
+FEW_ROWS = 100
 """Rows below which Harrell places the outer knots at the fifth row from either end."""
 KNOT_SHARES = {
     3: (0.1, 0.5, 0.9),
@@ -160,7 +160,7 @@ def harrell_knots(z: Floats, weight: Floats, n_knots: int) -> Floats:
     shares = np.array(KNOT_SHARES[n_knots])
     total = float(weight.sum())
     knots = weighted_quantile(z, weight, shares)
-    if total < FEW:
+    if total < FEW_ROWS:
         fifth = min(4.0, total - 1) / max(total - 1, 1.0)
         knots[[0, -1]] = weighted_quantile(z, weight, np.array([fifth, 1 - fifth]))
     knots = np.unique(knots)

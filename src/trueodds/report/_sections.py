@@ -23,6 +23,7 @@ from trueodds.metrics._groups import GroupColumn, GroupTest, groups_before_and_a
 from trueodds.metrics._sample import event_of
 from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
+from trueodds.report._diagrams import OUTERMOST
 from trueodds.report._plain import number, numbers, show_method
 from trueodds.report._rows import ReportRows, sample_rows
 from trueodds.table import ScoreTable
@@ -128,7 +129,6 @@ def _figure(
 
 POINTS = 121
 ROWS_SHOWN = 7
-OUTERMOST = 0.005
 
 
 def sureness(

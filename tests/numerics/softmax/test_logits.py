@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 
+from trueodds.numerics.magnitude import LARGEST_LOGIT, scaled_logits, spread_exponent
 from trueodds.numerics.softmax.logits import (
-    LARGEST,
     class_logits,
     log_softmax,
-    margin_exponent,
     one_vs_rest_scores,
-    scaled_logits,
     softmax,
 )
 
@@ -74,39 +72,39 @@ def test_a_floor_is_counted_from_the_largest_of_the_row():
 
 @pytest.mark.parametrize("shift", [-14, 14])
 def test_ordinary_margins_are_not_scaled(shift):
-    assert margin_exponent(np.ldexp(margins(), shift)) == 0
+    assert spread_exponent(np.ldexp(margins(), shift)) == 0
 
 
 @pytest.mark.parametrize("shift", [-1000, -300, -20, 20, 300, 1000])
 def test_extreme_margins_are_brought_to_a_spread_between_one_half_and_one(shift):
     logits = np.ldexp(margins(), shift)
-    exponent = margin_exponent(logits)
+    exponent = spread_exponent(logits)
     scaled = scaled_logits(logits, exponent)
     assert 0.5 <= spread(scaled) < 1
     np.testing.assert_array_equal(np.ldexp(scaled, exponent), logits)  # no digit is lost
     order = np.random.default_rng(1).permutation(len(logits))
-    assert margin_exponent(logits[order]) == exponent
+    assert spread_exponent(logits[order]) == exponent
 
 
 def test_a_constant_for_each_row_does_not_change_the_scale():
     logits = 2.0**40 * margins().round(2)
     away = np.random.default_rng(1).integers(-9, 9, (len(logits), 1)) * 2.0**45
-    assert margin_exponent(logits + away) == margin_exponent(logits)
+    assert spread_exponent(logits + away) == spread_exponent(logits)
 
 
 def test_rows_of_equal_or_infinite_logits_do_not_decide_the_scale():
     logits = np.array([[0.0, 0.0, 0.0]] * 5 + [[0.0, -np.inf, -np.inf]] * 5 + [[1e9, 0.0, -np.inf]])
-    assert margin_exponent(logits) == 30  # 1e9 < 2³⁰
-    assert margin_exponent(logits[:10]) == 0
+    assert spread_exponent(logits) == 30  # 1e9 < 2³⁰
+    assert spread_exponent(logits[:10]) == 0
 
 
 def test_a_spread_that_a_float_cannot_hold_still_has_an_exponent():
-    assert margin_exponent(np.array([[-1.5e308, 1.5e308]])) == 1025  # 3e308 < 2¹⁰²⁵
+    assert spread_exponent(np.array([[-1.5e308, 1.5e308]])) == 1025  # 3e308 < 2¹⁰²⁵
 
 
 def test_outliers_are_bounded_and_infinitely_low_logits_are_not():
     scaled = scaled_logits(np.array([[1e300, -1e300, -np.inf, 3.0]]), 0)
-    np.testing.assert_array_equal(scaled, [[LARGEST, -LARGEST, -np.inf, 3.0]])
+    np.testing.assert_array_equal(scaled, [[LARGEST_LOGIT, -LARGEST_LOGIT, -np.inf, 3.0]])
 
 
 @pytest.mark.parametrize(

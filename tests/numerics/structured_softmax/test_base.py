@@ -40,7 +40,7 @@ def test_the_slope_of_the_loss_is_its_derivative(x, smoothed):
 def test_the_loss_is_the_same_in_many_chunks(monkeypatch):
     rows, prior, x = some_rows(200, 4), np.full(4, 0.25), np.array([0.2, -4.0, -3.0])
     whole = BaseLoss(rows, prior)(x)
-    monkeypatch.setattr("trueodds.numerics.structured_softmax.base.CHUNK", 60)
+    monkeypatch.setattr("trueodds.numerics.structured_softmax.base.CHUNK_VALUES", 60)
     parts = BaseLoss(rows, prior)(x)
     assert parts[0] == pytest.approx(whole[0], rel=1e-13)
     np.testing.assert_allclose(parts[1], whole[1], rtol=1e-10)

@@ -59,7 +59,7 @@ def test_the_gradient_is_the_derivative_of_the_likelihood(layout):
 @every_layout
 @pytest.mark.parametrize("chunk", [1 << 19, 300])
 def test_the_hessian_is_the_derivative_of_the_gradient(layout, chunk, monkeypatch):
-    monkeypatch.setattr("trueodds.numerics.structured_softmax.model.CHUNK", chunk)
+    monkeypatch.setattr("trueodds.numerics.structured_softmax.model.CHUNK_VALUES", chunk)
     rows, design, theta = design_and_theta(layout)
 
     def probabilities(theta):

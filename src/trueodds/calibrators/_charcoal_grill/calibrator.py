@@ -30,6 +30,7 @@ from trueodds.inputs import (
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_regression import LogOddsFit, fit_log_odds
+from trueodds.numerics.magnitude import size_exponent
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
@@ -40,7 +41,7 @@ MOST_COALS = 5
 FINE_CELLS = 1024  # more rows than a few thousand are fitted by their Gauss points
 LOGISTIC_DEVIATION = float(np.pi / np.sqrt(3))
 EXTREME = 2.0**64
-FARTHEST = 2.0**20
+OUTLIER_LIMIT = 2.0**20
 """Outliers are fitted as if they were no further, in units of the spread: they have squares."""
 
 
@@ -147,7 +148,7 @@ class CharcoalGrillCalibrator(Calibrator):
             return _constant_map(base.c, self.scale)
         z = np.clip(log_odds(table.score, self.scale), base.lower, base.upper)
         unit = _unit(z, table.weight, self.scale)
-        near = np.clip(z / unit, -FARTHEST, FARTHEST)
+        near = np.clip(z / unit, -OUTLIER_LIMIT, OUTLIER_LIMIT)
         grill = GrillRows(near, table.n_neg, table.n_pos, base.a * unit, base.c)
         if z.min() == z.max():
             return _as_map(CoalFit(grill.one_coal, 0.0), grill, base, unit, self.scale)
@@ -206,7 +207,7 @@ def _unit(z: Any, weight: Any, scale: InputScale) -> float:
 
     A few outliers do not count if the rest would otherwise have no spread at all.
     """
-    exponent = int(np.frexp(np.abs(z).max())[1])
+    exponent = size_exponent(z)
     scaled = np.ldexp(z, -exponent)  # squares must not overflow
     mean = float(np.average(scaled, weights=weight))
     deviation = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weight)))

@@ -10,25 +10,22 @@ from trueodds.calibrators._charcoal_grill.classes_fit import (
     fit_classes_paper,
 )
 from trueodds.calibrators._shared.log_odds import warn_separable
-from trueodds.calibrators._shared.softmax import UNSEEN_FLOOR
+from trueodds.calibrators._shared.softmax import HOTTEST, UNSEEN_FLOOR
 from trueodds.exceptions import MissingClassWarning, NonMonotoneWarning, warn_user
 from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing
 from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.numerics.charcoal_grill import CoalRows
 from trueodds.numerics.label_targets import class_targets
+from trueodds.numerics.magnitude import scaled_logits, spread_exponent
 from trueodds.numerics.softmax.floor import SoftmaxRows, fit_with_floor
 from trueodds.numerics.softmax.logits import (
     class_logits,
     log_softmax,
-    margin_exponent,
-    scaled_logits,
 )
 from trueodds.numerics.softmax.regression import SoftmaxFit, TemperatureModel
 from trueodds.rows import Rows
 
 __all__ = ["fit_charcoal_softmax_map"]
-
-HOTTEST = 1e6  # stands for an infinite temperature
 
 
 def fit_charcoal_softmax_map(
@@ -58,7 +55,7 @@ def fit_charcoal_softmax_map(
             f"classes {absent} have no rows; their biases stay 0.",
             MissingClassWarning,
         )
-    exponent = 0 if scale == "probability" else margin_exponent(logits)
+    exponent = 0 if scale == "probability" else spread_exponent(logits)
     base, floor, smoothing = _temperature(
         logits, exponent, codes, row_weight, counts, rows.label_smoothing
     )

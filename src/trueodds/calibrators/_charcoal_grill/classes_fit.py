@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueodds.calibrators._charcoal_grill.fit import LOG_TEMPERATURE_REACH, PULL
 from trueodds.calibrators._charcoal_grill.folds import N_FOLDS, one_standard_error
 from trueodds.calibrators._charcoal_grill.paper import (
     LEAST_POSITIVE,
@@ -22,11 +23,8 @@ from trueodds.numerics.charcoal_grill import (
 
 __all__ = ["ClassFit", "choose_class_coals", "fit_class_path", "fit_classes_paper"]
 
-PULL = 100.0
-"""As for two classes: λ = 0.01 is a normal prior of variance 0.5 on ln T_c."""
 RIDGE = 50.0
 """λ = 0.01 is a standard normal prior on the biases and on the means' scaled coordinates."""
-LOG_TEMPERATURE_REACH = 6.0
 LOG_WIDTH_REACH = np.log(4.0)
 MAX_ITER = 60
 TRIAL_ITER = 12  # after which the best of several starts is known well enough

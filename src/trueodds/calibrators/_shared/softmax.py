@@ -16,8 +16,9 @@ from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap
 from trueodds.maps._formulas import as_pair
+from trueodds.numerics.magnitude import scaled_logits, spread_exponent, spread_unit
 from trueodds.numerics.softmax.floor import ModelOf, SoftmaxRows, fit_with_floor
-from trueodds.numerics.softmax.logits import class_logits, margin_exponent, scaled_logits
+from trueodds.numerics.softmax.logits import class_logits
 from trueodds.numerics.softmax.regression import (
     MOST_BLOCKS,
     MatrixModel,
@@ -28,10 +29,11 @@ from trueodds.numerics.softmax.regression import (
 )
 from trueodds.numerics.structured_softmax.base import Base
 from trueodds.numerics.structured_softmax.model import N_SHARED
-from trueodds.numerics.structured_softmax.rows import class_probabilities, margin_unit
+from trueodds.numerics.structured_softmax.rows import class_probabilities
 from trueodds.rows import Rows
 
 __all__ = [
+    "HOTTEST",
     "UNSEEN_FLOOR",
     "MixedStructuredCalibrator",
     "as_classes",
@@ -46,10 +48,10 @@ UNSEEN_FLOOR = float(np.log(np.finfo(np.float64).eps))
 MOST_RIDGE = 1e100  # no further off from infinity for any purpose
 LEAST_TOTAL = 1e-9
 """A weight of all rows together that is as good as none."""
-LEAST = float(np.finfo(np.float32).tiny)
+SMALLEST_PROBABILITY = float(np.finfo(np.float32).tiny)
 """What a probability of 0 is taken for, as in the authors' program."""
-ORDINARY_EXPONENT = 4
-"""Logits that typically spread by more than 16 are scaled, lest many fall below ``LEAST``."""
+NARROW_EXPONENT = 4
+"""Logits that typically spread by more than 16 are scaled, lest many reach this probability."""
 HOTTEST = 1e6
 """τ where the map allows no more; reached only if smoothed labels are separated too."""
 
@@ -163,7 +165,7 @@ class _ScaledRows:
         if per_class:
             warn_missing_classes(rows)
         logits = class_logits(rows.scores, scale)
-        self.exponent = 0 if scale == "probability" else margin_exponent(logits)
+        self.exponent = 0 if scale == "probability" else spread_exponent(logits)
         self.logits = np.ascontiguousarray(scaled_logits(logits, self.exponent).T)
         self.whole = self._with_targets(rows)
 
@@ -219,10 +221,10 @@ def fit_mixed_structured_map(
     """Fit a temperature, mix in a uniform part of 1/(n + 1), and fit what the model adds."""
     warn_missing_classes(rows)
     k, n = rows.n_classes, max(float(rows.row_weight.sum()), LEAST_TOTAL)
-    unit = margin_unit(rows.scores, scale, ORDINARY_EXPONENT)
+    unit = spread_unit(rows.scores, scale, NARROW_EXPONENT)
     p = class_probabilities(rows.scores, scale, unit)
     part = SoftmaxRows(
-        np.log(p + LEAST),
+        np.log(p + SMALLEST_PROBABILITY),
         np.take(rows.class_targets.T, rows.codes, axis=1),
         rows.row_weight,
         rows.class_weight > 0,
@@ -234,7 +236,7 @@ def fit_mixed_structured_map(
         part = SoftmaxRows(part.logits, targets, part.row_weight, part.trainable)
         heated = part.fit(TemperatureModel, -np.inf)
     tau = min(max(float(heated.theta[0]), 0.0), HOTTEST)
-    base = Base(tau, LEAST, 1 / (n + 1), np.full(k, 1 / k))
+    base = Base(tau, SMALLEST_PROBABILITY, 1 / (n + 1), np.full(k, 1 / k))
     mixed = SoftmaxRows(base.logs(p), part.targets, part.row_weight, part.trainable)
     fit = mixed.fit(partial(model_of, **structured_ridges(model_of, k, n)), -np.inf)
     if not (heated.converged and fit.converged):

@@ -34,7 +34,8 @@ from trueodds.inputs import (
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.tree_features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
-from trueodds.rows import Rows, bounded_scores, bounded_weights, errors_as_input_errors
+from trueodds.numerics.magnitude import bounded_scores, bounded_weights
+from trueodds.rows import Rows, errors_as_input_errors
 
 __all__ = ["TreeCalibrator"]
 

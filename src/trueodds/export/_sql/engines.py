@@ -25,7 +25,7 @@ from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 
 __all__ = [
-    "FARTHEST",
+    "HALF_RANGE",
     "LEAST_READ",
     "SMALL_UNIT",
     "SQLITE_WAYS",
@@ -44,7 +44,7 @@ TINY = 1e-290
 """In PostgreSQL, scores closer to 0 than this count as this, with their sign."""
 UNDERFLOW = 1e-305
 """Products are kept above this."""
-FARTHEST = 8e307
+HALF_RANGE = 8e307
 """The difference of two decision values of this size is finite."""
 SQLITE_WAYS = 32
 """Branches of each choice in a search in SQLite: a thousand knots take two levels."""

@@ -31,7 +31,7 @@ from trueodds.exceptions import SqlTooLargeError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export._sql.engines import (
-    FARTHEST,
+    HALF_RANGE,
     LEAST_READ,
     SMALL_UNIT,
     SQLITE_WAYS,
@@ -216,8 +216,8 @@ class _SqlWriter(Renderer[Any]):
         if self.scale == "probability" or self.as_given:
             return score
         if len(self.columns) > 1 and self.dialect in ("postgres", "bigquery"):
-            raised_score = self._extreme("max", [score, self._literal(-FARTHEST)])
-            score = self._extreme("min", [raised_score, self._literal(FARTHEST)])
+            raised_score = self._extreme("max", [score, self._literal(-HALF_RANGE)])
+            score = self._extreme("min", [raised_score, self._literal(HALF_RANGE)])
         if self.dialect != "postgres":
             return score
         tiny = self.x.LT(this=self.x.Abs(this=score.copy()), expression=self._literal(TINY))
@@ -400,8 +400,8 @@ class _SqlWriter(Renderer[Any]):
         if node.scale == "probability":
             return self._between(score, 0.0, 1.0)
         if node.scale == "raw":
-            return self._between(score, -e.LARGEST, e.LARGEST)
-        finite = self.x.LTE(this=score, expression=self._literal(e.LARGEST))
+            return self._between(score, -e.LARGEST_FLOAT, e.LARGEST_FLOAT)
+        finite = self.x.LTE(this=score, expression=self._literal(e.LARGEST_FLOAT))
         return finite if node.several else self.x.or_(finite, self._is_infinite(score.copy()))
 
     def _is_number(self, column: Any) -> Any:
@@ -411,7 +411,7 @@ class _SqlWriter(Renderer[Any]):
 
     def _is_infinite(self, value: Any) -> Any:
         """Whether a number is +∞, which NaN must not pass for."""
-        return self._less_negated(value, e.LARGEST)
+        return self._less_negated(value, e.LARGEST_FLOAT)
 
     def _less_negated(self, value: Any, bound: float) -> Any:
         """Whether a value exceeds a bound, as −value < −bound: false for NaN everywhere."""
@@ -447,7 +447,7 @@ class _SqlWriter(Renderer[Any]):
             return null
         value = value.copy()
         number = self.x.or_(
-            self.x.LTE(this=value, expression=self._literal(e.LARGEST)),
+            self.x.LTE(this=value, expression=self._literal(e.LARGEST_FLOAT)),
             self._is_infinite(value.copy()),
         )
         return self.x.or_(null, self.x.not_(self._paren(number)))

@@ -7,19 +7,11 @@ import numpy as np
 from trueodds.inputs import Floats, InputScale
 
 __all__ = [
-    "ORDINARY_EXPONENT",
     "class_logits",
     "log_softmax",
-    "margin_exponent",
     "one_vs_rest_scores",
-    "scaled_logits",
     "softmax",
 ]
-
-ORDINARY_EXPONENT = 16
-"""Margins that typically spread by 2⁻¹⁶ to 2¹⁶ within a row are fitted as they are."""
-LARGEST = 2.0**100
-"""Outliers are fitted as if they were no larger: as sure as can be, but with squares."""
 
 
 def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> Floats:
@@ -32,42 +24,6 @@ def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> F
     if floor > -np.inf:
         np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
     return logits
-
-
-def margin_exponent(logits: Floats, ordinary: int = ORDINARY_EXPONENT) -> int:
-    """The e such that logits·2⁻ᵉ typically spread by about 1 within a row; 0 if they are ordinary.
-
-    Starts, steps and tolerances of a fit suit spreads of that order. A power of two loses no digit
-    on the way there or back. Typical is the median over the rows: a few extreme ones do not
-    decide. Logits of −inf and rows of equal logits are left aside.
-
-    Parameters
-    ----------
-    logits : ndarray of shape (n, n_classes)
-    ordinary : int, default=16
-        Up to this, either way, e counts as 0.
-
-    Examples
-    --------
-    >>> margin_exponent(np.array([[0.0, 3e9], [1e9, 3e9], [0.0, 0.0]]))
-    32
-    >>> margin_exponent(np.array([[0.0, 3.0], [1.0, 3.0]]))
-    0
-    """
-    lowest = np.where(np.isneginf(logits), np.inf, logits).min(axis=1)
-    half = logits.max(axis=1) / 2 - lowest / 2  # the whole could overflow
-    half = half[(half > 0) & (half < np.inf)]
-    if not len(half):
-        return 0
-    exponent = int(np.frexp(np.median(half))[1]) + 1
-    return exponent if abs(exponent) > ordinary else 0
-
-
-def scaled_logits(logits: Floats, exponent: int) -> Floats:
-    """Logits·2⁻ᵉ, within ±2¹⁰⁰ if they are finite."""
-    scaled = np.ldexp(logits, -exponent)
-    bounded = np.clip(scaled, -LARGEST, LARGEST)
-    return np.where(np.isneginf(logits), logits, bounded)
 
 
 def one_vs_rest_scores(scores: Floats, scale: InputScale) -> Floats:

@@ -49,7 +49,7 @@ MOST_TAU = 1e6
 MOST_STEPS = 40
 SEARCH_ROWS = 2000
 """So many rows decide from which start to descend; all rows decide where that ends."""
-CHUNK = 1 << 15
+CHUNK_VALUES = 1 << 15
 """Numbers in a temporary array of the loss: they stay in the cache."""
 DIFFERENCE = 1e-3
 """In ln τ, for a curvature from two slopes: errors of 1e-6 and of 1e-11."""
@@ -171,7 +171,7 @@ class BaseLoss:
     def _chunks(self) -> list[tuple[slice, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]]:
         """Rows, and the classes, places and counts of what was seen in them."""
         k, n = self.rows.p.shape
-        step = max(CHUNK // k, 1)
+        step = max(CHUNK_VALUES // k, 1)
         result = []
         for start in range(0, n, step):
             rows = slice(start, start + step)

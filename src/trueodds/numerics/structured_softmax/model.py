@@ -54,7 +54,7 @@ too few rows in any calibration set for coefficients of its own."""
 
 LEAST_UNIT = 0.3
 """Logarithms that hardly spread are not blown up: e^0.3 is a third more."""
-CHUNK = 1 << 19
+CHUNK_VALUES = 1 << 19
 """Numbers in the largest temporary array of a Hessian: 4 MB."""
 
 
@@ -187,7 +187,7 @@ class Design:
         result -= mean @ mean.T
 
     def _chunks(self) -> Iterator[slice]:
-        n, step = self.columns.shape[1], max(CHUNK // len(self.blocks), 1)
+        n, step = self.columns.shape[1], max(CHUNK_VALUES // len(self.blocks), 1)
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 

@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.inputs import Floats, InputScale
-from trueodds.numerics.softmax.logits import ORDINARY_EXPONENT, margin_exponent, softmax
+from trueodds.numerics.softmax.logits import softmax
 
-__all__ = ["DEEPEST", "ClassRows", "class_probabilities", "margin_unit", "tops_of"]
+__all__ = ["DEEPEST", "ClassRows", "class_probabilities", "tops_of"]
 
-MOST_EXPONENT = 996
-"""2⁹⁹⁶ is less than 10³⁰⁰, the largest unit of a map."""
 DEEPEST = -800.0
 """exp(-800) is 0, so that logits further below the largest say no more."""
 
@@ -31,12 +29,6 @@ def class_probabilities(scores: Floats, scale: InputScale, unit: float = 1.0) ->
         relative = scores - scores.max(axis=1, keepdims=True)
     relative = np.maximum(relative, DEEPEST * unit) / unit
     return np.ascontiguousarray(softmax(relative).T)
-
-
-def margin_unit(scores: Floats, scale: InputScale, ordinary: int = ORDINARY_EXPONENT) -> float:
-    """What logits and margins are divided by: 1 unless they are extreme, else a power of two."""
-    exponent = 0 if scale == "probability" else margin_exponent(scores, ordinary)
-    return float(np.ldexp(1.0, max(min(exponent, MOST_EXPONENT), -MOST_EXPONENT)))
 
 
 def tops_of(scores: Floats) -> npt.NDArray[np.bool_]:
