@@ -210,7 +210,7 @@ def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
     (folder / "s.json").write_text(content)
     result = run("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json")
     assert result.code == 1
-    assert result.err.startswith("trueodds: s.json holds no usable state:")
+    assert result.err.startswith("trueodds: s.json is not a valid state:")
     assert result.err.count("\n") == 1
     assert (folder / "s.json").read_text() == content
 

@@ -136,7 +136,7 @@ def test_the_default_takes_part_and_is_recommended_with_what_it_gains(sure):
     assert result.best_method == result.recommended == result.choose() == "bayesian_smooth"
     assert [row["method"] for row in result.rows() if row["recommended"]] == ["bayesian_smooth"]
     assert result.relative_gain("bayesian_smooth")[1] > 0
-    assert result.explanation.startswith("bayesian_smooth is recommended: its out-of-fold log-loss")
+    assert result.explanation.startswith("bayesian_smooth is recommended. Its out-of-fold log-loss")
     # The scores are three times too large, so one factor is all that is needed.
     assert result.formula_as_good == "temperature"
     assert "A formula, temperature, does as well here" in result.explanation
@@ -218,7 +218,7 @@ def test_if_every_log_loss_is_infinite_the_brier_score_decides():
     better = compare_calibrators(p, y, calibrators=["isotonic"], select="one_se")
     assert better.best_method == "isotonic"
     assert better.rows()[1]["gain"] == 1
-    assert "uncalibrated it is infinite" in better.explanation
+    assert "that of the uncalibrated scores is infinite" in better.explanation
 
 
 def test_a_method_that_fails_is_named_and_left_out(sure):

@@ -162,8 +162,8 @@ def test_the_simplest_within_one_standard_error_is_taken():
     far = chosen(simple=[2.0, 2.0, 2.0, 2.1], best=best)
     assert far.method == "best"
     assert (
-        "0.47500, the lowest of 2 methods; uncalibrated it is 2.02500 (difference 1.55000 ± "
-        in far.explanation
+        "0.47500, the lowest of 2 methods; that of the uncalibrated scores is 2.02500 (difference "
+        "1.55000 ± " in far.explanation
     )
 
 
@@ -177,7 +177,7 @@ def test_certain_methods_are_out_unless_no_other_is_left():
     nobody = chosen(sure=[np.inf] * 4, other=[np.inf] * 4)
     assert nobody.explanation.startswith("every method gave probability 0")
     only = chosen(sure=[np.inf] * 4, other=other)
-    assert only.explanation.endswith("; uncalibrated it is infinite.")
+    assert only.explanation.endswith("; that of the uncalibrated scores is infinite.")
 
 
 class Foreign(IdentityCalibrator):

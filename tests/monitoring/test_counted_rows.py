@@ -58,7 +58,7 @@ def test_a_record_is_read_as_it_was_written(rows):
     np.testing.assert_array_equal(again.values, kept)
     assert again.to_dict() == record.to_dict()
     if len(kept):
-        with pytest.raises(StateFormatError, match="cannot be read, or too many"):
+        with pytest.raises(StateFormatError, match="cannot be read, or there are too many"):
             FileRecord.from_dict(record.to_dict(), len(kept) - 1)
 
 
@@ -157,7 +157,7 @@ def test_a_state_that_could_not_be_read_again_does_not_replace_the_old_one(tmp_p
     path = CalibrationMonitor(classes=["a", "b"]).save(tmp_path / "s.json")
     before = path.read_bytes()
     monkeypatch.setattr(_state, "LARGEST_FILE", 1000)
-    with pytest.raises(InputError, match="could not be read again, so it was not saved"):
+    with pytest.raises(InputError, match="was not saved because it could not be read back"):
         CalibrationMonitor(classes=["a", "b" * 1000]).save(path)
     assert path.read_bytes() == before
 
@@ -167,7 +167,7 @@ def test_devices_and_pipes_are_no_states(tmp_path, load):
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe.json")
     for name in ("zero.json", "pipe.json"):
-        with pytest.raises(StateFormatError, match="is no regular file"):
+        with pytest.raises(StateFormatError, match="is not a regular file"):
             load(tmp_path / name)
 
 

@@ -175,7 +175,7 @@ def test_bad_rows_get_one_sentence(rows, message):
 
 def test_rows_of_another_kind_are_refused():
     monitor = CalibrationMonitor().update([0.2], [1])
-    with pytest.raises(InputError, match="scores are of 3 classes; those before were of 2"):
+    with pytest.raises(InputError, match="scores have 3 classes; earlier rows had 2"):
         monitor.update([[0.2, 0.3, 0.5]], [1])
     with pytest.raises(InputError, match="group must be given always or never"):
         monitor.update([0.2], [1], group=["a"])

@@ -22,10 +22,10 @@ LISTED = {
     "methods.*.seconds": "a time",
     "diagrams.*.smooth.*": "a spline with some prior evidence; compared roughly below",
     "diagrams.*.histogram.log_odds_limit": "where an axis ends",
-    "sureness.low.*": "intervals of Bayesian curves; their coverage is measured, not their ends",
-    "sureness.high.*": "the same",
-    "sureness.rows.*.low": "the same",
-    "sureness.rows.*.high": "the same",
+    "uncertainty.low.*": "intervals of Bayesian curves; their coverage is measured, not their ends",
+    "uncertainty.high.*": "the same",
+    "uncertainty.rows.*.low": "the same",
+    "uncertainty.rows.*.high": "the same",
     "costs.start": "where a slider starts",
 }
 
@@ -126,7 +126,7 @@ def costs(y, forecasts, ratios):
     }
 
 
-def sureness(one, found, method):
+def uncertainty(one, found, method):
     """The map of all rows at the scores of the picture; intervals hold its probability."""
     y, p, w = one.rows
     abc = log_odds_map(method, y, p, w)
@@ -232,7 +232,7 @@ def document(one, found, forecasts, best):
         "groups": dict.fromkeys(
             ("tested", "too_small", "too_many_values", "significant_before", "significant_after"), 0
         ),
-        "sureness": sureness(one, found["sureness"], shown),
+        "uncertainty": uncertainty(one, found["uncertainty"], shown),
         "costs": costs(y, forecasts, found["costs"]["ratios"]),
         "validation": {
             "rows": len(y),
@@ -298,7 +298,7 @@ def test_the_page_shows_the_document_and_python_gives_the_same(figures, command,
         f"Calibration intercept {oracles.intercept(y, p, w)[0]:.2f}",
         f"Calibration slope {slope[0]:.2f}",
         f"intercept and slope: p = {oracles.cox(y, p, w)[1]:.4f}",
-        f"on {len(y)} rows with {int(y.sum())} events",
+        f"of {len(y)} rows with {int(y.sum())} events",
     ):
         figures.counts["report, page"] += 1
         assert shown in text
@@ -339,7 +339,7 @@ def test_rows_written_out_equal_a_column_of_counts(figures, command, folder):
     written = samples.Sample("counts-written-out", p, y)
     methods = ["-m", "identity", "-m", "temperature"]
     first, second = (numbers(report_of(command, folder, each, *methods)) for each in (one, written))
-    drawn = ("data.", "figures.2", "band_", "validation.figures", "sureness")
+    drawn = ("data.", "figures.2", "band_", "validation.figures", "uncertainty")
     kept = [path for path in second if not any(word in path for word in drawn)]
     figures.compare(
         f"{SOURCE}: rows = counts",

@@ -84,8 +84,8 @@ def test_the_page_holds_the_verdict_the_command_and_the_provenance(binary_report
 
 def test_provenance_is_a_sentence(binary_report):
     text = " ".join("".join(parse(binary_report).text).split())
-    assert "The 3,000 rows come from predictions.parquet. score was read as the probability" in text
-    assert re.search(r"The page was made on \d+ \w+ \d{4} by trueodds", text)
+    assert "The 3,000 rows come from predictions.parquet. score is the probability" in text
+    assert re.search(r"The report was created on \d+ \w+ \d{4} with trueodds", text)
 
 
 def test_the_drawn_gains_have_an_axis(binary_report):

@@ -114,7 +114,7 @@ SCHEMA = {
     "explanation": str,
     "folds": int,
     "diagrams": [{"kind": str, "event": str, "before": CURVE, "methods": {...: CURVE}}],
-    "sureness": {
+    "uncertainty": {
         "score": [NUMBER],
         "probability": [NUMBER],
         "low": [NUMBER],
@@ -176,8 +176,8 @@ def check(value, schema, path="report"):
 def test_the_summary_follows_its_schema_and_is_plain_json(name, request):
     content = request.getfixturevalue(name).to_json()
     several = name == "several_report"
-    assert (content["sureness"] is None) == several
-    check(content, SCHEMA | ({"sureness": type(None)} if several else {}))
+    assert (content["uncertainty"] is None) == several
+    check(content, SCHEMA | ({"uncertainty": type(None)} if several else {}))
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert (content["format"], content["version"]) == ("trueodds-report", 1)
 
@@ -264,8 +264,8 @@ def test_a_gain_that_may_be_nothing_is_not_promised(binary_report):
     best = content["verdict"]["method"]
     found = verdict(content["diagnosis"], table, best, level=0.9)
     assert found["status"] == "unclear"
-    assert "leave the scores unchanged for now" in found["sentence"]
-    assert found["sentence"].endswith(", which could be chance.")
+    assert "leave the scores unchanged; " in found["sentence"]
+    assert found["sentence"].endswith(", which may be chance.")
     assert found["method"] == "identity"
 
 
@@ -275,7 +275,7 @@ def test_miscalibration_that_no_method_repairs_is_said_as_such(binary_report):
     content = binary_report.to_json()
     found = verdict(content["diagnosis"], content["methods"], "identity", level=0.9)
     assert found["status"] == "unclear"
-    assert "leave the scores unchanged for now" in found["sentence"]
+    assert "leave the scores unchanged; " in found["sentence"]
 
 
 def test_an_infinite_log_loss_is_said_and_not_hidden():
@@ -441,7 +441,7 @@ def test_constant_scores_make_a_report():
     [
         ({"scores": [0.2, 1.4, 0.3]}, r"scores must lie in \[0, 1\]; got 1.4"),
         ({"y": [0, 1]}, "differ in length: 3 and 2"),
-        ({"y": [0, 0, 0]}, "a report needs every class"),
+        ({"y": [0, 0, 0]}, "a report needs rows of every class"),
         ({"groups": {"g": [1, 2]}}, r"groups\['g'\] must have shape \(3,\); got \(2,\)"),
         ({"max_rows": 3}, "max_rows must be an integer of at least 100; got 3"),
         ({"random_state": None}, "random_state must be an integer"),
@@ -484,7 +484,7 @@ def test_groups_of_several_classes_ask_whether_the_named_class_was_right(several
 
 
 def test_the_map_is_shown_with_intervals_that_hold_it(binary_report):
-    shown = binary_report.to_json()["sureness"]
+    shown = binary_report.to_json()["uncertainty"]
     assert all(
         low <= p <= high
         for low, p, high in zip(shown["low"], shown["probability"], shown["high"], strict=True)

@@ -41,7 +41,7 @@ def test_a_gain_is_promised_with_its_interval():
 def test_a_gain_that_may_be_nothing_is_no_advice(low, status):
     found = said("beta", row("beta", 0.1, low, 0.2))
     assert found["status"] == status
-    assert found["recommendation"].endswith("which could be chance") == (status == "unclear")
+    assert found["recommendation"].endswith("which may be chance") == (status == "unclear")
     assert found["method"] == ("beta" if status == "calibrate" else "identity")
     assert ("−1" in found["recommendation"]) == (low < 0)
 
@@ -62,7 +62,7 @@ def test_an_infinite_loss_is_compared_by_the_brier_score():
     assert found["status"] == "calibrate"
     assert found["recommendation"] == (
         "calibrate; beta calibration reduces the Brier score by 25% (90% CI 20–30%); "
-        "log-loss is infinite now, because an event of probability 0 occurred"
+        "log-loss is infinite because an event with predicted probability 0 occurred"
     )
 
 
@@ -86,8 +86,8 @@ def test_what_is_off_and_not_helped_is_left_alone_with_the_reason():
     assert "no method could be compared" in said("identity")["recommendation"]
     little = said("logistic", row("logistic", 0.002, -0.02, 0.03))
     assert little["recommendation"] == (
-        "leave the scores unchanged for now; logistic calibration reduces log-loss by 0.2% "
-        "(90% CI −2.0% to 3.0%), which could be chance"
+        "leave the scores unchanged; logistic calibration reduces log-loss by 0.2% "
+        "(90% CI −2.0% to 3.0%), which may be chance"
     )
     assert little["status"] == "unclear"
 

@@ -20,6 +20,7 @@ __all__ = [
     "percent_text",
     "places_of",
     "places_of_values",
+    "power_of_ten",
     "probability_text",
     "share_percent_text",
     "signed_percent_text",
@@ -170,7 +171,18 @@ def e_value_text(value: float) -> str:
     if value < 1e5:
         return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
     power = math.floor(math.log10(value))
-    return f"{value / 10.0**power:.1f}·10{str(power).translate(_SUPERSCRIPTS)}"
+    return f"{value / 10.0**power:.1f}·{power_of_ten(power)}"
+
+
+def power_of_ten(power: int) -> str:
+    """Return a power of ten with its exponent raised.
+
+    Examples
+    --------
+    >>> power_of_ten(12), power_of_ten(-3)
+    ('10¹²', '10⁻³')
+    """
+    return f"10{str(power).translate(_SUPERSCRIPTS)}"
 
 
 def places_of(intervals: Iterable[Mapping[str, Any]], key: str = "") -> int:

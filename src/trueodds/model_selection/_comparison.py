@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.threads import single_threaded_blas
+from trueodds.basics.wording import fixed
 from trueodds.calibrators import (
     LAST,
     Calibrator,
@@ -563,19 +564,20 @@ def _explain_recommended(
 ) -> str:
     table, word = tables[scoring], WORDS[scoring]
     base = next(iter(table.losses))
-    said = f"{name} is recommended: its out-of-fold {word} is {table.mean(name):.5f}"
+    said = f"{name} is recommended. Its out-of-fold {word} is {table.mean(name):.5f}"
     gap, error = table.difference(base, name)
     if not np.isfinite(gap):
-        said += "; uncalibrated it is infinite."
+        said += "; that of the uncalibrated scores is infinite."
     elif name != base:
-        said += f", uncalibrated {table.mean(base):.5f} (difference {gap:.5f} ± {error:.5f})."
+        said += f"; that of the uncalibrated scores is {table.mean(base):.5f} "
+        said += f"(difference {fixed(gap, 5)} ± {error:.5f})."
     else:
         said += "."
     if formula is None:
         return said
     gap, error = table.difference(formula, name)
     what = "Leaving the scores unchanged" if formula == base else f"A formula, {formula},"
-    return f"{said} {what} does as well here (difference {gap:.5f} ± {error:.5f})."
+    return f"{said} {what} does as well here (difference {fixed(gap, 5)} ± {error:.5f})."
 
 
 def _is_close(table: LossTable, name: str, lowest: str) -> bool:
@@ -594,16 +596,16 @@ def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) 
         gap, error = table.difference(chosen, lowest)
         middle = (
             f" and is the simplest of {among} within one standard error of the lowest "
-            f"({lowest}, {table.mean(lowest):.5f}; difference {gap:.5f} ± {error:.5f})"
+            f"({lowest}, {table.mean(lowest):.5f}; difference {fixed(gap, 5)} ± {error:.5f})"
         )
     if chosen == base:
         return f"{start}{middle}. Calibration does not help; use the scores unchanged."
     gap, error = table.difference(base, chosen)
     if not np.isfinite(gap):
-        return f"{start}{middle}; uncalibrated it is infinite."
+        return f"{start}{middle}; that of the uncalibrated scores is infinite."
     return (
-        f"{start}{middle}; uncalibrated it is {table.mean(base):.5f} "
-        f"(difference {gap:.5f} ± {error:.5f})."
+        f"{start}{middle}; that of the uncalibrated scores is {table.mean(base):.5f} "
+        f"(difference {fixed(gap, 5)} ± {error:.5f})."
     )
 
 

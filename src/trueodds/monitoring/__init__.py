@@ -1,4 +1,4 @@
-"""Whether forecasts are still calibrated, and if not, since when, where and by how much.
+"""Monitoring of calibration over time: alarm, change point, regions and size of the error.
 
 The results may be checked after every row: the chance of ever raising a false alarm is bounded.
 See :class:`CalibrationMonitor`.

@@ -1,4 +1,4 @@
-"""Two forecasts of the same stream, and which of them is better."""
+"""Comparison of two forecasts of the same stream."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class ForecastComparison:
     Attributes
     ----------
     e_value_new, e_value_old : float
-        For "the new forecasts are better", and for "the old ones are".
+        E-values for "the new forecasts are better" and for "the old forecasts are better".
     winner : {"new", "old", None}
-        Whose e-value reached 1/alpha first.
+        Forecasts whose e-value reached 1/alpha first.
     n_rows : int
     mean_difference : float
-        Mean of the old squared error less the new one.
+        Mean of the old squared error minus the new one.
 
     Notes
     -----
     The null hypothesis is that, row by row, the expected squared error of the new forecasts is at
-    least that of the old ones. Bets are known before the label is, and no row can cost more than
-    three quarters of a stake.
+    least that of the old ones. Bets are placed before the label is known, and no row can cost more
+    than three quarters of a stake.
 
     References
     ----------
@@ -72,7 +72,7 @@ class ForecastComparison:
         self._logs = np.zeros((2, len(BETS)))
 
     def update(self, old: Any, new: Any, y: Any) -> Self:
-        """Take rows in their order: two forecasts of the positive class, and what happened."""
+        """Update with rows in order: two forecasts of the positive class, and the outcomes."""
         # Labels are 0, 1 or missing in both, so that the same rows are left out.
         before, after = (read_stream(p, y, None, None, None, None) for p in (old, new))
         if before.table is not None or after.table is not None:
@@ -103,17 +103,17 @@ class ForecastComparison:
 
     @property
     def mean_difference(self) -> float:
-        """Mean of the old squared error less the new one."""
+        """Mean of the old squared error minus the new one."""
         return self._total / self.n_rows if self.n_rows else 0.0
 
     @property
     def e_value_new(self) -> float:
-        """For "the new forecasts are better"."""
+        """E-value for "the new forecasts are better"."""
         return self._e_value(0)
 
     @property
     def e_value_old(self) -> float:
-        """For "the old forecasts are better"."""
+        """E-value for "the old forecasts are better"."""
         return self._e_value(1)
 
     def _e_value(self, side: int) -> float:
@@ -121,7 +121,7 @@ class ForecastComparison:
         return float(np.exp(min(log, 700.0)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state as plain JSON values."""
+        """Return the whole state as plain JSON values."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -134,7 +134,7 @@ class ForecastComparison:
 
     @classmethod
     def from_dict(cls, content: Any) -> ForecastComparison:
-        """A comparison from its state, which is checked as if from an attacker."""
+        """Return a comparison from its state, every value of which is checked."""
         keys = {"alpha", "rows", "winner", "total", "logs"}
         fields = document_fields(content, FORMAT, VERSION, keys, "comparison")
         made = cls(alpha=fields.number("alpha", 1e-300, 0.999999))

@@ -1,8 +1,8 @@
-"""Which rows were counted, so that a file that comes again is compared row by row.
+"""Records of counted rows, so that a redelivered file is compared row by row.
 
-A row is known by a hash of its time, scores, weight and group, and by its label. Of each file the
-state keeps these of all rows that were counted, as long as there is room. So rows that were
-appended, labels that came later and labels that changed are told apart, whatever the order of rows.
+A row is identified by a hash of its time, scores, weight and group, and by its label. For each
+file, the state keeps these values of all counted rows, if there is room. This distinguishes
+appended rows, late labels and changed labels in any order of rows.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Keys = npt.NDArray[np.uint64]
 
 NEW, COUNTED, CHANGED = 0, 1, 2
 MOST_KEPT = 500_000
-"""Rows of all files together that are kept one by one: some 4 MB of text."""
+"""Maximum number of rows kept individually over all files: about 4 MB of text."""
 CODE_BITS = np.uint64(8)
 BYTES = 7
-"""Of a row: 48 bits of its hash, 8 of the code of its label."""
+"""Bits kept of a row: 48 of its hash, 8 of the code of its label."""
 FIELDS = {
     "fingerprint", "size", "modified", "rows", "digest", "counted", "waiting", "held", "until",
     "last", "values",
@@ -50,25 +50,25 @@ LONGEST_MOMENT = 64
 
 @dataclass(frozen=True, eq=False)
 class FileRecord:
-    """What was read of a file.
+    """Record of what was read from a file.
 
     Parameters
     ----------
     fingerprint : str
         Hash of the bytes that were read, and of the partition values in the path.
     size, modified : int
-        Of the file when it was hashed; ``modified`` (ns) is 0 if the file was so young that it
-        may have changed again without a new time.
+        Size and time of the file when it was hashed; ``modified`` (ns) is 0 if the file was so
+        recent that it may have changed again without a new time.
     rows : int
         All rows that were read.
     digest : int
         Sum of the hashes of these rows with their labels.
     counted, waiting, held : int
-        Rows that were counted, that have no label yet, and that are later than ``until``.
+        Rows that were counted, rows that have no label yet, and rows later than ``until``.
     until, last : str or None
         The end that the run was given, and the latest time that was counted.
     values : ndarray or None
-        Of each counted row its hash and label, sorted; None if there was no room.
+        Hash and label of each counted row, sorted; None if there was no room.
     """
 
     fingerprint: str
@@ -91,7 +91,7 @@ class FileRecord:
 
     @classmethod
     def from_dict(cls, content: Any, most: int) -> FileRecord:
-        """Check a record; ``most`` is how many values there may still be."""
+        """Check a record; ``most`` is the number of values that are still allowed."""
         fields = Fields(content, FIELDS, "state.job.files")
         fingerprint, digest = fields.text("fingerprint", 32), fields.text("digest", 16)
         try:
@@ -111,25 +111,27 @@ class FileRecord:
         if fields.raw("values") is not None:
             values = _unpacked(fields.text("values", 12 * MOST_KEPT), most)
             if len(values) != counts["counted"]:
-                raise StateFormatError("state.job.files has other values than it counted rows.")
+                raise StateFormatError(
+                    "state.job.files: the number of values differs from the number of counted rows."
+                )
         modified = fields.count("modified", 2**63)
         return cls(fingerprint, modified=modified, digest=number, values=values, **counts, **texts)
 
     def without_values(self) -> FileRecord:
-        """The same in little space."""
+        """Return the record as compact JSON values."""
         return replace(self, values=None)
 
 
 def _packed(values: Keys) -> str:
-    """Sorted numbers of seven bytes as text: their differences, byte by byte, compressed."""
+    """Encode sorted numbers of seven bytes as text: their differences, byte by byte, compressed."""
     steps = np.diff(values, prepend=np.uint64(0)).astype(">u8")
     planes = steps.view(np.uint8).reshape(-1, 8)[:, 8 - BYTES :].T
     return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode()
 
 
 def _unpacked(text: str, most: int) -> Keys:
-    """The numbers; at most so many."""
-    wrong = StateFormatError("state.job.files holds rows that cannot be read, or too many.")
+    """Decode at most ``most`` numbers."""
+    wrong = StateFormatError("state.job.files: the rows cannot be read, or there are too many.")
     stream = zlib.decompressobj()
     try:
         content = stream.decompress(base64.b64decode(text, validate=True), most * BYTES + 1)
@@ -159,7 +161,7 @@ def rows_keys(
     weight: npt.NDArray[np.float64] | None,
     groups: npt.NDArray[Any] | None,
 ) -> Keys:
-    """A hash of each row without its label; the same on every machine and in every version."""
+    """Return a hash of each row without its label, the same on every machine and version."""
     parts = [scores] if scores.ndim == 1 else list(scores.T)
     parts += [part for part in (moments, weight) if part is not None]
     key = np.zeros(len(scores), dtype=np.uint64)
@@ -179,22 +181,22 @@ def _hash_of(text: Any) -> int:
 
 
 def rows_values(keys: Keys, codes: npt.NDArray[np.intp]) -> Keys:
-    """Hashes of rows with the codes of their labels, as a record keeps them."""
+    """Return hashes of rows combined with their label codes, as a record keeps them."""
     return (keys >> CODE_BITS >> CODE_BITS << CODE_BITS) | codes.astype(np.uint64)
 
 
 def rows_digest(keys: Keys, codes: npt.NDArray[np.intp]) -> int:
-    """The same for the same rows and labels in any order."""
+    """Return a digest that does not depend on the order of the rows."""
     if not len(keys):
         return 0
     return int(np.add.reduce(_mixed(keys ^ _mixed((codes + 2).astype(np.uint64)))))
 
 
 def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
-    """Tell rows that were counted before from new ones.
+    """Classify rows as new, counted before, or counted with another label.
 
-    Equal rows are matched one to one. What is then left of both is matched by its hash without
-    the label: such rows have another label than the one that was counted.
+    Equal rows are matched one to one. The remaining rows are matched by their hash without the
+    label; such rows have another label than the counted one.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
     status : ndarray
         NEW, COUNTED or CHANGED for each row of ``now``.
     withdrawn : int
-        Rows of ``before`` that match none.
+        Number of rows of ``before`` without a match.
     """
     status = np.full(len(now), NEW, dtype=np.int8)
     counted, left = _matched(before, now)
@@ -220,7 +222,7 @@ def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
 
 
 def holds_most(before: Keys, now: Keys) -> bool:
-    """Whether at least half of the rows of ``before`` are among ``now``, whatever their labels."""
+    """Whether at least half of the rows of ``before`` are in ``now``, with any label."""
     few = before[:: max(1, len(before) // 200)] >> CODE_BITS
     keys = now >> CODE_BITS
     if not np.isin(few, keys).mean() > 0.25:  # most files have nothing to do with each other
@@ -230,7 +232,7 @@ def holds_most(before: Keys, now: Keys) -> bool:
 
 
 def _matched(before: Keys, now: Keys) -> tuple[npt.NDArray[np.bool_], Keys]:
-    """Which of ``now`` find an equal number in ``before``, one to one, and what is left of that."""
+    """Match ``now`` one to one to equal numbers in ``before``; also return what is left of it."""
     order = np.argsort(now, kind="stable")
     ordered = now[order]
     rank = np.arange(len(now)) - np.searchsorted(ordered, ordered, "left")

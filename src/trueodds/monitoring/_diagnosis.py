@@ -1,4 +1,4 @@
-"""From counts by time and part of the scale to findings: likelihoods, intervals, the diagnosis."""
+"""Diagnosis from counts by time and score range: likelihoods, intervals, change point."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ SMALLEST = 1e-9
 STEEPEST = 4.0
 MAX_STEPS = 50
 SHORT_STEP, LONGEST_STEP = 1e-10, 1.0
-PRECISION = 0.01  # of the prior of intercept and slope: a standard deviation of 10
+PRECISION = 0.01  # precision of the prior of intercept and slope: a standard deviation of 10
 
 
 def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
-    """Two forecasts for each part of the scale, with the mean and variance of those in it.
+    """Return two forecasts for each score range, with the mean and variance of those in it.
 
     Returns
     -------
@@ -51,13 +51,13 @@ def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
     p = np.stack([mean - spread, mean + spread], axis=-1)
     p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
     halves = np.repeat(0.5 * weight[..., None], 2, axis=-1)
-    # Equal shares would lose that greater forecasts come true more often, and flatten the slope.
+    # Equal shares would flatten the slope, because larger forecasts come true more often.
     higher = np.minimum(observed * p[..., 1] / p.sum(axis=-1), 0.5 * weight)
     return p, halves, np.stack([observed - higher, higher], axis=-1)
 
 
 def log_likelihood(cells: Floats, intercept: float, slope: float) -> float:
-    """Σ ln of the probability of each label if the log-odds are ``intercept + slope·z``."""
+    """Return the log-likelihood of the labels if the log-odds are ``intercept + slope·z``."""
     p, weight, positives = points(cells)
     eta = intercept + slope * np.log(p / (1.0 - p))
     return float(np.sum(positives * eta - weight * np.logaddexp(0.0, eta)))
@@ -91,10 +91,10 @@ def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
 
 
 def start_log_e_value(stretches: Floats, tolerance: float, center: float) -> Floats:
-    """Ln of the evidence that forecasts are wrong from the start of each stretch on.
+    """Return the log e-value of miscalibration since the start of each stretch.
 
-    The mixture over shapes and parts of the scale that the monitor bets on, from counts instead
-    of rows.
+    This is the mixture over shapes and score ranges that the monitor bets on, computed from counts
+    instead of rows.
     """
     p, weight, positives = points(stretches)
     up, down = np.minimum(p + tolerance, 1.0), np.maximum(p - tolerance, 0.0)
@@ -120,13 +120,13 @@ def start_log_e_value(stretches: Floats, tolerance: float, center: float) -> Flo
 
 
 def _gain(edge: Floats, shift: Floats, weight: Floats, positives: Floats) -> Floats:
-    """Log-likelihood ratios, summed over the two points of each part."""
+    """Return log-likelihood ratios, summed over the two points of each range."""
     cost = np.log1p(edge * np.expm1(shift))
     return np.asarray((positives[..., None] * shift - weight[..., None] * cost).sum(axis=-2))
 
 
 def start_prior(starts: Floats, rows: int) -> Floats:
-    """The share of the stake on a start within each stretch."""
+    """Return the share of the stake on a start within each stretch."""
     bounds = kept_for_later(np.append(starts, rows))
     return np.asarray(bounds[:-1] - bounds[1:])
 
@@ -136,22 +136,22 @@ def start_prior(starts: Floats, rows: int) -> Floats:
 _LAMBDAS = np.concatenate([2.0 ** np.arange(-12, 2), -(2.0 ** np.arange(-12, 2))])
 BISECTIONS = 60
 PRIOR_SD = 1.0
-"""Of the Gaussian mixture over shifts and slopes."""
+"""Variance of the Gaussian mixture over shifts and slopes."""
 
 
 def mean_interval(weight: float, observed: float, alpha: float) -> tuple[float, float]:
-    """Interval for the mean of the true probabilities, which may differ from row to row.
+    """Return an interval for the mean of the true probabilities, which may differ by row.
 
     For each λ, exp(λ·Σy)/Π(1 − π + π·exp λ) is a martingale. The logarithm of a factor is concave
-    in π, so the product is largest if all π are equal to their mean; with that in its place there
-    is only less evidence. A mixture over fixed λ, and Ville's inequality, do the rest.
+    in π, so the product is largest if all π are equal to their mean; replacing them by it can only
+    reduce the e-value. The interval follows from a mixture over fixed λ and Ville's inequality.
 
     Parameters
     ----------
     weight, observed : float
         Number of rows and of positives.
     alpha : float
-        The chance that the mean is ever outside.
+        Probability that the mean is ever outside.
     """
     if weight <= 0:
         return 0.0, 1.0
@@ -175,7 +175,7 @@ def mean_interval(weight: float, observed: float, alpha: float) -> tuple[float, 
 
 
 def line_margins(estimate: Floats, information: Floats, alpha: float, size: int) -> Floats:
-    """Half-widths of intervals for the intercept (and slope), for all times at once.
+    """Return half-widths of intervals for the intercept (and slope), for all times at once.
 
     A Gaussian mixture over the parameters, centered at "calibrated", evaluated by Laplace's method:
     exact in the limit of many rows, under the model that the log-odds are off by a line.
@@ -185,7 +185,7 @@ def line_margins(estimate: Floats, information: Floats, alpha: float, size: int)
     with_prior = np.eye(size) + PRIOR_SD**2 * own
     level = -math.log(alpha) + 0.5 * float(np.linalg.slogdet(with_prior)[1])
     level += 0.5 * float(off @ off) / PRIOR_SD**2
-    # A direction of which nothing is known but rounding errors has hardly any information.
+    # A direction with rounding errors only has hardly any information.
     known, axes = np.linalg.eigh(own)
     known = np.where(known > 1e-14 * known[-1], known, 0.0) + 1e-12
     return np.asarray(np.sqrt(2.0 * level * (axes**2 / known).sum(axis=1)))
@@ -195,14 +195,14 @@ def line_margins(estimate: Floats, information: Floats, alpha: float, size: int)
 
 CREDIBLE = 0.95
 WORTH_REFITTING = 0.002
-"""The share of the log-loss that a refit must gain beyond a shift."""
+"""Share of the log-loss that a refit must gain beyond a shift."""
 COST_SHARE = 0.1
 
 
 def find_change(
     history: History, alarm_row: int, alarm_time: Moment, tolerance: float, center: float
 ) -> ChangePoint:
-    """The posterior of the first wrong row, by stretches; it is no later than the alarm."""
+    """Return the posterior of the first miscalibrated row, by stretches, up to the alarm."""
     starts = np.array(history.starts, dtype=np.float64)
     possible = int(np.searchsorted(starts, alarm_row))  # stretches that begin before the alarm
     logs = start_log_e_value(history.stack(), tolerance, center)[:possible]
@@ -231,9 +231,9 @@ def find_change(
 
 
 def start_level(first_row: int, alpha: float) -> float:
-    """The share of alpha for rows from ``first_row`` on; the shares of all first rows sum to 1.
+    """Return the share of alpha for rows since ``first_row``; all shares sum to 1.
 
-    They fall as slowly as j·ln²j, where j counts stretches of 64 rows.
+    They decrease like 1/(j·ln²j), where j counts stretches of 64 rows.
     """
     j = (first_row - 1) / 64.0 + 1.0
     if j == 1.0:
@@ -243,13 +243,13 @@ def start_level(first_row: int, alpha: float) -> float:
 
 
 def since_row(history: History, first_row: int) -> Floats:
-    """Counts of all stretches from a row on."""
+    """Return the counts of all stretches since a row."""
     first = history.starts.index(first_row - 1)
     return np.asarray(history.stack()[first:].sum(axis=0))
 
 
 def measure(history: History, rows: int, first_row: int, alpha: float) -> Miscalibration:
-    """How far forecasts are off since a row that begins a stretch."""
+    """Return the size of the miscalibration since a row that begins a stretch."""
     cells = since_row(history, first_row)
     weight, expected, observed = (float(cells[:, k].sum()) for k in range(3))
     level = start_level(first_row, alpha)
@@ -278,10 +278,10 @@ def measure(history: History, rows: int, first_row: int, alpha: float) -> Miscal
 
 
 def advise(history: History, rows: int, first_row: int) -> Recommendation:
-    """The action whose expected gain is greatest.
+    """Return the action with the largest expected gain.
 
-    Of k parameters that were fitted to n rows, the gain on new rows is about (Δ − k)/n, where Δ is
-    what they gained on the old ones (Akaike).
+    If k parameters are fitted to n rows, the gain on new rows is about (Δ − k)/n, where Δ is their
+    gain on the old rows (Akaike).
     """
     cells = since_row(history, first_row)
     weight = float(cells[:, 0].sum())
@@ -294,37 +294,36 @@ def advise(history: History, rows: int, first_row: int) -> Recommendation:
     refits.append((_parts_gain(cells) - used, used))
     refitted, size = max(refits)
     rows_since = rows - first_row + 1
-    # One number is easy to review: a refit must be worth more, and not by chance.
+    # A shift is one number and easy to review, so a refit must gain clearly more.
     extra = refitted - shifted
     worth = extra > WORTH_REFITTING * -right or shifted < 0.25 * refitted
     better = extra > 2.0 and worth
     gain, size = (refitted, size) if better else (shifted, 1)
     if weight <= 0 or gain <= 0:
-        words = "Keep the forecasts: with the rows since then, a new fit would not reduce log-loss."
+        words = "Keep the forecasts. The rows since the change are too few to improve on them."
         return Recommendation("keep", 0.0, 0.0, 0.0, rows_since, None, words)
     gain, refitted = gain / weight, max(refitted, 0.0) / weight
     needed = math.ceil(size / (2.0 * COST_SHARE * gain))
     action: Action = "refit" if better else "shift"
+    signed_shift = f"{shift:+.3f}".replace("-", "−")
     what = (
-        "Fit a new map to the rows since then"
+        "Fit a new map to the rows since the change"
         if better
-        else f"Shift the log-odds by {shift:+.3f} (a new intercept)"
+        else f"Shift the log-odds by {signed_shift}"
     )
-    enough = (
-        f"the {rows_since:,} rows since then are enough"
-        if rows_since >= needed
-        else f"wait for {needed:,} rows; there are {rows_since:,}"
-    )
-    words = f"{what}: log-loss falls by about {gain:.2g} per row; {enough}."
+    words = f"{what}. This reduces log-loss by about {gain:.2g} per row"
     if not better and extra > 2.0:
-        words = f"{words[:-1]} (a new map would gain {refitted:.2g})."
+        words += f" (a new map: {refitted:.2g})"
+    if rows_since < needed:
+        words += f". Wait for {needed:,} rows since the change; there are {rows_since:,}"
+    words += "."
     return Recommendation(
         action, gain, refitted, 0.0 if better else shift, rows_since, needed, words
     )
 
 
 def _parts_gain(cells: Floats) -> float:
-    """What the frequency of each part of the scale gains over the forecasts in it."""
+    """Return the gain of each range's observed frequency over its forecasts."""
     weight, expected, observed = cells[:, 0], cells[:, 1], cells[:, 2]
     held = weight > 0
     n, e, o = weight[held], expected[held], observed[held]

@@ -33,9 +33,9 @@ class ChangePoint:
     row : int
         The most probable first miscalibrated row, counted from 1.
     low, high : int
-        The 95% interval of the row, assuming one permanent change of a kind that is bet on.
+        95% interval of the row, assuming one permanent change of a kind that the monitor bets on.
     time, time_low, time_high
-        The times of these rows, if ``update`` was given any.
+        Times of these rows, if they were passed to ``update``.
     from_start : bool
         Whether the forecasts may have been miscalibrated from the first row.
     """
@@ -57,7 +57,7 @@ class ChangePoint:
 class MiscalibratedRegion:
     """A region whose own e-value shows that its forecasts are miscalibrated.
 
-    The chance that any region is ever named wrongly is at most alpha.
+    The chance that any region is ever listed wrongly is at most alpha.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ class MiscalibratedRegion:
     direction : str
         "too low", "too high", "too extreme" or "not extreme enough".
     row : int
-        The row at which this became clear.
+        Row at which the e-value reached the threshold.
     e_value : float
     expected, observed : float or None
-        Positives forecast and observed in this region: since the change point for score ranges and
+        Expected and observed positives in this region: since the change point for score ranges and
         overall, since the first row for groups and classes.
     """
 
@@ -95,8 +95,8 @@ class MiscalibratedRegion:
 class Miscalibration:
     """The size of the error, over the rows since ``first_row``.
 
-    Each pair of low and high is a confidence sequence: it holds, with a probability of at least
-    1 − alpha, at all times and for all first rows at once, so also for a first row that was
+    Each pair of low and high is a confidence sequence. With probability 1 − alpha or more, it is
+    valid at all times and for all first rows at once. So it is valid for a first row that was
     chosen by looking at the data.
 
     Parameters
@@ -104,7 +104,7 @@ class Miscalibration:
     first_row : int
     rows : int
     weight, expected, observed : float
-        Sum of the weights, and the positives forecast and observed.
+        Sum of the weights, and expected and observed positives.
     ratio, ratio_low, ratio_high : float
         Observed over expected (O:E), without assumptions about the true probabilities.
     intercept, intercept_low, intercept_high : float
@@ -129,7 +129,7 @@ class Miscalibration:
     slope_high: float
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; null where nothing was expected, so that there is no ratio."""
+        """Return plain JSON values; the ratio is null if no positives were expected."""
         return {key: value if math.isfinite(value) else None for key, value in asdict(self).items()}
 
 
@@ -144,7 +144,7 @@ class Recommendation:
     gain : float
         Expected reduction of the log-loss per row, net of the estimation cost.
     refit_gain : float
-        The same for a new map, whatever the action.
+        Expected reduction with a new map, for any action.
     shift : float
     rows : int
         Rows since the change.
@@ -174,7 +174,7 @@ DIRECTIONS = ("too low", "too high", "too extreme", "not extreme enough")
 
 
 def part_name(part: int) -> str:
-    """A part of the scale, such as ``0.1–0.2``."""
+    """Return the name of a score range, such as ``0.1–0.2``."""
     bounds = ["0", *(f"{edge:g}" for edge in EDGES), "1"]
     return f"{bounds[part]}–{bounds[part + 1]}"
 
@@ -182,7 +182,7 @@ def part_name(part: int) -> str:
 def miscalibrated_regions(
     stream: Stream, classes: Sequence[Any], first_row: int
 ) -> tuple[MiscalibratedRegion, ...]:
-    """All regions that were named, by e-value; overall ones first."""
+    """Return all miscalibrated regions by e-value, overall ones first."""
     first = stream.history.starts.index(first_row - 1)
     cells = stream.history.stack()[first:].sum(axis=0)
     found = []

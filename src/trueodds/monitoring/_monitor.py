@@ -1,4 +1,4 @@
-"""A monitor of calibration that may be checked as often as needed."""
+"""The calibration monitor."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
 
 FORMAT, VERSION = "trueodds-monitor", 1
 KEYS = {"alpha", "tolerance", "classes", "max_groups", "stream", "job"}
-"""``job`` is what a scheduled job remembers: see :mod:`trueodds.monitoring._watch`."""
+"""``job`` is the state of a scheduled job: see :mod:`trueodds.monitoring._watch`."""
 
 
 class CalibrationMonitor:
@@ -51,8 +51,7 @@ class CalibrationMonitor:
     forecasts are calibrated, it cannot expect to win. The chance that its wealth, the ``e_value``,
     *ever* reaches 1/alpha is then at most alpha (Ville's inequality), so results may be checked
     after every row. It bets on forecasts that are too low, too high, too extreme or not extreme
-    enough: in all rows, a score range, a group or a class, starting at the first row or any later
-    one.
+    enough. It does so for all rows, score ranges, groups and classes, and for changes at any row.
 
     It does not detect errors that cancel within each score range and each group, and it does not
     measure discrimination.
@@ -60,7 +59,7 @@ class CalibrationMonitor:
     Parameters
     ----------
     alpha : float, default=0.05
-        The chance of ever raising a false alarm.
+        Probability of ever raising a false alarm.
     tolerance : float, default=0.0
         Forecasts count as right while the true probability of each row is within this distance
         of its forecast. With 0.01, a million rows do not raise an alarm for an error of 0.005.
@@ -68,8 +67,8 @@ class CalibrationMonitor:
         The labels in the order of the columns of the scores; by default 0, 1, … . Of two, the
         second one is positive.
     max_groups : int, default=20
-        Groups that have a place of their own, in the order in which they appear; rows of further
-        groups count in all other places.
+        Maximum number of groups that are monitored separately, in order of appearance. Rows of
+        further groups count in all other regions.
 
     Attributes
     ----------
@@ -78,7 +77,7 @@ class CalibrationMonitor:
     alarm_row, alarm_time
         The row and time at which it first did; None without an alarm.
     e_value, peak_e_value : float
-        The current e-value and the largest so far. It starts at 1.
+        The current e-value, which starts at 1, and the largest so far.
     change_point : ChangePoint or None
         The first miscalibrated row, with an interval; None without an alarm.
     regions : tuple of MiscalibratedRegion
@@ -94,10 +93,10 @@ class CalibrationMonitor:
     forecasts. Rows without a label are left out, which is harmless if a label's absence has
     nothing to do with its value, given the forecast.
 
-    A ``weight`` of k stands for k rows with that forecast and label. For weights that are no
-    counts, the guarantee holds if they are at most 1.
+    A ``weight`` of k represents k rows with that forecast and label. If weights are not counts,
+    the guarantee holds if they are at most 1.
 
-    State takes some 50 kB however many rows there are. A row costs about half a microsecond.
+    The state takes about 50 kB for any number of rows. A row takes about half a microsecond.
 
     References
     ----------
@@ -112,7 +111,7 @@ class CalibrationMonitor:
     >>> from trueodds import CalibrationMonitor
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.05, 0.6, 8000)
-    >>> truth = np.where(np.arange(8000) < 5000, p, p + 0.08)  # too low from row 5,001 on
+    >>> truth = np.where(np.arange(8000) < 5000, p, p + 0.08)  # too low since row 5,001
     >>> monitor = CalibrationMonitor(alpha=0.05)
     >>> for day in np.array_split(np.arange(8000), 80):
     ...     _ = monitor.update(p[day], rng.random(100) < truth[day], time=int(day[0] // 100))
@@ -158,23 +157,23 @@ class CalibrationMonitor:
         *,
         group: Any = None,
     ) -> Self:
-        """Take one row or many, in their order.
+        """Update the monitor with one or more rows, in order.
 
-        Batches or single rows give the same state, bit for bit.
+        Batches and single rows give the same state, bit for bit.
 
         Parameters
         ----------
         scores : float, or array-like of shape (n,) or (n, n_classes)
-            Probabilities of the positive class, or of each class. With more than two classes the
-            most probable one is watched (top label), and each class by itself.
+            Probabilities of the positive class, or of each class. With more than two classes, the
+            monitor checks the most probable class (top label) and each class.
         y : label, or array-like of shape (n,)
-            What happened; None or NaN where that is not known.
+            Outcomes; None or NaN where the label is unknown.
         weight : float or array-like of shape (n,), default=None
-            How many rows each stands for.
+            Number of rows that each represents.
         time : anything, or array-like of shape (n,), default=None
-            What to call the time of each row in answers.
+            Time of each row, used in results.
         group : str or array-like of shape (n,), default=None
-            Which group each row belongs to. Give it always or never.
+            Group of each row. Pass it in every call or in none.
 
         Returns
         -------
@@ -277,8 +276,8 @@ class CalibrationMonitor:
         Parameters
         ----------
         first_row : int, default=None
-            Where to begin: 1, or the first row of a later stretch of the history. By default the
-            change if there was an alarm, otherwise 1.
+            First row to include: 1, or the first row of a later stretch of the history. Default:
+            the change point if there was an alarm, otherwise 1.
 
         Returns
         -------
@@ -298,7 +297,7 @@ class CalibrationMonitor:
         """Recommend to keep the forecasts, shift their log-odds, or fit a new map."""
         if self._stream is None or not self.alarm:
             beyond = f" by more than {self.tolerance:g}" if self.tolerance else ""
-            words = f"Keep the forecasts: no miscalibration{beyond} was found."
+            words = f"Keep the forecasts. No miscalibration{beyond} was found."
             return Recommendation("keep", 0.0, 0.0, 0.0, self.n_rows, None, words)
         return advise(self._stream.history, self.n_rows, self._first_row())
 
@@ -313,7 +312,7 @@ class CalibrationMonitor:
         return self._change().row if self.alarm else 1
 
     def summary(self) -> dict[str, Any]:
-        """All results as plain JSON values."""
+        """Return all results as plain JSON values."""
         error, change = self.miscalibration(), self.change_point
         return {
             "rows": self.n_rows,
@@ -332,7 +331,7 @@ class CalibrationMonitor:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state; :meth:`from_dict` continues from it bit for bit."""
+        """Return the whole state; :meth:`from_dict` continues from it bit for bit."""
         classes = self.classes
         return {
             "format": FORMAT,
@@ -347,7 +346,7 @@ class CalibrationMonitor:
 
     @classmethod
     def from_dict(cls, content: Any) -> CalibrationMonitor:
-        """A monitor from its state, every value of which is checked."""
+        """Return a monitor from its state, every value of which is checked."""
         fields = document_fields(content, FORMAT, VERSION, KEYS, "state")
         if not isinstance(fields.raw("job"), dict | None):
             raise StateFormatError("state.job must be null or an object.")
@@ -370,7 +369,7 @@ class CalibrationMonitor:
         return monitor
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the state as JSON, whole or not at all."""
+        """Write the state as JSON; the file appears only when it is complete."""
         write_text(state_text(self.to_dict(), self.from_dict), path)
         return as_path(path)
 

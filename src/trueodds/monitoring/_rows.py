@@ -1,4 +1,4 @@
-"""Rows as a monitor takes them: one or many, with labels that may be missing."""
+"""Rows of a monitor: one or many, with labels that may be missing."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ __all__ = ["StreamRows", "as_column", "as_rows", "label_codes", "read_stream", "
 
 @dataclass(frozen=True, eq=False)
 class StreamRows:
-    """Labeled rows in their order."""
+    """Labeled rows in order."""
 
     top: Floats
-    """The forecast that is watched: of the positive class, or of the most probable one."""
+    """The monitored forecast: of the positive class, or of the most probable class."""
     right: Labels
-    """Whether it came true, 0 or 1."""
+    """Its outcome, 0 or 1."""
     table: Floats | None
-    """Of several classes, the forecast of each."""
+    """With several classes, the forecast of each."""
     codes: Labels | None
     weight: Floats | None
     groups: npt.NDArray[Any] | None
     moment: Callable[[int], Moment]
-    """The time of a row."""
+    """Return the time of a row."""
     n_unlabeled: int
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class StreamRows:
 def read_stream(
     scores: Any, y: Any, weight: Any, time: Any, group: Any, classes: Sequence[Any] | None
 ) -> StreamRows:
-    """Check rows and leave out those without a label."""
+    """Check rows and drop those without a label."""
     table = validate_scores(as_rows(scores), "probability")
     if table.ndim == 2 and table.shape[1] == 2:
         table = positive_column(table, "probability")
@@ -93,12 +93,12 @@ def read_stream(
 
 
 def as_rows(scores: Any) -> Any:
-    """Scores of rows; a single number is one row."""
+    """Return the scores of rows; a single number is one row."""
     return np.atleast_1d(scores) if np.isscalar(scores) else scores
 
 
 def label_codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Labels:
-    """Labels as 0 … n_classes − 1, and −1 where there is none."""
+    """Return labels as 0 … n_classes − 1, and −1 for missing ones."""
     values = as_column(y, "y", n)
     if values.dtype.kind in "biu" and classes is None:
         codes = values.astype(np.intp)
@@ -129,7 +129,7 @@ def label_codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -
 
 
 def row_weights(weight: Any, n: int) -> Floats:
-    """How many rows each stands for."""
+    """Return the number of rows that each represents."""
     values = as_floats(weight, "weight")
     if values.ndim != 1:
         raise InputError(f"weight must be 1-D; got shape {values.shape}.")
@@ -144,7 +144,7 @@ def row_weights(weight: Any, n: int) -> Floats:
 
 
 def as_column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
-    """A 1-D array of any type, from a single value or a column of any library; nulls stay."""
+    """Return a 1-D array of any type from a value or a column of any library; nulls are kept."""
     try:
         array = _as_array(values)
     except (TypeError, ValueError):
@@ -160,7 +160,7 @@ def as_column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
 
 
 def _plain_time(value: Any) -> Moment:
-    """A time as JSON can hold it: a number as it is, anything else as text (dates in ISO form)."""
+    """Return a time for JSON: numbers unchanged, everything else as text (dates in ISO form)."""
     if isinstance(value, np.datetime64):
         return str(value)
     value = value.item() if hasattr(value, "item") else value

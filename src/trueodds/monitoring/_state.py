@@ -1,4 +1,4 @@
-"""State files: written only if they can be read again, parsed and checked value by value."""
+"""State files: written only if they can be read back, parsed and checked value by value."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ __all__ = [
 ]
 
 Moment = str | int | float | None
-"""A time as a state holds it."""
+"""A time in a state."""
 
 LARGEST_FILE = 32_000_000
 MOST_ROWS = 2**52  # one more is still another number
 MOST_VALUES = 1_000_000
-"""Of a state: each takes some hundred bytes of memory when it is parsed."""
+"""Maximum number of values in a state; each takes about a hundred bytes when parsed."""
 MOST_TIME = 2**63
-"""Whole numbers that are times: nanoseconds since 1970 are some 2**60."""
+"""Largest integer time: nanoseconds since 1970 are about 2**60."""
 
 
 def read_state(path: Path) -> str:
     """Read the text of a state file, if it is a regular file of at most ``LARGEST_FILE`` bytes."""
     if not path.is_file():  # a device or a pipe may have no end
-        raise StateFormatError(f"{path.name} is no regular file.")
+        raise StateFormatError(f"{path.name} is not a regular file.")
     with path.open("rb") as file:  # which may grow meanwhile
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise StateFormatError(f"{path.name} is too large to be a state.")
+        raise StateFormatError(f"{path.name} is too large for a state.")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise StateFormatError(f"{path.name} is not a text file in UTF-8.") from None
+        raise StateFormatError(f"{path.name} is not UTF-8 text.") from None
 
 
 def parse_state(text: str, name: str) -> Any:
-    """Parse a state, refusing what JSON itself leaves open and what would take much memory."""
+    """Parse a state strictly; raise for ambiguous JSON and for too many values."""
     if sum(map(text.count, ",[{")) > MOST_VALUES:
         raise StateFormatError(f"{name} holds more than {MOST_VALUES:,} values.")
     return parse_json(text, name, StateFormatError)
 
 
 def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
-    """A state as text that ``read`` accepts: what is written can be read again."""
+    """Return a state as text that ``read`` accepts."""
     try:
         text = json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n"
         if len(text) > LARGEST_FILE:
@@ -68,9 +68,9 @@ def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
             )
         read(parse_state(text, "the state"))
     except (ValueError, RecursionError) as error:  # StateFormatError is one
-        raise InputError(f"the state could not be read again, so it was not saved: {error}") from (
-            None
-        )
+        raise InputError(
+            f"the state was not saved because it could not be read back: {error}"
+        ) from (None)
     return text
 
 
@@ -91,7 +91,7 @@ def document_fields(
 
 
 class Fields:
-    """An object of a state file, whose values are checked one by one as they are read."""
+    """An object of a state file, whose values are checked as they are read."""
 
     def __init__(self, content: Any, keys: set[str], name: str) -> None:
         if not isinstance(content, dict):
@@ -107,39 +107,39 @@ class Fields:
         return StateFormatError(f"{self._name}.{key} must be {expected}; got {found}.")
 
     def raw(self, key: str) -> Any:
-        """A value that is checked elsewhere."""
+        """Return a value that is checked elsewhere."""
         return self._content[key]
 
     def number(self, key: str, least: float, most: float) -> float:
-        """A number in a range."""
+        """Return a number in a range."""
         value = self._content[key]
         if type(value) not in (int, float) or not least <= value <= most:
             raise self._fail(key, f"a number between {least:g} and {most:g}")
         return float(value)
 
     def count(self, key: str, most: int = MOST_ROWS) -> int:
-        """A whole number of 0 or more."""
+        """Return an integer of 0 or more."""
         value = self._content[key]
         if type(value) is not int or not 0 <= value <= most:
             raise self._fail(key, f"a whole number between 0 and {most}")
         return value
 
     def flag(self, key: str) -> bool:
-        """True or false."""
+        """Return True or False."""
         value = self._content[key]
         if type(value) is not bool:
             raise self._fail(key, "true or false")
         return value
 
     def text(self, key: str, longest: int = 200) -> str:
-        """A text that is not too long."""
+        """Return a text that is not too long."""
         value = self._content[key]
         if not isinstance(value, str) or len(value) > longest:
             raise self._fail(key, f"a text of at most {longest} characters")
         return value
 
     def texts(self, key: str, most: int) -> list[str]:
-        """A list of different texts."""
+        """Return a list of distinct texts."""
         values = self.listed(key, most)
         if not all(isinstance(v, str) and len(v) <= LONGEST_LABEL for v in values):
             raise self._fail(key, f"a list of texts of at most {LONGEST_LABEL:,} characters")
@@ -148,21 +148,21 @@ class Fields:
         return values
 
     def listed(self, key: str, most: int) -> list[Any]:
-        """A list that is not too long."""
+        """Return a list that is not too long."""
         values = self._content[key]
         if not isinstance(values, list) or len(values) > most:
             raise self._fail(key, f"a list of at most {most} values")
         return values
 
     def moment(self, key: str) -> Any:
-        """A time: a number, a text or null."""
+        """Return a time: a number, a text or null."""
         value = self._content[key]
         if not is_moment(value):
             raise self._fail(key, "a number, a text or null")
         return value
 
     def array(self, key: str, shape: tuple[int, ...], least: float, most: float) -> Floats:
-        """Numbers in a range, in nested lists of this shape."""
+        """Return numbers in a range, in nested lists of this shape."""
         value = self._content[key]
         if not _has_shape(value, shape):
             raise self._fail(key, f"nested lists of numbers of shape {shape}")

@@ -1,4 +1,4 @@
-"""The running state of a monitor: what is bet on, the stakes, and counts over time."""
+"""The running state of a monitor: bets, stakes, and counts over time."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ __all__ = [
 SHIFTS: Floats = np.array([2.0**power for power in range(-6, 2)])
 """Shifts of the log-odds. Betting on one that is off by √2 costs a sixth of the growth at most."""
 TILTS: Floats = np.exp(np.concatenate([SHIFTS, -SHIFTS]))
-"""What the odds are multiplied by: eight upwards, eight downwards."""
+"""Factors of the odds: eight above 1, eight below."""
 _FACTORS = np.exp(np.geomspace(1 / 32, 1, 8))
 SLOPES: Floats = np.concatenate([1 / _FACTORS, _FACTORS]) - 1.0
-"""Slopes of the log-odds less 1: eight below, eight above."""
+"""Slopes of the log-odds minus 1: eight below 0, eight above."""
 
 EDGES: Floats = np.array(
     [0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999]
 )
-"""Between the parts of the scale."""
+"""Bounds between the score ranges."""
 N_PARTS = len(EDGES) + 1
 SHAPES = 4
 """Too low, too high, too extreme, not extreme enough: places 0 to 3."""
@@ -49,9 +49,9 @@ EARLY_ROWS = 100.0
 
 
 def kept_for_later(rows: Floats) -> Floats:
-    """The share of the stake that waits for a start after so many rows.
+    """Return the share of the stake that is left for a start after this many rows.
 
-    As in the kernel: 1 before the first row, ½ after it, then ½/(1 + ln(1 + (rows − 1)/100)).
+    As in the kernel: 1 before the first row, 0.5 after it, then 0.5/(1 + ln(1 + (rows − 1)/100)).
     """
     rows = np.asarray(rows, dtype=np.float64)
     later = 0.5 / (1.0 + np.log1p(np.maximum(rows - 1.0, 0.0) / EARLY_ROWS))
@@ -59,14 +59,14 @@ def kept_for_later(rows: Floats) -> Floats:
 
 
 def shares(n_classes: int, n_groups: int) -> Floats:
-    """The share of each place in the evidence; they sum to 1.
+    """Return the share of each place in the e-value; they sum to 1.
 
     Parameters
     ----------
     n_classes : int
         0 for forecasts of two classes.
     n_groups : int
-        Groups that have a place; 0 if rows have none.
+        Number of groups that have a place; 0 if rows have no groups.
     """
     families = (n_classes > 0) + (n_groups > 0)
     # Parts of the scale get little: one that is wrong soon makes up for it, and most are right.
@@ -86,12 +86,12 @@ def shares(n_classes: int, n_groups: int) -> Floats:
 
 MAX_STRETCHES = 48
 SHORTEST = 64
-"""Rows of a new stretch; of a long stream, one row in 512."""
+"""Return the number of rows of a new stretch; in a long stream, one row in 512."""
 
 
 @dataclass(eq=False)
 class History:
-    """Stretches of rows, the older the longer.
+    """Counts of stretches of rows; older stretches are longer.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ class History:
     cells: list[Floats] = field(default_factory=list)
 
     def room(self, rows: int) -> int:
-        """How many rows the open stretch can still take, after ``rows`` in all; 0 if none is."""
+        """Return the room of the open stretch after ``rows`` rows; 0 if none is open."""
         if not self.starts:
             return 0
         start = self.starts[-1]
         return max(0, start + max(SHORTEST, start // 512) - rows)
 
     def open(self, rows: int, moment: Moment) -> None:
-        """Begin a new stretch; the two old ones that matter least become one."""
+        """Begin a new stretch, and merge the two old ones that matter least."""
         self.starts.append(rows)
         self.moments.append(moment)
         self.cells.append(np.zeros((N_PARTS, 4)))
@@ -123,7 +123,7 @@ class History:
             self._merge(rows)
 
     def _merge(self, rows: int) -> None:
-        """Join the neighbors that are shortest for their age."""
+        """Merge the neighbors that are shortest for their age."""
         starts = np.array(self.starts[:-1], dtype=np.float64)
         ends = np.array([*self.starts[2:-1], rows], dtype=np.float64)
         lengths = ends - starts[:-1]
@@ -132,11 +132,11 @@ class History:
         del self.starts[first + 1], self.moments[first + 1]
 
     def stack(self) -> Floats:
-        """All stretches as one array of shape (n, n_parts, 4)."""
+        """Return all stretches as one array of shape (n, n_parts, 4)."""
         return np.stack(self.cells) if self.cells else np.zeros((0, N_PARTS, 4))
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; whole numbers without a point take two thirds of the bytes."""
+        """Return JSON values; integers without a decimal point take two thirds of the bytes."""
         cells = [
             [[int(v) if float(v).is_integer() else v for v in row] for row in block.tolist()]
             for block in self.cells
@@ -165,23 +165,23 @@ class History:
 # ----- the stream -------------------------------------------------------------------------------
 
 MAX_CLASSES = 100
-"""Of classes, and of groups."""
+"""Maximum number of classes, and of groups."""
 
 MISSING = "(missing)"
 ARRAYS = ("clock", "stakes", "open_share", "value", "named", "sums")
 KEYS = {"n_classes", "grouped", "groups", "unlabeled", "alarm_time", "last_time", "history"}
 MOST = 1e281
-"""The largest number that the kernel leaves in a stream."""
+"""Largest number that the kernel stores in a stream."""
 
 
 def n_places(n_classes: int, n_groups: int) -> int:
-    """How many places are bet on."""
+    """Return the number of places that the monitor bets on."""
     return SHAPES + 2 * (N_PARTS + n_classes + n_groups)
 
 
 @dataclass(eq=False)
 class Stream:
-    """The arrays that the kernel works on, and the names that belong to them.
+    """The arrays of the kernel, and the names of classes and groups.
 
     Parameters
     ----------
@@ -190,13 +190,13 @@ class Stream:
     n_groups : int
         How many groups have a place; 0 if rows have no groups.
     clock : ndarray of shape (5,)
-        Rows, mean log-odds, evidence, its peak, and the row of the alarm.
+        Rows, mean log-odds, e-value, its peak, and the row of the alarm.
     stakes : ndarray of shape (n_places, 8)
-        Of each bet, over all start rows.
+        Stake of each bet, over all start rows.
     open_share, value : ndarray of shape (n_places,)
-        What is kept for later starts, and the evidence of each place.
+        Share kept for later starts, and the e-value of each place.
     named : ndarray of shape (n_places,)
-        The row at which a place was named; 0 if it was not.
+        Row at which a place reached the threshold; 0 if it did not.
     sums : ndarray of shape (n_classes + n_groups, 3)
         Weight, expected and observed positives.
     """
@@ -221,11 +221,11 @@ class Stream:
 
     @classmethod
     def new(cls, n_classes: int, n_groups: int) -> Stream:
-        """Before the first row."""
+        """Return the state before the first row."""
         if n_classes > MAX_CLASSES:
             raise InputError(
-                f"scores have {n_classes} columns, more than the {MAX_CLASSES} classes that can be "
-                "watched; pass the probability of the most probable one and whether it was right."
+                f"scores have {n_classes} columns; a monitor takes at most {MAX_CLASSES} classes. "
+                "Pass the probability of the most probable class, and whether it was correct."
             )
         places = n_places(n_classes, n_groups)
         return cls(
@@ -240,7 +240,7 @@ class Stream:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; numbers read back as the same float64."""
+        """Return JSON values; numbers read back as the same float64."""
         return {
             "n_classes": self.n_classes,
             "grouped": self.n_groups > 0,
@@ -266,7 +266,7 @@ class Stream:
         if not (0 <= rows <= MOST_ROWS and rows.is_integer() and 0 <= clock[4] <= rows):
             raise StateFormatError("state.stream.clock must begin with a count of rows.")
         if abs(clock[1]) > 15 or clock[2:].min() < 0 or not float(clock[4]).is_integer():
-            raise StateFormatError("state.stream.clock holds numbers that no stream gives.")
+            raise StateFormatError("state.stream.clock holds impossible numbers.")
         named = fields.array("named", (places,), 0.0, float(rows))
         if not np.array_equal(named, np.round(named)):
             raise StateFormatError("state.stream.named must hold rows.")
@@ -287,16 +287,16 @@ class Stream:
         )
 
     def check_kind(self, n_classes: int, grouped: bool) -> None:
-        """Refuse rows of another kind than those before."""
+        """Raise if rows differ in kind from earlier ones."""
         if n_classes != self.n_classes:
             seen, now = (max(2, count) for count in (self.n_classes, n_classes))
-            raise InputError(f"scores are of {now} classes; those before were of {seen}.")
+            raise InputError(f"scores have {now} classes; earlier rows had {seen}.")
         if grouped != (self.n_groups > 0):
             before = "had" if self.n_groups else "had no"
             raise InputError(f"group must be given always or never; rows before {before} groups.")
 
     def group_codes(self, names: npt.NDArray[Any]) -> Labels:
-        """Groups as numbers in the order in which they appeared; −1 where there is no room."""
+        """Return groups as numbers in order of appearance; −1 if there is no room."""
         texts = [_name(value) for value in names.tolist()]
         for name in dict.fromkeys(texts):
             if name not in self._codes and len(self.groups) < self.n_groups:
@@ -307,7 +307,7 @@ class Stream:
     def arrays(
         self,
     ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
-        """In the order in which the kernel takes them."""
+        """Return the arrays in the order of the kernel's arguments."""
         return (
             self.stakes,
             self.open_share,
@@ -321,7 +321,7 @@ class Stream:
 
     @property
     def rows(self) -> int:
-        """Rows so far."""
+        """Number of rows so far."""
         return int(self.clock[0])
 
     @property
@@ -331,17 +331,17 @@ class Stream:
 
     @property
     def e_value(self) -> float:
-        """After the last row."""
+        """E-value after the last row."""
         return float(self.clock[2])
 
     @property
     def peak(self) -> float:
-        """The greatest so far."""
+        """Largest e-value so far."""
         return float(self.clock[3])
 
     @property
     def alarm_row(self) -> int:
-        """0 if there was no alarm."""
+        """Row of the alarm; 0 if there was none."""
         return int(self.clock[4])
 
 

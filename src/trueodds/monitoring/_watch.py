@@ -1,4 +1,4 @@
-"""What a scheduled job remembers: a monitor, the files that were read, and what came when."""
+"""State of a scheduled job: a monitor, the files that were read, and unusual deliveries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from trueodds.basics.files import write_text
 from trueodds.basics.shown import shown
+from trueodds.basics.wording import counted
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring._deliveries import MOST_KEPT, FileRecord
 from trueodds.monitoring._monitor import CalibrationMonitor
@@ -29,17 +30,16 @@ PERIOD = {
 EVENT = {"kind", "period", "file", "rows", "at"}
 ALARM = {"at", "alarm_time", "alarm_row", "rows", "peak_e_value"}
 EVENTS = {
-    "late": "{rows:,} rows of {where} were counted after rows of later periods.",
-    "missing": "There are no rows of {where}.",
-    "changed": "{rows:,} rows of {where} came again with another label; the first labels count.",
-    "withdrawn": "{rows:,} rows of {where} were counted and are no longer there.",
-    "duplicate": "{where} has the content of another file and was not counted again.",
-    "unmatched": "{where} has changed, and its rows are too many or too old to be compared; "
-    "{rows:,} labeled rows were not counted.",
-    "expired": "{rows:,} rows of {where} are older than the files that the state remembers, and "
-    "were not counted.",
+    "late": "Counted {rows} of {where} after rows of later periods.",
+    "missing": "No rows of {where}.",
+    "changed": "Received {rows} of {where} again with another label; the first label counts.",
+    "withdrawn": "No longer found: {rows} of {where} that were counted.",
+    "duplicate": "Skipped {where}, which has the same content as another file.",
+    "unmatched": "Skipped {rows} with labels of {where}: the file has changed, and its rows are "
+    "too many or too old to compare.",
+    "expired": "Skipped {rows} of {where}, older than the files in the state.",
 }
-"""What can be unusual about a delivery."""
+"""Kinds of unusual deliveries, with their messages."""
 MOST_FILES = 20_000
 MOST_PERIODS = 150
 MOST_SEEN = 1_000
@@ -49,35 +49,35 @@ LONGEST_NAME = 10_000
 KINDS = ("number", "time")
 STEPS = ("hour", "day", "week", "month", "quarter", "year")
 CYCLE = {"hour": timedelta(days=1), "day": timedelta(days=7)}
-"""After how long the same hours or days may be off."""
+"""Interval after which the same hours or days recur."""
 
 
 @dataclass(eq=False)
 class Watch:
-    """What a scheduled job remembers from one run to the next.
+    """The state of a scheduled job between runs.
 
     Parameters
     ----------
     map : str
-        Fingerprint of the map whose forecasts are watched.
+        Fingerprint of the monitored map.
     monitor : CalibrationMonitor
     time : str or None
         The column of times.
     last, kind : str or None
-        The latest time that was counted, and what times are.
+        The latest time that was counted, and the kind of times.
     horizon : str or None
-        Rows up to this time are left out if their file is not known: the files of that time were
-        forgotten to keep the state small.
+        Rows up to this time are not counted if their file is unknown, because the state no longer
+        has the files of that time.
     files : dict
-        What was read of each file, by its path from the folder of the state.
+        Record of each file, by its path from the folder of the state.
     periods : list of dict
         A line for each of the last 150 periods, in the order in which they were counted.
     step : str or None
         The length of a period of ``seen``.
     seen, missing : list of str
-        Periods of which there were rows, and those between them of which there were none.
+        Periods with rows, and periods between them without rows.
     events : list of dict
-        What was unusual about the last deliveries.
+        The last unusual deliveries.
     totals : dict
         Rows, files or periods of each kind of event so far.
     acknowledged : list of dict
@@ -99,20 +99,20 @@ class Watch:
     totals: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, 0))
     acknowledged: list[dict[str, Any]] = field(default_factory=list)
     _read_as: str | None = None
-    """Hash of the file that this was read from."""
+    """Hash of the file that the state was read from."""
 
     @property
     def n_rows(self) -> int:
-        """All rows that were counted, before acknowledged alarms too."""
+        """Number of counted rows, including those before acknowledged alarms."""
         return self.monitor.n_rows + sum(int(alarm["rows"]) for alarm in self.acknowledged)
 
     @property
     def n_waiting(self) -> int:
-        """Rows that have no label yet."""
+        """Number of rows that have no label yet."""
         return sum(record.waiting for record in self.files.values())
 
     def summary(self) -> dict[str, Any]:
-        """All answers as plain JSON values."""
+        """Return all results as plain JSON values."""
         return {
             **self.monitor.summary(),
             "rows_total": self.n_rows,
@@ -123,7 +123,7 @@ class Watch:
         }
 
     def forget(self) -> None:
-        """Keep the state small: files that were read long ago lose their rows, then their place."""
+        """Keep the state small: drop the rows of old files first, then the files."""
         room = MOST_KEPT
         for key in reversed(self.files):
             kept = self.files[key]
@@ -134,15 +134,15 @@ class Watch:
         while len(self.files) > MOST_FILES:
             if self.time is None:
                 raise InputError(
-                    f"more than {MOST_FILES:,} files were read; begin a new state file, or pass "
-                    "--time, so that old files can be forgotten."
+                    f"more than {MOST_FILES:,} files were read; start a new state file, or pass "
+                    "--time, so that old files can be dropped."
                 )
             forgotten = self.files.pop(next(iter(self.files)))
             if forgotten.last is not None:
                 self.horizon = later(self.horizon, forgotten.last, self.kind)
 
     def add_period(self, line: dict[str, Any]) -> dict[str, Any]:
-        """Add the line of a period, or go on with the last one if it is the same period.
+        """Add the line of a period, or update the last one if it is the same period.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class Watch:
     def add_event(
         self, kind: str, at: str, *, period: str | None = None, file: str | None = None, rows: int
     ) -> dict[str, Any]:
-        """Note something unusual about a delivery."""
+        """Record an unusual delivery."""
         file = None if file is None else file[-LONGEST_NAME:]
         period = None if period is None else period[:200]
         event = {"kind": kind, "period": period, "file": file, "rows": rows, "at": at}
@@ -171,13 +171,13 @@ class Watch:
         return event
 
     def see(self, step: str, periods: Sequence[str]) -> None:
-        """Note periods of which there are rows, by their beginnings."""
+        """Record periods with rows, by their starts."""
         if step != self.step:
             self.step, self.seen, self.missing = step, [], []
         self.seen = sorted({*self.seen, *filter(_is_stamp, periods)})[-MOST_SEEN:]
 
     def newly_missing(self) -> list[str]:
-        """Look for periods without rows; returns those that were not missing before."""
+        """Find periods without rows; return those that were not missing before."""
         before = set(self.missing)
         self.missing = [] if self.step is None else missing_periods(self.seen, self.step)
         return [period for period in self.missing if period not in before]
@@ -188,7 +188,7 @@ class Watch:
         if not old.alarm:
             return False
         if len(self.acknowledged) == MOST_ALARMS:
-            raise InputError(f"{MOST_ALARMS} alarms were acknowledged; begin a new state file.")
+            raise InputError(f"{MOST_ALARMS} alarms were acknowledged; start a new state file.")
         record = {"at": at, "alarm_time": old.alarm_time, "alarm_row": old.alarm_row}
         record |= {"rows": old.n_rows, "peak_e_value": old.peak_e_value}
         self.acknowledged.append(record)
@@ -201,20 +201,19 @@ class Watch:
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """The state of the monitor, in which ``job`` holds everything else."""
+        """Return the state of the monitor, in which ``job`` holds everything else."""
         plain = {key: getattr(self, key) for key in sorted(KEYS - {"files"})}
         files = {name: record.to_dict() for name, record in self.files.items()}
         return self.monitor.to_dict() | {"job": {**plain, "files": files}}
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; refuse if it changed since it was read."""
+        """Write the file atomically; raise if it has changed since it was read."""
         path = Path(path)
         text = state_text(self.to_dict(), self._read)
         found = _hash(read_state(path)) if path.exists() else None
         if found != self._read_as:
             raise InputError(
-                f"another run has changed {path.name} since this one read it; nothing was "
-                "counted. Run again."
+                f"another run changed {path.name} in the meantime; nothing was counted. Run again."
             )
         write_text(text, path)
         self._read_as = _hash(text)
@@ -228,7 +227,7 @@ class Watch:
             watch = cls._read(parse_state(text, path.name))
         except StateFormatError as error:
             raise StateFormatError(
-                f"{path.name} holds no usable state: {error} To start again, move it away."
+                f"{path.name} is not a valid state: {error} To start over, move it away."
             ) from None
         watch._read_as = _hash(text)
         return watch
@@ -290,7 +289,9 @@ def _check_moment(text: str | None, kind: str | None, key: str) -> None:
         if text is not None:
             moment_number(text, kind)
     except (ValueError, OverflowError):
-        raise StateFormatError(f"state.job.{key} holds {shown(text)}, which is no time.") from None
+        raise StateFormatError(
+            f"state.job.{key} holds {shown(text)}, which is not a time."
+        ) from None
 
 
 def _period(content: Any) -> dict[str, Any]:
@@ -327,21 +328,21 @@ def _alarm(content: Any) -> dict[str, Any]:
 
 
 def event_text(event: dict[str, Any]) -> str:
-    """What was unusual, as a sentence."""
+    """Return an unusual delivery as a sentence."""
     places = [place for place in (event["period"], event["file"]) if place is not None]
     where = f"{places[0]} ({places[1]})" if len(set(places)) == 2 else "".join(places[:1])
-    return EVENTS[event["kind"]].format(where=where, rows=event["rows"])
+    return EVENTS[event["kind"]].format(where=where, rows=counted(event["rows"], "row"))
 
 
 def moment_number(text: str, kind: str | None) -> float:
-    """A time of a kind as a number that is greater for later ones."""
+    """Return a time as a number that increases with time."""
     if kind == "number":
         return float(text)
     return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(microseconds=1)
 
 
 def later(one: str | None, other: str, kind: str | None) -> str:
-    """The later of two times."""
+    """Return the later of two times."""
     if one is None or moment_number(other, kind) > moment_number(one, kind):
         return other
     return one
@@ -355,10 +356,10 @@ def _is_stamp(text: str) -> bool:
 
 
 def missing_periods(seen: Sequence[str], step: str) -> list[str]:
-    """Periods between the first and the last of which there are no rows; the newest 1,000.
+    """Return the newest 1,000 periods without rows between the first and the last period.
 
-    An hour of the day, or a day of the week, that was without rows twice before is off, and not
-    missing: shops close on Sundays.
+    An hour of the day or a day of the week that had no rows twice before is not missing: shops
+    close on Sundays.
 
     Examples
     --------
@@ -387,7 +388,7 @@ def missing_periods(seen: Sequence[str], step: str) -> list[str]:
 
 
 def _from_to(first: datetime, last: datetime, step: str) -> Iterator[datetime]:
-    """The beginnings of periods, of at most the last 100,000."""
+    """Return the starts of periods, at most the last 100,000."""
     hours = {"hour": 1, "day": 24, "week": 168}.get(step)
     if hours is not None:
         length = timedelta(hours=hours)

@@ -1,6 +1,6 @@
-"""One self-contained HTML file that says whether probabilities can be trusted, and what to do.
+"""Calibration reports: one self-contained HTML page with a verdict and a recommendation.
 
-:func:`build_report` computes a plain, versioned dict; :meth:`Report.to_html` shows it. The page
+:func:`build_report` computes a plain, versioned dict; :meth:`Report.to_html` renders it. The page
 needs no network. Rendering needs jinja2: ``pip install "trueodds[report]"``.
 """
 

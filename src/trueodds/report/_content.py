@@ -1,4 +1,4 @@
-"""A report: from scores and labels to a plain, versioned dict, and from that to a page."""
+"""The report: a plain, versioned dict of scores and labels, and its HTML page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from trueodds.report._sections import (
     group_table,
     headline_figures,
     method_rows,
-    sureness,
+    uncertainty,
     validation_section,
 )
 from trueodds.report._verdict import diagnose, verdict
@@ -52,16 +52,16 @@ __all__ = ["Report", "build_report"]
 
 FORMAT = "trueodds-report"
 VERSION = 1
-"""Raised when a key changes its meaning or disappears; new keys may come without."""
+"""Format version; it increases when a key changes its meaning or disappears."""
 
 
 class Report:
-    """What :func:`build_report` found.
+    """The result of :func:`build_report`.
 
     Parameters
     ----------
     content : dict
-        As :meth:`to_json` gives it; ``docs/report.md`` says what each key means.
+        The content that :meth:`to_json` returns; ``docs/report.md`` describes each key.
 
     Examples
     --------
@@ -78,19 +78,19 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """The sentence that the report begins with."""
+        """The verdict: the finding and the recommendation as sentences."""
         return str(self._content["verdict"]["sentence"])
 
     def to_json(self) -> dict[str, Any]:
-        """All numbers as plain JSON values (no NaN, no infinity), with format and version."""
+        """Return all numbers as plain JSON values (no NaN, no infinity) with the version."""
         return copy.deepcopy(self._content)
 
     def to_html(self) -> str:
-        """One page that needs no network and no other file."""
+        """Return the report as one HTML page that needs no network and no other file."""
         return render(self._content)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page, whole or not at all.
+        """Write the page; the file appears only when it is complete.
 
         Returns
         -------
@@ -123,58 +123,58 @@ def build_report(
     max_rows: int = 30_000,
     level: float = 0.9,
 ) -> Report:
-    """Find out whether probabilities can be trusted, where not, and what would help.
+    """Measure the calibration of scores, compare calibration methods, and recommend an action.
 
     Parameters
     ----------
     scores : array-like of shape (n,) or (n, n_classes)
-        Scores of the positive class, or one column per class, on the scale of ``scale``. They
-        must come from rows that the model did not learn from.
+        Scores of the positive class, or one column per class, on the scale of ``scale``. They must
+        come from rows that the model was not trained on.
     y : array-like of shape (n,)
         Labels; every class must occur.
     sample_weight : array-like of shape (n,), default=None
-        Importance of each row, which stays one observation.
+        Importance of each row; each row is still one observation.
     counts : array-like of shape (n,), default=None
-        How often each row occurred: the report is that of the rows written out.
+        Number of times that each row occurred; equivalent to repeating the rows.
     groups : dict of str to array-like of shape (n,), default=None
-        Columns that part the rows, such as a country or an age. Numbers of more than ten values
-        are cut into five bands of equal mass; missing values are a group of their own.
+        Grouping columns, such as country or age. Numbers with more than ten distinct values are
+        cut into five bands of equal mass; missing values form a separate group.
     scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     classes : array-like, default=None
-        The labels in the order of the columns; of two, the second is positive. By default the
-        sorted labels. Two labels whose words contradict that order (``"ja"`` and ``"nein"``) need
-        this argument if there is one column of scores.
+        The labels in the order of the columns; with two labels, the second is positive. Default:
+        the sorted labels. With one score column, two labels whose words contradict that order
+        (``"ja"`` and ``"nein"``) need this argument.
     class_names : sequence, default=None
-        Names of the classes on the page, in the order of ``classes``; by default the labels.
+        Names of the classes on the page, in the order of ``classes``. Default: the labels.
     calibrators : "default", list or dict, default="default"
-        What to compare, as in :func:`trueodds.model_selection.compare_calibrators`.
+        Methods to compare, as in :func:`trueodds.model_selection.compare_calibrators`.
     cv : int, default=5
-        Folds of the comparison.
+        Number of cross-validation folds.
     names : dict, default=None
-        What to call the columns ``"score"`` and ``"label"``, and the ``"title"`` of the page.
+        Names of the columns ``"score"`` and ``"label"``, and the ``"title"`` of the page.
     notes : list of str, default=None
-        Sentences under the verdict; by default a hint if high scores go with the negative class.
+        Sentences below the verdict. Default: a hint if high scores go with the negative class.
     provenance : dict, default=None
-        Anything the reader should know of the data: file, date, model. Shown as text.
+        Information about the data, such as file, date and model; shown as text.
     command : str, default=None
-        The command that makes this report again.
+        Command that reproduces this report.
     random_state : int, default=0
     n_jobs : int, default=None
         As in :func:`trueodds.model_selection.compare_calibrators`.
     progress : bool, default=False
         Show progress on stderr.
     max_rows : int, default=30_000
-        Methods are compared on about this many rows at most, drawn from each class in proportion.
-        What is said of the scores as they are uses all rows.
+        Methods are compared on about this many rows at most, sampled from each class in
+        proportion. The evaluation of the uncalibrated scores uses all rows.
     level : float, default=0.9
-        Level of all intervals and bands.
+        Confidence level of all intervals and bands.
 
     Returns
     -------
     Report
-        ``.to_json()``, ``.to_html()``, ``.save(path)``. Warnings that occur are in it, and are
-        not given once more.
+        ``.to_json()``, ``.to_html()`` and ``.save(path)``. Warnings of the methods are listed in
+        the report and not issued again.
 
     Notes
     -----
@@ -241,7 +241,7 @@ def build_report(
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "title": names.get("title", "Can these probabilities be trusted?"),
+            "title": names.get("title", "Are these probabilities calibrated?"),
             "level": level,
             "data": _data_summary(rows, sample, names, scale),
             "verdict": verdict(
@@ -261,7 +261,7 @@ def build_report(
             "explanation": _explanation(comparison),
             "folds": int(comparison.n_folds),
             "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
-            "sureness": sureness(comparison, shown, sample, scale, level),
+            "uncertainty": uncertainty(comparison, shown, sample, scale, level),
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": by_group,
@@ -287,7 +287,7 @@ def build_report(
 def _named_classes(
     rows: ReportRows, classes: Any, class_names: Sequence[Any] | None, command: str | None
 ) -> dict[str, Any]:
-    """The arguments that make the same class positive again; a command has passed codes."""
+    """Return the arguments that make the same class positive; a command has passed codes."""
     if class_names is None or command is not None:
         return {"classes": rows.classes.tolist()}
     given = None if classes is None else np.asarray(as_dense(classes, "classes")).tolist()
@@ -295,7 +295,7 @@ def _named_classes(
 
 
 def _notes(rows: ReportRows) -> list[str]:
-    """What suggests a mistake in the call rather than in the model."""
+    """Return signs of a mistake in the call rather than in the model."""
     if not rows.binary:
         return []
     table = ScoreTable.from_codes(rows.score, rows.codes == 1, rows.weight)
@@ -312,14 +312,14 @@ def _notes(rows: ReportRows) -> list[str]:
 
 
 def _columns(prob: Floats) -> Floats:
-    """Probabilities of the positive class in 1-D, clipped to [0, 1] against rounding."""
+    """Return the probabilities of the positive class in 1-D, clipped to [0, 1] against rounding."""
     if prob.ndim == 2 and prob.shape[1] == 2:
         prob = prob[:, 1]
     return np.clip(prob, 0.0, 1.0)
 
 
 def _formula(comparison: CalibratorComparison) -> str | None:
-    """A formula that does as well as the default, other than the scores themselves."""
+    """Return a formula that does as well as the default, other than the unchanged scores."""
     found = comparison.formula_as_good
     defaults = (default_method(2), default_method(3))
     other = comparison.recommended in defaults and found != comparison.methods[0]
@@ -327,7 +327,7 @@ def _formula(comparison: CalibratorComparison) -> str | None:
 
 
 def _shown_method(table: list[dict[str, Any]], best: str) -> str:
-    """The recommended method; if that is to do nothing, the one that would come closest."""
+    """Return the recommended method; if that is to leave the scores unchanged, the next best."""
     others = [row for row in table[1:] if row["gain"] is not None]
     if best != table[0]["method"] or not others:
         return best
@@ -335,7 +335,7 @@ def _shown_method(table: list[dict[str, Any]], best: str) -> str:
 
 
 def _explanation(comparison: CalibratorComparison) -> str:
-    """Why the method was chosen, with methods called as in the rest of the page."""
+    """Return the reason for the choice, with the method names of the page."""
     sentence = comparison.explanation
     for name in comparison.methods:
         shown = show_method(name).replace("\\", r"\\")
@@ -347,7 +347,7 @@ def _explanation(comparison: CalibratorComparison) -> str:
 
 
 def _fingerprint(rows: ReportRows) -> str:
-    """SHA-256 of scores, label codes and weights in their order, to recognize the same data."""
+    """Return the SHA-256 of scores, label codes and weights in order, to identify the data."""
     digest = hashlib.sha256()
     for array in (rows.score, rows.codes.astype("<i8"), rows.weight):
         if array is not None:
@@ -358,7 +358,7 @@ def _fingerprint(rows: ReportRows) -> str:
 def _data_summary(
     rows: ReportRows, sample: ReportRows, names: Mapping[str, str], scale: str
 ) -> dict[str, Any]:
-    """How many rows of what."""
+    """Return the numbers of rows and classes."""
     count = np.bincount(rows.codes, minlength=len(rows.classes))
     weight = np.bincount(rows.codes, rows.weight, len(rows.classes))
     share = weight / weight.sum()
@@ -380,7 +380,7 @@ def _data_summary(
 
 
 def _provenance_of(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the caller says about the data, and what made the report."""
+    """Return the caller's information about the data, and the software versions."""
     return {
         "given": {str(k): str(v) for k, v in (given or {}).items()},
         "made_by": {
@@ -393,7 +393,7 @@ def _provenance_of(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _reproduce(command: str | None, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The command line if there was one, and the call with every setting that matters."""
+    """Return the command line, if any, and the Python call with its settings."""
     options = "".join(f"    {name}={value!r},\n" for name, value in settings.items())
     call = (
         "from trueodds.report import build_report\n\n"
@@ -404,13 +404,13 @@ def _reproduce(command: str | None, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def _warnings_seen(caught: list[Any]) -> list[dict[str, Any]]:
-    """Each warning once, with how often it came."""
+    """Return each warning once, with its count."""
     seen = Counter((w.category.__name__, str(w.message)) for w in caught)
     return [{"category": c, "message": m, "count": n} for (c, m), n in seen.items()]
 
 
 def _warnings_of_methods(comparison: Any) -> list[dict[str, Any]]:
-    """What the methods warned of while they were compared, and which could not be fitted."""
+    """Return the warnings of the comparison, and the methods that could not be fitted."""
     said = [(name, text) for name, texts in comparison.warnings.items() for text in texts]
-    said += [(m, f"left out of the comparison: {e}") for m, e in comparison.failures.items()]
+    said += [(m, f"not compared: {e}") for m, e in comparison.failures.items()]
     return [{"category": show_method(m), "message": text, "count": 1} for m, text in said]

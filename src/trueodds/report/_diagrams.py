@@ -1,4 +1,4 @@
-"""Reliability curves and histograms of every method, as the page draws them."""
+"""Reliability curves and histograms of every method."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ HELD_AT = (0.05, 0.275, 0.5, 0.725, 0.95)
 LINEAR_BARS = 100
 MAX_CLASS_DIAGRAMS = 10
 LOG_ODDS_LIMIT = 9.0
-"""About 1 in 8000; what is beyond falls into the outermost bars."""
+"""About 1 in 8,000; more extreme values fall into the outermost bars."""
 LOG_ODDS_BARS = 48
 
 
 def diagrams(
     rows: ReportRows, sample: ReportRows, out_of_fold: dict[str, Floats], *, level: float, seed: int
 ) -> list[dict[str, Any]]:
-    """One diagram for two classes; for several, of the most probable class and of each class.
+    """Return one diagram for two classes; for several, the most probable class and each class.
 
-    The curve ``before`` uses all rows, those of the methods the rows of the comparison.
+    The curve ``before`` uses all rows; the curves of methods use the compared rows.
     """
     if rows.binary:
         events = [(1, "positive", str(rows.classes[1]))]
@@ -85,11 +85,10 @@ def _curve(event: Forecasts, level: float, seed: int) -> dict[str, Any]:
 
 
 def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
-    """A restricted cubic spline of the log-odds with its confidence band.
+    """Fit a restricted cubic spline of the log-odds with its confidence band.
 
-    At each of five quantiles, one row's worth of evidence says that the probability there is right:
-    where nothing ever happened, the spline would run away and its band hold everything.
-    None where there is nothing to bend: one probability, or one outcome.
+    A prior worth one row at each of five quantiles keeps the spline finite where no event
+    occurred. Returns None if there is only one distinct probability or one outcome.
     """
     if np.ptp(event.prob) == 0 or event.hit.all() or not event.hit.any():
         return None
@@ -119,13 +118,13 @@ def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
 
 
 def _between_quantiles(prob: Floats, event: Forecasts) -> Any:
-    """Where there are rows enough: a curve of the last few at either end says nothing."""
+    """Return the range that has enough rows for a curve."""
     low, high = np.quantile(event.prob, [OUTERMOST, 1 - OUTERMOST])
     return (prob >= low) & (prob <= high)
 
 
 def _histogram(event: Forecasts) -> dict[str, Any]:
-    """Share of the events, and of the others, in bars of equal width on either axis."""
+    """Return the shares of events and of other rows in bars of equal width on either axis."""
     # Edges are compared, not multiplied: 0.29 · 100 is less than 29 in float64.
     linear = np.searchsorted(np.arange(1, LINEAR_BARS) / LINEAR_BARS, event.prob, side="right")
     inner = np.linspace(-LOG_ODDS_LIMIT, LOG_ODDS_LIMIT, LOG_ODDS_BARS + 1)[1:-1]

@@ -1,10 +1,9 @@
-"""The page: a template filled with the numbers, and a script that draws them.
+"""The page: a template with the numbers, and a script that draws them.
 
-Names from the data are hostile until shown otherwise. They enter the page in three ways, each
-made safe in one place: as text (jinja2 escapes all of it), as JSON (where ``<``, ``>`` and ``&``
-are written as escapes, so that no tag can end the script element), and by the page's script,
-which only ever sets text. The page's own policy then forbids every script, style and request
-that is not in the file from the start.
+Names from the data are treated as hostile. They enter the page in three ways, each made safe in
+one place. As text: jinja2 escapes all of it. As JSON: ``<``, ``>`` and ``&`` are written as
+escapes, so that no tag can end the script element. By the page's script: it only sets text. The
+page's Content-Security-Policy forbids every other script, style and request.
 """
 
 from __future__ import annotations
@@ -30,7 +29,13 @@ from trueodds.basics.wording import (
     significant,
 )
 from trueodds.report._plain import show_method
-from trueodds.report._svg import SURENESS_BOX, gain_axis, gain_marks, group_marks, sureness_lines
+from trueodds.report._svg import (
+    UNCERTAINTY_BOX,
+    gain_axis,
+    gain_marks,
+    group_marks,
+    uncertainty_lines,
+)
 
 __all__ = ["asset", "embedded_json", "policy", "render", "templates"]
 
@@ -39,13 +44,13 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', re.MULTILINE)
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file in the folder of assets."""
+    """Return the text of an asset."""
     return (resources.files("trueodds.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache
 def script() -> str:
-    """All modules in one closed scope, each after those that it imports."""
+    """Return all modules in one closed scope, each after its imports."""
     texts: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -60,7 +65,7 @@ def script() -> str:
 
 
 def policy(style: str, script: str = "") -> str:
-    """A Content-Security-Policy that lets these two texts run and nothing else."""
+    """Return a Content-Security-Policy that allows these two texts and nothing else."""
 
     def hashed(text: str) -> str:
         digest = hashlib.sha256(text.encode()).digest()
@@ -73,7 +78,7 @@ def policy(style: str, script: str = "") -> str:
 
 
 def embedded_json(content: Any) -> str:
-    """JSON that stays inert inside a script element, whatever its strings hold."""
+    """Return JSON that is inert inside a script element."""
     text = json.dumps(content, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -82,7 +87,7 @@ def embedded_json(content: Any) -> str:
 
 @cache
 def templates() -> Any:
-    """The environment of the templates, in which everything from the data is escaped."""
+    """Return the template environment, which escapes everything from the data."""
     jinja2 = require("jinja2", "a report", "trueodds[report]")
     environment = jinja2.Environment(
         autoescape=True,
@@ -109,13 +114,13 @@ def templates() -> Any:
 
 
 def _date(moment: str) -> str:
-    """A date as people write it, of an ISO time."""
+    """Format the date of an ISO time, such as 18 November 2026."""
     day = datetime.fromisoformat(moment)
     return f"{day.day} {day:%B %Y}"
 
 
 def render(content: dict[str, Any]) -> str:
-    """The page as text."""
+    """Return the page as text."""
     environment = templates()
     from markupsafe import Markup  # comes with jinja2
 
@@ -124,14 +129,14 @@ def render(content: dict[str, Any]) -> str:
         environment.get_template("report.html.j2").render(
             report=content,
             policy=policy(style, code),
-            # The three texts that are not escaped: two are ours, the third is made safe above.
+            # Three texts are not escaped: two are our assets, the third is made safe above.
             style=Markup(style),  # noqa: S704
             script=Markup(code),  # noqa: S704
             data=Markup(embedded_json(content)),  # noqa: S704
             methods_shown=_sorted(content["methods"]),
             gain_axis=gain_axis(content["methods"]),
-            sureness_lines=sureness_lines(content.get("sureness")),
-            sureness_box=SURENESS_BOX,
+            uncertainty_lines=uncertainty_lines(content.get("uncertainty")),
+            uncertainty_box=UNCERTAINTY_BOX,
             group_marks=group_marks(content["groups"]["worst"]),
         )
     )
@@ -140,7 +145,7 @@ def render(content: dict[str, Any]) -> str:
 
 
 def _sorted(methods: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
-    """The baseline, then the others by their log-loss, each with its mark; infinite losses last."""
+    """Return the baseline, then the others by log-loss, each with its mark."""
     pairs = list(zip(methods, gain_marks(methods), strict=True))
     others = sorted(pairs[1:], key=lambda pair: (pair[0]["log_loss"] is None, pair[0]["log_loss"]))
     return [*pairs[:1], *others]

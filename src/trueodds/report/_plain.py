@@ -1,4 +1,4 @@
-"""Numbers as JSON holds them, and methods as pages call them."""
+"""Numbers for JSON, and names of methods for pages."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from trueodds.calibrators import Calibrator, calibrator_names, find_calibrator
 __all__ = ["number", "numbers", "phrase_method", "show_method"]
 
 DIGITS = 6
-"""Significant digits kept: more than any picture shows, and a third of the bytes."""
+"""Significant digits kept: more than any picture shows, in a third of the bytes."""
 
 
 def number(value: Any) -> float | None:
-    """A float of six significant digits; None for NaN, infinity and nothing."""
+    """Return a float of six significant digits; None for NaN, infinity and None."""
     if value is None or not np.isfinite(value):
         return None
     return float(f"{float(value):.{DIGITS}g}")
 
 
 def numbers(values: Iterable[Any] | None) -> list[float | None]:
-    """The same for many."""
+    """Return a list of such numbers."""
     return [] if values is None else [number(v) for v in values]
 
 
 def show_method(name: str) -> str:
-    """What a method is called in tables and legends; a name of the user's own stays."""
+    """Return the name of a method in tables and legends; unknown names are unchanged."""
     kind = _kind(name)
     return (kind.label if kind else "") or name.replace("_", " ")
 
 
 def phrase_method(name: str) -> str:
-    """What applying a method is called in a sentence."""
+    """Return the name of a method in a sentence."""
     kind = _kind(name)
     return kind.title if kind else f"{show_method(name)} calibration"
 

@@ -1,4 +1,4 @@
-"""The rows of a report: scores, the probabilities that they stand for, and labels."""
+"""The rows of a report: scores, their probabilities, and labels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ReportRows:
         return self.prob.ndim == 1
 
     def take(self, rows: npt.NDArray[np.intp]) -> ReportRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return ReportRows(
             self.score[rows],
@@ -62,7 +62,7 @@ def read_report_rows(
     classes: Any = None,
     class_names: Sequence[Any] | None = None,
 ) -> ReportRows:
-    """Validate everything once, and turn scores into the probabilities that they stand for."""
+    """Validate everything once, and convert scores to probabilities."""
     given = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
     index = np.arange(len(given)) if given.weight is None else np.flatnonzero(given.weight)
     rows = given.of_positive_weight()
@@ -76,14 +76,14 @@ def read_report_rows(
     if len(absent):
         label = names.tolist()[absent[0]]
         raise InputError(
-            f"class {label!r} has no row of positive weight; a report needs every class."
+            f"class {label!r} has no row of positive weight; a report needs rows of every class."
         )
     prob = IdentityMap(scale=scale)._apply(rows.scores)
     return ReportRows(rows.scores, prob, rows.codes, rows.weight, names, index)
 
 
 def sample_rows(rows: ReportRows, max_rows: int, rng: np.random.Generator) -> ReportRows:
-    """At most about ``max_rows`` rows, drawn from each class in proportion, in input order."""
+    """Sample at most about ``max_rows`` rows from each class in proportion, in input order."""
     if len(rows) <= max_rows:
         return rows
     share = max_rows / len(rows)

@@ -33,7 +33,7 @@ __all__ = [
     "group_table",
     "headline_figures",
     "method_rows",
-    "sureness",
+    "uncertainty",
     "validation_section",
 ]
 
@@ -43,7 +43,7 @@ MEASURES = ("log_loss", "brier_score", "expected_calibration_error")
 
 
 def method_rows(comparison: Any) -> list[dict[str, Any]]:
-    """What the comparison found, one dict for each method, simplest first."""
+    """Return the results of the comparison, one dict per method, simplest first."""
     found = []
     for row in comparison.rows():
         plain: dict[str, Any] = {"method": row["method"], "shown": show_method(row["method"])}
@@ -68,7 +68,7 @@ def headline_figures(
     level: float,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """Before and after, for the few figures that stand at the top.
+    """Return the main metrics before and after.
 
     The first of ``rows`` is the baseline.
     """
@@ -131,14 +131,14 @@ POINTS = 121
 ROWS_SHOWN = 7
 
 
-def sureness(
+def uncertainty(
     comparison: CalibratorComparison,
     method: str,
     sample: ReportRows,
     scale: InputScale,
     level: float,
 ) -> dict[str, Any] | None:
-    """The map of a method at scores in the data, with the interval of each; of two classes."""
+    """Return a method's map with its intervals at scores in the data; for two classes."""
     calibrator = comparison.calibrators[method]
     if not sample.binary or not hasattr(calibrator, "to_map"):
         return None
@@ -162,11 +162,11 @@ def sureness(
 
 
 def _grid(score: Floats, scale: InputScale) -> Floats:
-    """Even on the scale of the scores, and by rank, so that no part of them is left out."""
+    """Return scores on an even grid and at quantiles, so that all parts are covered."""
     finite = score[np.isfinite(log_odds(score, scale))]
     if not len(finite):
         finite = score
-    # The outermost scores would stretch the picture for a handful of rows.
+    # The outermost scores would stretch the picture for a few rows.
     shares = np.linspace(OUTERMOST, 1 - OUTERMOST, POINTS)
     by_rank = np.quantile(finite, shares, method="nearest")
     return np.unique(np.concatenate([np.linspace(by_rank[0], by_rank[-1], POINTS), by_rank]))
@@ -178,7 +178,7 @@ def _grid(score: Floats, scale: InputScale) -> Floats:
 def decision_costs(
     sample: ReportRows, out_of_fold: dict[str, Floats], baseline: str, level: float
 ) -> dict[str, Any]:
-    """Mean cost per row of the best decisions by each method's probabilities."""
+    """Return the mean cost per row of the best decisions by each method's probabilities."""
     costs = costs_by_ratio(
         sample.codes, out_of_fold, baseline=baseline, weight=sample.weight, level=level
     )
@@ -262,15 +262,15 @@ def _side(test: GroupTest) -> dict[str, Any]:
 
 N_RESAMPLES = 100
 MOST_ROWS = 10_000
-"""A loess curve of each resample of more would take most of the report's time."""
+"""Rows for loess curves; more would take most of the report's time."""
 
 
 def validation_section(
     sample: ReportRows, out_of_fold: dict[str, Floats], *, level: float, seed: int
 ) -> dict[str, Any] | None:
-    """The validation of the scores as they are, and net benefits of all methods out of fold.
+    """Return validation measures of the uncalibrated scores, and net benefits of all methods.
 
-    None for several classes, of which there is no single threshold.
+    None for several classes, which have no single threshold. Net benefits are out of fold.
     """
     if not sample.binary:
         return None
@@ -287,7 +287,7 @@ def validation_section(
         random_state=seed,
         **{**options, "sample_weight": part.weight},
     )
-    sampled = f"Figures are of a random sample of {len(part):,} rows."
+    sampled = f"The figures use a random sample of {len(part):,} rows."
     thresholds = _thresholds(float(np.average(sample.codes, weights=sample.weight)))
     curve = decision_curve(sample.codes, out_of_fold, thresholds=thresholds, **options)
     figures = [
@@ -320,6 +320,6 @@ def validation_section(
 
 
 def _thresholds(prevalence: float) -> Floats:
-    """Ninety-nine in even steps; with rare events nobody would wait for a high probability."""
+    """Return 99 even thresholds, up to a limit that suits rare events."""
     per_unit = 100 if prevalence >= 0.1 else 500 if prevalence >= 0.02 else 2000
     return np.asarray(np.arange(1, 100) / per_unit)

@@ -1,4 +1,4 @@
-"""Static pictures as shapes in the units of their view boxes: scales, ticks, lines, bands."""
+"""Static pictures: scales, ticks, lines and bands in the units of their view boxes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trueodds.basics.wording import e_value_text, power_of_ten
+
 __all__ = [
     "MARKS",
-    "SURENESS_BOX",
+    "UNCERTAINTY_BOX",
     "Chart",
     "e_value_chart",
     "gain_axis",
     "gain_marks",
     "group_marks",
     "ratio_chart",
-    "sureness_lines",
+    "uncertainty_lines",
 ]
 
 # ----- scales, ticks and lines --------------------------------------------------------------------
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    """A linear axis: the place of a value, with ``low`` at ``start`` and ``high`` at ``end``."""
+    """A linear axis that maps ``low`` to ``start`` and ``high`` to ``end``."""
     span = (high - low) or 1.0
 
     def place(value: float) -> float:
@@ -33,23 +35,23 @@ def _scale(low: float, high: float, start: float, end: float) -> Callable[[float
 
 
 def _round_step(least: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten that is not below ``least``."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least ``least``."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(k * power for k in (1, 2, 5, 10) if k * power >= least * 0.999)
 
 
 def _multiples(low: float, high: float, step: float) -> range:
-    """The whole numbers k for which k · step lies in [low, high]."""
+    """Return the integers k for which k · step lies in [low, high]."""
     return range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
 
 
 def _points(places: Iterable[tuple[float, float]]) -> str:
-    """Corners as polylines and polygons take them."""
+    """Format points for polylines and polygons."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
 def _band(xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> str:
-    """The outline of the area between two lines."""
+    """Return the outline of the area between two lines."""
     upper, lower = zip(xs, high, strict=True), zip(xs, low, strict=True)
     return _points([*upper, *reversed(list(lower))])
 
@@ -58,7 +60,7 @@ def _band(xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> s
 
 MARK_WIDTH = 160.0
 PADDING = 14.0
-"""Room for half a label of the axis."""
+"""Space for half a label of the axis."""
 LABEL_WIDTH = 34.0
 
 
@@ -67,10 +69,10 @@ def _mark_scale(low: float, high: float) -> Callable[[float], float]:
 
 
 def _gain_range(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """The ends of the axis of gains, which includes 0.
+    """Return the limits of the axis of gains, which includes 0.
 
-    A method that makes things much worse would squeeze all others into a point, so the axis ends
-    at twice the range of those that help; what lies beyond is drawn at its end.
+    A method with a large loss would compress all others, so the axis ends at twice the range of
+    the methods that help. Marks beyond it are drawn at its end.
     """
     found = [row[k] for row in rows for k in ("gain", "gain_high") if row[k] is not None]
     top = max([0.001, *found])
@@ -79,7 +81,7 @@ def _gain_range(rows: list[dict[str, Any]]) -> tuple[float, float]:
 
 
 def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
-    """Gain with its interval for each method, on one axis."""
+    """Return the gain with its interval for each method, on one axis."""
     bottom, top = _gain_range(rows)
     place = _mark_scale(bottom, top)
 
@@ -98,7 +100,7 @@ def gain_marks(rows: list[dict[str, Any]]) -> list[dict[str, float | None]]:
 
 
 def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
-    """Up to five ticks of that axis: the place and text of each."""
+    """Return the position and text of up to five ticks of that axis."""
     bottom, top = _gain_range(rows)
     place = _mark_scale(bottom, top)
     for count in (4, 3, 2, 1):
@@ -113,7 +115,7 @@ def gain_axis(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
 
 
 def group_marks(groups: list[dict[str, Any]]) -> list[dict[str, float | None]]:
-    """Observed frequency with its interval, and the mean probability, before calibration."""
+    """Return the observed frequency, its interval, and the mean probability before calibration."""
     if not groups:
         return []
     keys = ("predicted", "observed_low", "observed_high", "observed")
@@ -124,15 +126,15 @@ def group_marks(groups: list[dict[str, Any]]) -> list[dict[str, float | None]]:
 
 # ----- the calibration map with its band ----------------------------------------------------------
 
-SURENESS_BOX = (480.0, 360.0, 52.0, 14.0)
-"""Width and height of the picture, and its margins: left and below, right and above."""
+UNCERTAINTY_BOX = (480.0, 360.0, 52.0, 14.0)
+"""Width and height of the picture, and its padding: left and below, right and above."""
 
 
-def sureness_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The map and its interval as a line, a band, and the ticks of both axes."""
+def uncertainty_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the map as a line, its intervals as a band, and the ticks of both axes."""
     if content is None:
         return None
-    width, height, margin, rim = SURENESS_BOX
+    width, height, margin, rim = UNCERTAINTY_BOX
     x = content["score"]
     is_probability = x[0] >= 0 and x[-1] <= 1
     first, last = (0.0, _axis_end(x[-1])) if is_probability else (x[0], x[-1])
@@ -157,7 +159,7 @@ def sureness_lines(content: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _axis_end(p: float) -> float:
-    """The end of an axis of probabilities that holds ``p``."""
+    """Return an upper limit for an axis of probabilities that includes ``p``."""
     return min(1.0, _round_step(max(p, 1e-6)))
 
 
@@ -177,17 +179,17 @@ class Chart:
     note: str
     ticks: list[tuple[float, str]]
     labels: list[tuple[float, str, str]]
-    """Place, text and anchor of the periods that are named."""
+    """Position, text and anchor of labeled periods."""
     line: str
     """Corners of a polygonal line."""
     band: str
     """Corners of an area; may be empty."""
     points: list[tuple[float, float, str, bool]]
-    """Place, tooltip, and whether there was an alarm."""
+    """Position, tooltip, and whether there was an alarm."""
     rule: tuple[float, str]
-    """Place and name of a dashed line."""
+    """Position and name of a dashed line."""
     marks: list[tuple[float, str, str, str]]
-    """Place, sign, kind and words of unusual deliveries."""
+    """Position, sign, kind and text of unusual deliveries."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -196,7 +198,7 @@ class Chart:
 
 
 def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
-    """The e-value at the end of each period, on a logarithmic axis."""
+    """Return the chart of the e-value at the end of each period, on a logarithmic axis."""
     xs, counted = _counted(periods)
     logs = [math.log10(max(line["e_value"], 1e-3)) for line in counted]
     rule = math.log10(threshold)
@@ -205,7 +207,12 @@ def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
     step = max(1, math.ceil((high - low) / 5))
     powers = range(math.ceil(low), math.floor(high) + 1, step)
     points = [
-        (x, place(value), f"{line['period']}: e-value {line['e_value']:.3g}", line["alarm"])
+        (
+            x,
+            place(value),
+            f"{line['period']}: e-value {e_value_text(line['e_value'])}",
+            line["alarm"],
+        )
         for x, value, line in zip(xs, logs, counted, strict=True)
     ]
     return Chart(
@@ -213,7 +220,7 @@ def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
         "Starts at 1. If the forecasts are calibrated, the chance that it ever reaches the dashed "
         f"line is at most 1 in {threshold:g}.",
         [
-            (place(power), f"{10.0**power:g}" if -4 < power < 5 else f"1e{power}")
+            (place(power), f"{10.0**power:,g}" if -4 < power < 5 else power_of_ten(power))
             for power in powers
         ],
         _named(periods),
@@ -226,12 +233,12 @@ def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
 
 
 def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
-    """O:E of each period, and the confidence sequence of all rows so far."""
+    """Return the chart of O:E by period, with the confidence sequence of all rows so far."""
     xs, counted = _counted(periods)
     ratios = [
         line["observed"] / line["expected"] if line["expected"] > 0 else 1.0 for line in counted
     ]
-    # Short periods would squeeze all others; they are drawn at the edge if they lie beyond it.
+    # Short periods would compress all others; they are drawn at the edge if they lie beyond it.
     most = max(line["expected"] for line in counted)
     solid = [r for r, line in zip(ratios, counted, strict=True) if line["expected"] >= 0.2 * most]
     reach = 1.5 * max(0.02, *(abs(ratio - 1.0) for ratio in solid))
@@ -258,8 +265,8 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
     digits = max(0, -math.floor(math.log10(step)))
     return Chart(
         "Observed over expected (O:E)",
-        "Dots: each period. Band: O:E of all rows up to there, by a confidence sequence, which "
-        "holds at all times at once.",
+        "Dots: O:E of each period. Band: confidence sequence for O:E of all rows so far, valid at "
+        "all times at once.",
         [(place(k * step), f"{k * step:.{digits}f}") for k in ticks],
         _named(periods),
         "",
@@ -273,14 +280,14 @@ def ratio_chart(periods: Sequence[dict[str, Any]]) -> Chart:
 def _counted(
     periods: Sequence[dict[str, Any]],
 ) -> tuple[list[float], list[dict[str, Any]]]:
-    """The periods that have rows, and their places."""
+    """Return the periods that have rows, and their positions."""
     pairs = zip(_places(len(periods)), periods, strict=True)
     found = [(x, line) for x, line in pairs if line["delivery"] != "missing"]
     return [x for x, _ in found], [line for _, line in found]
 
 
 def _marks(periods: Sequence[dict[str, Any]]) -> list[tuple[float, str, str, str]]:
-    """Signs for unusual deliveries, each with the name of its period."""
+    """Return signs for unusual deliveries, each with its period."""
     pairs = zip(_places(len(periods)), periods, strict=True)
     return [
         (x, MARKS[line["delivery"]], line["delivery"], f"{line['period']}: {line['delivery']}")
@@ -297,7 +304,7 @@ def _places(count: int) -> list[float]:
 
 
 def _named(periods: Sequence[dict[str, Any]]) -> list[tuple[float, str, str]]:
-    """The first, the middle and the last period, as far as there is room."""
+    """Return the first, the middle and the last period, if there is room."""
     places = _places(len(periods))
     last = len(periods) - 1
     chosen = sorted({0, last // 2, last}) if last > 3 else range(last + 1)

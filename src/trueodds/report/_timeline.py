@@ -27,7 +27,7 @@ def render_timeline(
     summary: dict[str, Any],
     events: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """One page that needs no network, no script and no other file.
+    """Render a monitor's timeline as one HTML page without scripts or other files.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def render_timeline(
         ``period``, ``rows``, ``expected``, ``observed``, ``e_value``, ``ratio_low``,
         ``ratio_high``, ``alarm`` and ``late`` of each, in the order in which they were counted.
     summary : dict
-        As :meth:`trueodds.CalibrationMonitor.summary` gives it; ``missing`` may list periods
+        The result of :meth:`trueodds.CalibrationMonitor.summary`; ``missing`` may list periods
         without rows.
     events : sequence of dict, default=()
         ``kind``, ``period``, ``file``, ``rows`` and ``at`` of each unusual delivery.
@@ -79,7 +79,7 @@ def render_timeline(
 
 
 def _check_lines(periods: Any, summary: Any, events: Any) -> None:
-    """Refuse what is not the history of a monitor."""
+    """Raise if the arguments are not the history of a monitor."""
     check_instance(periods, Sequence, "periods")
     check_instance(summary, Mapping, "summary")
     check_instance(events, Sequence, "events")
@@ -96,7 +96,7 @@ def _check_lines(periods: Any, summary: Any, events: Any) -> None:
 def _with_deliveries(
     periods: Sequence[dict[str, Any]], missing: Sequence[str], events: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Each line with what was unusual about it, and a line without rows for a missing period."""
+    """Return each period with its unusual deliveries, and empty lines for missing periods."""
     changed: dict[str, int] = {}
     for event in events:
         if event["kind"] == "changed" and event["period"] is not None:

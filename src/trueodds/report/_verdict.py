@@ -1,4 +1,4 @@
-"""The sentence that the report begins with: what is wrong, where, and what would help."""
+"""The verdict of the report: the finding and the recommendation."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from trueodds.report._rows import ReportRows
 __all__ = ["diagnose", "verdict"]
 
 WORTH_A_WORD = 0.0005
-"""A smaller share is 0.0% on the page."""
+"""Smaller gains round to 0.0% on the page."""
 
 
 def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) -> dict[str, Any]:
-    """Whether the probabilities are off by more than chance, how much, and where.
+    """Test whether the probabilities are miscalibrated, by how much, and where.
 
-    Tests and words are those of ``trueodds evaluate``; Holm's method over bins then finds where.
+    Tests and sentences are those of ``trueodds evaluate``; Holm's method over bins finds the
+    regions.
     """
     event = event_of(rows.prob, rows.codes, rows.weight)
     found: Evaluation | ClassEvaluation
@@ -45,7 +46,7 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
         "worst_group": None if worst is None else f"{worst['column']} = {worst['value']}",
         "test": "exact tests of mean, slope and bins (Bonferroni)"
         if rows.binary
-        else "Spiegelhalter's, of all classes",
+        else "Spiegelhalter's test of all classes",
         "mean_predicted": number(np.average(event.prob, weights=event.weight)),
         "observed": number(np.average(event.hit, weights=event.weight)),
         "regions": [
@@ -62,7 +63,7 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
 
 
 def _sides(groups: dict[str, Any]) -> list[dict[str, Any]]:
-    """The groups as the finding needs them: worst first, as many as were tested."""
+    """Return the groups for the finding: worst first, as many as were tested."""
     listed = [{"column": g["column"], "value": g["value"], **g["before"]} for g in groups["worst"]]
     hidden = groups["tested"] - len(listed)
     flagged = groups["significant_before"] - sum(side["flagged"] for side in listed)
@@ -78,9 +79,9 @@ def verdict(
     default: bool = False,
     formula: str | None = None,
 ) -> dict[str, Any]:
-    """The sentence, in two halves: the finding, and what to do about it.
+    """Return the finding and the recommendation as sentences.
 
-    Nothing is recommended where nothing was found.
+    Without a finding, the recommendation is to leave the scores unchanged.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def verdict(
         The method to recommend.
     level : float
     default : bool, default=False
-        Whether that is the default calibrator.
+        Whether ``recommended`` is the default calibrator.
     formula : str, default=None
         A parametric method that does as well.
     """
@@ -127,15 +128,15 @@ def _recommend(
             "a single group",
         )
     if alone or chosen["gain"] is None:
-        return "unclear", "leave the scores unchanged for now; no method could be compared"
+        return "unclear", "leave the scores unchanged; no method could be compared"
     loss = _loss(chosen)
     if chosen["gain"] < WORTH_A_WORD:
         return "unclear", f"leave the scores unchanged; {name} does not reduce {loss}"
     gain = f"{name} reduces {loss} by {_gain(chosen, level)}"
     if chosen["gain_low"] is not None and chosen["gain_low"] <= 0:
-        return "unclear", f"leave the scores unchanged for now; {gain}, which could be chance"
+        return "unclear", f"leave the scores unchanged; {gain}, which may be chance"
     if chosen["gain_of"] == "brier_score":
-        gain += "; log-loss is infinite now, because an event of probability 0 occurred"
+        gain += "; log-loss is infinite because an event with predicted probability 0 occurred"
     return "calibrate", f"calibrate; {gain}"
 
 

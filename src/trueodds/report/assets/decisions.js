@@ -1,7 +1,7 @@
 /* Decisions: their costs by the ratio of costs, and net benefit by the threshold. */
 import { labelOf, looks, methodKey, onChange, report } from "./data.js";
 import { clamp, CursorPlot, fillTable, linearScale, niceTicks, svg, upwardTitle } from "./draw.js";
-import { costText, probabilityText, ratioText, signed } from "./words.js";
+import { costText, countText, probabilityText, ratioText, signed } from "./words.js";
 
 const costs = report.costs;
 const slider = document.getElementById("ratio");
@@ -35,11 +35,11 @@ class CostPlot extends CursorPlot {
       const x = this.x(power);
       if (x < COST_MARGIN.left - 1 || x > right + 1) continue;
       svg("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }, root);
-      svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, root).textContent = String(10 ** power);
+      svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, root).textContent = power < 3 ? String(10 ** power) : countText(10 ** power);
     }
     svg("text", { x: (COST_MARGIN.left + right) / 2, y: bottom + 35, "text-anchor": "middle" }, root).textContent =
       costs.kind === "act" ? "cost of a false negative in false positives" : "cost of a wrong answer in deferrals";
-    upwardTitle(root, "cost, without a model = 100%", 12, (top + bottom) / 2);
+    upwardTitle(root, "cost (without a model: 100%)", 12, (top + bottom) / 2);
     svg("clipPath", { id: "clip-costs" }, svg("defs", {}, root)).append(
       svg("rect", { x: COST_MARGIN.left, y: top, width: right - COST_MARGIN.left, height: bottom - top }));
     const inside = svg("g", { "clip-path": "url(#clip-costs)" }, root);

@@ -332,7 +332,7 @@ const several = !report.data.binary;
 const words = { events: "positives", others: "negatives", up: "pos", down: "neg" };
 function chooseWords() {
   const { kind } = current();
-  if (kind === "top") Object.assign(words, { events: "hits", others: "misses", up: "hit", down: "miss" });
+  if (kind === "top") Object.assign(words, { events: "correct predictions", others: "wrong predictions", up: "correct", down: "wrong" });
   else if (several) Object.assign(words, { events: "this class", others: "other classes", up: "class", down: "rest" });
 }
 
