@@ -19,6 +19,7 @@ from trueodds.maps._base import SHARED, BinaryMap
 from trueodds.maps._binary import LARGEST_LOG_ODDS
 from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
 from trueodds.maps._classes import LEAST_SHARE
+from trueodds.maps._group import LARGEST_EFFECT
 from trueodds.maps._json import FORMAT, VERSION
 from trueodds.maps._metadata import FINGERPRINT, LONGEST_TEXT, LOSSES, METADATA_KEYS, TIME
 from trueodds.numerics.structured_softmax.base import LEAST_FLOOR
@@ -77,6 +78,23 @@ CATEGORIES = a_list(
     },
     least=1,
 )
+WITHOUT_FEATURES = {
+    "allOf": [
+        ref("map"),
+        {"properties": {"family": {"not": {"enum": ["group", "tree"]}}, "band": False}},
+    ]
+}
+EFFECT = {**NUMBER, "minimum": -LARGEST_EFFECT, "maximum": LARGEST_EFFECT}
+TERM = an_object(
+    {
+        "output": {"type": "integer", "minimum": 0},
+        "features": a_list({"type": "integer", "minimum": -1}),
+        "cuts": a_list({"anyOf": [{"type": "null"}, a_list(NUMBER, unique=True)]}),
+        "shift": a_list(EFFECT, least=1),
+        "slope": a_list(EFFECT),
+        "spread": {**a_list(a_list(EFFECT, least=1), least=1), "maxItems": 3},
+    }
+)
 STRICTER: dict[str, Schema] = {
     "charcoal_grill": {
         "temperatures": a_list(POSITIVE, least=1),
@@ -120,6 +138,13 @@ STRICTER: dict[str, Schema] = {
     },
     "one_vs_rest": {"maps": a_list(ref("map"), least=2)},
     "average": {"maps": a_list(ref("map"), least=1), "weights": a_list(PROBABILITY, least=1)},
+    "group": {
+        "base": WITHOUT_FEATURES,
+        "unit": a_list({**NUMBER, "exclusiveMinimum": 1e-6}, least=1),
+        "names": NAMES,
+        "categories": CATEGORIES,
+        "terms": a_list(TERM),
+    },
     "tree": {
         "maps": a_list(ref("map"), least=1),
         "parent": {**INDICES, "prefixItems": [{"const": -1}]},
@@ -217,11 +242,11 @@ def family_rules() -> list[Schema]:
         ]
     }
     holds = inner_maps({"family": {"enum": [*BINARY, "identity"]}})
-    no_tree = inner_maps({"family": {"not": {"const": "tree"}}})
-    plain = inner_maps({"family": {"not": {"enum": ["average", "tree"]}}})
+    no_features = inner_maps({"family": {"not": {"enum": ["group", "tree"]}}})
+    plain = inner_maps({"family": {"not": {"enum": ["average", "group", "tree"]}}})
     rules.append(when("family", "one_vs_rest", {"allOf": [holds, one_scale]}))
     rules.append(when("family", "average", {"allOf": [plain, one_scale]}))
-    rules.append(when("family", "tree", {"allOf": [no_tree, or_margins]}))
+    rules.append(when("family", "tree", {"allOf": [no_features, or_margins]}))
     return rules
 
 

@@ -153,6 +153,36 @@ def draw_tree(folder):
     save(figure, folder, "tree")
 
 
+def draw_group(folder):
+    """Shifts of twenty groups: from the rows of each alone, and pooled."""
+    rng = np.random.default_rng(4)
+    sizes = np.unique(np.geomspace(12, 500, 20).astype(int))
+    true = rng.normal(0, 0.5, len(sizes))
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    z = rng.normal(0, 1.2, len(group))
+    y = rng.random(len(group)) < expit(z + true[group])
+    fitted = trueodds.GroupCalibrator(categorical=[0]).fit(expit(z), y, features=group[:, None])
+    effects = fitted.effects_.of("x0")
+    m = logit(fitted.base_.predict_proba(expit(z))[:, 1])
+    places = np.arange(len(sizes))
+    alone = np.linspace(-4, 4, 801)
+    best = [
+        alone[np.argmax([(y[r] * (m[r] + a) - np.logaddexp(0, m[r] + a)).sum() for a in alone])]
+        for r in (group == k for k in places)
+    ]
+    figure, axes = figure_of(2)
+    for ax, title in zip(axes, ("each group alone", "pooled, with 90% intervals"), strict=True):
+        ax.axhline(0, color=GRAY, linewidth=0.8)
+        ax.plot(places, true - np.average(true, weights=sizes), "_", color="black", markersize=9)
+        ax.set(title=title, xlabel="group (12 to 500 rows)", ylim=(-2.2, 2.2), xticks=[])
+    axes[0].plot(places, best, "o", color=ORANGE, markersize=3.5)
+    shift = np.array([e.shift for e in effects])
+    ends = np.array([[e.shift - e.low, e.high - e.shift] for e in effects]).T
+    axes[1].errorbar(places, shift, ends, fmt="o", color=BLUE, markersize=3.5, linewidth=1.2)
+    axes[0].set_ylabel("shift of the log-odds")
+    save(figure, folder, "group")
+
+
 def draw_overview(folder, names):
     """All methods of one score on the first sample."""
     title, scores, y, true = next(one_score_samples())
@@ -170,7 +200,7 @@ def draw_overview(folder, names):
 
 def main(folder):
     warnings.simplefilter("ignore", TrueoddsWarning)
-    others = {*JOINT, "tree", "one_vs_rest"}
+    others = {*JOINT, "group", "tree", "one_vs_rest"}
     one_score = sorted(
         (name for name in trueodds.all_calibrators() if name not in others),
         key=lambda name: (trueodds.all_calibrators()[name].complexity, name),
@@ -185,6 +215,7 @@ def main(folder):
     for name in JOINT:
         draw_joint(folder, name)
     draw_tree(folder)
+    draw_group(folder)
 
 
 if __name__ == "__main__":

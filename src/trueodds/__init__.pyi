@@ -25,6 +25,7 @@ from trueodds.calibrators import CharcoalGrillCalibrator as CharcoalGrillCalibra
 from trueodds.calibrators import DirichletCalibrator as DirichletCalibrator
 from trueodds.calibrators import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators import EnsembleTemperatureCalibrator as EnsembleTemperatureCalibrator
+from trueodds.calibrators import GroupCalibrator as GroupCalibrator
 from trueodds.calibrators import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators import IdentityCalibrator as IdentityCalibrator
 from trueodds.calibrators import IsotonicCalibrator as IsotonicCalibrator

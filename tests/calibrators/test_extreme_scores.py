@@ -24,7 +24,11 @@ SAMPLES = {
 EVERYWHERE = np.concatenate([PLACES, np.nextafter(PLACES, 0), np.nextafter(PLACES, 1)])
 METHODS = {
     "auto": AutoCalibrator,
-    **{n: find_calibrator(n) for n in calibrator_names() if n not in ("tree", "one_vs_rest")},
+    **{
+        n: find_calibrator(n)
+        for n in calibrator_names()
+        if n not in ("group", "tree", "one_vs_rest")
+    },
 }
 
 

@@ -20,9 +20,12 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 BEYOND_A_SCHEMA = (
     "strictly increasing|one longer|of one length|shape|for each row of means|distinct labels"
     "|rows of one length|lower must not exceed upper|needs a = b|one entry per|one per node"
+    "|one per feature|one entry for each"
     "|pre-order|children|attributes must exist|beyond the nodes|position of a category|sorted"
     "|one scale and one number|must sum to 1|sum must be 1|equally many classes|one for each map"
-    "|score alone|mixing·prior|of the band must be|lowest and the highest"
+    "|score alone|center and unit must be lists|an output of the map|which is not there"
+    "|null for others|shift must have|variances and covariances|base must have"
+    "|mixing·prior|of the band must be|lowest and the highest"
 )
 """What only the loader can refuse: relations between numbers, and between lists."""
 
@@ -60,6 +63,17 @@ MAPS = [
     SAME.with_band(SAME, HALF, level=0.9),
     maps.AverageMap(maps=(STRUCTURED, maps.IdentityMap(), SAME), weights=[0.25, 0.25, 0.5]),
     maps.OneVsRestMap(maps=(SAME, maps.IdentityMap())),
+    maps.GroupMap(
+        base=SAME,
+        center=[0.1],
+        unit=[1.2],
+        names=("age", "town"),
+        categories=(None, ("A", "B", "C")),
+        terms=(
+            maps.GroupTerm(0, (), (), [0.2], [0.1], [[0.01], [0.0], [0.02]]),
+            maps.GroupTerm(0, (1, -1), (None, [0.5]), np.ones(10), [], np.ones((1, 10))),
+        ),
+    ),
     maps.TreeMap(
         maps=(SAME, HALF, SAME, HALF),
         parent=[-1, 0, 0, 0],

@@ -92,7 +92,7 @@ class Case:
         self.map, self.n_scores, self.name = m, example.n_scores, example.name
         self.scores = one_score(m) if self.n_scores == 1 else several_scores(m, self.n_scores)
         self.features: pd.DataFrame | None = None
-        if isinstance(m, TreeMap):
+        if m.features:
             rows = np.arange(len(self.scores)) % 200
             self.features = attributes().iloc[rows].reset_index(drop=True)
         usable = is_usable(m, self.scores)

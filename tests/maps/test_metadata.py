@@ -46,7 +46,9 @@ def _of_version(document, version, top):
 
 
 def test_there_is_a_map_of_version_1_of_every_family():
-    assert {old["document"]["family"] for old in OLD} == set(maps.CalibrationMap._families)
+    later = {"group"}  # families that came with version 2
+    families = set(maps.CalibrationMap._families) - later
+    assert {old["document"]["family"] for old in OLD} == families
 
 
 def test_version_1_has_no_metadata():

@@ -55,7 +55,8 @@ def test_missing_values_are_filled_by_the_mean_or_the_most_frequent_of_the_rows_
     space, rows = FeatureSpace.learn(features, None, np.array([2.0, 3.0, 1.0, 0.0]))
     assert space.categories == (None, ("a", "b"))
     assert space.fill.tolist() == [2.0, 1.0]
-    np.testing.assert_array_equal(rows[:3], [[1, 0], [2, 1], [4, 1]])
+    np.testing.assert_array_equal(rows[:3], [[1, 0], [np.nan, 1], [4, np.nan]])
+    np.testing.assert_array_equal(space.filled(rows)[:3], [[1, 0], [2, 1], [4, 1]])
     assert space.n_values.tolist() == [0, 2]
     assert [space.name(k) for k in range(2)] == ["x0", "x1"]
 

@@ -14,6 +14,8 @@ from trueodds.maps import (
     CalibrationMap,
     CharcoalGrillMap,
     CharcoalSoftmaxMap,
+    GroupMap,
+    GroupTerm,
     IdentityMap,
     LogOddsCurveMap,
     LogOddsMap,
@@ -35,7 +37,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A map, the scores to call it on, and attributes for a tree."""
+    """A map, the scores to call it on, and attributes for a tree or groups."""
 
     name: str
     map: CalibrationMap
@@ -59,7 +61,7 @@ class Example:
 
     @cached_property
     def expected(self) -> np.ndarray:
-        if isinstance(self.map, TreeMap):
+        if self.map.features:
             return self.map(self.scores, features=self.features)
         return self.map(self.scores)
 
@@ -92,7 +94,8 @@ def small_examples() -> list["Example"]:
 
     What is searched in arrays, or has parts that occur often, is long where they cannot be named.
     """
-    long = {"charcoal_grill", "charcoal_softmax", "one_vs_rest", "structured_softmax", "tree"}
+    long = {"charcoal_grill", "charcoal_softmax", "one_vs_rest", "structured_softmax"}
+    long |= {"group", "tree"}
     found: dict[tuple[str, int], Example] = {}
     for example in examples():
         drawn = example.map
@@ -312,10 +315,58 @@ def _trees(scale: str) -> list[tuple[CalibrationMap, int]]:
     return found
 
 
+def groups_of(base: CalibrationMap, scale: str, n_outputs: int = 1, **changes: Any) -> GroupMap:
+    """Effects of a number, a text, a numeric category and the score, alone and together."""
+    rng = np.random.default_rng(n_outputs)
+    texts = tuple(sorted(["Ulm", "O'Fallon", 'the "Bay" \\', "Zürich"]))
+    ages, few, scores = np.array([25.0, 40.0, 55.5]), np.array([39.5]), np.array([-1.05, 0.35])
+
+    def term(
+        output: int, features: Any, cuts: Any, n_levels: int, slope: bool = False
+    ) -> GroupTerm:
+        spread = rng.uniform(0, 0.5, (3 if slope else 1, n_levels))
+        if slope:
+            spread[1] = 0.9 * np.sqrt(spread[0] * spread[2]) * rng.choice([-1, 1], n_levels)
+        sizes = rng.normal(size=(2, n_levels))
+        return GroupTerm(output, features, cuts, sizes[0], sizes[1][: n_levels * slope], spread)
+
+    terms = [
+        term(output, features, cuts, n_levels, slope)
+        for output in range(n_outputs)
+        for features, cuts, n_levels, slope in (
+            ((), (), 1, True),
+            ((-1,), (scores,), 3, False),
+            ((0,), (ages,), 5, True),
+            ((1,), (None,), 6, True),
+            ((2,), (None,), 5, False),
+            ((1, 0), (None, few), 18, False),
+            ((-1, 2), (scores, None), 15, False),
+        )
+    ]
+    fields: dict[str, Any] = {
+        "base": base,
+        "center": np.linspace(-0.4, 0.3, n_outputs),
+        "unit": np.linspace(1.3, 2, n_outputs),
+        "names": ("age", "home town", "code"), "categories": (None, texts, (1.0, 2.0, 3.0)),
+        "terms": tuple(terms), "scale": scale,
+    }  # fmt: skip
+    return GroupMap(**{**fields, **changes})
+
+
+def _groups(scale: str) -> list[tuple[CalibrationMap, int]]:
+    curve = LogOddsCurveMap(x=[-30, -2, 0.1, 0.3, 5], y=[-9, -3, 0.5, 0.9, 40], scale=scale)
+    planes = SoftmaxMap(weights=[0.5, 1.5, 0.3], bias=[0.1, -0.2, 0.3], floor=-20.0, scale=scale)
+    return [
+        (groups_of(curve, scale), 1),
+        (groups_of(IdentityMap(scale=scale), scale), 1),
+        (groups_of(planes, scale, 3), 3),
+    ]
+
+
 def example_of_some_rows(m: CalibrationMap, n_scores: int, name: str) -> Example:
     """A map with the scores that are not only for the first of a family."""
     example = Example(name, m, n_scores, is_first=False)
-    return replace(example, features=attributes_of(example)) if isinstance(m, TreeMap) else example
+    return replace(example, features=attributes_of(example)) if m.features else example
 
 
 @cache
@@ -327,12 +378,13 @@ def examples() -> tuple[Example, ...]:
         found += [(m, 3) for m in _several(scale)]
         found.append((LogOddsMap(a=0.4, b=0.9, c=0.1, scale=scale), 2))
         found += _trees(scale)
+        found += _groups(scale)
     seen: set[str] = set()
     result = []
     for index, (m, n_scores) in enumerate(found):
         example = Example(f"{index}-{m.family}-{m.scale}-{n_scores}", m, n_scores)
         example = replace(example, is_first=m.family not in seen)
-        if isinstance(m, TreeMap):
+        if m.features:
             example = replace(example, features=attributes_of(example))
         seen.add(m.family)
         result.append(example)

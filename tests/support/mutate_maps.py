@@ -82,6 +82,17 @@ def examples() -> list[maps.CalibrationMap]:
                 categories=(None, ("A", "B", "C")), fill=[35.0, 1.0], **one,
             ),
         ]  # fmt: skip
+        age = maps.GroupTerm(
+            0, (0,), ([30.0, 50.0],), [0.1, 0.2, 0.3, 0], [0.1, 0, 0, 0], np.full((3, 4), 0.2)
+        )
+        both = maps.GroupTerm(0, (1, -1), (None, [0.5]), np.arange(8) / 9, [], [np.ones(8)])
+        every = maps.GroupTerm(0, (), (), [0.2], [0.1], [[0.01], [0.0], [0.02]])
+        found.append(
+            maps.GroupMap(
+                base=half, center=[0.1], unit=[1.5], names=("age", "town"), terms=(every, age, both),
+                categories=(None, ("A", "B")), **one,
+            )
+        )  # fmt: skip
     lines = tuple(maps.LogOddsMap(a=a, b=a, c=0.1, scale="raw") for a in (0.5, 1.0, 2.0))
     planes = tuple(
         maps.SoftmaxMap(weights=np.eye(3) * a, bias=[0.0, 0.1, 0.2], scale="raw")
@@ -129,7 +140,7 @@ def check_map(fitted: maps.CalibrationMap, *, exported: bool) -> None:
         return
     scores = asked(fitted.scale, columns)
     extra: dict[str, Any] = {}
-    if isinstance(fitted, maps.TreeMap):
+    if isinstance(fitted, (maps.TreeMap, maps.GroupMap)):
         extra = {"features": features_of(fitted, len(scores))}
     _check(fitted(scores, **extra), "probabilities")
     if fitted.band is not None:
@@ -144,8 +155,8 @@ def check_map(fitted: maps.CalibrationMap, *, exported: bool) -> None:
         _check(answers, "the Python source")
 
 
-def features_of(tree: maps.TreeMap, rows: int) -> Any:
-    """Attributes of the kinds that a tree asks for, some missing and some never seen."""
+def features_of(tree: maps.TreeMap | maps.GroupMap, rows: int) -> Any:
+    """Attributes of the kinds that a tree or groups ask for, some missing and some never seen."""
     drawn = np.empty((rows, len(tree.categories)), dtype=object)
     for k, known in enumerate(tree.categories):
         values = (

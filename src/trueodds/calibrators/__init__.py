@@ -10,6 +10,8 @@ from trueodds.calibrators._shared.registry import METHODS
 
 __all__ = [
     "Calibrator",
+    "GroupEffect",
+    "GroupEffects",
     "all_calibrators",
     "calibrator_names",
     "find_calibrator",
@@ -20,7 +22,10 @@ __all__ = [
 _HOMES = {
     "LAST": "._shared.base",
     "Calibrator": "._shared.base",
+    "Curves": "._shared.base",
     "FeatureCalibrator": "._shared.base",
+    "GroupEffect": "._group.effects",
+    "GroupEffects": "._group.effects",
     "METHODS": "._shared.registry",
     "PosteriorCalibrator": "._shared.base",
     "all_calibrators": "._shared.registry",

@@ -13,6 +13,9 @@ from trueodds.calibrators._dirichlet import DirichletCalibrator as DirichletCali
 from trueodds.calibrators._enir import ENIRCalibrator as ENIRCalibrator
 from trueodds.calibrators._enir import near_isotonic_path as near_isotonic_path
 from trueodds.calibrators._ensemble_temperature import EnsembleTemperatureCalibrator as EnsembleTemperatureCalibrator
+from trueodds.calibrators._group import GroupCalibrator as GroupCalibrator
+from trueodds.calibrators._group.effects import GroupEffect as GroupEffect
+from trueodds.calibrators._group.effects import GroupEffects as GroupEffects
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator as IdentityCalibrator
 from trueodds.calibrators._isotonic import IsotonicCalibrator as IsotonicCalibrator
@@ -24,6 +27,7 @@ from trueodds.calibrators._quadratic import QuadraticCalibrator as QuadraticCali
 from trueodds.calibrators._robust_logistic import RobustLogisticCalibrator as RobustLogisticCalibrator
 from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as ScalingBinningCalibrator
 from trueodds.calibrators._shared.base import Calibrator as Calibrator
+from trueodds.calibrators._shared.base import Curves as Curves
 from trueodds.calibrators._shared.base import FeatureCalibrator as FeatureCalibrator
 from trueodds.calibrators._shared.base import LAST as LAST
 from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCalibrator

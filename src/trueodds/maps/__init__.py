@@ -21,6 +21,7 @@ from trueodds.maps._classes import (
     SoftmaxMap,
     StructuredSoftmaxMap,
 )
+from trueodds.maps._group import GroupMap, GroupTerm
 from trueodds.maps._tree import TreeMap
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "CalibrationMap",
     "CharcoalGrillMap",
     "CharcoalSoftmaxMap",
+    "GroupMap",
+    "GroupTerm",
     "IdentityMap",
     "LogOddsCurveMap",
     "LogOddsMap",

@@ -812,9 +812,10 @@ class BandEndMap(CalibrationMap, saved=False):
         object.__setattr__(self, "curves", as_tuple(self.curves, "curves"))
         if not isinstance(self.map, CalibrationMap) or isinstance(self.map, BandEndMap):
             raise InputError("map must be a calibration map, and not an end of a band itself.")
-        if self.map.band_of_forecasts and self.map.class_count == 2:
+        if self.map.features:
             raise InputError(
-                "the interval of a tree needs its features: call map.interval(scores, features)."
+                "the interval of a map with features needs them: call "
+                "map.interval(scores, features)."
             )
         if self.map.scale != self.scale:
             raise InputError(f"map must have scale={self.scale!r}; got {self.map.scale!r}.")

@@ -437,7 +437,7 @@ class AverageMap(CalibrationMap):
     Parameters
     ----------
     maps : tuple of maps
-        Maps of the same ``scale`` and number of classes; not averages themselves, nor trees.
+        Maps of the same ``scale`` and number of classes; no averages, and none with features.
     weights : array of shape (len(maps),)
         Not negative, with sum 1.
 
@@ -474,7 +474,8 @@ class AverageMap(CalibrationMap):
             for m in self.maps
         ):
             raise InputError(
-                "maps must be one or more maps of the same scale, none an average or a tree."
+                "maps must be one or more maps of the same scale, none an average or a tree, "
+                "and none with features."
             )
         known = {m.n_classes for m in self.maps} - {None}
         if len(known) > 1:
@@ -489,7 +490,7 @@ class AverageMap(CalibrationMap):
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        maps = cls._decode_maps(parameters["maps"], (cls.family, "tree"))
+        maps = cls._decode_maps(parameters["maps"], (cls.family, "group", "tree"))
         return {**super()._decode({"weights": parameters["weights"]}), "maps": maps}
 
     def _apply(self, scores: Floats) -> Floats:

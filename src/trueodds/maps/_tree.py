@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,15 @@ from trueodds.maps._base import CalibrationMap
 from trueodds.maps._binary import LogOddsMap
 from trueodds.maps._classes import SoftmaxMap
 from trueodds.maps._formulas import positive_expression, probability_log_odds
-from trueodds.maps.tree_features import ONE, ZERO, FeatureSpace, score_columns
+from trueodds.maps.tree_features import (
+    ONE,
+    ZERO,
+    FeatureSpace,
+    check_categories,
+    check_names,
+    plain_values,
+    score_columns,
+)
 
 __all__ = ["TreeMap", "branch_text", "children_of"]
 
@@ -117,7 +124,7 @@ class TreeMap(CalibrationMap):
     def _check(self) -> None:
         object.__setattr__(self, "maps", as_tuple(self.maps, "maps"))
         known = as_tuple(self.categories, "categories")
-        object.__setattr__(self, "categories", tuple(_plain(c) for c in known))
+        object.__setattr__(self, "categories", tuple(plain_values(c) for c in known))
         if self.names is not None:
             object.__setattr__(self, "names", as_tuple(self.names, "names"))
         for name in ("parent", "attribute"):
@@ -148,19 +155,9 @@ class TreeMap(CalibrationMap):
         d = len(self.categories)
         if d == 0 or len(self.fill) != d or (self.names is not None and len(self.names) != d):
             raise InputError("names, categories and fill must have one entry per feature.")
-        if self.names is not None and (
-            len(set(self.names)) != d or not all(isinstance(name, str) for name in self.names)
-        ):
-            raise InputError("names must be distinct texts.")
+        check_names(self.names, d)
+        check_categories(self.categories)
         for known, code in zip(self.categories, self.fill, strict=True):
-            if known is None:
-                continue
-            kinds = {isinstance(value, str) for value in known}
-            if len(kinds) > 1 or any(
-                not a < b  # type: ignore[operator]  # of one kind by now
-                for a, b in pairwise(known)
-            ):
-                raise InputError("categories must be sorted distinct texts, or numbers.")
             if known and code not in range(len(known)):
                 raise InputError("fill must be the position of a category.")
 
@@ -170,8 +167,8 @@ class TreeMap(CalibrationMap):
         if len(self.maps) != len(self.parent) or scale not in (self.scale, "raw"):
             raise InputError('maps must be one per node, of the tree\'s scale or "raw".')
         for fitted in self.maps:
-            if isinstance(fitted, TreeMap) or not isinstance(fitted, CalibrationMap):
-                raise InputError("a tree's maps must be maps, and not trees.")
+            if not isinstance(fitted, CalibrationMap) or fitted.features:
+                raise InputError("a tree's maps must be maps without features, not trees.")
             if fitted.scale != scale or (fitted.n_classes or 2) != (n_classes or 2):
                 raise InputError("maps must have one scale and one number of classes.")
 
@@ -208,8 +205,8 @@ class TreeMap(CalibrationMap):
         if not isinstance(documents, list):
             raise MapFormatError("maps must be a list of maps.")
         for document in documents:
-            if isinstance(document, dict) and document.get("family") == cls.family:
-                raise MapFormatError("a tree map cannot hold another.")
+            if isinstance(document, dict) and document.get("family") in (cls.family, "group"):
+                raise MapFormatError("a tree map cannot hold another, nor a group map.")
         if names is not None and not (
             isinstance(names, list) and all(isinstance(name, str) for name in names)
         ):
@@ -398,15 +395,6 @@ class TreeMap(CalibrationMap):
         if isinstance(fitted, LogOddsMap) and fitted.a == fitted.b:
             text = f"σ({fitted.a:.{decimals}f}·z {fitted.c:+.{decimals}f})"
         return f"{text}  (n={self.weight[node]:g})"
-
-
-def _plain(known: Any) -> tuple[str | float, ...] | None:
-    try:
-        return (
-            None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
-        )
-    except (OverflowError, TypeError, ValueError):
-        raise InputError("categories must be lists of texts and numbers of float64.") from None
 
 
 def _is_line(fitted: LogOddsMap) -> bool:

@@ -1,9 +1,10 @@
-"""The features that a tree splits on: numeric or nominal, with missing values, of any frame."""
+"""The features of trees and groups: numeric or nominal, with missing values, of any frame."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,16 @@ from trueodds.inputs import (
     as_dense,
 )
 
-__all__ = ["ONE", "ZERO", "FeatureSpace", "score_columns"]
+__all__ = [
+    "MOST_CATEGORIES",
+    "ONE",
+    "ZERO",
+    "FeatureSpace",
+    "check_categories",
+    "check_names",
+    "plain_values",
+    "score_columns",
+]
 
 ZERO, ONE = 1e-5, 0.99999
 """What the authors take for probabilities of exactly 0 and 1; no other is changed."""
@@ -55,9 +65,13 @@ class FeatureSpace:
 
     @classmethod
     def learn(
-        cls, features: Any, categorical: Sequence[Any] | None, weight: Floats
+        cls,
+        features: Any,
+        categorical: Sequence[Any] | None,
+        weight: Floats,
+        most_categories: int = MOST_CATEGORIES,
     ) -> tuple[FeatureSpace, Floats]:
-        """Look at the training rows; returns them encoded and filled, of shape (n, d)."""
+        """Look at the training rows; returns them encoded, of shape (n, d), with NaN if missing."""
         table = _Table(features)
         if table.n_rows != len(weight):
             raise InputError(
@@ -72,20 +86,19 @@ class FeatureSpace:
             values, missing, nominal = table.column(a)
             missing = missing | (weight == 0)  # rows that are left out say nothing
             if nominal or a in declared:
-                seen = np.unique(values[~missing])
-                if len(seen) > MOST_CATEGORIES:
+                known = tuple(sorted(set(values[~missing].tolist())))
+                if len(known) > most_categories:
                     raise InputError(
-                        f"features[{table.label(a)}] has {len(seen)} categories; at most "
-                        f"{MOST_CATEGORIES} are possible. Leave it out, or group its values."
+                        f"features[{table.label(a)}] has {len(known)} categories; at most "
+                        f"{most_categories} are possible. Leave it out, or group its values."
                     )
-                known = tuple(seen.tolist())
                 categories.append(known)
                 codes = _encode(values, missing, known)
                 if len(known):
                     present = ~missing
                     counts = np.bincount(codes[present].astype(np.intp), weight[present])
                     fill[a] = float(counts.argmax())
-                columns.append(np.where(missing, fill[a], codes))
+                columns.append(np.where(missing, np.nan, codes))
             else:
                 categories.append(None)
                 if np.isinf(values[~missing]).any():
@@ -94,11 +107,15 @@ class FeatureSpace:
                     )
                 if not missing.all():
                     fill[a] = _mean(values[~missing], weight[~missing])
-                columns.append(np.where(missing, fill[a], values))
+                columns.append(np.where(missing, np.nan, values))
         if not columns:
             raise InputError("features must have at least one column; got 0 feature(s).")
         fill.flags.writeable = False
         return cls(table.names, tuple(categories), fill), np.stack(columns, axis=1)
+
+    def filled(self, encoded: Floats) -> Floats:
+        """Encoded rows with ``fill`` where a value is missing."""
+        return np.where(np.isnan(encoded), self.fill, encoded)
 
     def encode(self, features: Any) -> Floats:
         """Numbers of shape (n, d): NaN where missing, −1 for a category that was not seen."""
@@ -119,6 +136,37 @@ class FeatureSpace:
         return result
 
 
+def plain_values(known: Any) -> tuple[Category, ...] | None:
+    """The categories of a feature as texts and floats; None for numbers."""
+    try:
+        return (
+            None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
+        )
+    except (OverflowError, TypeError, ValueError):
+        raise InputError("categories must be lists of texts and numbers of float64.") from None
+
+
+def check_categories(categories: tuple[tuple[Category, ...] | None, ...]) -> None:
+    """Refuse categories that are not sorted, distinct and of one kind."""
+    for known in categories:
+        kinds = {isinstance(value, str) for value in known or ()}
+        if len(kinds) > 1 or any(
+            not a < b  # type: ignore[operator]  # of one kind by now
+            for a, b in pairwise(known or ())
+        ):
+            raise InputError("categories must be sorted distinct texts, or numbers.")
+
+
+def check_names(names: tuple[str, ...] | None, n_features: int) -> None:
+    """Refuse names of features that are not distinct texts."""
+    if names is not None and (
+        len(names) != n_features
+        or len(set(names)) != n_features
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise InputError("names must be distinct texts, one per feature.")
+
+
 def _mean(values: Floats, weight: Floats) -> float:
     """The weighted mean, without overflow."""
     size = float(np.abs(values).max()) or 1.0
@@ -129,11 +177,13 @@ def _encode(
     values: npt.NDArray[Any], missing: npt.NDArray[np.bool_], known: tuple[Category, ...]
 ) -> Floats:
     """The position of each value among the sorted categories."""
-    if not known:
-        return np.zeros(len(values))
     categories = np.array(known)
-    if (categories.dtype.kind == "U") != (values.dtype.kind == "U"):
+    if not known or (categories.dtype.kind == "U") != (values.dtype.kind == "U"):
         return np.where(missing, np.nan, UNSEEN)
+    if values.dtype.kind == "U":
+        place_of = {category: float(place) for place, category in enumerate(known)}
+        found = np.array([place_of.get(value, UNSEEN) for value in values.tolist()])
+        return np.where(missing, np.nan, found)
     place = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
     codes = np.where(categories[place] == values, place.astype(np.float64), UNSEEN)
     return np.where(missing, np.nan, codes)

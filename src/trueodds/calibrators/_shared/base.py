@@ -45,7 +45,7 @@ from trueodds.inputs import (
     validate_scores,
     validate_weights,
 )
-from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap, TreeMap
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
 from trueodds.rows import Rows, errors_as_input_errors
 from trueodds.table import ScoreTable
 
@@ -580,7 +580,7 @@ class FeatureCalibrator(Calibrator):
         low, high : ndarray of shape (n,), or (n, n_classes) with several classes
         """
         self._check_fitted("map_")
-        if not isinstance(self.map_, TreeMap):
+        if not self.map_.features:
             return super().predict_interval(scores, level=level)
         return self.to_map(interval=check_level(level)).interval(scores, features)
 

@@ -38,6 +38,7 @@ METHODS = {
     "dirichlet": "_dirichlet:DirichletCalibrator",
     "enir": "_enir:ENIRCalibrator",
     "ensemble_temperature": "_ensemble_temperature:EnsembleTemperatureCalibrator",
+    "group": "_group:GroupCalibrator",
     "histogram": "_histogram:HistogramCalibrator",
     "identity": "_identity:IdentityCalibrator",
     "isotonic": "_isotonic:IsotonicCalibrator",

@@ -202,7 +202,7 @@ class TreeCalibrator(FeatureCalibrator):
         weight = given.row_weight
         space, attributes = FeatureSpace.learn(features, self.categorical, weight)
         learned = bounded_scores(given.scores, self.scale), bounded_weights(weight)
-        rows = TreeRows(learned[0], attributes, given.codes, learned[1])
+        rows = TreeRows(learned[0], space.filled(attributes), given.codes, learned[1])
         with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
         forecasts = self._tree().apply_to_all(given.scores, features)

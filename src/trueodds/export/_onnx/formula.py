@@ -364,6 +364,10 @@ class _Graph(Renderer[str]):
     def _missing_is_empty(self, feature: e.Feature) -> bool:
         """Whether a missing text always goes where the category "" goes."""
         for node in all_nodes(self.formula.outputs):
+            if isinstance(node, e.Choose):  # a branch of their own, as that of groups
+                alone = [c for c, _ in node.branches if isinstance(c, e.FeatureMissing)]
+                if any(condition.feature == feature for condition in alone):
+                    return False
             if isinstance(node, e.Any):
                 asked = [part for part in node.conditions if _feature_of(part) == feature]
                 if any(isinstance(part, e.FeatureMissing) for part in asked):

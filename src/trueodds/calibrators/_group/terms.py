@@ -1,0 +1,116 @@
+"""From the posterior of effects to the tables of a map."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueodds.calibrators._group.levels import Levels
+from trueodds.calibrators._group.pooling import DEVIATIONS, Block, Pooling, WideBlock
+from trueodds.inputs import Floats
+from trueodds.maps import GroupTerm
+
+__all__ = ["terms_of"]
+
+
+def terms_of(pooling: Pooling, output: int) -> list[GroupTerm]:
+    """The tables of one class: an effect on all rows, then the effects of levels around it.
+
+    Effects of several features are known up to a constant that one may take from the other. So the
+    mean of each over the rows is taken out and counted once, with its own variance, and the
+    variance of a row's log-odds is nearly the sum of the variances of its effects.
+    """
+    shifts = {id(b.levels): i for i, b in enumerate(pooling.blocks) if not b.is_slope}
+    slopes = {id(b.levels): i for i, b in enumerate(pooling.blocks) if b.is_slope}
+    shift_mean = _directions(pooling, list(shifts.values()))
+    slope_mean = _directions(pooling, list(slopes.values()))
+    constant, common_slope = float(shift_mean @ pooling.mean), float(slope_mean @ pooling.mean)
+    both = np.stack([shift_mean, slope_mean])
+    spread = both @ pooling.covariance @ both.T
+    terms = []
+    for key, i in shifts.items():
+        j = slopes.get(key)
+        terms.append(_term(pooling, output, i, j))
+    if pooling.wide is not None:
+        term, mean, variance = _wide_term(pooling, pooling.wide, output)
+        terms.append(term)
+        constant, spread[0, 0] = constant + mean, spread[0, 0] + variance
+    entries = np.array([[spread[0, 0]], [spread[0, 1]], [spread[1, 1]]])
+    everyone = GroupTerm(
+        output, (), (), np.array([constant]), np.array([common_slope]), _covariance(entries)
+    )
+    return [everyone, *terms]
+
+
+def _directions(pooling: Pooling, indices: list[int]) -> Floats:
+    """Coefficients whose sum is the mean effect of these blocks over the rows."""
+    result = np.zeros(len(pooling.mean))
+    for i in indices:
+        levels = pooling.blocks[i].levels
+        result[pooling.slice_of(i)] = levels.to_columns(levels.share)
+    return result
+
+
+def _term(pooling: Pooling, output: int, i: int, j: int | None) -> GroupTerm:
+    """Shifts of a block, and slopes at the same levels."""
+    block = pooling.blocks[i]
+    levels, own = block.levels, pooling.slice_of(i)
+    centered = _centered(levels)
+    shift = centered @ pooling.mean[own]
+    variance = _diagonal(centered, pooling.covariance[own, own], centered) + _unseen(block)
+    if j is None:
+        return _as_term(output, levels, shift, np.empty(0), variance[None])
+    other = pooling.slice_of(j)
+    slope = centered @ pooling.mean[other]
+    spread = np.stack(
+        [
+            variance,
+            _diagonal(centered, pooling.covariance[own, other], centered),
+            _diagonal(centered, pooling.covariance[other, other], centered)
+            + _unseen(pooling.blocks[j]),
+        ]
+    )
+    return _as_term(output, levels, shift, slope, _covariance(spread))
+
+
+def _wide_term(pooling: Pooling, wide: WideBlock, output: int) -> tuple[GroupTerm, float, float]:
+    """Shifts of the widest feature, their mean over the rows, and the variance of that mean."""
+    levels, share = wide.levels, wide.levels.share
+    shift = levels.to_levels(pooling.wide_mean)
+    mean = float(share @ shift)
+    variance = levels.to_levels(pooling.wide_variance())
+    of_mean = float(share**2 @ variance)
+    unseen = levels.weight == 0 if levels.kept is None else ~levels.kept
+    variance = np.where(unseen, wide.variance, variance)
+    return _as_term(output, levels, shift - mean, np.empty(0), variance[None]), mean, of_mean
+
+
+def _as_term(
+    output: int, levels: Levels, shift: Floats, slope: Floats, spread: Floats
+) -> GroupTerm:
+    return GroupTerm(output, levels.features, levels.cuts, shift, slope, spread)
+
+
+def _centered(levels: Levels) -> Floats:
+    """Effects of levels minus their mean over the rows, as functions of the coefficients."""
+    basis = levels.to_levels(np.eye(levels.n_columns))
+    return np.asarray(basis - levels.share @ basis)
+
+
+def _unseen(block: Block) -> Floats:
+    """Variance of a new level's own effect, at levels that have no coefficient."""
+    levels = block.levels
+    result = np.zeros(levels.n_levels)
+    if levels.kept is not None:
+        result[~levels.kept] = float(block.weights @ DEVIATIONS**2)
+    return result
+
+
+def _diagonal(left: Floats, middle: Floats, right: Floats) -> Floats:
+    return np.asarray(np.einsum("lk,lk->l", left @ middle, right))
+
+
+def _covariance(spread: Floats) -> Floats:
+    """Variances that are not negative, and covariances that fit them, whatever rounding did."""
+    a, ab, b = np.maximum(spread[0], 0.0), spread[1], np.maximum(spread[2], 0.0)
+    most = np.sqrt(a * b)
+    return np.stack([a, np.clip(ab, -most, most), b])
