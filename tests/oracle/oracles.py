@@ -6,6 +6,7 @@ weights). Slow and short is right here: the product is compared with these, neve
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -713,3 +714,87 @@ def beta_map(y: Floats, p: Floats, w: Floats) -> Floats:
     """a, b, c of σ(a·ln p − b·ln(1 − p) + c) with the lowest log-loss."""
     X = np.column_stack([np.log(p), -np.log1p(-p), np.ones(len(p))])
     return np.asarray(logistic(X, y, w)[0], dtype=np.float64)
+
+
+# Segments and groups ------------------------------------------------------------------------
+
+
+def segment_level(values, most=3):
+    """Each row's value as text: numbers in bands of equal mass, texts by frequency."""
+    missing = [v is None or v != v for v in values]
+    kept = [v for v, gone in zip(values, missing, strict=True) if not gone]
+    if isinstance(values[0], float) and len(set(kept)) > most:
+        edges = sorted(set(np.quantile(kept, [k / most for k in range(most + 1)])))[1:-1]
+        return ["?" if v != v else str(sum(v > e for e in edges)) for v in values]
+    names = sorted(set(kept), key=lambda v: (-kept.count(v), str(v)))
+    top = names if len(names) <= most else names[: most - 1]
+    return [
+        "?" if gone else str(v) if v in top else "rest"
+        for v, gone in zip(values, missing, strict=True)
+    ]
+
+
+def segments(columns, depth=3, min_rows=10, own=None):
+    """Masks of all segments by what they are; ``own`` are the rows that count."""
+    levels = {name: np.array(segment_level(list(v))) for name, v in columns.items()}
+    n = len(next(iter(levels.values())))
+    own = np.ones(n, dtype=bool) if own is None else own
+    found = {}
+    for size in range(depth + 1):
+        for names in itertools.combinations(levels, size):
+            for values in itertools.product(*(sorted(set(levels[name])) for name in names)):
+                mask = own.copy()
+                for name, value in zip(names, values, strict=True):
+                    mask &= levels[name] == value
+                if mask.sum() >= (min_rows if size else 1):
+                    found[tuple(zip(names, values, strict=True))] = mask
+    return found
+
+
+def cumulative_range(y, p, w):
+    """Range of the sums of w(y − p) over p ≤ s, its deviation, and the interval where it is."""
+    scores = np.unique(p)
+    sums = np.array([0.0, *(np.sum((w * (y - p))[p <= s]) for s in scores)])
+    first, last = sorted((int(sums.argmin()), int(sums.argmax())))
+    between = scores[min(first, len(scores) - 1)], scores[max(last - 1, 0)]
+    return np.ptp(sums), np.sqrt(np.sum(w**2 * p * (1 - p))), between
+
+
+def multicalibration(y, p, columns, w=None):
+    """Deviations of the worst segment, the scale of all rows, and each segment's figures."""
+    w = np.ones(len(y)) if w is None else np.asarray(w, dtype=float)
+    found = {}
+    for name, mask in segments(columns, own=w > 0).items():
+        size, spread, between = cumulative_range(y[mask], p[mask], w[mask])
+        found[name] = {
+            "rows": int(mask.sum()),
+            "predicted": np.average(p[mask], weights=w[mask]),
+            "observed": np.average(y[mask], weights=w[mask]),
+            "error": size / w[mask].sum(),
+            "deviations": size / spread,
+            "between": list(between),
+        }
+    scale = np.sqrt(np.sum(w**2 * p * (1 - p))) / w.sum()
+    return max(one["deviations"] for one in found.values()), scale, found
+
+
+def group_gaps(y, p, group, level, min_rows=30):
+    """Value → gap and its Clopper–Pearson interval, corrected for the number of groups."""
+    values = [v for v in sorted(set(group)) if np.sum(group == v) >= min_rows]
+    tail = (1 - level) / len(values) / 2
+    found = {}
+    for value in values:
+        own = group == value
+        n, k, mean = own.sum(), y[own].sum(), p[own].mean()
+        low = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0
+        high = stats.beta.ppf(1 - tail, k + 1, n - k) if k < n else 1.0
+        found[value] = {
+            "rows": int(n),
+            "predicted": mean,
+            "observed": k / n,
+            "low": mean - high,
+            "high": mean - low,
+            "gap": mean - k / n,
+            "at_least": max(0.0, mean - high, low - mean),
+        }
+    return found

@@ -84,6 +84,44 @@ def inside(found):
     return wanted | {"gap": Near(gap, 2e-6), "gap_at_least": Near(max(outside, 0.0), 2e-6)}
 
 
+def worst(one, found):
+    """The worst segment and the worst group, of the rows written out."""
+    times = np.ones(len(one.y), dtype=int) if one.w is None else one.w.astype(int)
+    y, p, group = (np.repeat(column, times) for column in (one.y, one.p, one.group))
+    largest, scale, every = oracles.multicalibration(y, p, {"g": list(group)})
+    name = max(every, key=lambda name: every[name]["deviations"])
+    names = found["multicalibration"]["worst"]["values"]
+    assert names == {} if not name else names["g"] in (name[0][1], "(other)")
+    # Chance of a larger maximum, from labels drawn anew.
+    rng, masks, beyond = np.random.default_rng(0), oracles.segments({"g": list(group)}), 0
+    for _ in range(100):
+        drawn = (rng.random(len(p)) < p).astype(int)
+        ranges = [
+            oracles.cumulative_range(drawn[m], p[m], np.ones(m.sum())) for m in masks.values()
+        ]
+        beyond += max(size / spread for size, spread, _ in ranges) >= largest
+    gaps = oracles.group_gaps(y, p, group, LEVEL)
+    ordered = sorted(gaps.values(), key=lambda gap: -abs(gap["gap"]))
+    return {
+        "multicalibration": {
+            "error": largest * scale,
+            "deviations": largest,
+            "p_value": Such(lambda v: abs(v - beyond / 100) <= 0.15, "the share of samples"),
+            "n_segments": len(every),
+            "worst": every[name],
+        },
+        "worst_group": {
+            "error": abs(ordered[0]["gap"]),
+            "low": max(gap["at_least"] for gap in ordered),
+            "high": max(max(-gap["low"], gap["high"]) for gap in ordered),
+            "worst": ordered[0],
+            "groups": ordered,
+            "left_out": len(set(group)) - len(gaps),
+            "level": LEVEL,
+        },
+    }
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_evaluate(name, figures, command, folder):
     one = SAMPLES[name]
@@ -94,7 +132,7 @@ def test_evaluate(name, figures, command, folder):
         wanted[group["value"]] | losses(one, group["value"]) | inside(group)
         for group in found["groups"]
     ]
-    document = {"significance": ALPHA, "left_out": 0, "groups": groups}
+    document = {"significance": ALPHA, "left_out": 0, "groups": groups} | worst(one, found)
     figures.document(f"evaluate --group ({name})", found, document, rel=1e-6)
     assert len(groups) == len(wanted)
 

@@ -49,6 +49,14 @@ from trueodds.metrics._losses import (
     root_mean_squared_error,
     scaled_brier_score,
 )
+from trueodds.metrics._multicalibration import (
+    GroupGap,
+    MulticalibrationError,
+    Segment,
+    WorstGroupError,
+    multicalibration_error,
+    worst_group_error,
+)
 from trueodds.metrics._recalibration import (
     calibration_intercept,
     calibration_slope,
@@ -74,13 +82,17 @@ __all__ = [
     "Evaluation",
     "ExactTest",
     "GroupCounts",
+    "GroupGap",
     "GroupTest",
     "MetricComparison",
     "MetricInterval",
+    "MulticalibrationError",
     "ReliabilityCurve",
+    "Segment",
     "TailCalibration",
     "ValidationReport",
     "ValidationSampleSize",
+    "WorstGroupError",
     "accuracy",
     "accuracy_score",
     "brier_score",
@@ -103,6 +115,7 @@ __all__ = [
     "integrated_calibration_index",
     "log_loss",
     "maximum_calibration_error",
+    "multicalibration_error",
     "observed_expected_ratio",
     "reliability_curve",
     "roc_auc_score",
@@ -112,6 +125,7 @@ __all__ = [
     "tail_calibration",
     "validation_report",
     "validation_sample_size",
+    "worst_group_error",
 ]
 
 

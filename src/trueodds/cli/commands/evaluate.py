@@ -25,6 +25,9 @@ __all__ = ["evaluate"]
 RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
 """Metrics shown without intervals: a bootstrap interval need not contain their true value."""
 
+SEGMENT_ROWS = 100_000
+"""Most rows for the error of the worst segment, which simulates labels of all of them."""
+
 Level = Annotated[
     float,
     o.result_option("--level", min=0.5, max=0.999, help="Confidence level of all intervals."),
@@ -93,7 +96,7 @@ def evaluate(
         prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
             result, table = _whole(data, prepared, options)
-        groups = _groups(data, prepared, max_groups, level) if group else None
+        groups = _groups(data, prepared, max_groups, level, resamples) if group else None
         section = _validation(data, prepared, validation, threshold or [], options)
     finding = result.finding(tolerance, groups["groups"] if groups else None)
     notes = [*prepared.classes.notes(table), *_doubts(result)]
@@ -159,7 +162,7 @@ def _validation(
 
 
 def _groups(
-    data: o.LabelledRowOptions, prepared: Prepared, max_groups: int, level: float
+    data: o.LabelledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
 
@@ -168,7 +171,42 @@ def _groups(
     found = find_groups(prepared, max_groups, counted=data.counts is not None)
     measured = evaluate_groups(found.counts(), level=level)
     entries = measured.pop("groups")
-    return {**measured, "left_out": found.left_out, "groups": entries}
+    return {
+        **measured,
+        **_worst(data, prepared, level, resamples),
+        "left_out": found.left_out,
+        "groups": entries,
+    }
+
+
+def _worst(
+    data: o.LabelledRowOptions, prepared: Prepared, level: float, resamples: int
+) -> dict[str, Any]:
+    """The worst segment and the worst group, with their sentences."""
+    from trueodds.cli.rows.fetch import fetch_rows
+    from trueodds.metrics import multicalibration_error, worst_group_error
+
+    rows = fetch_rows(prepared, min(data.max_rows, SEGMENT_ROWS), data.seed)
+    if rows.is_sample:
+        note(
+            f"a sample of {len(rows):,} of {rows.n_available:,} rows is used for the "
+            "multicalibration error and the worst group."
+        )
+    options: dict[str, Any] = {**data.named_weight(rows.weight), "classes": [0, 1]}
+    with working("measuring segments"):
+        segments = multicalibration_error(
+            rows.codes,
+            rows.scores,
+            rows.groups,
+            n_resamples=resamples,
+            random_state=data.seed,
+            **options,
+        )
+        worst = worst_group_error(rows.codes, rows.scores, rows.groups, level=level, **options)
+    return {
+        "multicalibration": {**segments.to_dict(), "finding": str(segments)},
+        "worst_group": {**worst.to_dict(), "finding": str(worst)},
+    }
 
 
 def _show(
@@ -238,6 +276,8 @@ def _show_groups(groups: dict[str, Any]) -> None:
         header,
         rows,
     )
+    say(groups["worst_group"]["finding"])
+    say(groups["multicalibration"]["finding"])
     if groups["left_out"]:
         say(f"{groups['left_out']:,} smaller groups were not evaluated (--max-groups).")
 

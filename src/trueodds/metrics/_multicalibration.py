@@ -1,0 +1,670 @@
+"""How far off the worst segment or group is: multicalibration error and worst-group error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv
+
+from trueodds.basics.wording import p_text, percent_text
+from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    as_dense,
+    as_floats,
+    check_integer,
+    check_level,
+    is_missing,
+    repeat_rows,
+)
+from trueodds.metrics._groups import MISSING, group_array, group_counts, read_groups
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
+
+__all__ = [
+    "GroupGap",
+    "MulticalibrationError",
+    "Segment",
+    "WorstGroupError",
+    "multicalibration_error",
+    "worst_group_error",
+]
+
+OTHER = "(other)"
+BLOCK = 1 << 21
+"""Numbers in a block of simulated labels: 16 MB."""
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows with the same values of up to three columns.
+
+    Attributes
+    ----------
+    values : dict of str to str
+        Value of each column; empty for all rows.
+    rows : int
+    predicted, observed : float
+        Mean probability, and frequency of the event.
+    error : float
+        Largest absolute difference between events and their probabilities over an interval of
+        probabilities, as a share of the segment's rows.
+    deviations : float
+        ``error`` divided by its standard deviation if the probabilities were right.
+    between : tuple of float
+        The probabilities at the ends of that interval.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import multicalibration_error
+    >>> found = multicalibration_error([0] * 40, [0.5] * 40, ["a"] * 40)
+    >>> found.worst.error, found.worst.between
+    (0.5, (0.5, 0.5))
+    """
+
+    values: dict[str, str]
+    rows: int
+    predicted: float
+    observed: float
+    error: float
+    deviations: float
+    between: tuple[float, float]
+
+    @property
+    def name(self) -> str:
+        """The values in words."""
+        if not self.values:
+            return "all rows"
+        return " and ".join(f"{column} = {value}" for column, value in self.values.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            **asdict(self),
+            "name": self.name,
+            "deviations": finite_or_none(self.deviations),
+            "between": list(self.between),
+        }
+
+
+@dataclass(frozen=True)
+class MulticalibrationError:
+    """The result of :func:`multicalibration_error`.
+
+    Attributes
+    ----------
+    error : float
+        ``deviations`` on the scale of probabilities: times the standard deviation for all rows.
+    deviations : float
+        The largest ``deviations`` of any segment.
+    p_value : float
+        Chance of ``deviations`` at least this large if all probabilities are right, whatever
+        the number of segments.
+    n_segments : int
+        Segments that were measured.
+    worst : Segment
+
+    Examples
+    --------
+    >>> from trueodds.metrics import multicalibration_error
+    >>> found = multicalibration_error([0] * 40, [0.5] * 40, ["a"] * 40)
+    >>> print(found)
+    Multicalibration error 0.5 (6.3 standard deviations, p = 0.005). Worst of 2 segments: all rows,
+    40 rows with 50% predicted and 0% observed.
+    """
+
+    error: float
+    deviations: float
+    p_value: float
+    n_segments: int
+    worst: Segment
+
+    def __str__(self) -> str:
+        worst = self.worst
+        return (
+            f"Multicalibration error {self.error:.2g} ({self.deviations:.1f} standard deviations, "
+            f"{p_text(self.p_value)}). Worst of {self.n_segments:,} segments: {worst.name}, "
+            f"{worst.rows:,} rows with {percent_text(worst.predicted)} predicted and "
+            f"{percent_text(worst.observed)} observed."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "error": finite_or_none(self.error),
+            "deviations": finite_or_none(self.deviations),
+            "p_value": self.p_value,
+            "n_segments": self.n_segments,
+            "worst": self.worst.to_dict(),
+        }
+
+
+def multicalibration_error(
+    y_true: Any,
+    y_prob: Any,
+    groups: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
+    max_columns: int = 3,
+    max_values: int = 3,
+    min_rows: int = 10,
+    max_segments: int = 1000,
+    n_resamples: int = 200,
+    random_state: int = 0,
+) -> MulticalibrationError:
+    """Measure the worst calibration error in any segment of up to three columns.
+
+    Use it to compare models or calibrators in all subpopulations together. It uses no bins of
+    probabilities. :func:`group_test` lists the groups that are off; this function also combines
+    columns. It cannot see a segment with fewer than ``min_rows`` rows.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, classes
+        As in :func:`log_loss`. Of several classes, the event is that the most probable one is
+        right.
+    groups : array-like of shape (n,), dict of str to array-like, or data frame
+        Columns that define the segments. Missing values are a value of their own.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: the result is that of the rows written out.
+    max_columns : int, default=3
+        Most columns that a segment combines.
+    max_values : int, default=3
+        Values of a column. Of texts with more, the most frequent remain and the others become one;
+        numbers with more are cut into this many bands of equal mass.
+    min_rows : int, default=10
+        Fewest rows of a segment.
+    max_segments : int, default=1000
+        Segments of fewer columns come first, and columns in the given order.
+    n_resamples : int, default=200
+        Simulated samples of labels for the p-value, whose lowest value is 1 / (n_resamples + 1).
+    random_state : int, default=0
+        Seed of the simulated labels.
+
+    Returns
+    -------
+    MulticalibrationError
+
+    Notes
+    -----
+    In a segment, let C(s) be the sum of weight · (y − p) over rows with p ≤ s. The range of C,
+    with 0 included, is the largest difference between events and their probabilities over any
+    interval of probabilities. The range divided by √Σ w² p (1 − p) is the segment's
+    ``deviations``, and the largest of them is the result. ``error`` multiplies it by
+    √Σ w² p (1 − p) / Σ w of all rows. These are MCGrad's definitions. In two points we differ: rows
+    of equal probability enter C together, so the result does not depend on their order, and the
+    p-value allows for the number of segments.
+
+    The p-value is exact: labels are drawn from the probabilities, and it is the share of samples,
+    the given one included, with ``deviations`` at least as large. It is 0 if something happened
+    that had probability 0. Cost: one pass over the rows for each set of columns and each sample.
+
+    References
+    ----------
+    Guy, Haimovich, Linder, Okati, Perini, Tax and Tygert (2025), Measuring multi-calibration.
+    Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu (2022), Metrics of calibration for probabilistic
+    predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import multicalibration_error
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4000)
+    >>> town, sex = rng.choice(["Bern", "Graz", "Linz"], 4000), rng.choice(["f", "m"], 4000)
+    >>> y = rng.random(4000) < np.where((town == "Graz") & (sex == "f"), 0.7 * p, p)
+    >>> found = multicalibration_error(y, p, {"town": town, "sex": sex})
+    >>> found.worst.name, round(found.p_value, 3)
+    ('town = Graz and sex = f', 0.005)
+    """
+    max_columns = check_integer(max_columns, "max_columns", 0)
+    max_values = check_integer(max_values, "max_values", 1)
+    min_rows = check_integer(min_rows, "min_rows", 1)
+    max_segments = check_integer(max_segments, "max_segments", 1)
+    n_resamples = check_integer(n_resamples, "n_resamples", 1)
+    view, columns, kept = _read(y_true, y_prob, groups, sample_weight, counts, classes)
+    levels = {name: _levels(array, max_values) for name, array in columns.items()}
+    codes = np.stack([code[kept] for code, _ in levels.values()], axis=1)
+    cells = _Cells(view, codes)
+    names = [(name, values) for name, (_, values) in levels.items()]
+    sizes = [len(values) for _, values in names]
+    segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
+    observed = cells.residual[None, :]
+    largest = [part.deviations(observed)[0] for part in segments]
+    best = max(range(len(segments)), key=lambda i: float(largest[i].max()))
+    own = int(largest[best].argmax())
+    worst = _segment(segments[best], own, cells, names, float(largest[best][own]))
+    deviations = worst.deviations
+    scale = math.sqrt(cells.variance.sum()) / cells.weight.sum()
+    if cells.is_impossible:
+        p_value = 0.0
+    else:
+        p_value = _p_value(cells, segments, deviations, n_resamples, random_state)
+    n_segments = sum(len(part.spread) for part in segments)
+    error = deviations * scale if scale else worst.error
+    return MulticalibrationError(error, deviations, p_value, n_segments, worst)
+
+
+class _Cells:
+    """Rows of one probability and one value of each column, in the order of probabilities.
+
+    With importance weights each row is a cell.
+    """
+
+    def __init__(self, view: Forecasts, codes: Codes) -> None:
+        finest = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
+        order = np.lexsort((finest, view.prob))
+        prob, hit = view.prob[order], view.hit[order].astype(np.float64)
+        self.weights = None if view.weight is None else view.weight[order]
+        if self.weights is None:
+            new = np.append(True, (np.diff(prob) > 0) | (np.diff(finest[order]) != 0))
+            starts = np.flatnonzero(new)
+        else:
+            starts = np.arange(len(prob))
+        self.rows = np.diff(np.append(starts, len(prob)))
+        self.prob = prob[starts]
+        self.codes = codes[order][starts]
+        events = np.add.reduceat(hit, starts)
+        factor = 1.0 if self.weights is None else self.weights
+        self.weight = self.rows * factor
+        self.events = events * factor
+        self.residual = self.events - self.weight * self.prob
+        self.variance = self.rows * factor**2 * self.prob * (1 - self.prob)
+        self.is_impossible = bool(
+            ((self.prob == 0) & (events > 0)).any()
+            or ((self.prob == 1) & (events < self.rows)).any()
+        )
+
+    def simulated(self, number: int, rng: np.random.Generator) -> Floats:
+        """Residuals of labels that are drawn from the probabilities, one row for each sample."""
+        shape = (number, len(self.prob))
+        if self.weights is None:
+            events: Floats = rng.binomial(self.rows, self.prob, shape).astype(np.float64)
+            return events - self.weight * self.prob
+        return ((rng.random(shape) < self.prob) - self.prob) * self.weights
+
+
+class _Partition:
+    """The segments of one set of columns."""
+
+    def __init__(
+        self, cells: _Cells, columns: tuple[int, ...], sizes: list[int], min_rows: int, most: int
+    ) -> None:
+        code = np.zeros(len(cells.prob), dtype=np.intp)
+        for column in columns:
+            code = code * sizes[column] + cells.codes[:, column]
+        self.columns = columns
+        order = np.argsort(code, kind="stable")
+        code = code[order]
+        starts = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
+        rows = np.add.reduceat(cells.rows[order], starts)
+        large = np.flatnonzero(rows >= min_rows)[:most]
+        ends = np.append(starts[1:], len(code))
+        # Cells of the segments that are kept, one segment after the other.
+        self.order = np.concatenate(
+            [order[starts[i] : ends[i]] for i in large] or [np.empty(0, dtype=np.intp)]
+        )
+        lengths = (ends - starts)[large]
+        self.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)[: len(large)]
+        self.lengths = lengths
+        prob = cells.prob[self.order]
+        last = np.append(prob[1:] > prob[:-1], True)  # of its probability in the segment
+        last[np.cumsum(lengths) - 1] = True
+        self.last = np.flatnonzero(last)
+        self.first_last = np.searchsorted(self.last, self.starts)
+        self.spread = (
+            np.sqrt(np.add.reduceat(cells.variance[self.order], self.starts))
+            if len(large)
+            else np.empty(0)
+        )
+
+    def ranges(self, residuals: Floats) -> Floats:
+        """Range of the cumulative residuals in each segment, for each sample."""
+        sums = np.cumsum(residuals[:, self.order], axis=1)
+        before = np.where(self.starts > 0, sums[:, self.starts - 1], 0.0)
+        at = sums[:, self.last]
+        highest = np.maximum.reduceat(at, self.first_last, axis=1)
+        lowest = np.minimum.reduceat(at, self.first_last, axis=1)
+        return np.asarray(np.maximum(highest, before) - np.minimum(lowest, before))
+
+    def deviations(self, residuals: Floats) -> Floats:
+        """Ranges in standard deviations; infinite if something impossible happened."""
+        ranges = self.ranges(residuals)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = ranges / self.spread
+        # Sums of segments whose probabilities are all 0 or 1 may leave rounding errors.
+        rounding = 1e-9
+        return np.where(self.spread > 0, found, np.where(ranges > rounding, np.inf, 0.0))
+
+
+def _partitions(
+    cells: _Cells, sizes: list[int], max_columns: int, min_rows: int, max_segments: int
+) -> Iterator[_Partition]:
+    """All rows, then the values of each column, then of each pair, and so on."""
+    left = max_segments
+    for depth in range(min(max_columns, len(sizes)) + 1):
+        for columns in combinations(range(len(sizes)), depth):
+            part = _Partition(cells, columns, sizes, min_rows if depth else 1, left)
+            if len(part.spread):
+                yield part
+            left -= len(part.spread)
+            if left <= 0:
+                return
+
+
+def _segment(
+    part: _Partition,
+    own: int,
+    cells: _Cells,
+    names: list[tuple[str, list[str]]],
+    deviations: float,
+) -> Segment:
+    start = part.starts[own]
+    at = part.order[start : start + part.lengths[own]]
+    values = {
+        names[column][0]: names[column][1][cells.codes[at[0], column]] for column in part.columns
+    }
+    prob = cells.prob[at]
+    sums = np.append(0.0, np.cumsum(cells.residual[at]))
+    ends = np.append(0, np.flatnonzero(np.append(prob[1:] > prob[:-1], True)) + 1)
+    low, high = sorted((int(ends[sums[ends].argmin()]), int(ends[sums[ends].argmax()])))
+    weight = cells.weight[at].sum()
+    return Segment(
+        values=values,
+        rows=int(cells.rows[at].sum()),
+        predicted=float(prob @ cells.weight[at] / weight),
+        observed=float(cells.events[at].sum() / weight),
+        error=float(np.ptp(sums[ends]) / weight),
+        deviations=deviations,
+        between=(float(prob[min(low, len(prob) - 1)]), float(prob[max(high - 1, 0)])),
+    )
+
+
+def _p_value(
+    cells: _Cells,
+    segments: list[_Partition],
+    deviations: float,
+    n_resamples: int,
+    random_state: int,
+) -> float:
+    rng = np.random.default_rng(random_state)
+    block = max(1, BLOCK // len(cells.prob))
+    reached = 0
+    # Sums in another order may differ in the last bits.
+    least = deviations * (1 - 1e-9)
+    for start in range(0, n_resamples, block):
+        residuals = cells.simulated(min(block, n_resamples - start), rng)
+        largest = np.zeros(len(residuals))
+        for part in segments:
+            np.maximum(largest, part.deviations(residuals).max(axis=1), out=largest)
+        reached += int((largest >= least).sum())
+    return (reached + 1) / (n_resamples + 1)
+
+
+def _read(
+    y_true: Any, y_prob: Any, groups: Any, sample_weight: Any, counts: Any, classes: Any
+) -> tuple[Forecasts, dict[str, npt.NDArray[Any]], Codes]:
+    """The event, the columns of all rows written out, and which of them have weight."""
+    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
+    columns = {
+        name: repeat_rows(counts, of=group_array(part))["of"]
+        for name, part in _named(groups).items()
+    }
+    view = top_label(read_sample(**rows, classes=classes))
+    n_rows = len(as_dense(rows["y_prob"], "y_prob"))
+    for name, array in columns.items():
+        if array.shape != (n_rows,):
+            raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")
+    kept = np.arange(n_rows)
+    if rows["sample_weight"] is not None:
+        kept = np.flatnonzero(as_floats(rows["sample_weight"], "sample_weight") > 0)
+    return view, columns, kept
+
+
+def _named(groups: Any) -> dict[str, Any]:
+    """Columns by name."""
+    if isinstance(groups, Mapping):
+        named = {str(name): part for name, part in groups.items()}
+    elif hasattr(groups, "columns") and hasattr(groups, "__getitem__"):
+        named = {str(name): groups[name] for name in groups.columns}
+    else:
+        named = {"group": groups}
+    if not named:
+        raise InputError("groups must have at least one column; got none.")
+    return named
+
+
+def _levels(array: npt.NDArray[Any], most: int) -> tuple[Codes, list[str]]:
+    """The number of each row's value, and what values are called; at most ``most`` and missing."""
+    if array.dtype.kind in "fiu" and len(np.unique(array[array == array])) > most:
+        return _bands(array.astype(np.float64), most)
+    plain = [MISSING if is_missing(v) else _text(v) for v in array.tolist()]
+    names, codes, sizes = np.unique(
+        np.array(plain, dtype=object), return_inverse=True, return_counts=True
+    )
+    present = names != MISSING
+    if present.sum() > most:
+        frequent = np.argsort(np.where(present, -sizes, 1), kind="stable")[: most - 1]
+        new = np.full(len(names), most - 1)
+        new[frequent] = np.arange(most - 1)
+        new[~present] = most
+        return new[codes].astype(np.intp), [*map(str, names[frequent]), OTHER, MISSING]
+    return codes.astype(np.intp), [str(name) for name in names]
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _bands(array: Floats, number: int) -> tuple[Codes, list[str]]:
+    """Bands of equal mass, each with its upper end."""
+    missing = np.isnan(array)
+    edges = np.unique(np.quantile(array[~missing], np.linspace(0, 1, number + 1)))
+    cuts = edges[1:-1]
+    codes = np.searchsorted(cuts, array, side="left")
+    codes[missing] = len(cuts) + 1
+    ends = [f"{cut:.4g}" for cut in cuts]
+    if not ends:
+        return codes.astype(np.intp), ["any number", MISSING]
+    between = [f"above {a}, at most {b}" for a, b in pairwise(ends)]
+    names = [f"at most {ends[0]}", *between, f"above {ends[-1]}", MISSING]
+    return codes.astype(np.intp), names
+
+
+@dataclass(frozen=True)
+class GroupGap:
+    """A group's mean difference between events and probabilities.
+
+    Attributes
+    ----------
+    column, value : str
+        What the group is: ``column`` has this ``value``.
+    rows : int
+    predicted, observed : float
+        Mean probability, and frequency of the event.
+    low, high : float
+        Interval of ``gap``; the intervals of all groups hold together.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import worst_group_error
+    >>> found = worst_group_error([0] * 40 + [1] * 40, [0.5] * 80, ["a"] * 40 + ["b"] * 40)
+    >>> [(group.value, group.gap) for group in found.groups]
+    [('a', 0.5), ('b', -0.5)]
+    """
+
+    column: str
+    value: str
+    rows: int
+    predicted: float
+    observed: float
+    low: float
+    high: float
+
+    @property
+    def gap(self) -> float:
+        """Mean probability less frequency: above 0 if the probabilities are too high."""
+        return self.predicted - self.observed
+
+    @property
+    def at_least(self) -> float:
+        """The least size of the gap in its interval."""
+        return max(0.0, self.low, -self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**asdict(self), "gap": self.gap, "at_least": self.at_least}
+
+
+@dataclass(frozen=True)
+class WorstGroupError:
+    """The result of :func:`worst_group_error`.
+
+    Attributes
+    ----------
+    error : float
+        Largest absolute gap of a group.
+    low, high : float
+        Its interval.
+    worst : GroupGap
+        The group with that gap.
+    groups : list of GroupGap
+        All groups, the largest absolute gap first.
+    left_out : int
+        Groups with fewer than ``min_rows`` rows.
+    level : float
+        Confidence level of the intervals of all groups together.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import worst_group_error
+    >>> found = worst_group_error([0] * 40 + [1] * 40, [0.5] * 80, ["a"] * 40 + ["b"] * 40)
+    >>> found.error, round(found.low, 2), found.high
+    (0.5, 0.41, 0.5)
+    >>> print(found)
+    Worst group: group = a, 40 rows with 50% predicted and 0% observed. The largest gap of 2 groups
+    is between 41% and 50% (90% confidence).
+    """
+
+    error: float
+    low: float
+    high: float
+    worst: GroupGap
+    groups: list[GroupGap]
+    left_out: int
+    level: float
+
+    def __str__(self) -> str:
+        worst = self.worst
+        return (
+            f"Worst group: {worst.column} = {worst.value}, {worst.rows:,} rows with "
+            f"{percent_text(worst.predicted)} predicted and {percent_text(worst.observed)} "
+            f"observed. The largest gap of {len(self.groups):,} groups is between "
+            f"{percent_text(self.low)} and {percent_text(self.high)} "
+            f"({percent_text(self.level)} confidence)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            **asdict(self),
+            "worst": self.worst.to_dict(),
+            "groups": [group.to_dict() for group in self.groups],
+        }
+
+
+def worst_group_error(
+    y_true: Any,
+    y_prob: Any,
+    groups: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
+    level: float = 0.9,
+    min_rows: int = 30,
+) -> WorstGroupError:
+    """Measure the largest gap between mean probability and frequency in any group.
+
+    Use it to state how wrong the model is in the worst region, subject or site, with intervals for
+    all groups together. It does not see errors that cancel within a group;
+    :func:`multicalibration_error` does.
+
+    Parameters
+    ----------
+    y_true, y_prob, groups, sample_weight, counts, classes
+        As in :func:`group_test`; ``groups`` may also be a data frame.
+    level : float, default=0.9
+        Probability that the intervals of all groups hold.
+    min_rows : int, default=30
+        Groups with fewer rows are left out, unless all have fewer.
+
+    Returns
+    -------
+    WorstGroupError
+
+    Notes
+    -----
+    The interval of a group is Clopper and Pearson's for the mean true probability of its rows,
+    subtracted from the mean prediction, at the level 1 − (1 − ``level``) / g for g groups. If all
+    hold, the largest absolute gap is between the largest ``at_least`` and the largest absolute
+    end. With importance weights, the effective number of rows replaces the number of rows, and the
+    intervals are approximate. The estimate ``error`` itself is biased upward by chance if groups
+    are small.
+
+    References
+    ----------
+    Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case
+    of the binomial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import worst_group_error
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4000)
+    >>> town = rng.choice(["Bern", "Graz", "Linz"], 4000)
+    >>> y = rng.random(4000) < np.where(town == "Graz", 0.7 * p, p)
+    >>> found = worst_group_error(y, p, town)
+    >>> found.worst.value, round(found.low, 2), round(found.high, 2)
+    ('Graz', 0.1, 0.15)
+    """
+    level = check_level(level)
+    min_rows = check_integer(min_rows, "min_rows", 1)
+    view, columns, kept = _read(y_true, y_prob, groups, sample_weight, counts, classes)
+    found = [
+        group
+        for column in read_groups(columns, len(next(iter(columns.values()))))
+        for group in group_counts(column, column.codes[kept], view)
+    ]
+    large = [group for group in found if group.rows >= min_rows] or found
+    tail = (1 - level) / len(large) / 2
+    gaps = []
+    for group in large:
+        table = group.table
+        n = table.total if group.n_effective is None else group.n_effective
+        observed = table.total_pos / table.total
+        predicted = float(table.score @ table.weight / table.total)
+        events = observed * n
+        low = float(betaincinv(events, n - events + 1, tail)) if events > 0 else 0.0
+        high = float(betaincinv(events + 1, n - events, 1 - tail)) if events < n else 1.0
+        ends = predicted - high, predicted - low
+        gaps.append(GroupGap(group.column, group.value, group.rows, predicted, observed, *ends))
+    gaps.sort(key=lambda gap: -abs(gap.gap))
+    return WorstGroupError(
+        error=abs(gaps[0].gap),
+        low=max(gap.at_least for gap in gaps),
+        high=max(max(-gap.low, gap.high) for gap in gaps),
+        worst=gaps[0],
+        groups=gaps,
+        left_out=len(found) - len(large),
+        level=level,
+    )
