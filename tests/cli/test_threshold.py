@@ -89,3 +89,12 @@ def test_what_has_no_guarantee_is_refused(run, file, options, message):
     found = run("threshold", file, "-s", "p", "-l", "y", "--at-most", "0.2", *options)
     assert found.code == 2
     assert message in found.err
+
+
+def test_the_report_has_the_same_threshold(run, file, tmp_path):
+    columns = ["-s", "p", "-l", "y", "--at-most", "0.2"]
+    page = tmp_path / "page.html"
+    words = ["-m", "identity", "-m", "beta"]
+    run("report", file, *columns, *words, "-o", str(page))
+    assert run("threshold", file, *columns, "--json").json["finding"] in page.read_text()
+    assert run("report", file, *columns, "--weight", "p").code == 2

@@ -719,7 +719,7 @@ def beta_map(y: Floats, p: Floats, w: Floats) -> Floats:
 # Segments and groups ------------------------------------------------------------------------
 
 
-def segment_level(values, most=3):
+def segment_level(values: list[Any], most: int = 3) -> list[str]:
     """Each row's value as text: numbers in bands of equal mass, texts by frequency."""
     missing = [v is None or v != v for v in values]
     kept = [v for v, gone in zip(values, missing, strict=True) if not gone]
@@ -734,7 +734,9 @@ def segment_level(values, most=3):
     ]
 
 
-def segments(columns, depth=3, min_rows=10, own=None):
+def segments(
+    columns: dict[str, Any], depth: int = 3, min_rows: int = 10, own: Any = None
+) -> dict[Any, Any]:
     """Masks of all segments by what they are; ``own`` are the rows that count."""
     levels = {name: np.array(segment_level(list(v))) for name, v in columns.items()}
     n = len(next(iter(levels.values())))
@@ -751,7 +753,7 @@ def segments(columns, depth=3, min_rows=10, own=None):
     return found
 
 
-def cumulative_range(y, p, w):
+def cumulative_range(y: Any, p: Any, w: Any) -> tuple[float, float, tuple[float, float]]:
     """Range of the sums of w(y − p) over p ≤ s, its deviation, and the interval where it is."""
     scores = np.unique(p)
     sums = np.array([0.0, *(np.sum((w * (y - p))[p <= s]) for s in scores)])
@@ -760,7 +762,9 @@ def cumulative_range(y, p, w):
     return np.ptp(sums), np.sqrt(np.sum(w**2 * p * (1 - p))), between
 
 
-def multicalibration(y, p, columns, w=None):
+def multicalibration(
+    y: Any, p: Any, columns: dict[str, Any], w: Any = None
+) -> tuple[float, float, dict[Any, Any]]:
     """Deviations of the worst segment, the scale of all rows, and each segment's figures."""
     w = np.ones(len(y)) if w is None else np.asarray(w, dtype=float)
     found = {}
@@ -778,7 +782,7 @@ def multicalibration(y, p, columns, w=None):
     return max(one["deviations"] for one in found.values()), scale, found
 
 
-def group_gaps(y, p, group, level, min_rows=30):
+def group_gaps(y: Any, p: Any, group: Any, level: float, min_rows: int = 30) -> dict[Any, Any]:
     """Value → gap and its Clopper–Pearson interval, corrected for the number of groups."""
     values = [v for v in sorted(set(group)) if np.sum(group == v) >= min_rows]
     tail = (1 - level) / len(values) / 2

@@ -6,7 +6,7 @@ import pytest
 from report_samples import METHODS, calibrated, expit, method, over_confident, several_classes
 
 from trueodds.basics.wording import interval_percent_text, probability_text, share_percent_text
-from trueodds.decisions import net_benefit, realized_cost
+from trueodds.decisions import guaranteed_threshold, net_benefit, realized_cost
 from trueodds.exceptions import InputError
 from trueodds.metrics import calibration_slope, evaluate_counts, reliability_curve
 from trueodds.model_selection import compare_calibrators
@@ -148,6 +148,7 @@ SCHEMA = {
         "significant_after": int,
         "worst": [{"column": str, "value": str, "before": SIDE, "after": (dict, type(None))}],
     },
+    "guarantee": (dict, type(None)),
     "provenance": {"given": {...: str}, "made_by": {...: str}, "created": str},
     "reproduce": {"command": (str, type(None)), "python": str},
     "notes": [str],
@@ -525,3 +526,24 @@ def test_the_default_is_recommended_and_a_formula_is_named_where_it_does_as_well
         found.recommended
     ]
     assert "formula, as good here" in report.to_html()
+
+
+def test_a_limit_adds_the_guaranteed_threshold_of_the_scores():
+    rng = np.random.default_rng(1)
+    p = rng.beta(3, 1, 600)
+    y = np.where(rng.random(600) < p, "right", "wrong")
+    options = {"classes": ["wrong", "right"], "calibrators": ["identity", "beta"]}
+    made = build_report(p, y, at_most=0.2, risk="misses", confidence=0.8, **options)
+    found = guaranteed_threshold(
+        y == "right", p, at_most=0.2, risk="misses", confidence=0.8, classes=[False, True]
+    )
+    assert made.to_json()["guarantee"] == {**found.to_dict(), "finding": str(found)}
+    assert str(found) in made.to_html()
+    assert "at_most=0.2" in made.to_json()["reproduce"]["python"]
+    plain = build_report(p, y, **options)
+    assert plain.to_json()["guarantee"] is None
+    assert "Guaranteed threshold" not in plain.to_html()
+    older = {key: value for key, value in plain.to_json().items() if key != "guarantee"}
+    assert Report(older).to_html().startswith("<!doctype html>")
+    with pytest.raises(InputError, match="pass counts, not sample_weight"):
+        build_report(p, y, at_most=0.2, sample_weight=np.ones(600), **options)

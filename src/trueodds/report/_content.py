@@ -18,6 +18,7 @@ import numpy as np
 
 import trueodds
 from trueodds.basics.files import as_path, write_text
+from trueodds.decisions._guarantees import Risk
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -40,6 +41,7 @@ from trueodds.report._rows import ReportRows, read_report_rows, sample_rows
 from trueodds.report._sections import (
     decision_costs,
     group_table,
+    guarantee_section,
     headline_figures,
     method_rows,
     uncertainty,
@@ -122,6 +124,9 @@ def build_report(
     progress: bool = False,
     max_rows: int = 30_000,
     level: float = 0.9,
+    at_most: float | None = None,
+    risk: Risk = "errors",
+    confidence: float = 0.9,
 ) -> Report:
     """Measure the calibration of scores, compare calibration methods, and recommend an action.
 
@@ -169,6 +174,11 @@ def build_report(
         proportion. The evaluation of the uncalibrated scores uses all rows.
     level : float, default=0.9
         Confidence level of all intervals and bands.
+    at_most : float, default=None
+        Add the threshold that keeps a risk below this limit, as
+        :func:`trueodds.decisions.guaranteed_threshold` finds it for the scores as given.
+    risk, confidence
+        As in :func:`trueodds.decisions.guaranteed_threshold`, with unit costs.
 
     Returns
     -------
@@ -212,6 +222,7 @@ def build_report(
     rows = read_report_rows(**given, scale=scale, classes=classes, class_names=class_names)
     parts = {k: repeat_rows(counts, of=group_array(v))["of"] for k, v in (groups or {}).items()}
     columns = read_groups(parts, len(as_dense(given["scores"], "scores")))
+    guarantee = guarantee_section(rows, at_most, risk, confidence)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -265,6 +276,7 @@ def build_report(
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": by_group,
+            "guarantee": guarantee,
             "provenance": _provenance_of(provenance),
             "reproduce": _reproduce(
                 command,
@@ -275,6 +287,7 @@ def build_report(
                     "random_state": seed,
                     "max_rows": int(max_rows),
                     "level": level,
+                    **_limits(at_most, risk, confidence),
                     "calibrators": [row["method"] for row in table],
                 },
             ),
@@ -282,6 +295,13 @@ def build_report(
     content["warnings"] = _warnings_seen(caught) + _warnings_of_methods(comparison)
     content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
     return Report(content)
+
+
+def _limits(at_most: float | None, risk: Risk, confidence: float) -> dict[str, Any]:
+    """The arguments of the guaranteed threshold, if there is one."""
+    if at_most is None:
+        return {}
+    return {"at_most": at_most, "risk": risk, "confidence": confidence}
 
 
 def _named_classes(

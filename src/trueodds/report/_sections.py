@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.decisions import decision_curve
+from trueodds.decisions import decision_curve, guaranteed_threshold
 from trueodds.decisions._costs import costs_by_ratio
+from trueodds.decisions._guarantees import Risk
 from trueodds.estimator import unfitted
+from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, InputScale
 from trueodds.metrics import (
     ClassEvaluation,
@@ -31,6 +33,7 @@ from trueodds.table import ScoreTable
 __all__ = [
     "decision_costs",
     "group_table",
+    "guarantee_section",
     "headline_figures",
     "method_rows",
     "uncertainty",
@@ -199,6 +202,25 @@ def decision_costs(
             for method in out_of_fold
         },
     }
+
+
+def guarantee_section(
+    rows: ReportRows, at_most: float | None, risk: Risk, confidence: float
+) -> dict[str, Any] | None:
+    """The threshold of the scores as given that keeps a risk below the limit; None without one."""
+    if at_most is None:
+        return None
+    if rows.weight is not None:
+        raise InputError("at_most needs rows that count once each; pass counts, not sample_weight.")
+    found = guaranteed_threshold(
+        rows.codes,
+        rows.prob,
+        at_most=at_most,
+        risk=risk,
+        confidence=confidence,
+        classes=np.arange(len(rows.classes)),
+    )
+    return {**found.to_dict(), "finding": str(found)}
 
 
 # ----- groups -------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ import typer
 from trueodds.basics.shown import shortened
 from trueodds.cli import options as o
 from trueodds.cli.commands.compare import Folds, Jobs, Methods, chosen_methods
+from trueodds.cli.commands.threshold import Confidence, OfRisk
+from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note
@@ -24,6 +26,13 @@ Output = Annotated[
 ]
 Title = Annotated[str | None, typer.Option("--title", help="Title of the page.")]
 
+Limit = Annotated[
+    float | None,
+    o.result_option(
+        "--at-most", help="Add the threshold that keeps --risk below this limit (see 'threshold')."
+    ),
+]
+
 
 def report(
     context: typer.Context,
@@ -34,6 +43,9 @@ def report(
     method: Methods = None,
     cv: Folds = 5,
     jobs: Jobs = 1,
+    at_most: Limit = None,
+    risk: OfRisk = "errors",
+    confidence: Confidence = 0.9,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
@@ -43,11 +55,14 @@ def report(
     --------
     trueodds report scores.csv --score p --label y -o report.html
     trueodds report scores.parquet -s p -l y --group country --group age -o report.html
+    trueodds report scores.csv -s p -l y --at-most 0.2 -o report.html
     trueodds report scores.csv -s p -l y --json > summary.json
     """
     from trueodds.report import build_report
 
     refuse_margins(data.input_scale)
+    if at_most is not None and data.weight is not None:
+        raise UsageError("--weight has no exact guarantee; pass --counts for numbers of rows.")
     if not as_json:
         check_target(output, force=force)
     prepared, rows = data.read(groups=tuple(group or ()))
@@ -70,6 +85,9 @@ def report(
         command=as_unicode(shlex.join(["trueodds", *context.obj["words"]])),
         random_state=data.seed,
         n_jobs=jobs,
+        at_most=at_most,
+        risk=risk,
+        confidence=confidence,
         progress=sys.stderr.isatty(),
     )
     if as_json:
