@@ -81,7 +81,9 @@ NOT_CALLED = {
     # What validation has made comes in here, not what callers have.
     **dict.fromkeys(("fit_map", "fit_map_with_band", "read_rows"), "takes validated rows"),
     **dict.fromkeys(("apply", "apply_to_all"), "takes validated scores; maps are called instead"),
-    **dict.fromkeys(("from_codes", "from_grouped", "of_sorted"), "takes validated columns"),
+    **dict.fromkeys(
+        ("from_codes", "from_grouped", "of_runs", "of_sorted"), "takes validated columns"
+    ),
     "expression": "takes nodes of a formula",
     **dict.fromkeys(("get_metadata_routing", "set_fit_request", "set_score_request"), "sklearn's"),
     **dict.fromkeys(("onnx_converter", "onnx_parser", "onnx_shape_calculator"), "skl2onnx's"),

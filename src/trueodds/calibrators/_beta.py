@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.parametric import fit_log_odds_map
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.logistic_regression import Design

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.parametric import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_number

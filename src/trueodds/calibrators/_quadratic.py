@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import warn_of_curve
+from trueodds.calibrators._shared.parametric import warn_of_curve
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, QuadraticMap
 from trueodds.numerics.log_odds import LogOddsRows

@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import warn_of_curve
+from trueodds.calibrators._shared.parametric import warn_of_curve
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, InputScale, LabelSmoothing, check_number
 from trueodds.maps import CalibrationMap, LogOddsMap

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.parametric import fit_log_odds_map
 from trueodds.inputs import (
     Floats,
     check_choice,

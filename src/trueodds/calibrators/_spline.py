@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
+from trueodds.calibrators._shared.parametric import warn_not_converged, warn_separable
 from trueodds.inputs import (
     Floats,
     InputScale,

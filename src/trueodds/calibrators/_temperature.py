@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.parametric import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.exceptions import NonMonotoneWarning, warn_user
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap

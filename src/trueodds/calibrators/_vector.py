@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from trueodds.calibrators import Calibrator
-from trueodds.calibrators._shared.log_odds import fit_log_odds_map
+from trueodds.calibrators._shared.parametric import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.softmax.regression import VectorModel

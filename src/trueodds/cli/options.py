@@ -18,9 +18,9 @@ import typer
 
 from trueodds.basics.shown import shown
 from trueodds.cli.errors import UsageError
+from trueodds.cli.files.encoding import UTF_8
 from trueodds.cli.files.find import Format, refuse_idle_pipe
 from trueodds.cli.files.open import MEMORY, DataSource, Reading, in_bytes, open_source
-from trueodds.cli.files.text import UTF_8
 from trueodds.cli.output import note, working
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import Prepared, prepare

@@ -13,7 +13,7 @@ from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_ma
 from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillRows, fit_coal_path
 from trueodds.calibrators._charcoal_grill.folds import choose_n_coals
 from trueodds.calibrators._charcoal_grill.paper import fit_paper
-from trueodds.calibrators._shared.log_odds import warn_separable
+from trueodds.calibrators._shared.parametric import warn_separable
 from trueodds.exceptions import (
     ConvergenceWarning,
     InputError,

@@ -9,7 +9,7 @@ from trueodds.calibrators._charcoal_grill.classes_fit import (
     fit_class_path,
     fit_classes_paper,
 )
-from trueodds.calibrators._shared.log_odds import warn_separable
+from trueodds.calibrators._shared.parametric import warn_separable
 from trueodds.calibrators._shared.softmax import HOTTEST, UNSEEN_FLOOR
 from trueodds.exceptions import MissingClassWarning, NonMonotoneWarning, warn_user
 from trueodds.inputs import Floats, InputScale, Labels, LabelSmoothing

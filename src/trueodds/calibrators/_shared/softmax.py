@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.calibrators._shared.base import Calibrator
-from trueodds.calibrators._shared.log_odds import warn_not_converged, warn_separable
+from trueodds.calibrators._shared.parametric import warn_not_converged, warn_separable
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
 from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap

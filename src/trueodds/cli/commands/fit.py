@@ -11,7 +11,7 @@ import typer
 
 from trueodds.basics.log import logger
 from trueodds.cli import options as o
-from trueodds.cli.commands.methods import AUTO, complete_method, make_calibrator
+from trueodds.cli.calibrators import AUTO, complete_method, make_calibrator
 from trueodds.cli.commands.show import losses_text
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT, as_unicode

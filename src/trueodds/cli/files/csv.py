@@ -13,8 +13,8 @@ from typing import Any
 
 from trueodds.basics.shown import shown
 from trueodds.cli.files.find import uncompressed
+from trueodds.cli.files.lines import LONGEST_LINE
 from trueodds.cli.files.sql import as_number, quoted
-from trueodds.cli.files.text import LONGEST_LINE
 from trueodds.exceptions import InputError
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 from trueodds.basics.shown import shown
 from trueodds.cli.files.csv import MOST_COLUMNS
 from trueodds.cli.files.find import uncompressed
-from trueodds.cli.files.text import LONGEST_LINE
+from trueodds.cli.files.lines import LONGEST_LINE
 from trueodds.exceptions import InputError
 
 __all__ = ["check_columns", "check_keys"]

@@ -12,7 +12,8 @@ from trueodds.cli.files.open import DataSource
 from trueodds.cli.files.sql import quoted
 from trueodds.cli.output import note
 from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
-from trueodds.cli.rows.columns import Checks, ColumnNames
+from trueodds.cli.rows.checks import Checks
+from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import Classes, find_classes
 from trueodds.exceptions import InputError
 
