@@ -74,6 +74,10 @@ class Stopping:
             self._finished = before
             raise
 
+    def go_on(self) -> None:
+        """More work follows the result, so signals stop it again."""
+        self._finished = False
+
     def _receive(self, number: int, _frame: Any) -> None:
         if self._finished:
             self._finished = False

@@ -29,7 +29,7 @@ COMMANDS = {
     name: f"trueodds.cli.commands.{name}"
     for name in (
         *("evaluate", "compare", "report"),
-        *("fit", "apply", "threshold", "monitor", "show", "diff", "export"),
+        *("fit", "apply", "threshold", "monitor", "stream", "show", "diff", "export"),
         *("methods", "demo"),
     )
 } | {"study": f"{STUDIES}.cli"}
@@ -165,7 +165,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 success. 1 unusable data or file. 2 wrong options. 3 missing library. "
-    "4 monitor: alarm. 5 monitor: delivery that --fail-on names. 70 bug. 130 interrupted. "
+    "4 monitor, stream: alarm. 5 monitor: delivery that --fail-on names. 70 bug. 130 interrupted. "
     "141 output closed. 143 terminated.",
 )
 app.callback(help=_help_text(_program))(_program)

@@ -209,7 +209,7 @@ class Watch:
     def save(self, path: str | Path) -> None:
         """Write the file atomically; raise if it has changed since it was read."""
         path = Path(path)
-        text = state_text(self.to_dict(), self._read)
+        text = state_text(self.to_dict(), self.from_dict)
         found = _hash(read_state(path)) if path.exists() else None
         if found != self._read_as:
             raise InputError(
@@ -224,7 +224,7 @@ class Watch:
         path = Path(path)
         try:
             text = read_state(path)
-            watch = cls._read(parse_state(text, path.name))
+            watch = cls.from_dict(parse_state(text, path.name))
         except StateFormatError as error:
             raise StateFormatError(
                 f"{path.name} is not a valid state: {error} To start over, move it away."
@@ -233,7 +233,8 @@ class Watch:
         return watch
 
     @classmethod
-    def _read(cls, content: Any) -> Watch:
+    def from_dict(cls, content: Any) -> Watch:
+        """A watch from its state, every value of which is checked."""
         monitor = CalibrationMonitor.from_dict(content)
         if content["job"] is None:
             raise StateFormatError("state.job is null: CalibrationMonitor.save wrote it.")

@@ -296,6 +296,10 @@ class OnlineCalibrator:
         self._widen(table)
         return _whole(sigmoid(told.astype(np.float64)))
 
+    def waits_for(self, row_id: str | int) -> bool:
+        """Whether a row of this id waits for its label."""
+        return self._pending is not None and row_id in self._pending
+
     def recall(self, ids: Any) -> Floats:
         """The forecasts that :meth:`ask` returned for rows that still wait.
 

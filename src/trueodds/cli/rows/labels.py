@@ -21,7 +21,7 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds.table import ScoreTable
 
-__all__ = ["Classes", "code_known_classes", "find_classes"]
+__all__ = ["Classes", "class_of", "code_known_classes", "find_classes"]
 
 Label = str | int | float | bool
 MOST_LABELS = 1000
@@ -127,7 +127,7 @@ def code_known_classes(
     if positive is None:
         texts: list[list[str]] = [[] for _ in classes]
         for one in counts:
-            code = _class_of(one, classes)
+            code = class_of(one, classes)
             if code is not None:
                 texts[code].append(one)
         return _code(text, texts, missing, "-1")
@@ -153,7 +153,7 @@ def _code(text: str, groups: Sequence[list[str]], missing: str = "", other: str 
     return f"CASE {' '.join(cases)} ELSE {other} END"
 
 
-def _class_of(text: str, classes: Sequence[Label]) -> int | None:
+def class_of(text: str, classes: Sequence[Label]) -> int | None:
     """The class that a text of a file stands for: the same text before an equal number."""
     places = range(len(classes))
     exact = [place for place in places if str(classes[place]) == text]

@@ -1,4 +1,4 @@
-"""Options of ``trueodds monitor`` for its rows."""
+"""Options of ``trueodds monitor`` and ``trueodds stream`` for their rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from trueodds.cli.options import (
 )
 from trueodds.cli.rows.columns import ColumnNames
 
-__all__ = ["WatchedRowOptions"]
+__all__ = ["DeliveryOptions", "StreamedRowOptions", "WatchedRowOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchedRowOptions(LabelOptions, ReadingOptions):
+class DeliveryOptions(LabelOptions, ReadingOptions):
     """Deliveries of rows, in the order of time."""
 
     files: Annotated[
@@ -47,12 +47,6 @@ class WatchedRowOptions(LabelOptions, ReadingOptions):
             help="Form of the times, such as %d.%m.%Y; by default ISO (2026-10-01) or numbers.",
         ),
     ] = None
-    group: Annotated[
-        str | None,
-        data_option(
-            "--group", "-g", metavar="COLUMN", help="Column of groups that are watched one by one."
-        ),
-    ] = None
     until: Annotated[
         str | None,
         rows_option(
@@ -68,9 +62,14 @@ class WatchedRowOptions(LabelOptions, ReadingOptions):
         ),
     ] = None
 
+    @property
+    def kept_apart(self) -> str | None:
+        """The column that tells rows with the same time and scores apart."""
+        raise NotImplementedError
+
     def columns(self, fitted: Any) -> ColumnNames:
         """The columns that are asked for: scores as the map takes them, and all others."""
-        named = (self.label, self.time, self.group)
+        named = (self.label, self.time, self.kept_apart)
         return ColumnNames(
             tuple(self.score),
             weight=self.counts,
@@ -79,3 +78,40 @@ class WatchedRowOptions(LabelOptions, ReadingOptions):
             sums_to_one=fitted.rows_sum_to_one,
             unit=self.unit,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedRowOptions(DeliveryOptions):
+    """Deliveries that a monitor watches."""
+
+    group: Annotated[
+        str | None,
+        data_option(
+            "--group", "-g", metavar="COLUMN", help="Column of groups that are watched one by one."
+        ),
+    ] = None
+
+    @property
+    def kept_apart(self) -> str | None:
+        """The column of groups."""
+        return self.group
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedRowOptions(DeliveryOptions):
+    """Deliveries, or lines of standard input, that a calibrator learns."""
+
+    row_id: Annotated[
+        str | None,
+        data_option(
+            "--id",
+            metavar="COLUMN",
+            help="Column of ids: rows without a label are forecast at once and learned when the "
+            "label comes under their id.",
+        ),
+    ] = None
+
+    @property
+    def kept_apart(self) -> str | None:
+        """The column of ids."""
+        return self.row_id

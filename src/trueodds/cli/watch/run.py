@@ -35,7 +35,7 @@ from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
-from trueodds.cli.watch.options import WatchedRowOptions
+from trueodds.cli.watch.options import DeliveryOptions
 from trueodds.cli.watch.rows import (
     Piece,
     WatchedRows,
@@ -60,7 +60,7 @@ from trueodds.monitoring._deliveries import (
 )
 from trueodds.monitoring._watch import Watch, later, moment_number
 
-__all__ = ["WatchRun", "find_files", "locked", "open_watch"]
+__all__ = ["Delivery", "RowArrays", "WatchRun", "find_files", "locked", "moment_text", "open_watch"]
 
 PATIENCE = 300.0
 """Seconds to wait for another run on the same state."""
@@ -245,7 +245,7 @@ class RowArrays:
         def latest(rows: Any) -> str | None:
             if self.moments is None or not rows.any():
                 return None
-            return _moment_text(float(self.moments[own].max(where=rows, initial=-np.inf)), kind)
+            return moment_text(float(self.moments[own].max(where=rows, initial=-np.inf)), kind)
 
         return FileRecord(
             one.fingerprint,
@@ -269,7 +269,7 @@ class WatchRun:
     watch: Watch
     state: str
     fitted: Any
-    data: WatchedRowOptions
+    data: DeliveryOptions
     at: str = field(default_factory=time_stamp)
     events: list[dict[str, Any]] = field(default_factory=list)
     """What was unusual about the deliveries of this run."""
@@ -454,7 +454,7 @@ class WatchRun:
             code_known_classes(source, data.label, self.classes, data.positive, named=named),
             self.classes,
             rule,
-            group=data.group,
+            group=data.kept_apart,
             on_bad_rows=data.on_bad_rows,
             until=data.until,
             last=self.watch.last,
@@ -481,6 +481,10 @@ class WatchRun:
         for place, one in enumerate(batch):
             self.watch.files.pop(one.name, None)  # the newest come last
             self.watch.files[one.name] = read.record(one, place, self.watch.kind)
+        return self._taken(read)
+
+    def _taken(self, read: RowArrays) -> Any:
+        """The positions to count."""
         return read.take
 
     def _earlier(
@@ -568,7 +572,8 @@ class WatchRun:
                 counts += self._update(names, piece)
             if is_late:
                 late[period] = late.get(period, 0) + int(counts[0])
-            yield self._line(period, is_late, counts)
+            if counts[0]:
+                yield self._line(period, is_late, counts)
         for period, count in late.items():
             self._event("late", period=period, rows=count)
 
@@ -580,7 +585,7 @@ class WatchRun:
         y: Any = piece.codes if watch.monitor.classes is None else names[piece.codes]
         watch.monitor.update(forecasts, y, piece.weight, piece.times, group=piece.groups)
         if piece.moments is not None:
-            newest = _moment_text(float(piece.moments.max()), watch.kind)
+            newest = moment_text(float(piece.moments.max()), watch.kind)
             watch.last = later(watch.last, newest, watch.kind)
         p, right = forecasts, piece.codes == 1
         if forecasts.ndim == 2:
@@ -657,7 +662,7 @@ def _copy_lines(stream: Any, target: Any, size: int) -> None:
             rest += block
 
 
-def _moment_text(number: float, kind: str | None) -> str:
+def moment_text(number: float, kind: str | None) -> str:
     """A time as the state keeps it."""
     if kind == "number":
         return repr(number)

@@ -1,0 +1,179 @@
+"""``trueodds stream``: calibrate scores while labels come in, from run to run or line by line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trueodds.cli import options as o
+from trueodds.cli.errors import ALARM, UsageError
+from trueodds.cli.files.find import STANDARD_INPUT
+from trueodds.cli.files.write import check_target
+from trueodds.cli.output import emit_json, say
+from trueodds.cli.watch.options import StreamedRowOptions
+
+__all__ = ["stream"]
+
+STREAM = "Stream"
+
+State = Annotated[
+    str,
+    typer.Option(
+        "--state",
+        metavar="STATE.JSON",
+        help="File that keeps what was learned from run to run; made if it is missing.",
+        rich_help_panel=STREAM,
+    ),
+]
+MaxPending = Annotated[
+    int | None,
+    typer.Option(
+        "--max-pending",
+        metavar="N",
+        min=1,
+        help="Rows that wait for a label (--id); with more, the oldest are dropped.  "
+        "[default: 1000]",
+        rich_help_panel=STREAM,
+    ),
+]
+Replayed = Annotated[
+    bool,
+    typer.Option(
+        "--replayed",
+        help="Standard input begins with its first line again: skip the lines in the state.",
+        rich_help_panel=STREAM,
+    ),
+]
+Acknowledge = Annotated[
+    bool,
+    typer.Option(
+        "--acknowledge",
+        help="Record the current alarm and restart the e-value at 1.",
+        rich_help_panel=STREAM,
+    ),
+]
+Output = Annotated[
+    str | None,
+    o.result_option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Append the forecasts to this file, .csv or .jsonl. Default for standard input: "
+        "standard output.",
+    ),
+]
+MapOut = Annotated[
+    str | None,
+    o.result_option(
+        "--map-out", metavar="MAP.JSON", help="Write the map of this moment, replacing it."
+    ),
+]
+MapEvery = Annotated[
+    int | None,
+    o.result_option(
+        "--map-every",
+        metavar="N",
+        min=1,
+        help="Write --map-out after every N rows learned too, not only at the end.",
+    ),
+]
+
+
+def stream(
+    map_file: o.MapFile,
+    data: StreamedRowOptions,
+    state: State,
+    max_pending: MaxPending = None,
+    replayed: Replayed = False,
+    acknowledge: Acknowledge = False,
+    output: Output = None,
+    map_out: MapOut = None,
+    map_every: MapEvery = None,
+    as_json: o.Json = False,
+) -> None:
+    """Calibrate scores while labels come in: forecast each row, then learn its label.
+
+    The map is where it begins; it follows drift from there, with bounds for every sequence of
+    labels. A run reads the rows that are new and keeps what it learned in a state file. '-' reads
+    JSON lines from standard input and answers each with a line. With --id, rows without a label
+    are forecast at once, and their labels may come later. Forecasts and state agree even if a run
+    is killed. The command tests its own forecasts as 'trueodds monitor' does: exit code 4.
+
+    Examples
+    --------
+    trueodds stream map.json 'new/*.csv' -s p -l y -t day --state s.json -o forecasts.csv
+    trueodds stream map.json 'new/*.csv' -s p -l y --id order --state s.json -o forecasts.csv
+    trueodds stream map.json - -s p -l y --id order --state s.json --map-out now.json
+    """
+    # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
+    from trueodds.cli.watch.lines import LineRun
+    from trueodds.cli.watch.run import find_files, locked
+    from trueodds.cli.watch.stream import Forecasts, StreamRun, open_job
+    from trueodds.cli.watch.words import log, log_events, say_result
+
+    from_lines = STANDARD_INPUT in data.files
+    _check_options(data, from_lines, replayed, map_out, map_every, as_json)
+    fitted = o.load_map(map_file)
+    paths = [] if from_lines else find_files(data.files)
+    for target in (state, output, map_out):
+        if target is not None:
+            check_target(target)
+    with locked(state):
+        job = open_job(state, fitted, data.time, max_pending)
+        with Forecasts(job, state, output, to_output=from_lines) as forecasts:
+            run = StreamRun(
+                watch=job.watch,
+                state=state,
+                fitted=fitted,
+                data=data,
+                job=job,
+                forecasts=forecasts,
+                map_out=map_out,
+                map_every=map_every,
+            )
+            if acknowledge and not job.watch.acknowledge(run.at):
+                log("there is no alarm to acknowledge.")
+            before = job.online.n_rows
+            if from_lines:
+                LineRun(run).read(replayed=replayed)
+            else:
+                fresh = run.look(paths)
+                lines = run.read(fresh, quiet=as_json)
+                log_events(run.events)
+                run.commit()
+            learned = job.online.n_rows - before
+            log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
+    if as_json:
+        content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
+        content |= {"notes": run.notes, "events": run.events, **job.watch.summary()}
+        emit_json("stream", content | run.summary())
+    elif not from_lines:
+        say_result(job.watch)
+        for line in [*run.notes, *run.words()]:
+            say(line)
+    if job.watch.monitor.alarm:
+        raise typer.Exit(ALARM)
+
+
+def _check_options(
+    data: StreamedRowOptions,
+    from_lines: bool,
+    replayed: bool,
+    map_out: str | None,
+    map_every: int | None,
+    as_json: bool,
+) -> None:
+    if map_every is not None and map_out is None:
+        raise UsageError("--map-every needs --map-out.")
+    if from_lines and len(data.files) > 1:
+        raise UsageError("standard input (-) cannot be read together with files.")
+    if replayed and not from_lines:
+        raise UsageError("--replayed is for standard input (-).")
+    if data.time is None and (data.until or data.period or data.time_format):
+        raise UsageError("--until, --period and --time-format need --time.")
+    if from_lines:
+        given = {"--time": data.time, "--format": data.input_format, "--json": as_json or None}
+        wrong = [name for name, value in given.items() if value is not None]
+        if wrong:
+            raise UsageError(f"{wrong[0]} is for files; standard input is JSON lines in order.")

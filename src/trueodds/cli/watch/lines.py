@@ -1,0 +1,240 @@
+"""Standard input as JSON lines: each line is a row or a label, and gets a line as its answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from trueodds.basics.files import parse_json
+from trueodds.basics.shown import shown
+from trueodds.basics.signals import STOPPING, Terminated
+from trueodds.cli.errors import UsageError
+from trueodds.cli.rows.labels import class_of
+from trueodds.cli.watch.stream import StreamRun
+from trueodds.cli.watch.words import log
+from trueodds.exceptions import InputError
+from trueodds.monitoring._state import MOST_ROWS
+from trueodds.online._job import LinesRead
+
+__all__ = ["LineRun"]
+
+STANDARD_INPUT = 0
+"""Its descriptor: lines are answered as they come, so nothing may be read ahead."""
+BLOCK = 1 << 16
+LONGEST_LINE = 1_000_000
+LONGEST_WAIT = 1000
+"""Lines after which the state is saved even if more are there."""
+
+
+class LineRun:
+    """Lines of standard input into the calibrator of a run.
+
+    Answers are written before the state: a run that is killed has answered some lines that the
+    state does not know. Sent again (``--replayed``), they get the same answers.
+    """
+
+    def __init__(self, run: StreamRun) -> None:
+        self.run, self.data = run, run.data
+        n_classes = max(2, len(run.data.score))
+        run.classes = run.classes or tuple(range(n_classes))
+        if len(run.classes) != n_classes:
+            raise UsageError(
+                f"the map is for {len(run.classes)} classes; pass one --score for each."
+            )
+        self._id_column = run.data.kept_apart
+        self._unsaved = 0
+        self._labeled: list[tuple[Any, int, float]] = []
+
+    def read(self, *, replayed: bool) -> None:
+        """Learn all lines to the end of the input, and save what was learned."""
+        skipped = LinesRead() if replayed else None
+        try:
+            for lines, idle in _blocks(STANDARD_INPUT):
+                with STOPPING.held():
+                    for line in lines:
+                        if skipped is None or not self._skip(line, skipped):
+                            self._learn(line)
+                    if idle or self._unsaved >= LONGEST_WAIT:
+                        self._save()
+        except (InputError, KeyboardInterrupt, Terminated):
+            self._save()  # all lines before the one that is wrong
+            raise
+        self._save()
+        known = self.run.job.lines.count
+        if skipped is not None and skipped.count < known:
+            raise InputError(
+                f"standard input has {skipped.count:,} lines, and the state has read {known:,}; "
+                "--replayed needs all of them again."
+            )
+
+    def _skip(self, line: bytes, skipped: LinesRead) -> bool:
+        """Whether the state has read this line of an input that is sent again."""
+        known = self.run.job.lines
+        if skipped.count >= known.count:
+            return False
+        skipped.add(line)
+        if skipped.count == known.count:
+            if skipped.digest != known.digest:
+                raise InputError(
+                    f"the first {skipped.count:,} lines of standard input are not those that the "
+                    "state has read (--replayed)."
+                )
+            skipped.count = MOST_ROWS  # all that follow are new
+        return True
+
+    def _save(self) -> None:
+        self.run.forecasts.flush()
+        if self._unsaved:
+            if self._labeled:
+                p, codes, weight = zip(*self._labeled, strict=True)
+                counts = self.run.watch_forecasts(
+                    np.array(p), np.array(codes), np.array(weight), None
+                )
+                self.run._line("standard input", False, counts)
+                self._labeled = []
+            self.run.commit()
+            STOPPING.go_on()
+            self._unsaved = 0
+
+    def _learn(self, line: bytes) -> None:
+        count = self.run.job.lines.count + 1
+        name = f"line {count:,} of standard input"
+        try:
+            answer = self._answer(self._row(line, name))
+        except InputError as error:
+            said = str(error) if str(error).startswith(name) else f"{name}: {error}"
+            if self.data.on_bad_rows == "error":
+                raise InputError(f"{said} To leave such lines out, pass --on-bad-rows skip.") from (
+                    None
+                )
+            answer = {"error": said}
+            log(f"left out: {said}")
+        self.run.job.lines.add(line)
+        self._unsaved += 1
+        self.run.forecasts.write([{"line": count} | answer])
+
+    def _row(self, line: bytes, name: str) -> dict[str, Any]:
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{name} is not UTF-8 text.") from None
+        row = parse_json(text, name, InputError)
+        if not isinstance(row, dict):
+            raise InputError(f"{name} is no JSON object.")
+        return row
+
+    def _answer(self, row: dict[str, Any]) -> dict[str, Any]:
+        run, online = self.run, self.run.online
+        code, row_id = self._code(row.get(self.data.label)), self._id(row)
+        given = {"id": row_id} if row_id is not None else {}
+        if all(row.get(name) is None for name in self.data.score):
+            return given | self._late(row_id, code, self._weight(row))
+        scores = np.array([self._score(row, name) for name in self.data.score])
+        weight = self._weight(row)
+        if code is None and row_id is not None and online.waits_for(row_id):
+            return given | run.forecast_columns(online.recall(row_id)[0])
+        y = np.array([None if code is None else run.classes[code]], dtype=object)
+        if online.classes is None:
+            y = np.array([-1 if code is None else code])
+        ids = None if row_id is None else np.array([row_id], dtype=object)
+        p, _ = run.learn(
+            scores if len(scores) == 1 else scores[np.newaxis],
+            y,
+            np.array([code is not None]),
+            ids,
+            np.array([weight]),
+        )
+        if code is not None and weight > 0:
+            self._labeled.append((p[0], code, weight))
+        return given | run.forecast_columns(p[0])
+
+    def _late(self, row_id: Any, code: int | None, weight: float) -> dict[str, Any]:
+        """A label without a score, for a row that was forecast before."""
+        online = self.run.online
+        if row_id is None or code is None:
+            names = " or ".join(map(shown, self.data.score[:3]))
+            raise InputError(
+                f"it has neither a score ({names}) nor a label ({shown(self.data.label)}) with an "
+                "id (--id)."
+            )
+        if not online.waits_for(row_id):
+            online.n_unknown += 1
+            return {"learned": False}
+        p = online.recall(row_id)[0]
+        y = code if online.classes is None else self.run.classes[code]
+        online.answer(row_id, [y], [weight])
+        self.run.learned()
+        if weight > 0:
+            self._labeled.append((p, code, weight))
+        return self.run.forecast_columns(p) | {"learned": True}
+
+    def _score(self, row: dict[str, Any], name: str) -> float:
+        value: Any = row.get(name)
+        if type(value) not in (int, float):
+            raise InputError(f"{shown(name)} must be a number; got {shown(value)}.")
+        try:
+            return float(value) / (100.0 if self.data.unit == "percent" else 1.0)
+        except OverflowError:
+            raise InputError(f"{shown(name)} is too large: {shown(value)}.") from None
+
+    def _weight(self, row: dict[str, Any]) -> float:
+        if self.data.counts is None:
+            return 1.0
+        value: Any = row.get(self.data.counts)
+        if type(value) not in (int, float) or not 0 <= value < 2**53 or value != math.floor(value):
+            raise InputError(
+                f"{shown(self.data.counts)} must be a whole number of rows; got {shown(value)}."
+            )
+        return float(value)
+
+    def _id(self, row: dict[str, Any]) -> str | int | None:
+        if self._id_column is None:
+            return None
+        value = row.get(self._id_column)
+        if value is not None and type(value) not in (str, int):
+            raise InputError(
+                f"{shown(self._id_column)} (--id) must be a text or a whole number; got "
+                f"{shown(value)}."
+            )
+        return value
+
+    def _code(self, value: Any) -> int | None:
+        if value is None:
+            return None
+        if isinstance(value, (list, dict)):
+            raise InputError(f"{shown(self.data.label)} must be a label; got {shown(value)}.")
+        text = value if isinstance(value, str) else json.dumps(value)
+        if self.data.positive is not None:
+            return int(text == self.data.positive)
+        code = class_of(text, self.run.classes)
+        if code is None:
+            known = ", ".join(map(shown, self.run.classes[:10]))
+            raise InputError(
+                f"{shown(value)} is none of the map's classes ({known}); pass --positive LABEL."
+            )
+        return code
+
+
+def _blocks(handle: int) -> Iterator[tuple[list[bytes], bool]]:
+    """Whole lines as they come, and whether no more are there at the moment."""
+    rest = b""
+    while block := os.read(handle, BLOCK):
+        if len(rest) > LONGEST_LINE:
+            raise InputError(f"a line of standard input is longer than {LONGEST_LINE:,} bytes.")
+        *lines, rest = (rest + block).split(b"\n")
+        yield [line for line in lines if line.strip()], not _has_more(handle)
+    if rest.strip():
+        yield [rest], True
+
+
+def _has_more(handle: int) -> bool:
+    try:
+        return bool(select.select([handle], [], [], 0)[0])
+    except (OSError, ValueError):  # Windows has no select for pipes
+        return False

@@ -1,0 +1,314 @@
+"""One run of ``trueodds stream``: rows into the calibrator, forecasts into a file, one state."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+
+from trueodds.basics.shown import json_printable, shown
+from trueodds.cli.errors import UsageError
+from trueodds.cli.files.find import as_unicode
+from trueodds.cli.files.open import FILE
+from trueodds.cli.files.sql import quoted
+from trueodds.cli.files.write import write_text
+from trueodds.cli.output import number
+from trueodds.cli.watch.rows import Piece, WatchedRows
+from trueodds.cli.watch.run import Delivery, RowArrays, WatchRun, moment_text, open_watch
+from trueodds.exceptions import InputError
+from trueodds.monitoring._watch import later
+from trueodds.online import OnlineCalibrator
+from trueodds.online._job import StreamJob
+
+__all__ = ["Forecasts", "StreamRun", "open_job"]
+
+KINDS = (".csv", ".jsonl")
+
+
+def open_job(state: str, fitted: Any, time: str | None, max_pending: int | None) -> StreamJob:
+    """The state that there is, or a new one."""
+    path = Path(state)
+    if not path.exists():
+        watch = open_watch(state, fitted, time, None, None)
+        return StreamJob(OnlineCalibrator(start=fitted, max_pending=max_pending or 1000), watch)
+    job = StreamJob.load(path)
+    if job.watch.map != fitted.fingerprint:
+        raise InputError(
+            f"{path.name} was begun with another map; begin a new state file for this one "
+            "(--state)."
+        )
+    if job.watch.time != time:
+        raise UsageError(f"{path.name} was begun with --time {job.watch.time}; got {time}.")
+    if max_pending not in (None, job.online.max_pending):
+        raise UsageError(
+            f"{path.name} was begun with --max-pending {job.online.max_pending}; got {max_pending}."
+        )
+    return job
+
+
+class Forecasts:
+    """Where forecasts go: a file that grows with the state, or standard output.
+
+    The state holds the size of the file. What a run that was killed wrote beyond it is cut off by
+    the next run, which writes the same rows again.
+    """
+
+    def __init__(self, job: StreamJob, state: str, output: str | None, *, to_output: bool) -> None:
+        self.job, self.state, self.count = job, state, 0
+        self._header: list[str] | None = None
+        self._stream: IO[bytes] | None = None
+        self._to_output = to_output and output is None
+        self._path = None if output is None else Path(output)
+        if self._path is not None and self._path.suffix.lower() not in KINDS:
+            raise UsageError(f"--output must end in .csv or .jsonl; got {output}.")
+
+    def __enter__(self) -> Self:
+        if self._path is None:
+            return self
+        job, path = self.job, self._path.absolute()
+        if job.output != str(path):
+            if path.exists() and path.stat().st_size:
+                raise InputError(
+                    f"{self._path} exists and is not the output of this state; name another "
+                    "with -o."
+                )
+            job.output, job.written = str(path), 0
+            job.save(self.state)  # so that the next run knows the file if this one is killed
+        size = path.stat().st_size if path.exists() else 0
+        if 0 < size < job.written:
+            raise InputError(
+                f"{self._path} is shorter than when this state was saved; restore it, or name "
+                "another with -o."
+            )
+        if size == 0:  # moved away, perhaps to archive it
+            job.written = 0
+        self._stream = path.open("r+b" if path.exists() else "x+b")
+        self._stream.truncate(job.written)
+        self._stream.seek(job.written)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            if kind is not None:  # nothing that the state does not know
+                self._stream.flush()
+                self._stream.truncate(self.job.written)
+            self._stream.close()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether forecasts go anywhere."""
+        return self._stream is not None or self._to_output
+
+    def write(self, rows: list[dict[str, Any]]) -> None:
+        """Add rows, all with the same keys."""
+        self.count += len(rows)
+        if not rows or not self.wanted:
+            return
+        if self._path is not None and self._path.suffix.lower() == ".csv":
+            text = self._csv(rows)
+        else:
+            text = "".join(json_printable(json.dumps(row, allow_nan=False)) + "\n" for row in rows)
+        if self._stream is not None:
+            self._stream.write(text.encode("utf-8", "backslashreplace"))
+        else:
+            sys.stdout.write(text)
+
+    def _csv(self, rows: list[dict[str, Any]]) -> str:
+        target = io.StringIO()
+        writer = csv.DictWriter(target, list(rows[0]), lineterminator="\n")
+        if self._header is None:
+            self._header = list(rows[0])
+            if self.job.written == 0:
+                writer.writeheader()
+        writer.writerows(rows)
+        return target.getvalue()
+
+    def flush(self) -> None:
+        """Hand over what was written; a file is on the disk then, and its size in the job."""
+        if self._stream is not None:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self.job.written = self._stream.tell()
+        elif self._to_output:
+            sys.stdout.flush()
+
+
+@dataclass(kw_only=True, eq=False)
+class StreamRun(WatchRun):
+    """Rows of files, found as the monitor finds them, into the calibrator."""
+
+    job: StreamJob
+    forecasts: Forecasts
+    map_out: str | None = None
+    map_every: int | None = None
+    _starts: dict[int, int] = field(default_factory=dict)
+    """Position of the first row of each file."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.online = self.job.online
+        self._maps_due = self.online.n_rows // (self.map_every or 1)
+
+    def commit(self) -> None:
+        """Make forecasts, map and state agree: the state is written last."""
+        if self.map_out is not None:
+            self._write_map()
+        self.forecasts.flush()
+        self.job.save(self.state)
+
+    def learned(self) -> None:
+        """Write the map if it is time."""
+        if self.map_out is not None and self.map_every is not None:
+            due = self.online.n_rows // self.map_every
+            if due > self._maps_due:
+                self._write_map()
+            self._maps_due = due
+
+    def _write_map(self) -> None:
+        content = self.online.map_.to_dict()
+        text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1)
+        write_text(text, str(self.map_out))
+
+    def summary(self) -> dict[str, Any]:
+        """What the calibrator knows, as plain JSON values."""
+        online = self.online
+        return {
+            "rows_learned": online.n_rows,
+            "rows_pending": online.n_pending,
+            "rows_dropped": online.n_dropped,
+            "labels_unknown": online.n_unknown,
+            "forecasts": self.forecasts.count,
+            "regret": online.regret_,
+            "bound": online.bound_,
+            "experts": [
+                {"name": expert.name, "share": expert.share} for expert in self._experts()[:3]
+            ],
+        }
+
+    def _experts(self) -> Any:
+        experts = self.online.experts_
+        return experts if hasattr(experts[0], "share") else experts[0]
+
+    def words(self) -> list[str]:
+        """What the calibrator knows, as lines."""
+        online = self.online
+        waiting = f"; {online.n_pending:,} forecasts wait for a label" if online.n_pending else ""
+        dropped = f", {online.n_dropped:,} were dropped" if online.n_dropped else ""
+        lines = [f"learned:        {online.n_rows:,} rows{waiting}{dropped}"]
+        if len(self.classes) == 2:
+            lines.append(f"experts:        {'; '.join(str(e) for e in self._experts()[:3])}")
+            lines.append(
+                f"regret:         {number(online.regret_, 2)} nats against the best expert "
+                f"(bound {number(online.bound_, 2)})"
+            )
+        return lines
+
+    # ----- rows of files ---------------------------------------------------------------------
+
+    def _select(self, source: Any, batch: list[Delivery]) -> WatchedRows:
+        rows = super()._select(source, batch)
+        starts = source.relation.project(f"{quoted(FILE)} AS place, rowid AS position")
+        found = starts.aggregate("place, min(position)", "place").fetchall()
+        self._starts = dict(found)
+        self._names = [as_unicode(str(one.path)) for one in batch]
+        return rows
+
+    def _taken(self, read: RowArrays) -> Any:
+        """With ids, rows without a label are forecast too."""
+        if self.data.kept_apart is None:
+            return read.take
+        return read.take | ((read.codes < 0) & (read.files >= 0) & ~read.held)
+
+    def _update(self, names: Any, piece: Piece) -> Any:
+        y = piece.codes if self.online.classes is None else names[piece.codes]
+        labeled = piece.codes >= 0
+        ids = None if piece.groups is None else self._ids(piece)
+        p, made = self.learn(piece.scores, y, labeled, ids, piece.weight)
+        if piece.moments is not None and labeled.any():
+            newest = moment_text(float(piece.moments[labeled].max()), self.watch.kind)
+            self.watch.last = later(self.watch.last, newest, self.watch.kind)
+        if self.forecasts.wanted:
+            self.forecasts.write(self._written(piece, p, made, ids))
+        else:
+            self.forecasts.count += int(made.sum())
+        weight = None if piece.weight is None else piece.weight[labeled]
+        times = None if piece.times is None else piece.times[labeled]
+        return self.watch_forecasts(p[labeled], piece.codes[labeled], weight, times)
+
+    def _ids(self, piece: Piece) -> Any:
+        groups: Any = piece.groups
+        if any(one is None for one in groups.tolist()):
+            raise InputError(f"column {shown(self.data.kept_apart)} (--id) is empty in some rows.")
+        return groups
+
+    def learn(self, scores: Any, y: Any, labeled: Any, ids: Any, weight: Any) -> tuple[Any, Any]:
+        """Answer rows that wait, learn other labeled rows, and ask for the rest.
+
+        Returns
+        -------
+        p : ndarray of shape (n, n_classes)
+            The forecasts that were made before the labels were known.
+        made : ndarray of bool
+            False for rows that wait already and have no label yet.
+        """
+        online = self.online
+        p = np.full((len(labeled), max(2, len(self.classes))), np.nan)
+        waits = np.zeros(len(labeled), dtype=bool)
+        if ids is not None:
+            waits = np.array([online.waits_for(one) for one in ids.tolist()], dtype=bool)
+        mass = np.ones(len(labeled)) if weight is None else weight
+        late, direct, new = labeled & waits, labeled & ~waits, ~labeled & ~waits
+        if late.any():
+            p[late] = online.recall(ids[late])
+            online.answer(ids[late], y[late], mass[late])
+        if direct.any():
+            p[direct] = online.replay(scores[direct], y[direct], mass[direct])
+        if new.any() and ids is not None:
+            p[new] = online.ask(scores[new], ids[new])
+        elif new.any():
+            p[new] = online.predict_proba(scores[new])
+        self.learned()
+        return p, labeled | new
+
+    def watch_forecasts(self, p: Any, codes: Any, weight: Any, times: Any) -> Any:
+        """Let the monitor see labeled forecasts; returns rows, and what was expected and seen."""
+        if not len(codes):
+            return np.zeros(3)
+        monitor, two = self.watch.monitor, p.shape[1] == 2
+        y = codes if monitor.classes is None else np.array(monitor.classes, object)[codes]
+        monitor.update(p[:, 1] if two else p, y, weight, times)
+        top, right = (p[:, 1], codes == 1) if two else (p.max(1), p.argmax(1) == codes)
+        mass = np.ones(len(top)) if weight is None else weight
+        return np.array([len(top), (mass * top).sum(), (mass * right).sum()])
+
+    def _written(self, piece: Piece, p: Any, made: Any, ids: Any) -> list[dict[str, Any]]:
+        labels = [None if code < 0 else self.classes[code] for code in piece.codes.tolist()]
+        rows = []
+        for i in np.flatnonzero(made).tolist():
+            place = int(piece.files[i])
+            row: dict[str, Any] = {
+                "file": self._names[place],
+                "row": int(piece.positions[i]) - self._starts[place] + 1,
+            }
+            if ids is not None:
+                row["id"] = ids[i]
+            if piece.times is not None:
+                row["time"] = piece.times[i]
+            rows.append(row | {"label": labels[i]} | self.forecast_columns(p[i]))
+        return rows
+
+    def forecast_columns(self, p: Any) -> dict[str, float]:
+        """A forecast by name: of the positive class, or one for each of several."""
+        if len(p) == 2:
+            return {"forecast": float(p[1])}
+        return {f"forecast_{name}": float(q) for name, q in zip(self.classes, p, strict=True)}

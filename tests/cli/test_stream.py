@@ -1,0 +1,498 @@
+"""``trueodds stream``: rows of files and lines into a calibrator, forecasts and state in step."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from support.mutate_json import Mutator
+from trueodds import LogisticCalibrator, OneVsRestCalibrator, OnlineCalibrator, load
+from trueodds.cli import main
+from trueodds.exceptions import InputError
+from trueodds.maps import IdentityMap, LogOddsMap
+from trueodds.online._job import StreamJob
+
+COLUMNS = ("-s", "p", "-l", "y", "--state", "s.json")
+STDIN = ("stream", "map.json", "-", *COLUMNS, "--id", "order")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    LogOddsMap(a=0.8, b=0.9, c=-0.2).save("map.json")
+    IdentityMap().save("identity.json")
+    return tmp_path
+
+
+@pytest.fixture
+def feed(folder, run):
+    """Run a command with standard input; returns as ``run`` does."""
+
+    def call(*words, given):
+        (folder / "given.jsonl").write_bytes(given)
+        with standard_input("given.jsonl"):
+            return run(*words)
+
+    return call
+
+
+@contextmanager
+def standard_input(name):
+    before, source = os.dup(0), os.open(name, os.O_RDONLY)
+    try:
+        os.dup2(source, 0)
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(source)
+
+
+def rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n).round(6)
+    return p.tolist(), (rng.random(n) < p**2).astype(int).tolist()
+
+
+def write(name, p, y, first=0, day=None):
+    """CSV with scores, labels (None: not yet), ids, and perhaps a time for each row."""
+    with open(name, "w") as file:  # noqa: PTH123
+        file.write("p,y,order" + (",at\n" if day else "\n"))
+        for i, (score, label) in enumerate(zip(p, y, strict=True)):
+            at = f",2026-10-{day:02d} {i // 60:02d}:{i % 60:02d}:00" if day else ""
+            file.write(f"{score},{'' if label is None else label},n{first + i}{at}\n")
+
+
+def forecasts(name="f.csv"):
+    with open(name, newline="") as file:  # noqa: PTH123
+        return list(csv.DictReader(file))
+
+
+def learned(state="s.json"):
+    return json.loads(Path(state).read_text())
+
+
+def test_rows_of_files_are_learned_in_the_order_of_time(folder, run):
+    for day in (2, 1):
+        p, y = rows(80, day)
+        write(f"{day}.csv", p, y, 1000 * day, day)
+    words = ("stream", "map.json", "[0-9].csv", *COLUMNS, "-t", "at", "-o", "f.csv", "--json")
+    result = run(*words, "--map-out", "now.json")
+    assert result.code == 0, result.err
+    online = OnlineCalibrator(start=load("map.json"))
+    p, y = (a + b for a, b in zip(rows(80, 1), rows(80, 2), strict=True))
+    expected = online.replay(p, y)[:, 1]
+    found = forecasts()
+    assert [float(row["forecast"]) for row in found] == expected.tolist()
+    assert [row["file"] for row in found] == ["1.csv"] * 80 + ["2.csv"] * 80
+    assert [int(row["row"]) for row in found] == [*range(1, 81)] * 2
+    assert [int(row["label"]) for row in found] == y
+    assert learned()["online"] == online.to_dict()
+    assert result.json["rows_learned"] == result.json["rows"] == 160
+    assert result.json["regret"] == online.regret_ < result.json["bound"]
+    assert load("now.json") == online.map_
+    before = (folder / "s.json").read_bytes(), (folder / "f.csv").read_bytes()
+    assert run(*words).code == 0
+    assert ((folder / "s.json").read_bytes(), (folder / "f.csv").read_bytes()) == before
+
+
+def test_labels_that_come_later_are_learned_under_their_ids(folder, run):
+    p, y = rows(60)
+    words = ("stream", "map.json", "a.csv", *COLUMNS, "--id", "order", "-o", "f.csv")
+    write("a.csv", p, [None] * 60)
+    first = run(*words)
+    assert "0 rows learned, 60 forecasts made" in first.err
+    assert "60 forecasts wait for a label" in first.out
+    asked = forecasts()
+    assert {row["label"] for row in asked} == {""}
+    write("a.csv", p, [*y[:40], *[None] * 20])  # the same rows, with labels of 40
+    second = run(*words)
+    assert "40 rows learned, 40 forecasts made" in second.err
+    again = forecasts()[60:]
+    assert [row["id"] for row in again] == [f"n{i}" for i in range(40)]
+    assert [row["forecast"] for row in again] == [row["forecast"] for row in asked[:40]]
+    assert [int(row["label"]) for row in again] == y[:40]
+    assert "0 rows learned, 0 forecasts made" in run(*words).err
+    online = OnlineCalibrator(start=load("map.json"))
+    ids = [f"n{i}" for i in range(60)]
+    assert online.ask(p, ids=ids)[:, 1].tolist() == [float(row["forecast"]) for row in asked]
+    online.answer(ids[:40], y[:40])
+    assert learned()["online"] == online.to_dict()
+
+
+def test_without_ids_rows_wait_for_their_labels(folder, run):
+    p, y = rows(30)
+    write("a.csv", p, [*y[:20], *[None] * 10])
+    words = ("stream", "map.json", "a.csv", *COLUMNS, "-o", "f.jsonl")
+    first = run(*words)
+    assert "20 rows learned, 20 forecasts made" in first.err
+    assert "(10 wait for a label)" in first.out
+    write("a.csv", p, y)
+    assert "10 rows learned, 10 forecasts made" in run(*words).err
+    online = OnlineCalibrator(start=load("map.json"))
+    expected = online.replay(p, y)[:, 1].tolist()
+    lines = [json.loads(line) for line in (folder / "f.jsonl").read_text().splitlines()]
+    assert [line["forecast"] for line in lines] == expected
+    assert learned()["online"] == online.to_dict()
+
+
+def test_the_monitor_is_an_independent_watchdog(folder, run):
+    p, y = rows(3000)
+    write("a.csv", p, y)
+    run("stream", "map.json", "a.csv", *COLUMNS, "-o", "f.csv")
+    watchdog = ("-s", "forecast", "-l", "label", "--state", "w.json", "--json")
+    calm = run("monitor", "identity.json", "f.csv", *watchdog)
+    assert calm.code == 0
+    assert calm.json["rows"] == 3000
+    own = StreamJob.load("s.json").watch.monitor
+    assert calm.json["e_value"] == pytest.approx(own.e_value, rel=1e-9)
+    raw = ("-s", "p", "-l", "y", "--state", "v.json", "--json")
+    assert run("monitor", "identity.json", "a.csv", *raw).code == 4
+
+
+KILL_POINTS = 40
+
+
+def run_killed(words, moment):
+    """Run the command in a child that kills itself at its n-th step; True if it was killed."""
+    child = os.fork()
+    if not child:
+        code = 70
+        try:
+            with open(os.devnull, "w") as nothing:  # noqa: PTH123
+                os.dup2(nothing.fileno(), 1)
+                os.dup2(nothing.fileno(), 2)
+            _kill_at(moment)
+            main([str(word) for word in words])
+        except SystemExit as leave:
+            code = int(leave.code or 0)
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL), code
+    return code != 0
+
+
+def _kill_at(moment):
+    """Count every write, flush and save, before and after; the process ends at the n-th."""
+    from trueodds.cli.watch.stream import Forecasts
+
+    steps = iter(range(10**6))
+
+    def stepping(kind, name):
+        plain = getattr(kind, name)
+
+        def called(*args, **options):
+            if next(steps) == moment:
+                for file in [one for one in args[:1] if isinstance(one, Forecasts)]:
+                    if file._stream is not None:
+                        file._stream.flush()
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = plain(*args, **options)
+            if next(steps) == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        setattr(kind, name, called)
+
+    stepping(Forecasts, "write")
+    stepping(Forecasts, "flush")
+    stepping(StreamJob, "save")
+    stepping(Path, "replace")
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_loses_nothing_and_counts_nothing_twice(folder, run):
+    words = ["stream", "map.json", "[0-9].csv", *COLUMNS, "--id", "order", "-o", "f.csv"]
+    words += ["--map-out", "now.json", "--map-every", "30"]
+    deliveries = []
+    for k in range(3):
+        p, y = rows(40, k)
+        deliveries.append((f"{k}.csv", p, [*y[:25], *[None] * 15], 100 * k))
+    for delivery in deliveries:
+        write(*delivery)
+        assert run(*words).code == 0
+    expected = (folder / "f.csv").read_bytes(), learned()
+    for name in ("s.json", "f.csv", "now.json", "0.csv", "1.csv", "2.csv"):
+        (folder / name).unlink()
+    kills = 0
+    for delivery in deliveries:
+        write(*delivery)
+        os.utime(delivery[0], (1e9, 1e9))
+        for moment in range(KILL_POINTS):
+            if not run_killed(words, moment):
+                break
+            kills += 1
+        else:
+            pytest.fail("more steps than moments")
+    assert kills > 30
+    assert (folder / "f.csv").read_bytes() == expected[0]
+    assert learned()["online"] == expected[1]["online"]
+    assert learned()["watch"]["stream"] == expected[1]["watch"]["stream"]
+
+
+def test_two_runs_at_once_take_turns(folder):
+    for k in range(2):
+        write(f"{k}.csv", *rows(300, k), first=1000 * k)
+    command = [sys.executable, "-m", "trueodds.cli", "stream", "map.json"]
+    runs = [
+        subprocess.Popen([*command, f"{k}.csv", *COLUMNS, "-o", "f.csv"], stderr=subprocess.PIPE)
+        for k in range(2)
+    ]
+    assert [one.wait(120) for one in runs] == [0, 0], [one.stderr.read() for one in runs]
+    for one in runs:
+        one.stderr.close()
+    found = forecasts()
+    assert sorted((row["file"], int(row["row"])) for row in found) == [
+        (f"{k}.csv", i + 1) for k in range(2) for i in range(300)
+    ]
+    assert learned()["online"]["streams"][0]["clock"][0] == 600
+
+
+# Lines ------------------------------------------------------------------------------------------
+
+
+def lines(n, seed=0):
+    """Rows with labels, rows without, and labels that come later, some of unknown rows."""
+    p, y = rows(n, seed)
+    found = []
+    for i in range(n):
+        if i % 3 == 0:
+            found.append({"p": p[i], "y": y[i]})
+        else:
+            found.append({"p": p[i], "order": i})
+        if i % 3 == 2 and i > 8:
+            found.append({"order": i - 6, "y": y[i - 6]})
+    return [*found, {"order": "unknown", "y": 1}, {"p": 0.4}]
+
+
+def expected_answers(given):
+    """The same by the calibrator's own methods, one row at a time."""
+    online = OnlineCalibrator(start=load("map.json"))
+    answers = []
+    for number, row in enumerate(given, start=1):
+        answer = {"line": number}
+        if "order" in row:
+            answer["id"] = row["order"]
+        if "p" not in row:
+            told = online.recall(row["order"])[0, 1]
+            known = online.answer(row["order"], row["y"])
+            answer |= {"forecast": told, "learned": True} if known else {"learned": False}
+        elif "y" in row:
+            answer["forecast"] = online.replay(row["p"], row["y"])[0, 1]
+        elif "order" in row:
+            answer["forecast"] = online.ask(row["p"], row["order"])[0, 1]
+        else:
+            answer["forecast"] = online.predict_proba(row["p"])[0, 1]
+        answers.append(answer)
+    return answers, online
+
+
+def as_bytes(given):
+    return "".join(json.dumps(row) + "\n" for row in given).encode()
+
+
+def test_each_line_gets_the_answer_of_the_calibrator(folder, feed):
+    given = lines(90)
+    words = (*STDIN, "--map-out", "now.json", "--map-every", "20")
+    result = feed(*words, given=as_bytes(given))
+    assert result.code == 0, result.err
+    answers, online = expected_answers(given)
+    assert [json.loads(line) for line in result.out.splitlines()] == answers
+    assert learned()["online"] == online.to_dict()
+    assert load("now.json") == online.map_
+    monitor = StreamJob.load("s.json").watch.monitor
+    assert monitor.n_rows == online.n_rows
+
+
+def test_lines_in_two_runs_equal_lines_in_one(folder, feed):
+    given = lines(60)
+    first = feed(*STDIN, given=as_bytes(given[:31]))
+    second = feed(*STDIN, given=as_bytes(given[31:]))
+    answers, online = expected_answers(given)
+    found = [json.loads(line) for line in (first.out + second.out).splitlines()]
+    assert found == answers
+    assert learned()["online"] == online.to_dict()
+
+
+def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
+    """The input is sent again from its first line; the file of answers has each line once."""
+    given = lines(45)
+    (folder / "input.jsonl").write_bytes(as_bytes(given))
+    monkeypatch.setattr("trueodds.cli.watch.lines.BLOCK", 300)
+    monkeypatch.setattr("trueodds.cli.watch.lines.LONGEST_WAIT", 7)
+    words = [*STDIN, "-o", "f.jsonl", "--replayed"]
+    kills = 0
+    for moment in range(12, 400, 9):
+        with standard_input("input.jsonl"):
+            if not run_killed(words, moment):
+                break
+        kills += 1
+    else:
+        pytest.fail("it never ended")
+    assert kills > 5
+    answers, online = expected_answers(given)
+    found = [json.loads(line) for line in (folder / "f.jsonl").read_text().splitlines()]
+    assert found == answers
+    assert learned()["online"] == online.to_dict()
+    assert learned()["lines"]["count"] == len(given)
+
+
+def test_an_answer_comes_before_the_next_line_is_sent(folder):
+    command = [sys.executable, "-m", "trueodds.cli", *STDIN]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        for i in range(3):
+            process.stdin.write(as_bytes([{"p": 0.3, "order": i}]))
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == i
+        process.terminate()
+        assert process.wait(60) == 143
+    assert StreamJob.load("s.json").online.n_pending == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{", "line 2 of standard input is not valid JSON"),
+        (b"[1]", "line 2 of standard input is no JSON object"),
+        (b'{"p": 1.5}', r"line 2 of standard input: scores must lie in [0, 1]"),
+        (b'{"p": "0.5"}', "'p' must be a number; got '0.5'"),
+        (b'{"p": true}', "'p' must be a number; got True"),
+        (b'{"p": 0.5, "y": 2}', "2 is none of the map's classes (0, 1)"),
+        (b'{"p": 0.5, "order": [1]}', "'order' (--id) must be a text or a whole number"),
+        (b'{"y": 1}', "it has neither a score ('p') nor a label ('y') with an id"),
+        (b'{"p": 0.5, "order": "%s"}' % (b"x" * 65), "at most 64 characters"),
+        (b'{"p": 0.5, "p": 0.6}', "a key stands twice"),
+        (b"\xff", "line 2 of standard input is not UTF-8 text"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_named(folder, feed, line, said):
+    given = b'{"p": 0.3, "y": 1}\n' + line + b'\n{"p": 0.4, "y": 0}\n'
+    refused = feed(*STDIN, given=given)
+    assert refused.code == 1
+    assert said in refused.err
+    assert "--on-bad-rows skip" in refused.err
+    assert len(refused.out.splitlines()) == 1
+    assert learned()["lines"]["count"] == 1
+    (folder / "s.json").unlink()
+    skipped = feed(*STDIN, "--on-bad-rows", "skip", given=given)
+    assert skipped.code == 0
+    answers = [json.loads(one) for one in skipped.out.splitlines()]
+    assert [sorted(one) for one in answers] == [
+        ["forecast", "line"], ["error", "line"], ["forecast", "line"]
+    ]  # fmt: skip
+    assert StreamJob.load("s.json").online.n_rows == 2
+
+
+def test_a_line_without_end_is_refused(folder, feed):
+    result = feed(*STDIN, given=b'{"p": 0.1}\n' + b" " * 3_000_000)
+    assert result.code == 1
+    assert "longer than 1,000,000 bytes" in result.err
+
+
+def test_other_lines_are_not_taken_for_those_that_were_read(folder, feed):
+    given = lines(12)
+    feed(*STDIN, given=as_bytes(given))
+    other = feed(*STDIN, "--replayed", given=as_bytes([{"p": 0.5}, *given]))
+    assert other.code == 1
+    assert "are not those that the state has read (--replayed)" in other.err
+    short = feed(*STDIN, "--replayed", given=as_bytes(given[:5]))
+    assert "standard input has 5 lines" in short.err
+    more = feed(*STDIN, "--replayed", given=as_bytes([*given, {"p": 0.5}]))
+    assert len(more.out.splitlines()) == 1
+
+
+def test_several_classes_weights_and_named_labels(folder, run, feed):
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([1, 1, 1], 300).round(6)
+    scores[:, 2] = (1 - scores[:, 0] - scores[:, 1]).round(6)
+    y = np.array(["a", "b", "c"])[[rng.choice(3, p=row / row.sum()) for row in scores]]
+    OneVsRestCalibrator(LogisticCalibrator()).fit(scores, y).map_.save("three.json")
+    given = [
+        dict(zip(("p", "q", "r"), row, strict=True)) | {"y": label, "n": 1 + i % 3}
+        for i, (row, label) in enumerate(zip(scores[:40].tolist(), y, strict=False))
+    ]
+    (folder / "a.jsonl").write_bytes(as_bytes(given))
+    words = ("-s", "p", "-s", "q", "-s", "r", "-l", "y", "--counts", "n", "--state")
+    assert run("stream", "three.json", "a.jsonl", *words, "s.json", "-o", "f.csv").code == 0
+    lined = feed("stream", "three.json", "-", *words, "t.json", given=as_bytes(given))
+    online = OnlineCalibrator(start=load("three.json"))
+    expected = online.replay(scores[:40], y[:40], [1 + i % 3 for i in range(40)])
+    columns = ("forecast_a", "forecast_b", "forecast_c")
+    for found in (forecasts(), [json.loads(line) for line in lined.out.splitlines()]):
+        assert [[float(row[c]) for c in columns] for row in found] == expected.tolist()
+    assert learned()["online"] == learned("t.json")["online"] == online.to_dict()
+    wrong = run("stream", "three.json", "a.jsonl", "-s", "p", "-l", "y", "--state", "u.json")
+    assert (wrong.code, "pass one --score for each" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["a.csv", "-", "--state", "s.json"], 2, "cannot be read together with files"),
+        (["a.csv", "--replayed", "--state", "s.json"], 2, "--replayed is for standard input"),
+        (["a.csv", "--map-every", "5", "--state", "s.json"], 2, "--map-every needs --map-out"),
+        (["a.csv", "--until", "7", "--state", "s.json"], 2, "need --time"),
+        (["-", "--time", "at", "--state", "s.json"], 2, "--time is for files"),
+        (["a.csv", "-o", "f.txt", "--state", "s.json"], 2, "must end in .csv or .jsonl"),
+        (["a.csv", "-o", "a.csv", "--state", "s.json"], 2, "are the same file"),
+        (["a.csv", "--map-out", "map.json", "--state", "s.json"], 2, "are the same file"),
+        (["a.csv", "-o", "identity.csv", "--state", "s.json"], 1, "is not the output of this"),
+        (
+            ["a.csv", "--max-pending", "7", "--state", "old.json"],
+            2,
+            "begun with --max-pending 1000",
+        ),
+        (["a.csv", "-t", "order", "--state", "old.json"], 2, "was begun with --time None"),
+        (["none.csv", "--state", "s.json"], 1, "none.csv"),
+        (["a.csv", "--state", "map.json"], 2, "are the same file"),
+        (["a.csv", "--state", "identity.json"], 1, "holds no usable state"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said(folder, run, words, code, said):
+    write("a.csv", *rows(20))
+    (folder / "identity.csv").write_text("mine\n")
+    run("stream", "map.json", "a.csv", "-s", "p", "-l", "y", "--state", "old.json")
+    result = run("stream", "map.json", *words, "-s", "p", "-l", "y")
+    assert (result.code, said in result.err) == (code, True), result.err
+    assert not (folder / "s.json").exists()
+
+
+def test_a_state_of_another_map_and_a_shortened_output_are_refused(folder, run):
+    write("a.csv", *rows(20))
+    words = ("a.csv", *COLUMNS, "-o", "f.csv")
+    assert run("stream", "map.json", *words).code == 0
+    assert "was begun with another map" in run("stream", "identity.json", *words).err
+    (folder / "f.csv").write_text("file\n")
+    assert "is shorter than when this state was saved" in run("stream", "map.json", *words).err
+    (folder / "f.csv").unlink()
+    write("b.csv", *rows(5, 1))
+    assert run("stream", "map.json", "b.csv", *words[1:]).code == 0
+    assert len(forecasts()) == 5
+
+
+def test_changed_states_of_a_stream_are_refused_or_work(folder, run):
+    write("a.csv", *rows(30))
+    run("stream", "map.json", "a.csv", *COLUMNS, "--id", "order", "-o", "f.csv")
+    mutator, fine = Mutator([learned()], 3), 0
+    for _ in range(60):
+        try:
+            content = json.loads(mutator.text())
+        except (ValueError, RecursionError):
+            continue
+        try:
+            job = StreamJob.from_dict(content)
+        except InputError:
+            continue
+        fine += 1
+        assert StreamJob.from_dict(json.loads(json.dumps(job.to_dict()))).to_dict() == job.to_dict()
+    assert 0 < fine < 60
